@@ -658,13 +658,14 @@ class _Runner:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """In the forked process: stop at the first failure."""
         if self._answer is not None and report.failed:
-            os.write(self._answer, report.nodeid.encode())
+            os.write(self._answer, _FAILED)
             os._exit(1)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the mutants instead of the tests."""
         items = self._items = {item.nodeid: item for item in session.items}
         _report_first_failure(session.items)
+        gc.freeze()  # a collection in a forked process would copy all that the tests share
         end = time.monotonic() + 60 * self.minutes
         for mutant, tests, seconds in self.chosen:
             if time.monotonic() > end:
@@ -708,22 +709,25 @@ class _Runner:
     def _seen(self, mutant: Mutant, selected: list[pytest.Item], seconds: float) -> str | None:
         """Return the test that sees a mutant, an empty text if none does, or None if there is no such mutant.
 
-        A test that fails without the mutant, too, is left out: most of those of kernels that run as Python.
+        A test that fails without the mutant, too, is left out, as most of those of kernels that run as Python, and one
+        that waits for a thread that the fork did not copy.
         """
         is_kernel = mutant.module.endswith("_kernels.py")
         by_name = {item.nodeid: item for item in selected}
         while True:
             usable = [item for name, item in by_name.items() if (name, is_kernel) not in self._bad]
-            seen = _in_a_process(partial(self._run, mutant, usable), seconds)
-            if seen == _IMPOSSIBLE:
+            how, test = _in_a_process(partial(self._run, mutant, usable), seconds)
+            if how == "impossible":
                 return None
-            if seen not in by_name or (seen, is_kernel) in self._good:
-                return seen
-            unchanged = partial(self._run, mutant, [by_name[seen]], change=False)
-            if _in_a_process(unchanged, seconds):
-                self._bad.add((seen, is_kernel))
+            if how in ("passed", "time", "crash"):
+                return "" if how == "passed" else how
+            if how == "failed" and (test, is_kernel) in self._good:
+                return test
+            unchanged = partial(self._run, mutant, [by_name[test]], change=False)
+            if how == "waiting" or _in_a_process(unchanged, seconds)[0] != "passed":
+                self._bad.add((test, is_kernel))
             else:
-                self._good.add((seen, is_kernel))
+                self._good.add((test, is_kernel))
 
     def _run(
         self, mutant: Mutant, items: list[pytest.Item], report: int, *, change: bool = True
@@ -736,17 +740,23 @@ class _Runner:
             try:
                 apply(mutant)
             except (LookupError, SyntaxError, ValueError):
-                os.write(report, _IMPOSSIBLE.encode())
+                os.write(report, b"impossible")
                 return
         for item, following in zip_longest(items, items[1:]):
+            os.write(report, f"{item.nodeid}\n".encode())
+            signal.alarm(60 + int(20 * self.seconds.get(item.nodeid, 1.0)))
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        os.write(report, b"passed")
 
 
-_IMPOSSIBLE = "impossible"
+_FAILED = b"failed"
 
 
-def _in_a_process(work: Callable[[int], None], seconds: float) -> str:
-    """Return what some work writes to a file descriptor, in a forked process; "time" or "crash" if it fails.
+def _in_a_process(work: Callable[[int], None], seconds: float) -> tuple[str, str]:
+    """Run tests in a forked process, and return how they end and the name of the last one.
+
+    The work writes the name of each test to a file descriptor before it begins, and at last "passed", "failed" or
+    "impossible". Else the end is "time", "crash", or "waiting" for something that does not come.
 
     Parameters
     ----------
@@ -766,21 +776,20 @@ def _in_a_process(work: Callable[[int], None], seconds: float) -> str:
             limit = int(10 + 4 * seconds)
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
             resource.setrlimit(resource.RLIMIT_AS, (2**34, 2**34))
-            signal.alarm(60 + 5 * limit)
             work(writing)
         except BaseException:  # noqa: BLE001 - whatever ends a test otherwise is a failure
             os._exit(3)
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, encoding="utf-8") as pipe:
-        message = pipe.read()
+        *names, end = pipe.read().split("\n")
     _, status = os.waitpid(child, 0)
-    if message or status == 0:
-        return message
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
-        # It waits, perhaps for a thread of a library that the fork did not copy: nothing is known of the mutant.
-        return _IMPOSSIBLE
-    return "time" if os.WIFSIGNALED(status) else "crash"
+    test = names[-1] if names else ""
+    if end:
+        return end, test
+    if not os.WIFSIGNALED(status):
+        return "crash", test
+    return ("waiting" if os.WTERMSIG(status) == signal.SIGALRM else "time"), test
 
 
 def _interpret_kernels() -> None:
@@ -800,7 +809,10 @@ def apply(mutant: Mutant) -> None:
     code = _find(mutated(mutant), mutant)
     path = str(SOURCE / mutant.module)
     replaced = 0
-    for found in gc.get_objects():
+    gc.unfreeze()
+    objects = gc.get_objects()
+    gc.freeze()
+    for found in objects:
         if type(found) is not FunctionType or found.__code__.co_filename != path:
             continue
         own = found.__code__
