@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import pytest
+from hypothesis.statistics import collector
 
 KEPT = Path(__file__).parents[1] / "build" / "trials.json"
 
@@ -69,10 +72,25 @@ class Notes:
             KEPT.write_text(json.dumps(kept, indent=0, sort_keys=True) + "\n", encoding="utf-8")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Count the examples of laws that a test runs itself, as those of `tests/laws` do."""
+    passing = Counter[str]()
+
+    def count(phases: Mapping[str, object]) -> None:
+        for phase in phases.values():
+            if isinstance(phase, dict):
+                passing.update(case["status"] for case in phase["test-cases"])
+
+    with collector.with_value(count):
+        yield
+    if passing["valid"]:
+        item.user_properties.append(("examples", passing["valid"]))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Add the examples of a law to the last report of its test, also in a worker."""
-    # Hypothesis offers them in this text only.
+    """Add the examples of a test that is a law to its last report: Hypothesis offers them in a text only."""
     text = str(vars(item).get("hypothesis_statistics", ""))
     if call.when == "teardown" and text:
         passing = map(int, re.findall(r"(\d+) passing", text))
