@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from collections import Counter
 from itertools import combinations
@@ -38,9 +39,14 @@ of the others.
 """
 MEASURED_CASES = 4
 """Cases of a test that run with coverage: further ones run the same lines with other values. Of tests that `make test`
-leaves out it is one.
+leaves out these are those of torch and other libraries, one case of each.
 """
 TESTS = Path(__file__).parent
+CHOICE = {
+    name: frozenset(tests)
+    for name, tests in json.loads((TESTS / "measured.json").read_text(encoding="utf-8")).items()
+}
+"""Tests of comparisons that are measured all the same, and others that are not: see `tools/measured.py`."""
 
 
 def _without_its_system_library(name: str) -> None:
@@ -116,14 +122,18 @@ def _limit_coverage(items: list[pytest.Item]) -> None:
 
 def _measured_cases(item: pytest.Item) -> int:
     """Return how many cases of the test run with coverage."""
-    if item.get_closest_marker("unmeasured") or _is_in(item, PROGRAMS):
+    name = item.nodeid.partition("[")[0]
+    if name in CHOICE["measured"]:
+        return MEASURED_CASES
+    is_repetition = name in CHOICE["unmeasured"] or item.get_closest_marker("unmeasured")
+    if is_repetition or _is_in(item, PROGRAMS):
         return 0
     # What is written for another library is run by its own tests only, whatever these compare.
     if item.get_closest_marker("torch") or item.get_closest_marker("optional"):
         return 1
     if _is_in(item, COMPARISONS):
         return 0
-    return 1 if item.get_closest_marker("slow") else MEASURED_CASES
+    return 0 if item.get_closest_marker("slow") else MEASURED_CASES
 
 
 def _is_in(item: pytest.Item, places: tuple[str, ...]) -> bool:
