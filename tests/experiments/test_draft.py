@@ -26,6 +26,7 @@ def test_coverage_of_few_rows_in_closed_form_is_that_of_simulations(n):
     assert case_1.few()[n][1] == pytest.approx(0.95)
 
 
+@pytest.mark.slow
 def test_auto_uniform_minimises_eq_6_over_what_eq_7_allows():
     for seed in range(5):
         e = judged.explained(judged.FIFTHS, seed)
@@ -50,6 +51,7 @@ def test_errors_are_those_of_a_known_partition():
     assert found[1] == pytest.approx(abs(bins.std[0] - 1.0))
 
 
+@pytest.mark.slow
 def test_a_scheme_wins_only_against_every_number_of_bins():
     one = judged.judge(judged.LINE, 8)
     losing = np.zeros_like(one.chosen[judged.LIKELIHOOD])

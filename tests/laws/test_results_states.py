@@ -257,6 +257,7 @@ def run(examples: int, steps: int) -> None:
     )
 
 
+@pytest.mark.slow
 def test_results_stay_what_they_are_whatever_is_done_with_them():
     run(8, 6)
 

@@ -273,6 +273,7 @@ class TestManyLevels:
         assert [named[x] for x in placed.across.at] == list(placed.across.texts)
         drawn(e)
 
+    @pytest.mark.slow
     def test_two_thousand_levels(self):
         rng = np.random.default_rng(3)
         level = np.sort(rng.integers(0, 2000, 6000))

@@ -362,6 +362,7 @@ class TestFonts:
         draw_matplotlib._as_plain(text)
         assert "Noto Sans CJK SC" in text.get_fontfamily()
 
+    @pytest.mark.slow
     def test_one_warning_names_all_missing_characters(self, tmp_path):
         strange = "\U00013000\U00013001"
         panel = Panel(Axis(strange, None, 0.0, 1.0), Y_AXIS, title=strange)
@@ -442,6 +443,7 @@ def test_files_of_figures_keep_the_users_settings(tmp_path):
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.slow
 @QUIET
 def test_nothing_global(monkeypatch):
     before = dict(mpl.rcParams)
@@ -451,6 +453,7 @@ def test_nothing_global(monkeypatch):
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.slow
 def test_pyplot_is_not_imported():
     code = (
         "import sys, numpy as np, skedasis as sd\n"

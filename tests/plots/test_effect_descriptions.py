@@ -503,6 +503,7 @@ def test_colors_of_any_kind(color):
     assert "<script" not in drawn(e, EffectPlotOptions(color=color, own=True))
 
 
+@pytest.mark.slow
 def test_two_rows_and_many():
     few = np.array([[0.0, 1.0], [1.0, 3.0]])
     for method in (sd.ALE(), sd.PDP(), sd.MPlot(bins=2)):

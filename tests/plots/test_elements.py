@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -26,6 +27,7 @@ def read(d: str) -> list[np.ndarray]:
 # --- paths ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(arrays(float, (2, 12), elements=PIXELS))
 def test_steps_lead_where_points_are(at):
     (absolute,) = read(path(*at))

@@ -326,6 +326,7 @@ class TestReadable:
     def test_any_scale(self, scale):
         assert_readable(importance_figure(importance(scale=scale)))
 
+    @pytest.mark.slow
     def test_any_name(self):
         given = importance(np.arange(len(NAMES)), names=NAMES, quantity=NAMES[1], unit="$_^")
         spec = importance_figure(given)

@@ -6,6 +6,7 @@ import itertools
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -271,6 +272,7 @@ LETTERINGS = (
 )
 
 
+@pytest.mark.slow
 @law(
     examples=12,
     thorough=100,
@@ -286,6 +288,7 @@ def test_texts_touch_neither_each_other_nor_the_edges(spec, width, height, lette
     assert_laws(arrange(spec, width, height, lettering=lettering, legend=legend))
 
 
+@pytest.mark.slow
 @law(examples=5, thorough=30, spec=figures(), width=st.floats(150, 400))
 def test_separate_drawings_follow_the_same_laws(spec, width):
     apart, legend = separated(spec, width, 1.5 * width)
@@ -295,6 +298,7 @@ def test_separate_drawings_follow_the_same_laws(spec, width):
         assert_laws(layout)
 
 
+@pytest.mark.slow
 @law(examples=5, thorough=30, spec=figures())
 def test_everything_is_shown_if_there_is_room(spec):
     layout = arrange(spec, 900.0)

@@ -161,6 +161,7 @@ def test_the_largest_come_first_and_the_rest_is_mentioned():
     assert effects_figure(found).notes == ()
 
 
+@pytest.mark.slow
 def test_pages():
     n = 65
     X = np.random.default_rng(0).normal(size=(40, n))

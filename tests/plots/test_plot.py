@@ -376,6 +376,7 @@ def many():
 
 
 class TestHundredsOfFeatures:
+    @pytest.mark.slow
     def test_a_page_has_at_most_thirty(self, many):
         figure = many.plot()
         mains = [ax for ax in figure.axes if ax.get_title(loc="left")]
@@ -385,6 +386,7 @@ class TestHundredsOfFeatures:
         assert figure.get_size_inches()[0] < 16
         assert any("30 of 273 features" in t for t in words(figure))
 
+    @pytest.mark.slow
     def test_further_pages(self, many):
         figure = many.plot(top=None, page=10)
         mains = [ax for ax in figure.axes if ax.get_title(loc="left")]

@@ -434,6 +434,7 @@ class TestLevels:
                     assert rows == f"n={n}"
             drawn(s.plot())
 
+    @pytest.mark.slow
     def test_many_levels(self):
         rng = np.random.default_rng(0)
         names = np.array([f"name {i}" for i in range(300)])

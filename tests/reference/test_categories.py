@@ -47,6 +47,7 @@ def test_a_given_order(seed):
         near(turned.value[::-1], e.value, 1e-12 * (np.abs(e.value).max() + c.size), "backwards")
 
 
+@pytest.mark.slow
 @law(examples=12, thorough=600, seed=CASES["seed"])
 def test_the_order_of_similarity(seed):
     """Levels are ordered by one-dimensional classical scaling of their distances in the other features.

@@ -196,6 +196,7 @@ ENDS = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(st.lists(st.sampled_from(FACTORIES), min_size=1, max_size=3), st.sampled_from(ENDS))
 def test_random_pipelines(factories, end):

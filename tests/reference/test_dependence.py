@@ -66,6 +66,7 @@ def test_its_forest_is_that_of_scikit_learn_tree_by_tree():
         np.testing.assert_allclose(gained, forest.feature_importances_, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_it_is_the_out_of_bag_score_of_a_forest_run_by_hand():
     X = whole_numbers()
     y = X[:, 1]
@@ -88,6 +89,7 @@ def test_a_row_in_every_bag_is_left_out():
     assert np.isfinite(measured(X, weights=np.r_[50.0, np.ones(59)]).others).all()
 
 
+@pytest.mark.slow
 def test_numbers_of_any_distribution_come_close_to_a_forest_that_sees_the_values():
     a = RNG.normal(size=N)
     X = np.stack([np.exp(3 * a), a + 0.5 * RNG.normal(size=N), RNG.normal(size=N)], axis=1)
@@ -124,6 +126,7 @@ def gaussian(n=1500):
     return X, y, r2[0], r2[1][:4]
 
 
+@pytest.mark.slow
 def test_gaussian_features_have_the_r2_of_their_covariance():
     X, y, others, with_target = gaussian()
     found = measured(X, y)
@@ -139,6 +142,7 @@ def test_gaussian_features_have_the_r2_of_their_covariance():
     assert found.partners[2] == ()
 
 
+@pytest.mark.slow
 def test_a_square_and_its_root_are_partners():
     a = RNG.normal(size=N)
     found = measured(np.stack([a, a**2, RNG.normal(size=N)], axis=1))
@@ -171,6 +175,7 @@ def test_levels_are_learnt_as_shares_and_their_variances_add():
     assert r2 == pytest.approx(np.full(2, 1 - 0.34 / (2 / 3)), abs=0.02)
 
 
+@pytest.mark.slow
 def test_levels_predict_numbers_whatever_their_order():
     level = RNG.integers(0, 4, 4000)
     height = np.array([5.0, -5.0, 4.0, -4.0])[level]
@@ -178,6 +183,7 @@ def test_levels_predict_numbers_whatever_their_order():
     assert measured(X).others[0] == pytest.approx(20.5 / 24.5, abs=0.02)
 
 
+@pytest.mark.slow
 def test_labels_of_all_types_tell_of_features():
     good = RNG.random(N) < 0.5
     X = np.stack([good + 0.1 * RNG.normal(size=N), RNG.normal(size=N)], axis=1)
@@ -188,6 +194,7 @@ def test_labels_of_all_types_tell_of_features():
         assert found.with_target[1] < 0.1
 
 
+@pytest.mark.slow
 def test_an_identifier_is_predicted_by_nothing_and_takes_no_memory():
     names = [f"row {i}" for i in range(600)]
     X = pd.DataFrame({"x": RNG.normal(size=600), "id": names})
@@ -199,6 +206,7 @@ def test_an_identifier_is_predicted_by_nothing_and_takes_no_memory():
 # ------------------------------------------------------------------ missing values, weights
 
 
+@pytest.mark.slow
 def test_a_missing_value_tells_something():
     flag = (RNG.random(N) < 0.4) * 1.0
     a = np.where(flag == 1, np.nan, RNG.normal(size=N))
@@ -215,6 +223,7 @@ def test_of_text_missing_is_a_level():
     assert measured(X).others == pytest.approx([1.0, 1.0])
 
 
+@pytest.mark.slow
 def test_weights_say_how_much_a_row_counts():
     a = RNG.normal(size=N)
     equal = np.arange(N) % 2 == 0
@@ -269,6 +278,7 @@ def test_infinite_numbers_are_no_values_to_learn():
     assert measured(X).others == pytest.approx([1, 1], abs=0.05)
 
 
+@pytest.mark.slow
 def test_a_block_is_the_nominal_feature_that_it_codes():
     level = RNG.integers(0, 3, N)
     x = level + 0.4 * RNG.normal(size=N)

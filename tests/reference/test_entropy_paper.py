@@ -24,7 +24,7 @@ from tests.reference.entropy_paper import (
 )
 
 pytestmark = pytest.mark.unmeasured  # networks are trained, at length
-seeds = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+seeds = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 
 # ------------------------------------------------------------------------------- the true model
 
@@ -49,7 +49,7 @@ def test_of_the_truth_the_importances_are_the_closed_forms(name):
 
 # The paper has 500 trees; 60 show the same.
 forests = pytest.mark.parametrize(
-    ("trees", "seed"), [(60, 0), pytest.param(500, 1, marks=pytest.mark.slow)]
+    ("trees", "seed"), [(60, 0), pytest.param(500, 1, marks=pytest.mark.long)]
 )
 
 
@@ -68,6 +68,7 @@ def places(*features: int) -> list[int]:
 RELEVANT, OTHERS = places(1, 2, 3, 4), places(5, 6, 7, 8, 9, 10)
 
 
+@pytest.mark.slow
 @forests
 def test_four_features_matter_equally(trees, seed):
     found = classification(None, trees, seed).likelihood
@@ -80,6 +81,7 @@ def test_four_features_matter_equally(trees, seed):
     assert np.all(found.mean[RELEVANT] < true)
 
 
+@pytest.mark.slow
 @forests
 def test_without_copies_entropy_tells_nothing(trees, seed):
     alone = classification(None, trees, seed).entropy
@@ -104,6 +106,7 @@ def test_a_copy_takes_likelihood_and_brings_entropy(trees, seed):
     assert entropy[twins].min() > 0.6 * entropy[twins].max()
 
 
+@pytest.mark.slow
 @forests
 def test_a_copy_of_what_does_not_matter_does_little(trees, seed):
     alone, relevant, copied = (classification(c, trees, seed) for c in (None, 1, 5))
@@ -132,6 +135,7 @@ def regression(noise: float, seed: int) -> Both:
     return importances(gaussian_process(X, y, scales=6), X_test, y_test)
 
 
+@pytest.mark.slow
 @seeds
 @pytest.mark.parametrize(
     "noise", [pytest.param(n, marks=() if n == 0.4 else pytest.mark.slow) for n in NOISE]

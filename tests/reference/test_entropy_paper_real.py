@@ -24,7 +24,7 @@ from tests.reference.entropy_paper import (
 )
 
 pytestmark = pytest.mark.unmeasured  # networks are trained, at length
-seeds = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+seeds = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 
 # ------------------------------------------------------------------------ section 5.1, concrete
 
@@ -42,6 +42,7 @@ def concrete(seed: int, scales: int = 1) -> Both:
     return importances(process(seed, scales), X_test, y_test)
 
 
+@pytest.mark.slow
 @seeds
 def test_age_matters_most_and_is_shared_least(seed):
     found = concrete(seed)
@@ -56,7 +57,7 @@ def test_age_matters_most_and_is_shared_least(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
+@seeds
 def test_with_a_length_scale_for_each_feature_age_stays_first_and_last(seed):
     found = concrete(seed, scales=8)
     assert order(found.likelihood)[0] == "age"
@@ -83,7 +84,7 @@ def test_the_trees_of_a_forest_say_the_same(seed):
 
 @pytest.mark.torch
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
+@seeds
 def test_by_monte_carlo_dropout_age_is_among_the_first_and_shared_least(seed):
     pytest.importorskip("torch", reason="torch is not installed")
     from tests.reference.entropy_paper_torch import dropout_network
@@ -96,6 +97,7 @@ def test_by_monte_carlo_dropout_age_is_among_the_first_and_shared_least(seed):
     assert found.entropy.mean[-1] < 0.8 * found.entropy.mean[:-1].min()
 
 
+@pytest.mark.slow
 @seeds
 def test_the_entropy_changes_with_age_all_the_same(seed):
     # The global importance is almost zero; locally the entropy varies with age and between rows (Figure 10).
@@ -142,7 +144,7 @@ def curves(quantity: Any, feature: str, grid: Any, seed: int) -> sd.Effect:
 
 
 forests = pytest.mark.parametrize(
-    ("trees", "seed"), [(100, 0), pytest.param(500, 1, marks=pytest.mark.slow)]
+    ("trees", "seed"), [(100, 0), pytest.param(500, 1, marks=pytest.mark.long)]
 )
 PLAS, MASS = np.arange(60.0, 200.0, 5.0), np.linspace(20.0, 45.0, 11)
 
@@ -159,7 +161,7 @@ def test_plas_is_first_and_mass_second(trees, seed):
     assert "age" in order(found)[:5]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_over_many_splits_age_is_third_and_entropy_peaks_at_about_150():
     importance, entropy = [], []
     for seed in range(10):
@@ -212,7 +214,7 @@ def test_low_mass_leaves_the_positive_class_less_sure_than_the_negative(trees, s
 
 @pytest.mark.torch
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
+@seeds
 def test_bayes_by_backprop_sees_the_same_in_plas(seed):
     pytest.importorskip("torch", reason="torch is not installed")
     from tests.reference.entropy_paper_torch import bayesian_network

@@ -274,6 +274,7 @@ def test_over_seeds_the_mean_is_that_over_all_ordered_pairs(kind, weighted):
     assert np.mean(found) == pytest.approx(pair_mean(bent, X, w=w), abs=4 * error)
 
 
+@pytest.mark.slow
 def test_labels_stay_with_their_rows():
     """For a loss, rows with swapped features keep their own labels; compared with the mean over all pairs."""
     X, _ = _small("two values")
@@ -445,6 +446,7 @@ def _scores(X, **options):
     return {name: e.swap_score for name, e in es.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("weighted", "rows"),
     [
@@ -512,6 +514,7 @@ def test_frequency_weights_are_repetitions_of_rows():
     assert score(bent, X, sample_weight=np.full(n, 7.0)) == score(bent, X)
 
 
+@pytest.mark.slow
 def test_rows_drawn_by_weight_are_unbiased():
     n, limit = 300, 100
     X, w = _two(n, 19), np.random.default_rng(20).lognormal(size=n)
@@ -537,6 +540,7 @@ def test_rows_drawn_by_weight_are_unbiased():
     assert np.mean(found) == pytest.approx(want, abs=4 * np.std(found) / np.sqrt(160) + 0.03 * want)
 
 
+@pytest.mark.slow
 def test_samples_of_rows_are_unbiased():
     X = _two(300, 21)
     found = [score(bent, X, random_state=s, heterogeneity_rows=60) ** 2 for s in range(160)]

@@ -251,6 +251,7 @@ def at_fixed_bins(x, d, edges, trend):
     return accumulated_effect(cells, moments, kept, e.spec, e.about, None, trend=np.asarray(trend))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [100, long_case(3000)])
 def test_intervals_cover_at_fixed_bins(runs, measured):
     """Intervals of bin slopes and of the curve, for bins and trends that were not chosen on the rows."""

@@ -86,6 +86,7 @@ def assert_optimal(table, chosen):
     assert len(chosen) <= min(map(len, equal), default=len(chosen))
 
 
+@pytest.mark.slow
 @law(
     examples=120,
     thorough=1500,
@@ -259,6 +260,7 @@ def test_one_row_that_is_most_of_the_weight_is_no_obstacle():
 # ---------------------------------------------------------------------------------------- greedy
 
 
+@pytest.mark.slow
 @law(
     examples=80,
     thorough=1000,
@@ -285,6 +287,7 @@ def test_greedy_merges_what_lowers_the_criterion_most(data, k, alpha, least):
 # ----------------------------------------------------------------------------------- auto uniform
 
 
+@pytest.mark.slow
 @law(
     examples=80,
     thorough=1000,

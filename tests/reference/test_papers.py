@@ -77,6 +77,7 @@ def test_the_tables_optimum_is_the_best_of_all_partitions():
 # ------------------------------------------------------------------------- RHALE Eq. 1
 
 
+@pytest.mark.slow
 def test_introduction_x2_is_one_bin_of_opposite_slopes():
     found = effects("rhale_introduction", 1)
     single = [e for e in found if len(e.bins.count) == 1]
@@ -118,6 +119,7 @@ def halves(found):
     return np.array([[np.sum(m < 0), np.sum(m > 0)] for m in middles]).T
 
 
+@pytest.mark.slow
 def test_running_example_is_fine_in_the_sinusoid_and_coarse_beside_it():
     sinusoid, constant = halves(effects("running_example", 0))
     assert share(constant <= 2) >= 0.85
@@ -307,6 +309,7 @@ def test_between_the_breaks_heterogeneity_is_the_true_one(name, feature):
     assert np.sqrt(np.mean(variances)) == pytest.approx(true, rel=0.02, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_heterogeneity_of_x3_is_the_deviation_of_a_uniform():
     found = effects("correlated_c", 2)
     pooled = [np.average(e.bins.std**2, weights=e.bins.count - 1) for e in found]
@@ -325,6 +328,7 @@ def test_slopes_do_not_tell_the_papers_forms_apart(a1, a2, alpha):
         np.testing.assert_array_equal(one.heterogeneity, other.heterogeneity)
 
 
+@pytest.mark.slow
 def test_uale_accumulates_deviations():
     for e in effects("correlated_c", 0, sd.UALE):
         widths = e.bins.right - e.bins.left

@@ -34,6 +34,7 @@ def mean_losses(name, k=None):
     return np.mean([losses(name, e, k) for e in effects(name, 0)], axis=0)
 
 
+@pytest.mark.slow
 def test_piecewise_linear_has_an_edge_at_every_break():
     for e in effects("piecewise_linear", 0):
         cell = (e.x[-1] - e.x[0]) / 40
@@ -67,6 +68,7 @@ def test_piecewise_linear_loses_less_than_any_fixed_bins():
         assert rhale[0] < fixed[0] or k == 2
 
 
+@pytest.mark.slow
 def test_non_linear_effect_counts_the_interaction():
     # 4.5 x1^2, where the paper has 4 x1^2.
     for e in effects("non_linear", 0):

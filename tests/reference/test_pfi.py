@@ -346,6 +346,7 @@ def test_whole_weights_are_repeated_rows_up_to_the_draws():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [50, pytest.param(200, marks=pytest.mark.slow)])
 def test_the_draws_add_no_more_than_random_permutations_would(n):
     x = np.random.default_rng(1).normal(size=n)
@@ -692,6 +693,7 @@ def test_of_a_key_that_is_looked_up_every_pair_but_a_row_with_itself_is_a_miss(n
         np.testing.assert_allclose(values, want, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_heavy_rows_among_many_lend_in_proportion_too():
     """Three rows have a ninth of the weight each: whether self-pairs are possible depends on the permutation plan."""
     n, repeats = 140, 6000

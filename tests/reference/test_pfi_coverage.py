@@ -246,6 +246,7 @@ def conditional(rows, repeats, sets):
     return Found(*map(np.array, zip(*found, strict=True)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [3, pytest.param(10, marks=pytest.mark.long)])
 def test_conditional_intervals_are_on_the_safe_side(repeats):
     found = conditional(400, repeats, 300)
@@ -277,6 +278,7 @@ def of_metric(draw, rows, repeats, sets, truth, metric=mean_squares):
     return Found(*map(np.array, zip(*found, strict=True)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [5, pytest.param(30, marks=pytest.mark.long)])
 def test_intervals_of_a_metric_of_normal_data(repeats):
     found = of_metric(lambda rng, n: rng.normal(size=n), 400, repeats, 300, 2.0)
@@ -328,6 +330,7 @@ def counted(total, repeats, sets, **settings):
     return Found(*map(np.array, zip(*found, strict=True)))
 
 
+@pytest.mark.slow
 def test_intervals_of_counted_rows_from_all_pairs():
     found = counted(2000, 1, 250, exact=True)
     assert found.share >= 0.91

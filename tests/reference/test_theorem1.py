@@ -177,6 +177,7 @@ def interaction(rng, n, size, shape=SHAPES["flat"]):
     return sd.explain(model, X, 0, method=sd.ALE(bins=2))
 
 
+@pytest.mark.slow
 @runs
 @pytest.mark.parametrize(
     "shape",

@@ -27,15 +27,15 @@ METHODS: dict[str, Any] = {
 }
 
 
-def cases(few: set[tuple[str, str]], first: int) -> list[Any]:
-    """Return all models with all methods: few in every run, one method of each model in the slow one.
+def cases(few: set[tuple[str, str]], turns: tuple[int, ...]) -> list[Any]:
+    """Return all models with all methods: few in every run, of one model in two one method in the slow one.
 
     The methods take turns, so that each is compared for several models. The others are in the long run.
     """
     found = []
     for i, case in enumerate(MODELS):
         for k, method in enumerate(METHODS):
-            rest = pytest.mark.slow if (i + first) % len(METHODS) == k else pytest.mark.long
+            rest = pytest.mark.slow if turns[i % len(turns)] == k else pytest.mark.long
             marks = [] if (case, method) in few else rest
             found.append(pytest.param(case, method, id=f"{case}-{method}", marks=marks))
     return found
@@ -96,12 +96,12 @@ FRACTIONS = {("histograms 2", "rhale"), ("xgboost", "pdp")}
 WHOLE = {("histograms 2", "ale"), ("xgboost", "uale")}
 
 
-@pytest.mark.parametrize(("case", "method"), cases(FRACTIONS, 0))
+@pytest.mark.parametrize(("case", "method"), cases(FRACTIONS, (0, -1, 1, -1, 2, -1, 3, -1)))
 def test_all_settings_give_the_same(case: str, method: str) -> None:
     assert_same(case, grown(case)[1], method)
 
 
-@pytest.mark.parametrize(("case", "method"), cases(WHOLE, 2))
+@pytest.mark.parametrize(("case", "method"), cases(WHOLE, (-1, 2, -1, 3, -1, 0, -1, 1)))
 def test_all_settings_give_the_same_of_whole_numbers(case: str, method: str) -> None:
     assert_same(case, whole(grown(case)[1]), method)
 

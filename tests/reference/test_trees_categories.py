@@ -212,6 +212,7 @@ def _unfitted(case: str) -> Any:
     return clone(model)
 
 
+@pytest.mark.slow
 def test_text_that_no_tree_tests() -> None:
     # As in the last step of a pipeline: the model gets a frame with a text column that no tree splits on.
     frame = FRAME.assign(c=pd.Categorical(["one"] * len(FRAME)), k=pd.Categorical([3] * len(FRAME)))

@@ -115,6 +115,7 @@ def test_a_mean_of_a_column_that_no_large_tree_tests() -> None:
     assert np.ptp(found.value) == 0.0
 
 
+@pytest.mark.slow
 def test_categories_in_large_trees() -> None:
     frame, y = categories(600)
     lightgbm = pytest.importorskip("lightgbm")

@@ -126,6 +126,7 @@ def test_effects_are_those_of_the_called_pipeline(case: str, which: str, method:
         assert effect.provenance["model_rows"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "which"),
     [("scaled", "histograms"), pytest.param("twice", "forest", marks=pytest.mark.slow)],
@@ -148,6 +149,7 @@ def test_curves_importances_regions_and_pairs(case: str, which: str) -> None:
     assert str(found[0]) == str(found[1])
 
 
+@pytest.mark.slow
 def test_pairs_are_as_strong_as_by_calls() -> None:
     model, X = fitted("scaled", "histograms"), people(30, seed=1)
     wanted = [("age", "income"), ("income", "home"), ("age", "home")]
@@ -387,6 +389,7 @@ def predicted(model: Any, X: pd.DataFrame, j: int, values: np.ndarray) -> np.nda
     return model.predict(replaced).reshape(len(values), len(X))
 
 
+@pytest.mark.slow
 def test_exact_curves_and_cells_between_jumps() -> None:
     model, X = fitted("scaled", "histograms"), rows_explained()
     e = sd.explain(model, X, "income", method=sd.PDP(grid="exact"))
@@ -423,6 +426,7 @@ def test_data_frames_between_the_steps_and_other_containers() -> None:
         assert by_trees.provenance["trees"].startswith("exact")
 
 
+@pytest.mark.slow
 def test_methods_searches_classes_weights_and_bare_pipelines() -> None:
     X = rows_explained()
     search = pytest.importorskip("sklearn.model_selection").GridSearchCV

@@ -88,6 +88,7 @@ def test_votes_that_are_tied_stay_tied() -> None:
     alike(sd.loss(model, "zero_one"), X, y=y, method=sd.PFI(n_repeats=3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "metric"),
     [

@@ -222,6 +222,7 @@ def by_score(rhale, sign):
     return sorted(important, key=lambda f: sign * rhale[f].heterogeneity_score)
 
 
+@pytest.mark.slow
 def test_features_are_sorted_as_asked(page, report):
     rhale = report.effects["m"]["RHALE"]
     orders = {
@@ -238,6 +239,7 @@ def test_features_are_sorted_as_asked(page, report):
     assert text(page, "#shown").endswith("order in the data")
 
 
+@pytest.mark.slow
 def test_features_are_found_by_a_part_of_their_name(page):
     page.fill("#find", "X1")
     assert set(page.evaluate(ORDER)) == {"x1", "x10", "x11"}
@@ -289,6 +291,7 @@ def test_the_table_is_sorted_by_its_headings(page, report):
 # ------------------------------------------------------------------------------------- navigation
 
 
+@pytest.mark.slow
 def test_keys_go_from_feature_to_feature(page):
     names = page.evaluate(ORDER)
     page.keyboard.press("Tab")
@@ -485,6 +488,7 @@ def point(page, target, x=0.5, y=0.5):
         page.mouse.move(box["x"] + x * box["width"] + away, box["y"] + y * box["height"])
 
 
+@pytest.mark.slow
 def test_bins_say_their_numbers(page, report):
     name = page.evaluate(ORDER)[1]
     bins = report.effects["m"]["RHALE"][name].bins
@@ -580,6 +584,7 @@ def hostile(tmp_path_factory):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", [pytest.param({}, marks=pytest.mark.slow), {"phone": True}], ids=["desktop", "phone"]
 )

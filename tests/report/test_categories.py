@@ -286,6 +286,7 @@ def section(frame):
     return gather(model, frame, schema=SCHEMA, groups=GROUPS, progress=False).sections[0]
 
 
+@pytest.mark.slow
 def test_each_kind_has_its_method(section):
     method = {name: e.spec.method for name, e in section.rhale.items()}
     assert method == {
@@ -311,6 +312,7 @@ def test_nothing_is_paid_for_twice(section, frame):
     assert section.passes[1].provenance["features"] == ["x", "grade", "code"]
 
 
+@pytest.mark.slow
 def test_pictures_say_what_they_show(section):
     firm, grade = rhale_png(section, "firm"), rhale_png(section, "grade")
     assert firm.name == "firm ALE"
@@ -357,6 +359,7 @@ def page(frame, tmp_path_factory):
     return Page(path)
 
 
+@pytest.mark.slow
 def test_hostile_levels_are_text(page):
     assert page.html.count("<script") == 2  # the page's own: its program and its data
     assert "49" not in [cell.strip() for cell in page.text]  # no nested template is evaluated

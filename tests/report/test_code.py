@@ -47,6 +47,7 @@ def same(a, b):
         assert np.array_equal(a.curves.value, b.curves.value, equal_nan=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_single_features(frame, rows):
     given = {
@@ -105,6 +106,7 @@ def test_models_by_name_and_groups(frame):
         assert "groups" in section.code["import",]
 
 
+@pytest.mark.slow
 def test_trees_that_are_walked():
     X = np.random.default_rng(0).normal(size=(300, 3))
     model = HistGradientBoostingRegressor(max_iter=10, random_state=0).fit(X, X[:, 0] * X[:, 1])
@@ -119,6 +121,7 @@ def test_trees_that_are_walked():
         assert ("tree='off'" in section.code["main", "x0"]) == (tree == "off")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [pytest.param(2000, marks=pytest.mark.slow), 100])
 def test_uncertainty(most, monkeypatch):
     monkeypatch.setattr(uncertainty, "ROWS", most)

@@ -183,6 +183,7 @@ def test_a_feature_without_rules_has_one_sentence():
     assert report_text.one_region_sentence(told_of(f, X, regions=False), "x0") == ""
 
 
+@pytest.mark.slow
 def test_regions_that_the_caller_names(frame):
     def f(X):
         return X["a"] * (X["city"] == "x") + X["holes"].fillna(0)
@@ -279,6 +280,7 @@ def test_no_pairs_are_looked_at_where_none_are_wanted(X):
         gather(lambda X: X[:, 0], X, pairs=-1)
 
 
+@pytest.mark.slow
 def test_candidates_cost_no_more_than_they_may(X, monkeypatch):
     def f(X):
         return X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3]
@@ -399,6 +401,7 @@ def test_mplots_are_of_all_features(frame):
 # ------------------------------------------------------------------------------------ the sentences
 
 
+@pytest.mark.slow
 def test_each_sentence_has_its_cause(X, coin):
     section = told_of(lambda X: X[:, 0] * X[:, 1], X, X[:, 0] * X[:, 1] + 0.01 * X[:, 2])
     said = " ".join(report_text.summary(section))
@@ -436,6 +439,7 @@ def test_bad_probabilities_and_warnings_are_spoken_of(X, coin):
     assert "interact most strongly" not in " ".join(report_text.summary(little))
 
 
+@pytest.mark.slow
 def test_passes_say_what_they_are_of(X, coin):
     section = told_of(coin[0], X, coin[1])
     methods = [line[0] for line in report_html.provenance_rows(section)]

@@ -35,6 +35,7 @@ def flowers(X):
     return LogisticRegression(max_iter=500).fit(X, y), y
 
 
+@pytest.mark.slow
 def test_every_class_is_told_of(X, flowers):
     model, y = flowers
     calls = []
@@ -200,6 +201,7 @@ def numbers_in(value, found, seen):
             numbers_in(one, found, seen)
 
 
+@pytest.mark.slow
 def test_a_story_without_rows_holds_none(X, coin):
     model, y = coin
     content = gather(

@@ -124,6 +124,7 @@ def test_frames_of_other_libraries_give_the_same_page(kind, X, tmp_path):
     assert seconds.sub("", first) == seconds.sub("", second)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_page(tmp_path, X):
     pages = [
         page_of(
@@ -143,6 +144,7 @@ def test_the_same_seed_gives_the_same_page(tmp_path, X):
 # ------------------------------------------------------------------------------- rows of the data
 
 
+@pytest.mark.slow
 def test_no_value_of_a_row_is_on_a_page_without_rows(tmp_path):
     # Values have six digits, so none is found by chance. Edges of bins and grids may be data values: extremes,
     # quantiles.
@@ -249,6 +251,7 @@ def test_ends_never_lose_an_interval():
         assert abs(float(last) - high) <= 0.1 * (high - low)
 
 
+@pytest.mark.slow
 def test_every_pair_of_outer_settings_makes_a_page(tmp_path, X):
     # Any two of the settings occur in each of their four combinations.
     settings = ((0, True, True), (0, False, False), (1, True, False), (1, False, True))

@@ -292,6 +292,7 @@ def test_each_bin_tells_the_numbers_of_the_result(visit, effects):
     assert seen.noise == []
 
 
+@pytest.mark.slow
 def test_a_row_s_curve_tells_its_row_and_its_value(visit, data):
     effect = sd.explain(model, data, "age", method=sd.ICE(grid=9))
     seen = visit(effect.explore(ice="raw", curves=6).html)
@@ -426,8 +427,8 @@ def pages(data, effects):
     return everything(data, effects)
 
 
-MAIN = ("effects", "pdp")
-MORE = ("surface", "importance", "diagnosis", "ale", "levels", "long", "local")
+MAIN = ("effects",)
+MORE = ("pdp", "surface", "importance", "diagnosis", "ale", "levels", "long", "local")
 KINDS = (*MAIN, *(pytest.param(kind, marks=pytest.mark.slow) for kind in MORE))
 
 
@@ -478,6 +479,7 @@ def test_without_scripts_pictures_and_numbers_are_there(visit, pages, kind):
     assert seen.requests == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_in_a_notebook_of_any_colour_it_can_be_read(visit, data, effects, dark):
     shown = [effects, effects.ranking(), effects[ATTACK], effects["city"], effects.checks()]

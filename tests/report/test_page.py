@@ -112,6 +112,7 @@ def test_calibration_is_drawn_of_a_class(coin):
     assert "AUC" in page.words
 
 
+@pytest.mark.slow
 def test_it_says_why_there_is_no_quality(X, tmp_path):
     labels = np.array(["a", "b"])[np.arange(len(X)) % 2]
     done = sd.report(
@@ -235,6 +236,7 @@ def test_cells_of_nothing(value):
 # ------------------------------------------------------------------------------ rows of the data
 
 
+@pytest.mark.slow
 def test_no_row_is_on_a_page_without_rows(X, tmp_path):
     def f(X):
         return X[:, 0] * X[:, 1] + X[:, 2]
@@ -309,6 +311,7 @@ def test_figures_have_names_that_their_descriptions_do_not_repeat(page, content)
         assert name not in text
 
 
+@pytest.mark.slow
 def test_the_ledger_is_captioned(tmp_path, X):
     content = gather(lambda X: X[:, 0] * X[:, 1], X, pairs=0, uncertainty=False, progress=False)
     page = Page(write(content, tmp_path / "r.html", progress=False).path)

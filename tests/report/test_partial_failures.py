@@ -27,6 +27,7 @@ def price(X):
     return np.asarray(X["area"] * near * np.where(X["heating"] == "gas", 1.0, 1.2))
 
 
+@pytest.mark.slow
 def test_two_nominal_features_do_not_cost_the_other_pairs_theirs(homes, tmp_path):
     with refused(sd.UnsupportedError, "no order"):
         sd.explain(price, homes, ("district", "heating"))

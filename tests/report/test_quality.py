@@ -74,6 +74,7 @@ def test_three_classes(X):
     assert found.class_ == "20"
 
 
+@pytest.mark.slow
 def test_functions_of_probabilities(X, classes):
     def p(X):
         return 1 / (1 + np.exp(-2 * X[:, 0]))

@@ -31,14 +31,17 @@ def test_twenty_features_fit_whole(tmp_path):
 
 
 @pytest.mark.slow
-def test_three_hundred_features_leave_out_details_and_say_so(tmp_path):
-    X = np.random.default_rng(0).normal(size=(400, 300))
+@pytest.mark.parametrize(
+    ("features", "megabytes"), [(76, 2.6), pytest.param(300, 5, marks=pytest.mark.long)]
+)
+def test_many_features_leave_out_details_and_say_so(tmp_path, features, megabytes):
+    X = np.random.default_rng(0).normal(size=(400, features))
     done = sd.report(wild, X, path=tmp_path / "r.html", pairs=0, progress=False)
     text = done.path.read_text("utf-8")
-    assert done.path.stat().st_size < 5e6
-    assert "To keep this page below 5 MB, it leaves out" in text
+    assert done.path.stat().st_size < megabytes * 1e6
+    assert f"To keep this page below {megabytes} MB, it leaves out" in text
     parts = text.split('<section class="feature')[1:]
-    assert len(parts) == 300
+    assert len(parts) == features
     figures = [part.count('class="skd') for part in parts]
     assert figures[0] > 1
     # What is less important has no more figures than what is more important.

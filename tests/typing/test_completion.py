@@ -56,12 +56,14 @@ class TestCompletion:
     def test_all_public_names_are_offered_although_they_are_imported_when_first_used(self, offered):
         assert set(sd.__all__) <= offered("sd.")
 
+    @pytest.mark.slow
     @EVERYWHERE
     def test_parameters_of_functions_and_methods(self, offered):
         assert "method=" in offered("sd.explain(m, X, me")
         assert "n_repeats=" in offered("sd.PFI(n_re")
         assert {"bins=", "center="} <= offered("sd.ALE(")
 
+    @pytest.mark.slow
     @EVERYWHERE
     def test_members_of_a_result(self, offered):
         assert {"plot", "interval", "to_frame", "importance", "checks"} <= offered("e.")

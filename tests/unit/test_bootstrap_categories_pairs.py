@@ -294,6 +294,7 @@ def truth(center: str) -> np.ndarray:
     return value - SHARE @ value if center == "mean" else value
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("center", [pytest.param("mean", marks=pytest.mark.long), "start"])
 def test_intervals_cover_as_often_as_they_say(center):

@@ -203,6 +203,7 @@ def test_demo_errors_are_one_line(folder):
     assert "Did you mean 'y'" in one_line(call("demo", "--data", "data.csv", "--target", "yy"))
 
 
+@pytest.mark.slow
 def test_datasets(monkeypatch):
     done = call("datasets")
     assert done.exit_code == 0, done.output

@@ -253,6 +253,7 @@ def test_levels_and_classes_have_changes(folder):
 # ---------------------------------------------------------------------------------------- classes
 
 
+@pytest.mark.slow
 def test_each_class_has_a_file(folder):
     said = done("size", "--class", "all", "--out", "new/out.png", model="market:kind")
     names = {p.name for p in (folder / "new").iterdir()}
@@ -329,6 +330,7 @@ def test_help_shows_examples(folder):
 # --------------------------------------------------------------------------------- other commands
 
 
+@pytest.mark.slow
 def test_a_report_takes_groups_and_codes(folder):
     call = ["report", "--model", "market:price", "--data", "shop.csv", "--target", "kind"]
     more = ["--group", "heating=gas,oil,wood", "--categorical", "code", "--out", "page.html"]

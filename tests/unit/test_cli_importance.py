@@ -142,6 +142,7 @@ def test_a_classifier_without_probabilities_has_a_zero_one_loss(folder):
     assert "rise of zero-one loss" in text
 
 
+@pytest.mark.slow
 def test_functions_tell_by_what_they_answer(folder):
     assert "squared_error, because price" in printed(
         "--n-repeats", 3, model="bazaar:price", target="price"
@@ -265,6 +266,7 @@ def test_figures(folder, ending, quantity):
     assert (folder / "new" / f"{quantity}.{ending}").read_bytes().startswith(begins)
 
 
+@pytest.mark.slow
 def test_tables_of_a_diagnosis(folder):
     for ending in ("csv", "json", "npz"):
         printed("--n-repeats", 3, "--sample", 60, "--out", f"d.{ending}")

@@ -98,6 +98,7 @@ def test_regions_of_a_column_are_explained(folder, calls):
     assert "max_depth" not in call
 
 
+@pytest.mark.slow
 def test_files(folder, calls):
     for name in ("r.csv", "r.json", "r.npz", "r.png", "r.html"):
         done = run("hr", "-o", name)

@@ -178,6 +178,7 @@ class Here:
 Here.__module__ = "distributed.client"
 
 
+@pytest.mark.slow
 def test_what_is_sent_is_as_large_as_the_model(folder, model):
     data, client = sd.parquet(folder), Here()
     together = sd.explain(model, data, method="ale", client=client, **OPTIONS)
@@ -186,7 +187,12 @@ def test_what_is_sent_is_as_large_as_the_model(folder, model):
 
 
 @pytest.mark.parametrize(
-    "method", [pytest.param("ale", marks=pytest.mark.long), "rhale", sd.PFI(n_repeats=2)]
+    "method",
+    [
+        pytest.param("ale", marks=pytest.mark.long),
+        pytest.param("rhale", marks=pytest.mark.slow),
+        sd.PFI(n_repeats=2),
+    ],
 )
 def test_workers_combine_results_where_there_are_many(folder, method, monkeypatch):
     """Ranges of one chunk each; results are combined by two until at most two are left."""

@@ -64,6 +64,7 @@ def kinds(diagnosis: Diagnosis) -> list[str]:
 # --------------------------------------------------------------------------- known verdicts
 
 
+@pytest.mark.slow
 def test_verdicts_of_a_design(found):
     assert kinds(found) == [
         "independent", "shared", "shared", "unused", "uninformative", "uninformative",
@@ -182,6 +183,7 @@ def test_several_classes_with_names():
     assert "Entropy-PFI" in d["petal length (cm)"].verdict.text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 def test_frames_of_any_kind_agree():
     X, y = designed(n=60)
@@ -554,6 +556,7 @@ def test_entropy_below_zero_is_shared_information_and_no_reproach():
         assert "sd.PFI(groups=" in verdict.next
 
 
+@pytest.mark.slow
 def test_at_rows_it_was_trained_on_a_forest_is_asked_about_that():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))

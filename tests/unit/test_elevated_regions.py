@@ -96,6 +96,7 @@ class TestVerdicts:
         q = lambda X: 1e9 + 1e-7 * np.sin(1e6 * X[:, 0])  # noqa: E731
         assert sd.explain(q, X, 0, method=sd.ICE()).elevated_regions() == ()
 
+    @pytest.mark.slow
     def test_chance_is_no_rise(self):
         """Pure noise: with 95 % simultaneous confidence, about 2.5 % of data sets have an elevated region."""
         shown = 0

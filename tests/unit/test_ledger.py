@@ -44,6 +44,7 @@ def numbers(found: sd.Ledger) -> np.ndarray:
 # --- laws ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -214,6 +215,7 @@ def test_few_rows_have_no_regions(data):
 # --- several outputs, labels, weights --------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_several_outputs_are_those_of_each():
     X = np.random.default_rng(0).normal(size=(300, 3))
     both = sd.prediction(lambda X: np.stack([X[:, 0], X[:, 0] * X[:, 1]], axis=1), output="all")
@@ -248,6 +250,7 @@ def test_labels_of_a_classifier():
         sd.ledger(sd.nll(clf), X)
 
 
+@pytest.mark.slow
 def test_sampling_weights_do_not_depend_on_their_scale(data):
     w = np.random.default_rng(0).uniform(1, 3, len(data))
     one, two = (
@@ -297,6 +300,7 @@ def test_wrong_regions_raise(data, regions, words):
         sd.ledger(model, data, regions=regions)
 
 
+@pytest.mark.slow
 def test_wrong_effects_raise(data):
     other = sd.explain(lambda X: np.asarray(X)[:, 0], data.rename(columns={"a": "z"}), method="ale")
     with refused(sd.DataError, "'z'"):

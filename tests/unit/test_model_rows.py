@@ -218,6 +218,7 @@ def sum_of_columns(X):
     return X[:, 0] + X[:, 1] * X[:, 2]
 
 
+@pytest.mark.slow
 def test_means_of_pdp_and_ice_need_no_memory_that_grows_with_the_rows():
     """Except for the columns of a small X, which are cached if smaller than 8 MB, and a few bytes per row."""
     method = sd.PDP(grid=np.linspace(-1, 1, 10), ice=0)

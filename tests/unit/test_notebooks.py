@@ -215,6 +215,7 @@ def test_what_is_not_wanted_is_not_made(results, monkeypatch):
     assert list(results["effects"]._repr_mimebundle_(include=["text/plain"])) == ["text/plain"]
 
 
+@pytest.mark.slow
 def test_of_many_features_the_first_twelve_are_drawn():
     X = np.random.default_rng(0).normal(size=(60, 50))
     effects = sd.explain(lambda X: X @ np.linspace(0, 1, 50), X, method=sd.ALE(bins=2))

@@ -110,6 +110,7 @@ def test_declared_kinds_hold_for_random_features(how: Any) -> None:
     assert 0 < es.statistics(null=null, replicates=2)["grade"].p_value <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "method"),
     [

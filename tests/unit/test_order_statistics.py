@@ -159,6 +159,7 @@ def test_equal_weights_equal_no_weights(weight):
     assert np.array_equal(plain.order_statistics(37), weighted.order_statistics(37))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.sampled_from([0.0, -0.0, 1.0, 2.5, -3.0, 1e-60, 1e60, np.nan]), min_size=1),

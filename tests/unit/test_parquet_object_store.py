@@ -42,6 +42,7 @@ def bucket(server):
     return name, system, {"endpoint_override": server, **KEYS}
 
 
+@pytest.mark.slow
 def test_partitioned_objects(bucket):
     name, system, options = bucket
     data = sd.parquet(f"s3://{name}/year=*/*.parquet", columns=["a", "b"], storage_options=options)

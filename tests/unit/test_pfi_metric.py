@@ -51,6 +51,7 @@ def test_the_area_of_each_class_is_that_of_its_own_rows(make):
         np.testing.assert_allclose(pf.values[0], want, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_labels_of_a_callables_probability_are_places():
     codes = np.searchsorted(SEVERAL.classes_, THREE)
     of_function = sd.probability(SEVERAL.predict_proba, class_=2)
@@ -59,6 +60,7 @@ def test_labels_of_a_callables_probability_are_places():
     np.testing.assert_allclose(found.values, named.values)
 
 
+@pytest.mark.slow
 def test_scores_of_two_labels_count_the_larger_one():
     score = sd.prediction(BINARY.decision_function)
     first = important(score, TWO == "yes", "roc_auc")

@@ -158,6 +158,7 @@ def results():
     }
 
 
+@pytest.mark.slow
 def test_an_old_attribute_is_an_attribute_error_that_names_the_new_one():
     found = results()
     assert set(found) == set(_renamed.ATTRIBUTES)

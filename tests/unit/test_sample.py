@@ -149,6 +149,7 @@ def test_analyses_say_of_which_rows_they_are():
     assert "The importances are computed on a random sample of 150 of 600 rows." in d.notes
 
 
+@pytest.mark.slow
 def test_the_report_says_that_it_is_about_a_sample(tmp_path):
     page = tmp_path / "a.html"
     done = sd.report(model, X, Y, path=page, sample=SIZE, pairs=1, progress=False)

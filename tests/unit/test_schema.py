@@ -266,6 +266,7 @@ def test_a_report_shows_labels(data, tmp_path):
     assert 'id="feature-1"' in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     [("markup", "long"), pytest.param(("newlines", "signs"), marks=pytest.mark.slow)],

@@ -92,6 +92,7 @@ def test_effects_by_pattern_are_those_by_name():
         assert named[name].heterogeneity_score == matched[name].heterogeneity_score
 
 
+@pytest.mark.slow
 def test_several_models_regions_and_given_regions_take_patterns():
     X, pattern = pd.DataFrame(COLUMNS), re.compile("temp")
     assert list(sd.explain([model, model], X, pattern)) == ["temp", "atemp"]
@@ -141,6 +142,7 @@ def test_parquet_chooses_by_its_schema(tmp_path):
     assert explained(X, re.compile("temp")) == ["temp", "atemp"]
 
 
+@pytest.mark.slow
 def test_the_report_and_the_null_distribution_take_patterns(tmp_path):
     X = pd.DataFrame(COLUMNS)
     page = tmp_path / "a.html"

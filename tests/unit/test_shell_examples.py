@@ -187,6 +187,7 @@ def test_json_of_several(folder):
     assert all(Path(p).is_file() for p in said["written"])
 
 
+@pytest.mark.slow
 def test_json_of_importances(folder):
     said = document("skedasis importance my:clf houses.csv --quantity entropy --n-repeats 2")
     (result,) = said["results"]
@@ -197,6 +198,7 @@ def test_json_of_importances(folder):
     assert set(said["results"][0]["features"]) == {"age", "size", "gas", "oil", "wood"}
 
 
+@pytest.mark.slow
 def test_json_of_a_report(folder):
     said = document(
         "skedasis report model.skops houses.csv --target price --sample 100 --pairs 0 -o j.html"
@@ -214,6 +216,7 @@ def test_json_of_a_report(folder):
     assert len(frame) == said["rows"]["read"]
 
 
+@pytest.mark.slow
 def test_json_of_info_and_datasets():
     said = document("skedasis info")
     assert said["versions"]["numpy"] == np.__version__
@@ -303,6 +306,7 @@ def test_weights_and_target_are_no_features(folder):
         assert word in done.stderr
 
 
+@pytest.mark.slow
 def test_a_sample_is_seeded_and_said(folder):
     first = document("skedasis effect my:clf houses.csv age --sample 50 --random-state 3")
     again = document("skedasis effect my:clf houses.csv age --sample 50 --random-state 3")
@@ -455,6 +459,7 @@ def test_datasets_are_written(folder):
         assert word in done.stderr
 
 
+@pytest.mark.slow
 def test_two_models_of_one_name(folder):
     Path("a").mkdir(exist_ok=True)
     Path("a/model.skops").write_bytes(Path("model.skops").read_bytes())

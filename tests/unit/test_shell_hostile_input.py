@@ -195,6 +195,7 @@ def test_debug_does_not_change_exit_codes(folder):
         assert "Traceback" in done.stderr
 
 
+@pytest.mark.slow
 def test_standard_output_is_the_documents_alone(folder):
     # C code and child processes of a model write to the file descriptor, not through sys.stdout.
     done = subprocess.run(
@@ -210,6 +211,7 @@ def test_standard_output_is_the_documents_alone(folder):
         assert word in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_no_room_for_the_output(folder):
     with Path("/dev/full").open("w") as full:

@@ -122,7 +122,18 @@ def test_labels_that_are_missing_are_left_out_and_counted(folder):
             ),
             marks=pytest.mark.slow,
         ),
-        ("report", "its_model:model", "year=*/*.parquet", "--target", "label", "--out", "r.html"),
+        pytest.param(
+            (
+                "report",
+                "its_model:model",
+                "year=*/*.parquet",
+                "--target",
+                "label",
+                "--out",
+                "r.html",
+            ),
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=lambda c: " ".join(c[:2]),
 )
@@ -154,6 +165,7 @@ def test_mistakes_are_explained(folder, path, memory, said):
     assert said in found.output
 
 
+@pytest.mark.slow
 def test_a_page_says_that_its_rows_are_a_sample(folder, monkeypatch):
     from skedasis.report import content
 
@@ -168,6 +180,7 @@ def test_a_page_says_that_its_rows_are_a_sample(folder, monkeypatch):
     assert "random sample of" in every.path.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_ledger_and_a_diagnosis_of_drawn_rows(folder, frame):
     data = sd.parquet(
         "year=*/*.parquet", columns=["a", "b"], y="label", filters=[("label", ">", -99)]

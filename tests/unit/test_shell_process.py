@@ -123,6 +123,7 @@ def test_debug_shows_the_traceback(entered, model, feature):
     assert "Error: " in done.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_at_once(folder):
     with subprocess.Popen(
         [*COMMAND, "effect", "kiln:slow", "data.csv", "a", "--method", "pdp"],
@@ -175,6 +176,7 @@ def test_a_reader_who_has_had_enough_is_no_error(folder, args):
     assert done.returncode == 141, args
 
 
+@pytest.mark.slow
 def test_json_is_all_there_is_on_stdout(folder):
     done = shell(folder, "effect", "kiln:chatty", "data.csv", "a", "--json")
     said = json.loads(done.stdout)
@@ -196,8 +198,9 @@ def test_notes_are_in_the_document_of_a_quiet_command(entered):
 ENCODINGS = ("ascii", "latin-1", "cp437", "utf-16")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "encoding", ["ascii", *(pytest.param(e, marks=pytest.mark.slow) for e in ENCODINGS[1:])]
+    "encoding", ["ascii", *(pytest.param(e, marks=pytest.mark.long) for e in ENCODINGS[1:])]
 )
 def test_any_alphabet_will_do(folder, encoding):
     text = (folder / "data.csv").read_text()

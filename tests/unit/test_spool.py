@@ -107,6 +107,7 @@ def test_any_stream_of_arrow_and_no_data_frame(frame):
         assert spool.spool_kind(frame_in_memory) is None
 
 
+@pytest.mark.slow
 def test_all_functions_take_them(frame):
     small = frame.iloc[:1_500]
     loss = sd.loss(_model, "squared_error")
@@ -214,6 +215,7 @@ def test_partitions_with_missing_values_and_without_rows(frame):
     assert list(found["k"].x) == list(memory["k"].x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [

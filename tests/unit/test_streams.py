@@ -210,6 +210,7 @@ def test_pairs(frame, folder, pair, method):
     assert not _differences(memory, streamed)
 
 
+@pytest.mark.slow
 def test_other_files_threads_and_chunks_give_the_same_bits(frame, folder, tmp_path):
     other = _written(frame, tmp_path / "other", [7, 29_000], [997])
     results = [
@@ -364,11 +365,22 @@ _MANY = {
 }
 
 
+_MANY_USUAL = {
+    ("ale", "trees", None),
+    ("ale", "callable", "weight"),
+    ("rhale", "trees", "weight"),
+    ("rhale", "callable", None),
+    ("pdp", "network", "weight"),
+    ("mplot", "network", None),
+}
+"""Each method and each model, each model with and without weights."""
+
+
 def _cases_of_many():
-    """Every model with every method, and weights in every second case; those with the other weights are long."""
+    """Every model with every method and weight; few are in the usual run."""
     cases = itertools.product(("ale", "rhale", "pdp", "mplot"), _MANY, (None, "weight"))
-    for k, case in enumerate(cases):
-        usual = k % 4 in (0, 3)  # each method, and each model, with and without weights
+    for case in cases:
+        usual = case in _MANY_USUAL
         yield pytest.param(*case, marks=[] if usual else [pytest.mark.long])
 
 

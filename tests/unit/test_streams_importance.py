@@ -64,6 +64,7 @@ def test_the_mean_is_that_of_all_pairs(tmp_path, weight, monkeypatch):
     assert (some.provenance["exact"], some.provenance["donors"]) == (False, 300)
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("donors", "kind"),

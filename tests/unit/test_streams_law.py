@@ -203,6 +203,7 @@ def _small():
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("examples", [8, pytest.param(600, marks=LONG)])
 @pytest.mark.filterwarnings("ignore")
 def test_streamed_is_memory(tmp_path_factory, examples):

@@ -320,6 +320,7 @@ def test_the_most_frequent_levels(tmp_path, method, weight):
     assert not _differences(memory, found)
 
 
+@pytest.mark.slow
 def test_too_many_levels_suggests_what_can_be_done(tmp_path):
     data = sd.parquet(_written(_frequent(), tmp_path / "rows", [4_000], [900]))
     with pytest.raises(sd.DataError, match=r"ALE\(top_levels=50\)") as caught:

@@ -186,6 +186,7 @@ def test_methods_without_local_effects_are_refused_before_the_pass(path):
     assert sum(rows) < 500  # the check of the model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.long), True])
 def test_interactions(frame, path, weighted):
     source, weights = _both(frame, path, weighted)

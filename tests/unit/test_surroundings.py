@@ -19,6 +19,7 @@ import pytest
 import skedasis as sd
 from skedasis import _files
 from tests.helpers import refused, table
+from tests.long.figures import LONG
 
 X = table(200, 3)
 COMMAND = "from skedasis.cli import main; main()"
@@ -65,6 +66,7 @@ def shell(folder: Path, args: str, redirected: str = "", **environment: str) -> 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "redirected",
     [
@@ -87,13 +89,23 @@ def test_the_shell_with_closed_streams(folder, redirected):
 @pytest.mark.parametrize(
     "environment",
     [
-        {"HOME": "unset", "MPLCONFIGDIR": "unset"},
-        {"HOME": "/proc", "XDG_CACHE_HOME": "/proc/x", "MPLCONFIGDIR": "unset"},
-        {"TMPDIR": "/nowhere"},
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"},
-        {"LC_ALL": "C"},
+        pytest.param({"HOME": "unset", "MPLCONFIGDIR": "unset"}, id="no home", marks=LONG),
+        pytest.param(
+            {"HOME": "/proc", "XDG_CACHE_HOME": "/proc/x", "MPLCONFIGDIR": "unset"},
+            id="read-only home",
+        ),
+        pytest.param({"TMPDIR": "/nowhere"}, id="no temporary folder", marks=LONG),
+        pytest.param(
+            {
+                "LC_ALL": "C",
+                "PYTHONUTF8": "0",
+                "PYTHONCOERCECLOCALE": "0",
+                "PYTHONIOENCODING": "ascii",
+            },
+            id="ascii",
+        ),
+        pytest.param({"LC_ALL": "C"}, id="C", marks=LONG),
     ],
-    ids=["no home", "read-only home", "no temporary folder", "ascii", "C"],
 )
 def test_pages_figures_and_tables_are_written_anywhere(folder, environment):
     for out in ("ü.html", "ü.png", "ü.csv"):

@@ -147,6 +147,7 @@ def test_two_explanations_at_once_share_it():
     assert pools("blas") == {4}
 
 
+@pytest.mark.slow
 def test_a_model_may_explain_another_one():
     """As a surrogate model might: worker threads are started from a worker thread."""
     inner = Watched()

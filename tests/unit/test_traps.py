@@ -330,6 +330,7 @@ def test_normalised_statistics_inflate_tiny_effects():
 # ------------------------------------------------------------------------- intervals
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("method", "center"),

@@ -197,6 +197,7 @@ def copied(folder: Path) -> Path:
     return target.parent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["broken", pytest.param("blocked", marks=pytest.mark.long)])
 def test_a_process_without_numba(kind: str, tmp_path: Path) -> None:
     (tmp_path / "numba.py").write_text("raise ImportError('numba needs an older NumPy')")
