@@ -94,13 +94,14 @@ test-all:  ## make test, then the slow and the optional tests and a short benchm
 	$(MAKE) test-rest
 
 # It completes the coverage that `make test` has measured: what is written for torch runs in tests of torch only.
-test-rest: browser $(VENV)/.torch bench-smoke
+test-rest: browser $(VENV)/.torch
+	$(MAKE) bench-smoke GROUPS='--only ale --only rhale --only pdp --only trees'
 	$(PYTEST) -m '(slow or torch or optional) and not long' --cov --cov-append --cov-report=term
 	$(MAKE) test-lowest ARGS=
 
 # Beyond what each change has to wait for: run it after changes of errors, intervals and p-values. What simulations
 # measure is compared with tests/long/figures.json, or written there.
-test-long: $(VENV)/.torch  ## simulations of more than 100 data sets, laws by many examples, full tables (40 minutes; ARGS="--write-figures")
+test-long: $(VENV)/.torch bench-smoke  ## simulations of more than 100 data sets, laws by many examples, full tables, all benchmarks on few rows (50 minutes; ARGS="--write-figures")
 	$(PYTEST) -m long $(ARGS)
 
 # Not part of `.ci/run`: how many small changes of the code the fast tests see. Runs the tests once, to know which of
@@ -124,7 +125,7 @@ browser:
 	echo "No chromium, which the tests of pages need: install one, or name it in SKEDASIS_CHROMIUM" >&2; exit 1
 
 bench-smoke: $(VENV)/.dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --smoke
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --smoke $(GROUPS)
 
 format: $(VENV)/.dev  ## format the code
 	$(BIN)/ruff check --fix $(CODE)

@@ -177,7 +177,6 @@ LEVEL_WAYS = {
     "mplot": LevelWay(lambda v: sd.MPlot(), moves=False, raw=True),
     "mplot-mean": LevelWay(lambda v: sd.MPlot(center="mean", ddof=0), "ordinal", moves=False),
 }
-EVERY_LEVEL_WAY = pytest.mark.parametrize("way", LEVEL_WAYS.values(), ids=LEVEL_WAYS)
 
 
 @dataclass(frozen=True)
@@ -208,13 +207,27 @@ PAIR_WAYS = {
     "pdp-mean": PairWay(lambda: sd.PDP(grid=3, center="mean"), (C, B), "grid", "nominal"),
     "pdp-categories": PairWay(sd.PDP, (C, D), "grid", "nominal"),
 }
-EVERY_PAIR_WAY = pytest.mark.parametrize("way", PAIR_WAYS.values(), ids=PAIR_WAYS)
+FEW = {
+    *("ale-similarity", "ale-ordinal", "rhale-ordinal", "pdp-mean", "ice-start", "mplot"),
+    *("ale", "ale-category-number", "ale-categories", "dale-slopes", "pdp", "pdp-categories"),
+}
+"""Methods for one column and for two that run with the fast tests; the others run with the slow ones."""
 
 
 def only(ways, wanted):
     """Parametrize a law by the methods that satisfy `wanted`."""
-    chosen = {name: way for name, way in ways.items() if wanted(way)}
-    return pytest.mark.parametrize("way", chosen.values(), ids=chosen)
+    return pytest.mark.parametrize(
+        "way",
+        [
+            pytest.param(way, id=name, marks=() if name in FEW else pytest.mark.slow)
+            for name, way in ways.items()
+            if wanted(way)
+        ],
+    )
+
+
+EVERY_LEVEL_WAY = only(LEVEL_WAYS, lambda way: True)
+EVERY_PAIR_WAY = only(PAIR_WAYS, lambda way: True)
 
 
 def kinds(kind, place=(A, B, C, D, IDLE, IDLE_CODES)):

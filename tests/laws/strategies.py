@@ -271,16 +271,22 @@ USUAL = (
     "mplot-uniform",
 )
 """One of each kind: every method, source of local effects and algorithm for bins."""
+FEW = ("ale-uniform", "dale-quantile", "rhale-greedy", "pdp-mean", "ice-anchor", "mplot-uniform")
+"""Those of them that run with the fast tests; the others run with the slow ones."""
 
 EVERY_WAY = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
 def usual_ways(wanted):
     """Parametrize a law by the methods that satisfy `wanted`: those of `USUAL`, and the others in the long run."""
+
+    def marks(name):
+        return () if name in FEW else pytest.mark.slow if name in USUAL else LONG
+
     return pytest.mark.parametrize(
         "way",
         [
-            pytest.param(way, id=name, marks=() if name in USUAL else LONG)
+            pytest.param(way, id=name, marks=marks(name))
             for name, way in WAYS.items()
             if wanted(way)
         ],

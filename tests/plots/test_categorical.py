@@ -260,6 +260,7 @@ class TestManyLevels:
         assert len(main.x.labels) == min(most, 300)
         assert len(main.tooltips) == min(most, 160)
 
+    @pytest.mark.slow
     def test_ordered_levels_are_all_shown(self):
         X = pd.DataFrame({"g": np.tile(np.arange(100), 12), "z": np.arange(1200.0)})
         e = sd.explain(

@@ -402,6 +402,7 @@ class TestSurfaces:
         assert shown.stacks[0][1].x == shown.stacks[1][1].x
         drawn(shown)
 
+    @pytest.mark.slow
     def test_of_several_models_and_methods(self, X):
         models = [lambda X, k=k: k * X[:, 0] * X[:, 1] for k in (1.0, 2.0)]
         shown = compare_figure(sd.explain(models, X, (0, 1), method=sd.ALE(bins=3)))

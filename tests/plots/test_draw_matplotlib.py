@@ -420,6 +420,7 @@ def test_texts_in_svg_files_are_text(tmp_path):
     assert {"PDP of age", "x", "y", "a line"} <= set(texts)
 
 
+@pytest.mark.slow
 def test_texts_in_pdf_files_are_text(tmp_path):
     """Fonts are embedded as TrueType with a table of their characters, so that viewers find and edit words."""
     draw(one(MARKS["line"], title="PDP")).savefig(tmp_path / "a.pdf")

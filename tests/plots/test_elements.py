@@ -36,6 +36,7 @@ def test_steps_lead_where_points_are(at):
     np.testing.assert_allclose(relative, at.T, atol=0.0501)
 
 
+@pytest.mark.slow
 @given(arrays(float, (2, 12), elements=PIXELS), st.sampled_from([0.6, 5.0]))
 def test_dashes_begin_where_they_shall(at, wide):
     found = read(dashes(*at, wide))
@@ -84,6 +85,7 @@ def test_gaps_and_infinities_are_never_joined():
     assert kept[0, [1, 2, 3, 4, 5]].all()
 
 
+@pytest.mark.slow
 @given(arrays(float, (30, 2), elements=st.floats(-300, 300)), st.sampled_from([0.15, 5.0, 60.0]))
 def test_simplified_lines_pass_all_points(points, tolerance):
     found = simplify_line(points, tolerance)
@@ -94,6 +96,7 @@ def test_simplified_lines_pass_all_points(points, tolerance):
     assert away.min(axis=0).max() <= tolerance + 1e-6
 
 
+@pytest.mark.slow
 @given(
     arrays(float, 60, elements=st.floats(0, 30)), arrays(float, (2, 60), elements=st.floats(0, 200))
 )

@@ -348,6 +348,7 @@ def test_ticks_up_are_on_the_axis_and_apart(axis, length, room):
         assert len({t for _, t in shown}) == len(shown)
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(level_axes(), st.floats(40, 900))
 def test_names_are_apart_however_many(axis, length):

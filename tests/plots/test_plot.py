@@ -425,6 +425,7 @@ class TestCompare:
         given = sd.compare(*effects, labels=["x", "y", "z"])
         assert [t.get_text() for t in given.legends[0].get_texts()][:3] == ["x", "y", "z"]
 
+    @pytest.mark.slow
     def test_many_features(self):
         figure = sd.compare(positive(), positive(), labels=["a", "b"])
         titles = [ax.get_title(loc="left") for ax in figure.axes if ax.get_title(loc="left")]

@@ -90,6 +90,7 @@ def test_scores_are_bars_with_intervals(two):
     assert [r.style for r in rectangles] == ["before", "bar", "bar-hatched"]
 
 
+@pytest.mark.slow
 def test_together_curves_differ_by_line_mark_and_rule(two, eight):
     spec = regions_figure(two, RegionsPlotOptions("together"))
     panel = spec.main

@@ -270,6 +270,7 @@ class TestGroups:
             assert [tip.text.split("\n")[0] for tip in panel.tooltips] == ["a", "b", "c"]
         drawn(effect, color=y, histogram=True)
 
+    @pytest.mark.slow
     def test_few_values_constants_and_names(self, X):
         y = pytest.importorskip("pandas").Series(X[:, 1] > 0, name=r"$x^2_{\frac$")
         for column in (np.round(X[:, 0]), np.full(400, 3.0), 1e12 * X[:, 0], 1e-12 * X[:, 0]):

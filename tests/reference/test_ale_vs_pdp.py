@@ -151,6 +151,7 @@ def test_additive_models_have_no_second_order_effect_and_the_pdp_as_sum(pair):
     assert p.with_main_effects() is p
 
 
+@pytest.mark.slow
 @law(examples=25, thorough=300, seed=st.integers(0, 2**32 - 1), k=st.integers(1, 9))
 def test_main_effects_of_a_surface_are_the_features_own_ales(seed, k):
     """6.2.2.1: "the main effects (1D ALEs)". They are computed from the surface's own model rows.

@@ -372,6 +372,7 @@ def test_units_of_a_number_do_not_matter():
     near(other.value, plain.value, 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", usually(range(3), 0))
 def test_example_of_the_appendix(seed):
     # ale_vs_pdp 6.5.1, f = x1 x2 x3: ½ (x1 − (a + b)/2) (x2² − μ² − σ²) in the limit.

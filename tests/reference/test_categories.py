@@ -30,6 +30,7 @@ def same_steps(e, want, size):
 # ------------------------------------------------------------------------------ ALE
 
 
+@pytest.mark.slow
 @law(**CASES)
 def test_a_given_order(seed):
     """Each step pools the rows of both its levels; values are accumulated, and centred by level frequency."""
@@ -79,6 +80,7 @@ def test_the_order_of_similarity(seed):
         assert (along >= -1e-9 * np.abs(places).max()).all()
 
 
+@pytest.mark.slow
 @law(examples=5, thorough=200, seed=CASES["seed"])
 def test_text_in_a_data_frame(seed):
     """The same levels as text, in a data frame whose other columns are numbers: given order, and PDP."""

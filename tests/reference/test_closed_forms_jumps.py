@@ -127,6 +127,7 @@ def test_a_column_whose_quantiles_coincide_jumps_and_has_differences():
     assert not said["x1"].startswith("closed form")
 
 
+@pytest.mark.slow
 def test_numbers_that_are_encoded_have_differences_and_all_others_exact_slopes():
     coded = np.c_[X, np.random.default_rng(1).integers(0, 4, len(X))]
     y = Y + np.array([0.0, 5.0, -3.0, 2.0])[coded[:, 3].astype(int)]

@@ -56,6 +56,7 @@ def whole_numbers(n=400, d=3, k=30):
 # ---------------------------------------------------------------------- forests fitted directly
 
 
+@pytest.mark.slow
 def test_its_forest_is_that_of_scikit_learn_tree_by_tree():
     X = whole_numbers()
     for y in (X[:, :1], np.stack([X[:, 0], X[:, 0] > 9], axis=1) * 1.0):
@@ -166,6 +167,7 @@ def test_noise_is_no_partner_of_features_that_share_a_little():
     assert found.partners == (("x1",), ("x0",), (), ())
 
 
+@pytest.mark.slow
 def test_levels_are_learnt_as_shares_and_their_variances_add():
     x = RNG.integers(0, 3, 6000)
     level = np.where(RNG.random(6000) < 0.7, x, RNG.integers(0, 3, 6000))
@@ -217,6 +219,7 @@ def test_a_missing_value_tells_something():
     assert found.others[0] < 0.05
 
 
+@pytest.mark.slow
 def test_of_text_missing_is_a_level():
     flag = (RNG.random(N) < 0.4) * 1.0
     X = pd.DataFrame({"flag": flag, "text": np.where(flag == 1, None, "there")})
@@ -271,6 +274,7 @@ def test_units_do_not_matter(scale):
     np.testing.assert_allclose(scaled.others, plain.others, atol=0.01)
 
 
+@pytest.mark.slow
 def test_infinite_numbers_are_no_values_to_learn():
     a = RNG.normal(size=N)
     X = np.stack([a, a], axis=1)
@@ -301,6 +305,7 @@ def test_in_other_groups_each_column_counts_alike():
     assert measured(X, groups={"pair": [1, 2]}).others[1] == pytest.approx(np.mean(alone), abs=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 def test_groups_may_share_columns_but_are_then_no_partners():
     a, b, c = RNG.normal(size=(3, N))
@@ -319,6 +324,7 @@ def test_groups_may_share_columns_but_are_then_no_partners():
     assert set(together.partners[3]) == {"a", "ab", "ac"}
 
 
+@pytest.mark.slow
 def test_ordinal_features_are_learnt_by_their_places():
     sizes = ["small", "medium", "large"]
     place = RNG.integers(0, 3, N)
@@ -331,6 +337,7 @@ def test_ordinal_features_are_learnt_by_their_places():
     assert measured(X).others == pytest.approx([1, 1], abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 def test_containers_agree():
     n = 60

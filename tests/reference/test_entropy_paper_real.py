@@ -149,6 +149,7 @@ forests = pytest.mark.parametrize(
 PLAS, MASS = np.arange(60.0, 200.0, 5.0), np.linspace(20.0, 45.0, 11)
 
 
+@pytest.mark.slow
 @forests
 def test_plas_is_first_and_mass_second(trees, seed):
     _, _, X_test, y_test = quarters("pima_diabetes", seed)

@@ -656,6 +656,7 @@ def test_each_model_has_the_score_that_it_has_alone():
         assert one.swap_score == only.swap_score
 
 
+@pytest.mark.slow
 def test_models_on_their_own_rows_know_levels_and_missing_values():
     X = _frame(400)
     folds = [np.arange(0, 150), np.arange(150, 400)]

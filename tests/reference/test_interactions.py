@@ -54,6 +54,7 @@ def test_a_called_function_of_three_way_interactions(weighted: bool):
     assert it.exact
 
 
+@pytest.mark.slow
 def test_levels_missing_values_and_groups_of_a_called_function():
     frame, _ = categories(50)
     frame["d"] = np.arange(50) % 2
@@ -199,6 +200,7 @@ def test_categories_missing_values_and_groups_of_trees(library: str, groups: Any
     compare(it, naive(model.predict, part, features=features[next(iter(groups or [None]))]), 1e-11)
 
 
+@pytest.mark.slow
 def test_a_path_with_many_features():
     """A path of 90 tests of 90 features: nothing is limited to 64."""
     tree = pytest.importorskip("sklearn.tree").DecisionTreeRegressor

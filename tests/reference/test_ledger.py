@@ -116,6 +116,7 @@ def test_products_of_normal_features(rho):
     close(found, {"main effects": best, "x0 × x1": 1 - best, "not explained": 0.0})
 
 
+@pytest.mark.slow
 def test_main_effects_as_drawn_may_explain_nothing():
     """PDP of x0 x1 are flat, ALE curves are r x² / 2; the best additive function explains 99 % for r = 0.9."""
     rho, X = 0.9, correlated(0.9)

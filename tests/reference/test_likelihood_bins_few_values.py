@@ -76,6 +76,7 @@ def test_a_few_outliers_among_equal_slopes_make_no_bins():
     assert len(bins(np.sort(rng.uniform(size=400)), d).bins.count) == 1
 
 
+@pytest.mark.slow
 def test_weights_are_repetitions_and_their_unit_does_not_matter():
     q = sd.prediction(
         lambda X: X[:, 0] * X[:, 1], slope=lambda X: np.column_stack([X[:, 1], X[:, 0]])

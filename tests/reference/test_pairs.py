@@ -88,6 +88,7 @@ def transposed(want: Any) -> Any:
     return want._replace(value=want.value.T, count=want.count.T, cells=turned)
 
 
+@pytest.mark.slow
 @law(**CASES)
 def test_two_categories(seed):
     """Level pairs are on both axes; a row is in up to four cells."""
@@ -99,6 +100,7 @@ def test_two_categories(seed):
     same_surface(explained(c, ("x3", "x2"), sd.ALE(order=c.orders)), transposed(want), c.size)
 
 
+@pytest.mark.slow
 @law(examples=5, thorough=200, seed=CASES["seed"])
 def test_data_frames_with_text(seed):
     """The same pairs from a data frame whose numeric and categorical columns have different dtypes."""

@@ -659,6 +659,7 @@ def test_closed_forms_of_simple_quantities():
     assert loss.mean[0] == pytest.approx(2 * X[:, 0].var(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_error_of_all_pairs_is_that_of_the_jackknife():
     """Leave one row out at a time; this needs no formula for the influence of a row."""
     n = 120

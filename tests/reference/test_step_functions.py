@@ -376,6 +376,7 @@ def skewed_network(transformed):
     ).fit(X, y), X
 
 
+@pytest.mark.slow
 def test_slopes_that_do_not_tell_the_rise_are_replaced():
     model, X = skewed_network(transformed=True)
     e = explained(model, X)

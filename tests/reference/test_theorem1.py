@@ -192,6 +192,7 @@ def test_p_values_of_heterogeneity_are_uniform_at_the_threshold(shape, runs, mea
     uniform(measured, p, 4000, "6", most=0.075)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [50, long_case(400)])
 def test_the_lower_bound_of_heterogeneity_covers(runs, measured):
     rng = np.random.default_rng(7)

@@ -108,6 +108,7 @@ def test_boosters_of_lightgbm_and_their_files(case: str, tmp_path: Path) -> None
             alike(sd.prediction(booster.predict, output=output), X, method=method)
 
 
+@pytest.mark.slow
 def test_categories_in_a_file_of_lightgbm(tmp_path: Path) -> None:
     lightgbm = pytest.importorskip("lightgbm")
     frame, y = categories()

@@ -116,6 +116,7 @@ def test_groups_of_columns(library: str) -> None:
     alike(model, FRAME, "both", groups={"both": ["c", "k"]}, method=sd.ALE())
 
 
+@pytest.mark.slow
 def test_one_hot_blocks() -> None:
     block = pd.get_dummies(FRAME["c"], prefix="c", dtype=float)
     X = pd.concat([FRAME[["a"]], block], axis=1)

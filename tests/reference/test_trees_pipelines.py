@@ -408,6 +408,7 @@ def test_exact_curves_and_cells_between_jumps() -> None:
 # --- containers, kinds of models, processes --------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_data_frames_between_the_steps_and_other_containers() -> None:
     X = rows_explained()
     for case, which in (("scaled", "histograms"), ("missing kept", "lightgbm")):

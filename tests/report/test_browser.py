@@ -75,6 +75,7 @@ def test_it_is_quiet_accessible_and_no_wider_than_its_window(report, visit, how)
     assert seen.noise == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "width", [330, *(pytest.param(width, marks=pytest.mark.slow) for width in (500, 820, 1500))]
 )
@@ -90,6 +91,7 @@ def test_nothing_overflows(report, visit, width):
     assert seen.beyond <= 0
 
 
+@pytest.mark.slow
 def test_fingers_find_what_they_press(report, visit):
     seen = visit(report.path, phone=True)
     small = seen.page.evaluate(
@@ -103,6 +105,7 @@ def test_fingers_find_what_they_press(report, visit):
 # -------------------------------------------------------------------------------- the first screen
 
 
+@pytest.mark.slow
 def test_the_first_screen_fits_a_window(report, visit):
     page = visit(report.path, size=(1300, 900)).page
     for part in (
@@ -120,6 +123,7 @@ def test_the_first_screen_fits_a_window(report, visit):
     assert 3 <= page.locator(".findings li").count() <= 5
 
 
+@pytest.mark.slow
 def test_names_in_sentences_lead_to_features(page):
     link = page.locator(".findings a").first
     name = link.inner_text()
@@ -127,6 +131,7 @@ def test_names_in_sentences_lead_to_features(page):
     assert page.evaluate(AT) == name
 
 
+@pytest.mark.slow
 def test_the_numbers_of_the_page_are_saved_as_json(page, report, tmp_path):
     with page.expect_download() as saving:
         page.click("#data-button")
@@ -331,6 +336,7 @@ def test_a_link_leads_to_a_feature_that_is_not_shown(page):
     assert page.locator(f".feature[data-name='{last}'] svg.skd").count() > 0
 
 
+@pytest.mark.slow
 def test_a_point_leads_to_its_feature(page, report):
     places = page.locator("a.place")
     assert places.count() == FEATURES
@@ -344,6 +350,7 @@ def test_a_point_leads_to_its_feature(page, report):
     page.wait_for_function(f"() => ({AT})() === 'town'")
 
 
+@pytest.mark.slow
 def test_an_address_leads_to_a_feature(report, visit):
     seen = visit(report.path)
     name = seen.page.evaluate(ORDER)[-1]
@@ -355,6 +362,7 @@ def test_an_address_leads_to_a_feature(report, visit):
 # ---------------------------------------------------------------------------- when figures are drawn
 
 
+@pytest.mark.slow
 def test_ten_features_are_drawn_at_load_and_others_when_they_come_near(page):
     drawn = "() => [...document.querySelectorAll('.feature')].filter(f => f.querySelector('svg.skd')).length"
     assert page.evaluate(drawn) == 10
@@ -421,6 +429,7 @@ def test_paper_is_white(report, visit, theme):
     assert max(map(int, re.findall(r"\d+", seen.page.evaluate(words))[:3])) < 130
 
 
+@pytest.mark.slow
 def test_without_scripts_words_tables_and_ten_features_are_there(report, visit):
     page = visit(report.path, scripts=False).page
     assert page.locator("noscript p").is_visible()
@@ -537,6 +546,7 @@ def test_figures_that_were_drawn_late_live(page):
 # --------------------------------------------------------------------------------------- hostile names
 
 
+@pytest.mark.slow
 def test_an_injected_script_is_blocked(report, visit):
     html = report.path.read_text("utf-8")
     assert html.count("<script>") == 1

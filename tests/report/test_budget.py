@@ -94,6 +94,7 @@ def test_a_slow_model_is_announced_once_and_the_rows_are_exact(X, monkeypatch, c
     assert found.left_out_parts == ()
 
 
+@pytest.mark.slow
 def test_rows_that_the_first_pass_decides_about_are_an_upper_bound(X, monkeypatch, chosen):
     found, said = build(Slow(monkeypatch, 1e-3), X)
     (one,) = chosen
@@ -140,6 +141,7 @@ def test_the_progress_bars_repeat_the_announcement(X, monkeypatch):
     assert not any("report" in what for what in seen)
 
 
+@pytest.mark.slow
 def test_a_fast_model_is_not_announced_measured_or_counted(X, monkeypatch, chosen):
     monkeypatch.setattr(budget, "_counted", None)  # would raise if it were called
     found, said = build(Slow(monkeypatch, 1e-6), X)
@@ -173,6 +175,7 @@ def test_trees_ask_for_their_predictions_alone(X, monkeypatch, chosen):
     assert chosen[0].model_rows == ROWS == spent(found)
 
 
+@pytest.mark.slow
 def test_several_models_are_announced_together(X, monkeypatch, chosen):
     model = Slow(monkeypatch, 1e-3)
     _, said = build({"a": model, "b": model}, X, regions=False, pairs=0)
@@ -244,6 +247,7 @@ def test_the_least_needed_is_left_out_first(X, monkeypatch, chosen):
     assert rows[0] == ROWS > rows[-1] >= budget.LEAST_ROWS
 
 
+@pytest.mark.slow
 def test_the_pdp_that_remain_are_those_of_the_most_important_features(X, monkeypatch):
     found, _ = build(Slow(monkeypatch, 1e-3), X, max_seconds=50)
     section = found.sections[0]
@@ -252,6 +256,7 @@ def test_the_pdp_that_remain_are_those_of_the_most_important_features(X, monkeyp
     assert f"{len(section.pdp)} most important of 4" in " ".join(found.left_out_parts)
 
 
+@pytest.mark.slow
 def test_models_that_are_compared_lack_the_same_parts(X, monkeypatch):
     one = Slow(monkeypatch, 1e-3)
 
@@ -265,6 +270,7 @@ def test_models_that_are_compared_lack_the_same_parts(X, monkeypatch):
     assert 0 < len(first.pdp) < 4
 
 
+@pytest.mark.slow
 def test_a_limit_that_cannot_be_kept_says_so(X, monkeypatch):
     found, _ = build(Slow(monkeypatch, 1e-2), X, max_seconds=0.1)
     assert found.rows == budget.LEAST_ROWS
@@ -388,6 +394,7 @@ def _warning(of: Budget) -> str:
 
 
 # ----------------------------------------------------------------------------------------- ignore
+@pytest.mark.slow
 def test_ignored_checks_are_left_out_of_the_page(X):
     def function(T):
         return T[:, 0] * T[:, 1]

@@ -420,6 +420,7 @@ def test_many_levels_stay_small(tmp_path):
     assert "The 100 of 1,500 with the most rows" in Page(done.path).words
 
 
+@pytest.mark.slow
 def test_missing_values_everywhere(tmp_path):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": rng.normal(size=90), "town": rng.choice(list("abc"), 90)})

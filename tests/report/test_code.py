@@ -75,6 +75,7 @@ def test_single_features(frame, rows):
     assert "random_state=7" in section.code["main", "b"]
 
 
+@pytest.mark.slow
 def test_methods_laid_over_one_another(frame):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     section = gather(f, frame, pairs=0, regions=False, progress=False).sections[0]

@@ -39,6 +39,7 @@ def cohorts_of(q, X, y=None, **options):
     return gather(q, X, y, **{**QUICK, **options}).sections[0].cohorts
 
 
+@pytest.mark.slow
 def test_regression_within_each_level(frame, labels):
     weight = np.random.default_rng(2).uniform(0.5, 2.0, len(frame))
     found = cohorts_of(model, frame, labels, by="city", sample_weight=weight)
@@ -111,6 +112,7 @@ def test_classification_within_cohorts(frame, class_):
         )
 
 
+@pytest.mark.slow
 def test_every_output_has_its_cohorts(frame):
     X = frame[["a", "b"]].to_numpy()
     y = np.digitize(X[:, 0], [-0.5, 0.5])
@@ -135,6 +137,7 @@ def test_labels_that_are_missing_in_a_cohort(frame, labels):
     assert np.isfinite(last.mean)
 
 
+@pytest.mark.slow
 def test_a_cohort_of_one_row_tells_nothing_of_it_without_rows(frame, labels):
     label = np.where(np.arange(len(frame)) == 7, "one", "rest")
     one, rest = cohorts_of(model, frame, labels, by=label, rows=False)
@@ -165,6 +168,7 @@ def test_labels_of_a_quantity_that_does_not_predict_them(frame, labels):
         assert cohort.mean == pytest.approx(expected.mean())
 
 
+@pytest.mark.slow
 def test_a_constant_feature_has_no_effect_in_any_cohort(frame):
     X = frame.assign(constant=1.0)
     for cohort in cohorts_of(model, X, by="city"):

@@ -73,6 +73,7 @@ def test_the_ledger_is_that_of_the_same_rows(X):
     assert told_of(f, X, pairs=0, regions=False).ledger.provenance["settings"]["pairs"] == 0
 
 
+@pytest.mark.slow
 def test_rules_of_the_ledger_are_chosen_on_its_fitting_rows():
     """The same as from the effects of these rows alone, because x0 has one slope in each row."""
     X = np.random.default_rng(0).uniform(-1, 1, (1600, 4))
@@ -94,6 +95,7 @@ def test_rules_of_the_ledger_are_chosen_on_its_fitting_rows():
     assert q.std() > 0
 
 
+@pytest.mark.slow
 def test_a_pure_interaction_is_explained_by_its_pair(X):
     section = told_of(lambda X: X[:, 0] * X[:, 1], X, regions=False)
     assert section.ledger["main effects"].share == pytest.approx(0.0, abs=0.05)
@@ -117,6 +119,7 @@ def test_curves_that_do_not_add_up_say_why():
     assert "depend on one another" in report_text.ledger_caption(section)
 
 
+@pytest.mark.slow
 def test_the_ledger_counts_levels_missing_values_and_weights(frame):
     def f(X):
         code = X["city"].map({"x": 0.0, "y": 2.0, "z": 5.0}).to_numpy(float)
@@ -130,6 +133,7 @@ def test_the_ledger_counts_levels_missing_values_and_weights(frame):
     assert section.ledger.as_drawn == pytest.approx(1.0, abs=0.01)
 
 
+@pytest.mark.slow
 def test_labels_have_a_share_where_they_can_be_compared(X, coin):
     noise = np.random.default_rng(8).normal(size=len(X))
     bare = {"pairs": 0, "regions": False}
@@ -222,6 +226,7 @@ def test_regions_cost_the_rows_of_their_scores_only(X):
 # ------------------------------------------------------------------------------------------ pairs
 
 
+@pytest.mark.slow
 def test_it_finds_the_pair_that_acts_together():
     X = np.random.default_rng(0).normal(size=(800, 8))
     section = told_of(
@@ -265,6 +270,7 @@ def test_cells_without_rows_do_not_rank_pairs():
     assert "x2 and x3 interact most strongly" in " ".join(report_text.summary(section))
 
 
+@pytest.mark.slow
 def test_pairs_of_levels_and_numbers(frame):
     section = told_of(lambda X: X["a"] * (X["city"] == "x") + X["holes"].fillna(0), frame)
     assert section.interactions.strengths[0].features == ("a", "city")
@@ -296,6 +302,7 @@ def test_candidates_cost_no_more_than_they_may(X, monkeypatch):
     assert len(told_of(f, X, regions=False).pairs) == 1
 
 
+@pytest.mark.slow
 def test_trees_are_compared_by_h2_and_cost_no_model_rows():
     X = np.random.default_rng(0).uniform(-1, 1, (800, 5))
     y = 2 * X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + X[:, 4]
@@ -418,6 +425,7 @@ def test_each_sentence_has_its_cause(X, coin):
     )
 
 
+@pytest.mark.slow
 def test_bad_probabilities_and_warnings_are_spoken_of(X, coin):
     model, y = coin
     bare = {"pairs": 0, "regions": False}

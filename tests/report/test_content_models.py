@@ -71,6 +71,7 @@ def test_a_bare_classifier_of_three_classes_is_refused_by_name(X, flowers):
         gather(flowers[0], X, progress=False)
 
 
+@pytest.mark.slow
 def test_outputs_of_a_function(X):
     def both(X):
         return np.column_stack([X[:, 0], X[:, 1] * X[:, 2]])
@@ -96,6 +97,7 @@ def coin(X):
     return LogisticRegression().fit(X, y), y
 
 
+@pytest.mark.slow
 def test_uncertainty_of_a_classifier(X, coin):
     model, y = coin
     section = told_of(model, X, y, **PLAIN)
@@ -118,6 +120,7 @@ def test_without_labels_there_is_no_diagnosis(X, coin):
     assert len(found.rhale) == 4
 
 
+@pytest.mark.slow
 def test_labels_may_be_missing(X, coin):
     model, y = coin
     holes = y.astype(object)
@@ -127,6 +130,7 @@ def test_labels_may_be_missing(X, coin):
     assert section.uncertainty.diagnosis.entropy.rows == len(X) - 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_dear_model_is_asked_of_a_sample(X, coin, monkeypatch, weighted):
     monkeypatch.setattr(uncertainty, "ROWS", 200)
@@ -159,6 +163,7 @@ def test_a_plain_function_says_nothing_of_its_uncertainty(X, model):
     assert "no predictive distribution" in section.reasons["uncertainty"]
 
 
+@pytest.mark.slow
 def test_uncertainty_can_be_left_out(X, coin):
     section = told_of(coin[0], X, coin[1], uncertainty=False)
     assert section.uncertainty is None
@@ -168,6 +173,7 @@ def test_uncertainty_can_be_left_out(X, coin):
     }
 
 
+@pytest.mark.slow
 def test_a_function_that_answers_with_probabilities_is_predictive(X):
     def p(X):
         one = 1 / (1 + np.exp(-X[:, 0]))
@@ -229,6 +235,7 @@ def test_a_story_without_rows_holds_none(X, coin):
     assert np.isin(X[:, 2], held).any()  # the search does find values of rows
 
 
+@pytest.mark.slow
 def test_rows_change_no_number(X):
     def f(X):
         return X[:, 0] * X[:, 1] + X[:, 2]

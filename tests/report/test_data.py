@@ -163,6 +163,7 @@ def test_the_same_content_gives_the_same_text(content):
     assert embedded_json(content) == embedded_json(content)
 
 
+@pytest.mark.slow
 def test_several_outputs_and_models(frame):
     X = frame[["a", "holes"]].fillna(0.0).to_numpy()
     y = np.digitize(X[:, 0], [-0.5, 0.5])

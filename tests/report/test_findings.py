@@ -177,6 +177,7 @@ def test_changes_between_two_values_are_told_of_each_of_three_groups():
     ), said
 
 
+@pytest.mark.slow
 def test_three_groups_are_merged_by_the_first_split_or_the_extreme_ones_are_named():
     rng = np.random.default_rng(1)
     X = np.c_[rng.integers(0, 2, 4000), rng.uniform(-1, 1, (4000, 2))].astype(float)
@@ -280,6 +281,7 @@ def test_nothing_changes_a_constant():
         assert found[0].text == "No feature changes the prediction: it is the same for all rows."
 
 
+@pytest.mark.slow
 def test_important_features_come_first_and_small_ones_are_left_out():
     found = findings(section_of(lambda X: X @ np.array([1.0, 5.0, 3.0, 0.1]), uniform(4)))
     assert [f.features[0] for f in found if f.kind == "feature"] == ["x1", "x2", "x0"]
@@ -324,6 +326,7 @@ def test_a_poor_model_is_the_first_finding():
     assert not any("poorly" in f.text for f in good)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(k, marks=pytest.mark.long) for k in range(1, 6))]
 )
@@ -362,6 +365,7 @@ def test_sentences_are_short_and_begin_with_a_feature(seed):
 
 
 # -------------------------------------------------------------------------------------- the headline
+@pytest.mark.slow
 def test_headline_states_the_quality():
     X = uniform(2)
     y = X[:, 0] + 0.1 * np.random.default_rng(1).normal(size=len(X))
@@ -383,6 +387,7 @@ def test_headline_states_the_quality():
     )
 
 
+@pytest.mark.slow
 def test_headline_and_findings_of_a_classifier_name_the_class():
     X = uniform(2)
     labels = np.where(X[:, 0] > 0, "bad", "good")
@@ -482,6 +487,7 @@ def test_few_distant_rows_do_not_stretch_a_change():
     assert "% of" not in texts_of(lambda X: 2 * X[:, 0], X[:960])[0]
 
 
+@pytest.mark.slow
 def test_what_varies_elsewhere_is_a_range_if_the_regions_there_differ():
     X = uniform(3, 6000)
 

@@ -128,6 +128,7 @@ def test_rows_of_named_regions(X):
             assert found.rule == label[row.position]
 
 
+@pytest.mark.slow
 def test_missing_values_levels_and_times(mixed):
     section = gather(of_mixed, mixed, mixed["a"], rows=[5, 6], **QUICK).sections[0]
     absent, present = section.given_rows
@@ -147,6 +148,7 @@ def test_missing_values_levels_and_times(mixed):
         assert section.pdp["city"].x[int(city.ice_x)] == city.text
 
 
+@pytest.mark.slow
 def test_every_output_has_its_own_rows(X):
     y = np.digitize(X[:, 0], [-0.3, 0.3])
     model = LogisticRegression().fit(X, y)
@@ -242,6 +244,7 @@ def test_rows_of_a_region_alone_are_in_its_panel():
         np.testing.assert_array_equal([m.y[0] for m in marks], y)
 
 
+@pytest.mark.slow
 def test_the_axis_contains_the_rows_and_both_renderers_draw_them(mixed):
     far = mixed.copy()
     far.loc[6, "a"] = 40.0

@@ -96,6 +96,7 @@ def test_a_mark_tells_what_it_is_while_the_pointer_is_over_it(visit):
     assert seen.noise == []
 
 
+@pytest.mark.slow
 def test_the_nearest_curve_is_lit_and_says_its_row_and_value(visit):
     seen = visit(by_hand())
     at(seen, 140, 202)  # x = 2.5, where row 12 is at -0.5
@@ -109,6 +110,7 @@ def test_the_nearest_curve_is_lit_and_says_its_row_and_value(visit):
     assert seen.page.locator(".curve-lit").count() == 0
 
 
+@pytest.mark.slow
 def test_arrow_keys_go_from_mark_to_mark_and_from_curve_to_curve(visit):
     seen = visit(by_hand())
     seen.page.keyboard.press("Tab")
@@ -152,6 +154,7 @@ def test_a_tap_tells_and_a_tap_elsewhere_ends_it(visit):
     assert seen.beyond == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phone", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_tip_stays_in_the_window_whatever_it_says(visit, phone):
     said = "\n".join([LONG, ATTACK, RTL, "4.2", "👩‍👩‍👧 漢字"])
@@ -169,6 +172,7 @@ def test_a_tip_stays_in_the_window_whatever_it_says(visit, phone):
     assert seen.noise == []
 
 
+@pytest.mark.slow
 def test_what_is_added_later_comes_alive_once(visit):
     seen = visit(by_hand())
     seen.page.evaluate(
@@ -231,6 +235,7 @@ def test_a_page_runs_no_other_script_and_asks_for_nothing(visit):
     assert any("/y" in said for said in policy)
 
 
+@pytest.mark.slow
 def test_a_script_that_the_page_was_not_written_with_does_not_run(visit):
     attacked = by_hand().replace("</main>", "</main><script>window.pwned = 1</script>")
     attacked = attacked.replace("<h1>", '<h1 onmouseover="window.pwned = 1" style="color:red">')
@@ -269,6 +274,7 @@ def hits(seen, of="svg.skd"):
     return seen.page.locator(of).first.locator("[data-tip]")
 
 
+@pytest.mark.slow
 def test_each_bin_tells_the_numbers_of_the_result(visit, effects):
     effect = effects["age"]
     seen = visit(effect.explore().html)
@@ -332,6 +338,7 @@ def test_curves_of_several_models_are_called_by_their_model(visit):
     assert value == pytest.approx(found.value[-1], rel=6e-3)
 
 
+@pytest.mark.slow
 def test_cells_of_a_surface_tell_their_value(visit):
     X = np.random.default_rng(0).uniform(-1, 1, size=(500, 2))
     surface = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=4))
@@ -354,6 +361,7 @@ def names(seen):
     return shown.evaluate_all("items => items.map(item => item.dataset.feature)")
 
 
+@pytest.mark.slow
 def test_many_effects_are_filtered_and_sorted(visit, effects):
     seen = visit(effects.explore().html)
     by_importance = [r.feature for r in effects.ranking()]
@@ -382,6 +390,7 @@ def test_many_effects_are_filtered_and_sorted(visit, effects):
     assert seen.noise == []
 
 
+@pytest.mark.slow
 def test_top_and_columns_of_many_effects(visit, effects):
     seen = visit(effects.explore(by="heterogeneity_score", top=3, columns=2).html)
     assert names(seen) == [r.feature for r in effects.ranking("heterogeneity_score")][:3]
@@ -498,6 +507,7 @@ def test_in_a_notebook_of_any_colour_it_can_be_read(visit, data, effects, dark):
     assert seen.noise == []
 
 
+@pytest.mark.slow
 def test_a_notebook_s_frame_is_live_and_reaches_nothing(visit, effects):
     shown = effects["age"].explore()
     html = f"<!doctype html><html lang=en><title>notebook</title><main>{shown._repr_html_()}</main>"

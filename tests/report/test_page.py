@@ -182,6 +182,7 @@ def test_bars_are_as_long_as_their_numbers(content):
         assert line["heterogeneity_score"]["value"] == effect.heterogeneity_score
 
 
+@pytest.mark.slow
 def test_heterogeneity_scores_of_all_kinds_have_one_scale():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
@@ -322,6 +323,7 @@ def test_the_ledger_is_captioned(tmp_path, X):
         assert part.name in page.words or part.share < 0
 
 
+@pytest.mark.slow
 def test_regions_are_on_the_page_with_their_rules(tmp_path):
     X = np.random.default_rng(0).uniform(-1, 1, (500, 3))
     content = gather(

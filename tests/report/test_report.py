@@ -192,6 +192,7 @@ def test_two_models_of_ten_features_stay_small(tmp_path):
     assert done.path.stat().st_size < 3e6
 
 
+@pytest.mark.slow
 def test_a_single_model_needs_no_name(frame, tmp_path):
     done = sd.report(f, frame, features=["b"], path=tmp_path / "deep" / "r.html", progress=False)
     assert list(done.effects) == ["f"]

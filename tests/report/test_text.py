@@ -155,6 +155,7 @@ def test_story_orders_features_by_their_largest_share(X):
     assert content.features == ("x2", "x0", "x1")
 
 
+@pytest.mark.slow
 def test_the_page_says_that_trees_were_evaluated(tmp_path):
     pytest.importorskip("numba")
     from sklearn.ensemble import RandomForestRegressor

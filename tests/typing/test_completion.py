@@ -69,6 +69,7 @@ class TestCompletion:
         assert {"plot", "interval", "to_frame", "importance", "checks"} <= offered("e.")
 
 
+@pytest.mark.slow
 def test_options_that_are_unpacked_are_offered_in_a_notebook():
     assert "ice=" in in_notebook("e.plot(ic")
     assert "heterogeneity_rows=" in in_notebook("sd.explain(m, X, het")

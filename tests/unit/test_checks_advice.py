@@ -180,6 +180,7 @@ def test_regions_are_found_where_they_are_advised(feature):
     assert len(curves.curves) > 0
 
 
+@pytest.mark.slow
 def test_wide_bins_that_disagree_with_a_pdp_agree_when_there_are_more():
     X = np.random.default_rng(2).uniform(-1, 1, size=(2000, 2))
 

@@ -43,6 +43,7 @@ def test_a_finding_names_the_section_of_its_code():
     assert flag.page == "reference/checks.html#few_rows"
 
 
+@pytest.mark.slow
 def test_findings_have_severities_of_the_table_and_its_order():
     X = frame(300)
     X.loc[:3, "c"] = "rare"

@@ -66,6 +66,7 @@ def one_line(result, code=2):
 # ---------------------------------------------------------------------------------------- effects
 
 
+@pytest.mark.slow
 def test_effect_prints_its_bins(folder):
     done = effect()
     assert done.exit_code == 0, done.output
@@ -155,6 +156,7 @@ def test_report(folder):
     assert "LinearRegression" in page
 
 
+@pytest.mark.slow
 def test_report_of_two(folder):
     (folder / "kitchen.py").write_text(
         MODULE + "\nsame = LinearRegression().fit(X[['b', 'a']], X['y'])"
@@ -255,6 +257,7 @@ def test_help_loads_little():
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

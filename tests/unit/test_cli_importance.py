@@ -112,6 +112,7 @@ def test_a_model_with_a_distribution_is_diagnosed(folder):
     assert "│ price" not in text  # the model was not fitted on this column
 
 
+@pytest.mark.slow
 def test_its_numbers_are_those_of_diagnose(folder):
     printed("--n-repeats", 4, "--random-state", 3, "--out", "d.npz")
     from bazaar import X, clf, y
@@ -153,6 +154,7 @@ def test_functions_tell_by_what_they_answer(folder):
     assert "Entropy-PFI" in printed("--n-repeats", 3, model="bazaar:ridge", target="price")
 
 
+@pytest.mark.slow
 def test_the_target_is_no_feature(folder):
     # A function receives all columns except the target; a fitted model receives the columns of its fit.
     lines = printed("--n-repeats", 3, model="bazaar:price", target="price")

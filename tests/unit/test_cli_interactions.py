@@ -92,6 +92,7 @@ def test_options_reach_the_library(folder, calls):
     assert (call["heterogeneity_rows"], call["random_state"], call["n_jobs"]) == (0, 5, 2)
 
 
+@pytest.mark.slow
 def test_files(folder):
     for name in ("it.csv", "it.json", "it.npz", "it.png", "it.html"):
         done = run("hr", "workingday", *GIVEN, "-o", name)

@@ -52,6 +52,7 @@ def test_it_comes_before_most_of_the_work(monkeypatch):
     assert model.rows < 60_000 * 100 / 5
 
 
+@pytest.mark.slow
 def test_ordinary_calls_and_walked_trees_do_not_warn(monkeypatch):
     sklearn = pytest.importorskip("sklearn.ensemble")
     tree = sklearn.HistGradientBoostingRegressor(max_iter=5).fit(X[:999], X[:999, 0])

@@ -198,6 +198,7 @@ def test_frames_of_any_kind_agree():
         assert isinstance(got.to_frame(), type(given))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 def test_the_papers_regression_is_read_as_the_paper_reads_it():
     """Section 3.6: x0 and x1 share information, x2 and x3 share it nonlinearly, x4 is independent, x5 is not used."""
@@ -294,6 +295,7 @@ def test_weights_rows_and_samples():
     assert "50 of 120 rows" in part.notes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 def test_rows_with_keys_may_stand_in_any_order():
     X, y = designed(n=80)
@@ -306,6 +308,7 @@ def test_rows_with_keys_may_stand_in_any_order():
     np.testing.assert_array_equal(other.r2_with_target, one.r2_with_target)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 def test_threads_do_not_matter():
     X, y = designed(n=80)
@@ -539,6 +542,7 @@ def test_what_is_told_from_0_is_not_advised_to_be_left_out():
     )
 
 
+@pytest.mark.slow
 def test_entropy_below_zero_is_shared_information_and_no_reproach():
     """True model sigmoid(2 (a - b)), a and b correlated: with a permuted a they differ more, and it is more certain."""
     rng = np.random.default_rng(0)

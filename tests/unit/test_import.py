@@ -33,6 +33,7 @@ def test_importing_the_package_loads_no_optional_library():
     assert not [m for m in OPTIONAL if m in loaded]
 
 
+@pytest.mark.slow
 def test_explaining_an_array_loads_no_optional_library():
     code = (
         "import json, sys, numpy as np, skedasis as sd;"

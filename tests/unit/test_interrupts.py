@@ -240,13 +240,13 @@ def test_warnings_are_heard_again(monkeypatch):
 
 def test_a_bar_is_closed(monkeypatch, tmp_path):
     monkeypatch.setattr(progress, "_DELAY", 0.0)
-    streams = sys.stdout, sys.stderr
+    streams, threads = (sys.stdout, sys.stderr), state(tmp_path)["threads"]
     done = interrupt_first(monkeypatch, progress.Progress, "__exit__")
     with pytest.raises(KeyboardInterrupt):
         sd.explain(model, X, [0], progress=True)
     assert done
     assert (sys.stdout, sys.stderr) == streams
-    assert state(tmp_path)["threads"] == ["MainThread"]
+    assert state(tmp_path)["threads"] == threads
     assert progress._OPEN == []
 
 

@@ -79,6 +79,7 @@ def test_parts_sum_to_one(seed, n, d, weighted, scale, offset):
     np.testing.assert_allclose(steps, [p.share for p in found.parts], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_held_out_rows_choose_nothing():
     """Other values of the quantity at the held-out rows change neither what is chosen nor what is fitted."""
     X = np.random.default_rng(0).normal(size=(400, 4))
@@ -181,6 +182,7 @@ def test_one_model_row_each_and_the_input_is_unchanged(data):
     pd.testing.assert_frame_equal(data, before)
 
 
+@pytest.mark.slow
 def test_the_search_for_regions_calls_the_model_at_fitting_rows_only(data):
     counted = Remembers(model)
     found = sd.ledger(counted, data, effects=None, max_rows=400)

@@ -294,6 +294,7 @@ def test_options_are_those_of_the_plot(results, data):
         pdp.explore(ice="both")
 
 
+@pytest.mark.slow
 def test_pages_do_without_matplotlib():
     code = (
         "import sys, numpy as np, skedasis as sd\n"

@@ -684,6 +684,7 @@ def test_a_function_that_takes_no_weights_is_refused_where_there_are_some():
         important(product, X, y=labels(X), sample_weight=np.linspace(1, 2, N), metric=score)
 
 
+@pytest.mark.slow
 def test_a_rare_class_brings_no_warnings():
     X, y = table(N, D), np.arange(N) == 3
     with warnings.catch_warnings():

@@ -90,6 +90,7 @@ def test_results_print_no_control_characters(hostile):
     assert sum(r"\x1b" in text for text in shown.values()) > 20
 
 
+@pytest.mark.slow
 def test_every_kind_of_result_is_among_them(hostile):
     kinds = {kind for kind in every_result() if kind not in ("Check", "NullDistribution")}
     assert kinds <= set(hostile)

@@ -154,6 +154,7 @@ def test_what_is_loaded_is_what_was_saved(name, tmp_path):
     same(again(want, tmp_path / "result"), want)
 
 
+@pytest.mark.slow
 def test_it_is_rich_what_these_results_hold():
     """Check that the results contain the types that the round trip must preserve."""
     es = RESULTS["ale"]()
@@ -171,6 +172,7 @@ def test_it_is_rich_what_these_results_hold():
     assert RESULTS["ale from the start, weighted"]()["text"].swap_score.pairs > 10
 
 
+@pytest.mark.slow
 def test_outputs_by_label(tmp_path):
     from sklearn.linear_model import LogisticRegression
 
@@ -349,6 +351,7 @@ def test_a_format_that_is_not_read_is_named(version, fix, tmp_path):
         sd.load(path)
 
 
+@pytest.mark.slow
 def test_objects_in_a_file_are_never_unpickled(tmp_path):
     path = tmp_path / "r.npz"
     bomb = np.array([Bomb()], dtype=object)
@@ -739,6 +742,7 @@ def test_what_is_accepted_is_complete():
     assert len(list(first_places())) > 150
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_refused_or_read_whole(tmp_path):
     """A damaged byte or a cut leads to DataError, or to the result that was written."""
     path, broken = tmp_path / "r.npz", tmp_path / "broken.npz"

@@ -71,6 +71,7 @@ def test_selectors_of_polars_choose_from_a_polars_frame():
     assert explained(X, [cs.string(), "hum"]) == ["hum", "town"]
 
 
+@pytest.mark.slow
 def test_a_pattern_finds_the_same_as_a_comparison_of_all_names():
     X = pd.DataFrame(COLUMNS)
     for text in ("e", "^[a-h]", "o.*", "m$", "[A-Z]"):
@@ -116,6 +117,7 @@ def test_split_on_takes_patterns_and_leaves_out_the_feature_itself():
         sd.regions(steps, X, "a", split_on=re.compile("^a$"))
 
 
+@pytest.mark.slow
 def test_groups_count_by_their_names_and_by_selectors_of_all_their_columns():
     X = pd.DataFrame(COLUMNS)
     groups = {"heating": ["gas", "oil"]}
@@ -134,6 +136,7 @@ def test_names_of_the_schema_are_matched_in_an_array():
     assert list(sd.explain(lambda X: X[:, 0], X, re.compile("[02]"))) == ["x0", "x2"]
 
 
+@pytest.mark.slow
 def test_parquet_chooses_by_its_schema(tmp_path):
     pq.write_table(pa.table(COLUMNS), tmp_path / "a.parquet")
     X = sd.parquet(tmp_path / "a.parquet")

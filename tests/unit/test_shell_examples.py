@@ -272,6 +272,7 @@ def table(name):
     return pd.read_csv(name)
 
 
+@pytest.mark.slow
 def test_weights_count_rows(folder):
     frame = shell_files.houses()
     run(
@@ -291,6 +292,7 @@ def test_weights_count_rows(folder):
     np.testing.assert_allclose(table("w.csv")["value"], means)
 
 
+@pytest.mark.slow
 def test_weights_and_target_are_no_features(folder):
     said = document("skedasis effect my:other houses.csv age --sample-weight visits --target sold")
     assert said["results"][0]["feature"] == "age"
@@ -513,6 +515,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     assert seen["path"] == Path("report.html")
 
 
+@pytest.mark.slow
 def test_scores_are_in_the_document_unless_they_are_left_out(folder):
     names = ("heterogeneity_score", "heterogeneity_score_error")
     for rows, known in (("10000", True), ("0", False)):
@@ -528,6 +531,7 @@ def test_scores_are_in_the_document_unless_they_are_left_out(folder):
     assert methods["RHALE"]["age"]["heterogeneity_score"] is not None
 
 
+@pytest.mark.slow
 def test_no_rows_leaves_rows_out(folder):
     frame = shell_files.houses()
     frame["age"] = np.linspace(10, 80, len(frame)) + 0.123456789
@@ -591,6 +595,7 @@ def test_numbers_of_rows_are_refused_where_rows_are_left_out(folder):
     assert "1 rows without a price" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_numbers_of_a_page_are_written_to_a_file(folder):
     line = "skedasis report my:model houses.csv age --pairs 0 -o n.html --json-file deep/n.json"
     written = document(f"{line} --ignore-check few_rows")["written"]

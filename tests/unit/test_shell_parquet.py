@@ -99,6 +99,7 @@ def _numbers(document):
     return [_numbers(v) for v in document] if isinstance(document, list) else document
 
 
+@pytest.mark.slow
 def test_labels_that_are_missing_are_left_out_and_counted(folder):
     arguments = ("effect", "its_model:model", "year=*/*.parquet", "a", "--target", "label")
     arguments += ("--quantity", "loss")

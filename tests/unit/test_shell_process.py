@@ -346,6 +346,7 @@ def test_help_takes_little_longer_than_that_of_a_program_of_one_option(tmp_path)
         assert min(ours / theirs for ours, theirs in runs) < 3.5, (args, runs)
 
 
+@pytest.mark.slow
 def test_the_console_script_is_the_same(folder):
     script = Path(sys.executable).with_name("skedasis")
     if not script.exists():

@@ -143,6 +143,7 @@ def coarsest(low, high):
     return None
 
 
+@pytest.mark.slow
 @NO_LIMIT
 @given(low=finite, width=st.floats(1e-9, 10.0))
 def test_the_roundest_number_is_between_and_no_other_has_larger_units(low, width):

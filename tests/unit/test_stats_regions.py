@@ -477,6 +477,7 @@ def test_a_skewed_feature_is_cut_at_its_median():
     assert explained(root) >= 0.99
 
 
+@pytest.mark.slow
 def test_exclusive_or_needs_looking_ahead():
     good = 0
     for seed in range(10):

@@ -103,6 +103,7 @@ def test_frequency_weights_are_repeated_rows(tmp_path):
     assert weighted.std_error[[0, 2]] == pytest.approx(whole.std_error[[0, 2]], rel=0.25)
 
 
+@pytest.mark.slow
 def test_the_draws_do_not_depend_on_the_parts(tmp_path, monkeypatch):
     monkeypatch.setattr(sd.PFI, "donor_rows", 5_000)
     frame = _frame(30_000)

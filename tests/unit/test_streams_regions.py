@@ -119,6 +119,7 @@ def test_rows_are_counted_where_some_are_kept(frame, path, keep, weighted):
     assert sorted(means) == pytest.approx(sorted(e.importance for e in exact.effects), abs=0.3)
 
 
+@pytest.mark.slow
 def test_kept_rows_do_not_depend_on_the_files(frame, path, tmp_path):
     pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "one.parquet")
     one, other = (sd.parquet(p, columns=NAMES) for p in (path, tmp_path))
@@ -142,6 +143,7 @@ def test_sums_of_weights_beyond_the_precision_of_floats_do_not_depend_on_the_par
         assert int(whole.weight[0][0]) == expected
 
 
+@pytest.mark.slow
 def test_weights_of_regions_do_not_depend_on_the_files(frame, tmp_path):
     r = np.random.default_rng(1)
     table = pa.Table.from_pandas(frame.assign(v=10.0 ** r.uniform(-8, 0, N)), preserve_index=False)

@@ -252,6 +252,7 @@ def test_the_jobs_of_an_estimator_come_one_by_one(wrapped, threads, meet):
     same_effect(e, explained(bent, n_jobs=1), rtol=0)
 
 
+@pytest.mark.slow
 def test_a_forest_is_not_touched_and_answers_the_same():
     forest = RandomForestRegressor(10, n_jobs=2, random_state=0).fit(X, bent(X))
     before = joblib.hash(forest)

@@ -245,6 +245,7 @@ def test_permuting_libraries_fail_on_read_only_maps(method, tmp_path):
 # ------------------------------------------------------------------------- grids and quantiles
 
 
+@pytest.mark.slow
 def test_float_grids_of_every_size_have_both_ends_and_no_more():
     X = table(100)
     low, high = X[:, 0].min(), X[:, 0].max()

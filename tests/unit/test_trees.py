@@ -133,6 +133,7 @@ def test_threads_give_the_same_bits(method: Any) -> None:
     same(two, one, 0.0)
 
 
+@pytest.mark.slow
 def test_two_explain_at_once() -> None:
     models = [grown(case)[0] for case in ("boosting", "histograms", "extra", "tree")] * 2
     alone = [sd.explain(m, X, method=sd.PDP(grid=6), tree="force") for m in models]

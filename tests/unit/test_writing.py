@@ -607,6 +607,7 @@ def writing(letter: str, path: Path, rounds: int) -> subprocess.Popen[bytes]:
     return process
 
 
+@pytest.mark.slow
 def test_two_processes_that_write_one_file_and_one_that_is_killed(tmp_path):
     path = tmp_path / "a"
     two = [writing(letter, path, 60) for letter in "ab"]
