@@ -11,9 +11,10 @@ replaced, so that nothing is imported or collected again. A mutant is *seen* if 
 several times as long as without it. Tests run in the order of their time, up to a limit in total (``--seconds``): a
 mutant that is not seen may be seen by slower tests.
 
-No mutants are made where none could be seen: in messages, docstrings, annotations, types of arrays, suppressed warnings
-and ``__repr__``. Those that change no result are listed with a reason in ``tests/mutants/equivalent.toml``, and are not
-counted. Constants and defaults outside functions are not mutated.
+No mutants are made where none could be seen: in messages, docstrings, annotations, types of arrays, suppressed
+warnings, ``__repr__``, and estimates of memory, which decide only how rows are divided into batches. Those that change
+no result are listed with a reason in ``tests/mutants/equivalent.toml``, and are not counted. Constants and defaults
+outside functions are not mutated.
 """
 
 from __future__ import annotations
@@ -194,7 +195,7 @@ class _Places(ast.NodeTransformer):
         return node
 
     def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        is_unseen = node.name in ("__repr__", "__str__") or any(
+        is_unseen = node.name in ("__repr__", "__str__", "row_bytes") or any(
             "overload" in ast.unparse(d) for d in node.decorator_list
         )
         if not is_unseen:

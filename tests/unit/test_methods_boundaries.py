@@ -8,15 +8,20 @@ import pytest
 
 import skedasis as sd
 from skedasis.methods.ale import _largest
-from skedasis.methods.base import plain
+from skedasis.methods.base import RowStore, plain, quantile_scheme
 from skedasis.methods.permutation_plan import _draw_steps, draw_donors
 from tests.helpers import refused
 
 
 @pytest.mark.parametrize("method", [sd.ALE, sd.RHALE, sd.PDP, sd.MPlot, sd.PFI])
 def test_a_model_is_not_an_option_of_a_method(method):
-    with pytest.raises((TypeError, ValueError), match="explain"):
-        method(lambda X: X[:, 0])
+    class Fitted:
+        def predict(self, X):
+            return X[:, 0]
+
+    for model in (lambda X: X[:, 0], Fitted(), pd.DataFrame({"a": [1.0]})):
+        with pytest.raises((TypeError, ValueError), match="explain"):
+            method(model)
 
 
 @pytest.mark.parametrize("other", [{"center": "mean"}, {"center": "start"}, {"derivative": True}])
@@ -115,7 +120,7 @@ def test_a_curve_of_one_point_has_no_slope():
     assert e.value.tolist() == [0.0]
 
 
-@pytest.mark.parametrize("n", [5, 40, 1201])
+@pytest.mark.parametrize("n", [2, 4, 5, 40, 1201])
 def test_no_row_is_its_own_donor(n):
     rows = np.arange(n)
     for seed in range(4):
@@ -130,8 +135,72 @@ def test_percentiles_are_two_numbers_in_per_cent(given):
         sd.PDP(percentiles=given)
 
 
-@pytest.mark.parametrize("step", [np.timedelta64("NaT"), np.timedelta64(1, "M")])
+@pytest.mark.parametrize("step", [np.timedelta64("NaT", "D"), np.timedelta64(1, "M")])
 def test_a_move_in_time_has_a_fixed_length(step):
     X = pd.DataFrame({"day": pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(9), "D")})
     with refused(sd.DataError, "change['day']", "a duration of a fixed length"):
         sd.change(lambda X: np.arange(float(len(X))), X, {"day": step})
+
+
+@pytest.mark.parametrize("option", ["exact", "conditional", "greater_is_better"])
+def test_a_flag_is_true_or_false(option):
+    with refused(sd.DataError, f"PFI({option})", "'yes'"):
+        sd.PFI(**{option: "yes"})
+
+
+@pytest.mark.parametrize("grid", [frozenset(), (), [0.0, np.nan], [np.inf], 0, -1, True, "all"])
+def test_a_grid_is_finite_points_levels_or_their_number(grid):
+    with refused(sd.DataError, "PDP(grid)"):
+        sd.PDP(grid=grid)
+
+
+def test_a_store_of_no_features_has_no_rows():
+    assert RowStore([], 5).most() == 0
+
+
+def test_edges_are_closed_as_their_user_says():
+    edges = [0.0, 1.0, 2.0]
+    closed = {
+        side: quantile_scheme(sd.Edges(edges, closed=side), sd.Quantile(2)).closed
+        for side in ("left", "right")
+    }
+    assert closed == {"left": "left", "right": "right"}
+    assert quantile_scheme(sd.Edges(edges), sd.Quantile(2)).closed == "right"
+
+
+def test_a_constant_column_has_the_mean_of_all_rows():
+    X = np.c_[np.full(30, 2.0), np.arange(30.0)]
+    e = sd.explain(lambda X: X[:, 1] ** 2, X, 0, method=sd.MPlot())
+    np.testing.assert_allclose(e.value, np.mean(X[:, 1] ** 2))
+
+
+@pytest.mark.parametrize("kind", ["nominal", "ordinal"])
+def test_bins_on_an_axis_make_numeric_levels_numbers_only_if_they_have_an_order(kind):
+    X = pd.DataFrame({"grade": np.arange(200) % 5, "z": np.arange(200.0)})
+    schema = {"grade": sd.Feature("grade", kind=kind)}
+
+    method = sd.ALE(bins=sd.Uniform(2))
+    e = sd.explain(lambda X: X["grade"] ** 2, X, "grade", method=method, schema=schema)
+    assert len(e.bins) == (
+        2 if kind == "ordinal" else 4
+    )  # bins of the axis, or steps between levels
+
+
+def test_regions_of_curves_of_two_points():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(300, 2))
+    found = sd.regions(lambda X: X[:, 0] * np.sign(X[:, 1]), X, 0, method=sd.PDP(grid=2))
+    held = np.asarray(found.assign(X))
+    assert np.mean((held == held[X[:, 1] > 0][0]) == (X[:, 1] > 0)) > 0.97
+
+
+def test_what_to_set_a_level_to_is_a_level_and_not_a_missing_value():
+    X = pd.DataFrame({"town": ["b", None, "a"] * 10, "z": np.arange(30.0)})
+
+    def model(X):
+        return X["z"].to_numpy()
+
+    with refused(sd.DataError, "change['town']", "to={'town': '"):
+        sd.change(model, X, {"town": 1})
+    with refused(sd.DataError, "PDP(grid) of 'town'", "grid={'town': ['"):
+        sd.explain(model, X, "town", method=sd.PDP(grid=[1, 2]))
