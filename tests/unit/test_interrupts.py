@@ -180,7 +180,9 @@ def check(
 
 
 @pytest.mark.filterwarnings("ignore:This report")
-@pytest.mark.parametrize("name", USUAL)
+@pytest.mark.parametrize(
+    "name", [*USUAL[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in USUAL[2:])]
+)
 def test_an_interruption_leaves_nothing(name, tmp_path, monkeypatch, record_property):
     check(name, 5, tmp_path, monkeypatch, record_property)
 

@@ -155,7 +155,15 @@ def quietly():
         yield
 
 
-@pytest.mark.parametrize("call", CALLS, ids=written)
+def some(every):
+    """Return all cases, of which every third runs with the fast tests."""
+    return [
+        pytest.param(one, marks=() if k % 3 == 0 else pytest.mark.slow)
+        for k, one in enumerate(every)
+    ]
+
+
+@pytest.mark.parametrize("call", some(CALLS), ids=written)
 def test_the_message_of_a_wrong_call_leads_to_one_that_works(
     call, names, folder, tried, monkeypatch
 ):
@@ -172,7 +180,7 @@ def test_the_message_of_a_wrong_call_leads_to_one_that_works(
         tried.add(call.right)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=written)
+@pytest.mark.parametrize("command", some(COMMANDS), ids=written)
 def test_the_message_of_a_wrong_command_leads_to_one_that_works(
     command, names, folder, tried, monkeypatch
 ):
