@@ -37,7 +37,7 @@ COMPARISONS = ("laws", "reference")
 type checkers, or compare the numbers of the library with other sources, on many cases; that every line runs is the work
 of the others.
 """
-MEASURED_CASES = 4
+MEASURED_CASES = 10
 """Cases of a test that run with coverage: further ones run the same lines with other values. Of tests that `make test`
 leaves out these are those of torch and other libraries, one case of each.
 """
