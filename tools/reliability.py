@@ -286,7 +286,7 @@ class Store:
 
     def write(self) -> None:
         """Write the file."""
-        text = json.dumps(asdict(self), indent=1, ensure_ascii=False, sort_keys=True)
+        text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
         COUNTS.write_text(text + "\n", encoding="utf-8")
 
 
@@ -311,6 +311,8 @@ TAIL = """
 - A model is a program. One that hangs within a call cannot be ended by `max_seconds`, which is looked at between
   calls; an interrupt (Ctrl-C) ends the run as soon as the model's own code lets it.
 - A file of pickles is a program, too. It is not loaded unless you ask for that, and nothing checks what it then does.
+- A model from a changed skops file can lack an attribute that only its own `predict` reads. The error is then the
+  model's, as it is for such a model in memory: so end the files above that are neither predicted nor refused.
 - Intervals of bins that were chosen on the same rows cover less than they state (the last rows of the table above).
 - The tests run on Linux. Nothing is known to be wrong elsewhere, and nothing here shows that it is right.
 """

@@ -1,4 +1,4 @@
-"""The figures on reliability are counts of what tests tried."""
+"""The page of figures on reliability says what was counted, of tests that there are."""
 
 from __future__ import annotations
 
@@ -13,6 +13,19 @@ from tools.reliability import Family
 from tools.trials import Trial
 
 ROOT = Path(__file__).parents[2]
+
+
+def test_the_page_is_what_is_stored():
+    page = reliability.page(reliability.Store.read())
+    assert reliability.PAGE.read_text("utf-8") == page, "python -m tools.reliability --write"
+
+
+@pytest.mark.parametrize("family", list(reliability.families()), ids=lambda f: f.name)
+def test_every_family_has_its_tests_and_its_count(family):
+    assert [p for p in family.tests if not (ROOT / p.partition("::")[0]).exists()] == []
+    count = reliability.Store.read().counts[family.name]
+    assert count.passed > 0
+    assert count.failed == 0
 
 
 NOTED = {
@@ -53,6 +66,14 @@ from hypothesis import given, settings, strategies as st
 def test_law(x):
     pass
 
+def test_runs_laws():
+    for examples in (3, 2):
+        @given(st.integers())
+        @settings(max_examples=examples, derandomize=True, database=None)
+        def law(x):
+            pass
+        law()
+
 def test_tries(record_property):
     record_property("tried", {"files": 3})
 
@@ -91,6 +112,7 @@ def test_what_tests_come_to_is_noted(tmp_path, monkeypatch):
     noted = {name.partition("::")[2]: trial for name, trial in trials.read().items()}
     assert noted == {
         "test_law": Trial("passed", 7),
+        "test_runs_laws": Trial("passed", 5),
         "test_tries": Trial("passed", 0, {"files": 3}),
         "test_fails[1]": Trial("passed"),
         "test_fails[2]": Trial("failed"),
