@@ -6,8 +6,8 @@
 The first command measures the first case of each fast test and its time (20 minutes). The second writes
 ``tests/measured.json``: tests that take more than half a second and run no branch that faster ones do not run
 ("unmeasured"), and those of `tests/laws` and `tests/reference` that run three that no others run ("measured"; others
-there are never measured).
-`tests/conftest.py` reads it. A test that is not in the file is measured if it is where tests usually are.
+there are never measured). `tests/conftest.py` reads it. A test that is not in the file is measured if it is where tests
+usually are.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ ROOT = Path(__file__).parents[1]
 CHOICE = ROOT / "tests" / "measured.json"
 SECONDS = ROOT / "build" / "seconds.json"
 COMPARISONS = ("tests/laws", "tests/reference")
+NEVER = ("tests/docs/", "tests/experiments/", "tests/typing/", "tests/unit/test_streams_law.py")
+"""Programs, which `tests/conftest.py` never measures: what only they run counts as not run."""
 LONG = 0.5
 """Seconds of a test that is worth a line in the file."""
 
@@ -47,7 +49,9 @@ class _FirstCases:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         first: dict[str, pytest.Item] = {}
         for item in items:
-            if not any(map(item.get_closest_marker, ("slow", "torch", "optional"))):
+            if not any(
+                map(item.get_closest_marker, ("slow", "torch", "optional", "unmeasured"))
+            ) and (not item.nodeid.startswith(NEVER)):
                 first.setdefault(item.nodeid.partition("[")[0], item)
         items[:] = first.values()
         for item in items:
