@@ -48,6 +48,9 @@ EVERY_CASE = (
     "unit/test_hostile_xgboost.py",
 )
 """Files whose cases are measured all: each is another rule of a parser or of a check."""
+USUAL_CASES = 3
+SLOW_CASES = 9
+"""Cases of a test marked `many` that run usually, and with `make test-rest`. The others are long."""
 TESTS = Path(__file__).parent
 CHOICE = {
     name: frozenset(tests)
@@ -74,10 +77,11 @@ _without_its_system_library("lightgbm")
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests of the libraries in `OPTIONAL`, long ones as slow, and those without coverage; note what measures."""
     note(config, items)
-    _thin_out(items)
     for item in items:
         if any(name in item.nodeid.lower() for name in OPTIONAL):
             item.add_marker(pytest.mark.optional)
+    _thin_out(items)
+    _take_few(items)
     if config.pluginmanager.has_plugin("pytest_cov"):
         _limit_coverage(items)
 
@@ -103,6 +107,27 @@ def _thin_out(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("long"):
             item.add_marker(pytest.mark.slow)
+
+
+def _take_few(items: list[pytest.Item]) -> None:
+    """Mark most cases of a test marked `many` as slow or long."""
+    left_out = "slow", "long", "torch", "optional"
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("many") and not any(map(item.get_closest_marker, left_out)):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for alike in cases.values():
+        usual = _spread(len(alike), USUAL_CASES)
+        further = _spread(len(alike), SLOW_CASES)
+        for k in set(range(len(alike))) - usual:
+            alike[k].add_marker(pytest.mark.slow)
+            if k not in further:
+                alike[k].add_marker(pytest.mark.long)
+
+
+def _spread(n: int, most: int) -> set[int]:
+    """Return places of at most so many of n cases: the first, the last, and some between."""
+    return {k * (n - 1) // (most - 1) for k in range(most)}
 
 
 def _covering(sets: list[set[Any]]) -> set[int]:
@@ -142,8 +167,11 @@ def _measured_cases(item: pytest.Item) -> int:
         return 1
     if _is_in(item, COMPARISONS):
         return 0
-    return 0 if item.get_closest_marker("slow") else MEASURED_CASES
+    if item.get_closest_marker("slow") and not item.get_closest_marker("many"):
+        return 0
+    return MEASURED_CASES
 
 
 def _is_in(item: pytest.Item, places: tuple[str, ...]) -> bool:
-    return any(item.path.is_relative_to(TESTS / name) for name in places)
+    # A node's name begins with the path from the root: comparing paths takes seconds for all tests.
+    return item.nodeid.startswith(tuple(f"{TESTS.name}/{name}" for name in places))

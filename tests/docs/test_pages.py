@@ -62,6 +62,7 @@ def test_the_pages_that_are_slow_exist():
     assert {_name(path) for path in PAGES} >= TUTORIALS
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("path", [_case(path) for path in PAGES])
 def test_the_code_of_a_page_runs_and_prints_what_the_page_says(path):
     for library in needs(path.read_text("utf-8")):
@@ -72,6 +73,7 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_says(path):
     assert run(path) == []
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("path", MARKDOWN, ids=_name)
 def test_every_fence_is_code_of_a_known_language_and_none_is_hidden_from_the_run(path):
     text = path.read_text("utf-8")
@@ -108,6 +110,7 @@ def test_links_and_pictures_of_a_page_are_there(path):
         assert (path.parent / target).exists(), target
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("path", MARKDOWN, ids=_name)
 def test_every_picture_says_what_is_to_be_seen(path):
     for alt, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", path.read_text("utf-8")):

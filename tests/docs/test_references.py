@@ -111,6 +111,7 @@ def test_the_reader_of_bibtex_objects():
         parsed("@misc{a,\n title = {x} here\n}")
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("key", sorted(ENTRIES))
 def test_every_entry_is_valid(key):
     entry = ENTRIES[key]
@@ -130,6 +131,7 @@ def test_every_entry_is_valid(key):
     assert "year" not in entry.fields or key.startswith(family[:5]) or key[:5] in family
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("key", sorted(ENTRIES))
 def test_the_list_says_the_same(key):
     entry, line = ENTRIES[key], listed()[key]

@@ -50,6 +50,7 @@ def _case(experiment: Experiment) -> Any:
     return pytest.param(experiment, id=f"{experiment.paper}-{experiment.name}", marks=marks)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("experiment", [_case(e) for e in EXPERIMENTS])
 def test_a_small_run_comes_to_the_same_verdicts(experiment):
     if reason := experiment.missing():

@@ -43,6 +43,7 @@ MOVING = only(LEVEL_WAYS, lambda way: way.moves)
 # ---------------------------------------------------------------------- batches, threads and calls
 
 
+@pytest.mark.many
 @EVERY_LEVEL_WAY
 @law(FEW, MORE, case=mixed_cases(), memory=st.sampled_from([400, 1_500]))
 def test_batches_do_not_matter(way, case, memory):
@@ -53,6 +54,7 @@ def test_batches_do_not_matter(way, case, memory):
     same_levels(pieces, whole, EXACT * case.bound)
 
 
+@pytest.mark.many
 @EVERY_LEVEL_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_threads_do_not_matter_to_the_last_bit(way, case):
@@ -60,6 +62,7 @@ def test_threads_do_not_matter_to_the_last_bit(way, case):
     identical(level_effect(case, way, memory=1_000, n_jobs=3), one)
 
 
+@pytest.mark.many
 @EVERY_LEVEL_WAY
 @law(FEW, MORE, case=mixed_cases(), rows=st.sampled_from([7, 23, 64]))
 def test_the_size_of_a_call_does_not_matter(way, case, rows):
@@ -70,6 +73,7 @@ def test_the_size_of_a_call_does_not_matter(way, case, rows):
     same_levels(pieces, whole, EXACT * case.bound)
 
 
+@pytest.mark.many
 @EVERY_LEVEL_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_features_together_are_features_one_by_one(way, case):
@@ -197,6 +201,7 @@ def test_units_of_the_other_features_do_not_matter(way, case, a, b):
 # ------------------------------------------------------------------------------------- the model
 
 
+@pytest.mark.many
 @EVERY_LEVEL_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_values_add_up(way, case):
@@ -214,6 +219,7 @@ def test_values_add_up(way, case):
     near(total.value, first.value + second.value, size, "value")
 
 
+@pytest.mark.many
 @EVERY_LEVEL_WAY
 @law(
     FEW,
@@ -307,6 +313,7 @@ def test_dependence_and_m_plots_do_not_look_at_the_order(way, case):
     near(got.importance, want.importance, EXACT * case.bound, "importance")
 
 
+@pytest.mark.many
 @EVERY_LEVEL_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_renaming_levels_renames_results(way, case):
@@ -350,6 +357,7 @@ def got_codes(effect, code):
     return [float(code[name]) for name in effect.levels.values]
 
 
+@pytest.mark.many
 @EVERY_LEVEL_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_a_group_of_one_column_is_no_group(way, case):
@@ -398,6 +406,7 @@ def test_a_one_hot_block_is_its_category(way, case):
 # ------------------------------------------------------------------------------------ the result
 
 
+@pytest.mark.many
 @EVERY_LEVEL_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_saving_and_loading_is_the_identity(way, case):

@@ -41,6 +41,7 @@ from tests.laws.strategies import (
 # ---------------------------------------------------------------------- batches, threads and calls
 
 
+@pytest.mark.many
 @USUAL_WAYS
 @law(case=cases(), memory=st.sampled_from([200, 600, 1_500]))
 def test_batches_do_not_matter(way, case, memory):
@@ -51,6 +52,7 @@ def test_batches_do_not_matter(way, case, memory):
         assert_same(pieces[j], whole[j])
 
 
+@pytest.mark.many
 @USUAL_WAYS
 @law(case=cases())
 def test_threads_do_not_matter_to_the_last_bit(way, case):
@@ -59,6 +61,7 @@ def test_threads_do_not_matter_to_the_last_bit(way, case):
     assert_identical(three[0], one[0])
 
 
+@pytest.mark.many
 @USUAL_WAYS
 @law(case=cases(), rows=st.sampled_from([7, 23, 64]))
 def test_the_size_of_a_call_does_not_matter(way, case, rows):
@@ -70,6 +73,7 @@ def test_the_size_of_a_call_does_not_matter(way, case, rows):
         assert_same(pieces[j], whole[j])
 
 
+@pytest.mark.many
 @USUAL_WAYS
 @law(case=cases())
 def test_features_together_are_features_one_by_one(way, case):
@@ -86,6 +90,7 @@ def test_features_together_are_features_one_by_one(way, case):
 # ------------------------------------------------------------------------------------ the rows
 
 
+@pytest.mark.many
 @USUAL_WAYS
 @law(case=cases(weights=("whole",)))
 def test_whole_weights_are_repetitions(way, case):
@@ -101,6 +106,7 @@ def test_whole_weights_are_repetitions(way, case):
         assert_same(got, want, tolerance(way), counts=False, score=False)
 
 
+@pytest.mark.many
 @USUAL_WAYS
 @law(case=cases(weights=("whole", "fractional")))
 def test_weight_zero_is_absence(way, case):
@@ -121,6 +127,7 @@ def test_weight_zero_is_absence(way, case):
         assert_same(got, want)
 
 
+@pytest.mark.many
 @USUAL_WAYS
 @law(case=cases(), factor=st.sampled_from([3.0, 0.1, 1e6]))
 def test_mean_curves_depend_on_relative_weights_only(way, case, factor):
@@ -137,6 +144,7 @@ def test_mean_curves_depend_on_relative_weights_only(way, case, factor):
         near(got.importance, want.importance, EXACT * sizes(want)[1], "importance")
 
 
+@pytest.mark.many
 @EVERY_WAY
 @law(case=cases())
 def test_the_order_of_rows_does_not_matter(way, case):
@@ -151,6 +159,7 @@ def test_the_order_of_rows_does_not_matter(way, case):
         assert got.swap_score == want.swap_score  # same pairs, hence the same bits
 
 
+@pytest.mark.many
 @USUAL_WAYS
 @law(case=cases(weights=("whole",)))
 def test_inputs_are_not_changed(way, case):
@@ -211,6 +220,7 @@ def replace_least(method):
 # --------------------------------------------------------------------------------- the columns
 
 
+@pytest.mark.many
 @USUAL_WAYS
 @law(case=cases())
 def test_permuting_columns_permutes_results(way, case):
@@ -245,6 +255,7 @@ def test_an_unused_feature_is_exactly_zero(way, case):
 # ------------------------------------------------------------------------------------- the model
 
 
+@pytest.mark.many
 @FIXED_WAYS
 @law(case=cases())
 def test_values_on_given_cells_add_up(way, case):
@@ -357,6 +368,7 @@ def in_other_units(case, j, a, b, c, d):
 SCALES = [1e-12, 1e-5, 2.0**-20, 2.0**10, 1e4, 1e12]
 
 
+@pytest.mark.many
 @USUAL_WAYS
 @law(
     case=cases(kinds=CONTINUOUS),
@@ -372,6 +384,7 @@ def test_units_of_feature_and_quantity_only_scale_results(way, case, a, c):
         assert_scaled(got, want, a, 0.0, c, 0.0, 10 * tolerance(way))
 
 
+@pytest.mark.many
 @USUAL_WAYS
 @law(
     case=cases(kinds=CONTINUOUS), b=st.sampled_from([1.7e9, -4.0e4]), d=st.sampled_from([0.0, 1e3])
@@ -429,6 +442,7 @@ def assert_scaled(got, want, a, b, c, d, tol):
 # ------------------------------------------------------------------------------------ the result
 
 
+@pytest.mark.many
 @USUAL_WAYS
 @law(case=cases())
 def test_evaluation_at_x_gives_the_values(way, case):
@@ -441,6 +455,7 @@ def test_evaluation_at_x_gives_the_values(way, case):
         assert np.isnan(e(beyond)).all()
 
 
+@pytest.mark.many
 @USUAL_WAYS
 @law(case=cases())
 def test_saving_and_loading_is_the_identity(way, case):
@@ -493,6 +508,7 @@ SCHEMES = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.parametrize("local", ["slopes", "differences"])
 @law(case=cases())

@@ -113,6 +113,7 @@ def assert_identical(got, want):
 # ---------------------------------------------------------------------- batches, threads and calls
 
 
+@pytest.mark.many
 @EVERY_FORM
 @law(case=cases(), memory=st.sampled_from([200, 2_000, 9_000]))
 def test_batches_do_not_matter(form, case, memory):
@@ -123,6 +124,7 @@ def test_batches_do_not_matter(form, case, memory):
     assert_same(pieces, whole, size_of(case, form))
 
 
+@pytest.mark.many
 @EVERY_FORM
 @law(case=cases())
 def test_threads_do_not_matter_to_the_last_bit(form, case):
@@ -130,6 +132,7 @@ def test_threads_do_not_matter_to_the_last_bit(form, case):
     assert_identical(importance_of(case, form, memory=4_000, n_jobs=3), one)
 
 
+@pytest.mark.many
 @EVERY_FORM
 @law(case=cases(), rows=st.sampled_from([7, 64, 500]))
 def test_the_size_of_a_call_does_not_matter(form, case, rows):
@@ -140,6 +143,7 @@ def test_the_size_of_a_call_does_not_matter(form, case, rows):
     assert_same(pieces, whole, size_of(case, form))
 
 
+@pytest.mark.many
 @EVERY_FORM
 @law(case=cases())
 def test_features_together_are_features_one_by_one(form, case):
@@ -230,6 +234,7 @@ def test_weight_zero_is_absence(form, case):
     assert got.rows == len(without.X)
 
 
+@pytest.mark.many
 @EVERY_FORM
 @law(case=cases(weights=("whole",)))
 def test_inputs_are_not_changed(form, case):
@@ -247,6 +252,7 @@ def test_inputs_are_not_changed(form, case):
 # --------------------------------------------------------------------------------- the columns
 
 
+@pytest.mark.many
 @EVERY_FORM
 @law(case=cases(kinds=CONTINUOUS))
 def test_permuting_columns_permutes_results(form, case):
@@ -262,6 +268,7 @@ def test_permuting_columns_permutes_results(form, case):
     near(got.local.after, want.local.after[order], EXACT * size, "after")
 
 
+@pytest.mark.many
 @EVERY_FORM
 @law(case=cases())
 def test_groups_of_one_are_no_groups(form, case):
@@ -289,6 +296,7 @@ def assert_same_feature(got, want, name):
     assert got.baseline == want.baseline
 
 
+@pytest.mark.many
 @EVERY_FORM
 @law(case=cases())
 def test_a_group_has_its_own_importance_whatever_other_groups_share_its_columns(form, case):

@@ -19,6 +19,7 @@ from tests.reference.tree_evaluation import raw_scores
 FAST: dict[str, Any] = {"heterogeneity_rows": 0, "method": sd.ALE(bins=4)}
 
 
+@pytest.mark.slow
 @law(examples=3, drawn=ensembles(), weighted=st.booleans(), grouped=st.booleans())
 def test_partial_dependence_of_trees_is_that_of_rows_sent_down_every_tree(
     drawn: Any, weighted: bool, grouped: bool

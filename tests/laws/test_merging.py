@@ -101,6 +101,7 @@ def test_parts_of_a_category_merge_in_any_order(way, case, cut):
     in_any_order(sd.prediction(case.model), case, C, method, kinds(way.kind), cut)
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases(), cut=st.integers(0, 10**6))
 def test_parts_of_a_pair_merge_in_any_order(way, case, cut):
@@ -123,6 +124,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", NUMBERS.values(), ids=NUMBERS)
 @law(FEW, MORE, case=mixed_cases(), cut=st.integers(0, 10**6))
 def test_parts_of_a_number_merge_in_any_order(method, case, cut):

@@ -35,6 +35,7 @@ MISSING = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("column", "kind", "method"), MISSING)
 @law(FEW, MORE, case=mixed_cases(), memory=st.sampled_from([400, 2_000]))
 def test_batches_do_not_change_the_point_of_missing_values(column, kind, method, case, memory):
@@ -73,6 +74,7 @@ SEVERAL = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("method", "wanted"), SEVERAL.values(), ids=SEVERAL)
 @law(FEW, MORE, case=mixed_cases(), memory=st.sampled_from([2_000, 10**9]))
 def test_several_outputs_are_the_single_ones_to_the_last_bit(method, wanted, case, memory):

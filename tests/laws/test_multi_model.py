@@ -35,6 +35,7 @@ def alike(a: Any, b: Any, rtol: float = 1e-9) -> None:
     np.testing.assert_allclose(a.between, b.between, rtol=1e-6, atol=rtol * scale)
 
 
+@pytest.mark.many
 @every
 def test_batches_and_threads_change_nothing(method: str) -> None:
     one = sd.explain(MODELS, X, 0, method=METHODS[method], cv=FOLDS)
@@ -42,6 +43,7 @@ def test_batches_and_threads_change_nothing(method: str) -> None:
     alike(one, other)
 
 
+@pytest.mark.many
 @every
 def test_the_order_of_rows_does_not_matter(method: str) -> None:
     order = np.random.default_rng(5).permutation(120)
@@ -49,6 +51,7 @@ def test_the_order_of_rows_does_not_matter(method: str) -> None:
     alike(sd.explain(MODELS, X[order], 0, method=METHODS[method], cv=FOLDS[order]), one)
 
 
+@pytest.mark.many
 @every
 def test_whole_weights_are_repeated_rows(method: str) -> None:
     w = np.random.default_rng(6).integers(1, 4, 120)
@@ -60,6 +63,7 @@ def test_whole_weights_are_repeated_rows(method: str) -> None:
     assert weighted.overlap == pytest.approx(repeated.overlap)
 
 
+@pytest.mark.many
 @every
 @settings(max_examples=5, deadline=None)
 @given(scale=st.sampled_from([1e-9, 1e-3, 2.0, 1e6]), shift=st.sampled_from([0.0, -3.0, 50.0]))
@@ -76,6 +80,7 @@ def test_scales_of_the_quantity(method: str, scale: float, shift: float) -> None
     np.testing.assert_allclose(other.between / scale, one.between, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.many
 @every
 def test_copies_and_single_models(method: str) -> None:
     """Identical models do not differ; the same model on all folds differs only because its rows differ."""
@@ -85,6 +90,7 @@ def test_copies_and_single_models(method: str) -> None:
     np.testing.assert_array_equal(em.interval()[0], em.value)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("feature", list("abcd"))
 @pytest.mark.parametrize("method", ["ale", "pdp", "mplot"])
 def test_frames(feature: str, method: str) -> None:

@@ -43,6 +43,7 @@ DERIVED = only(PAIR_WAYS, lambda way: way.local in ("slopes", "mixed", "differen
 # ---------------------------------------------------------------------- batches, threads and calls
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases(), memory=st.sampled_from([400, 2_000]))
 def test_batches_do_not_matter(way, case, memory):
@@ -53,6 +54,7 @@ def test_batches_do_not_matter(way, case, memory):
     same_surface(pieces, whole, EXACT * size_of(case, way))
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_threads_do_not_matter_to_the_last_bit(way, case):
@@ -60,6 +62,7 @@ def test_threads_do_not_matter_to_the_last_bit(way, case):
     identical(pair_effect(case, way, memory=1_500, n_jobs=3), one)
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases(), rows=st.sampled_from([7, 23, 64]))
 def test_the_size_of_a_call_does_not_matter(way, case, rows):
@@ -70,6 +73,7 @@ def test_the_size_of_a_call_does_not_matter(way, case, rows):
     same_surface(pieces, whole, EXACT * size_of(case, way))
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_pairs_together_are_pairs_one_by_one(way, case):
@@ -83,6 +87,7 @@ def test_pairs_together_are_pairs_one_by_one(way, case):
 # ------------------------------------------------------------------------------------ the rows
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases(weights=("whole",)))
 def test_whole_weights_are_repetitions(way, case):
@@ -92,6 +97,7 @@ def test_whole_weights_are_repetitions(way, case):
     same_surface(got, want, pair_tolerance(way) * size_of(case, way))
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_weight_zero_is_absence(way, case):
@@ -106,6 +112,7 @@ def test_weight_zero_is_absence(way, case):
     same_surface(got, want, EXACT * size_of(without, way))
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_the_order_of_rows_does_not_matter(way, case):
@@ -114,6 +121,7 @@ def test_the_order_of_rows_does_not_matter(way, case):
     same_surface(got, want, pair_tolerance(way) * size_of(case, way))
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases(weights=("whole",)))
 def test_inputs_are_not_changed(way, case):
@@ -128,6 +136,7 @@ def test_inputs_are_not_changed(way, case):
 # --------------------------------------------------------------------------------- the columns
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_permuting_columns_permutes_results(way, case):
@@ -145,6 +154,7 @@ def test_permuting_columns_permutes_results(way, case):
     same_surface(got, pair_effect(case, way), EXACT * size_of(case, way))
 
 
+@pytest.mark.many
 @ACCUMULATED
 @pytest.mark.parametrize("used", [0, 1])
 @law(FEW, MORE, case=mixed_cases())
@@ -166,6 +176,7 @@ def test_a_dependence_does_not_change_along_an_unused_feature(way, case):
     np.testing.assert_array_equal(s.value, s.value[:, :1] * np.ones(s.value.shape[1]))
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(
     FEW,
@@ -187,6 +198,7 @@ def test_units_of_features_and_quantity_only_scale_results(way, case, a, c):
     near(got.interaction_strength() / c, want.interaction_strength(), size, "strength")
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases(), b=st.sampled_from([-4.0e4, 1.7e9]), d=st.sampled_from([0, 1e3]))
 def test_offsets_of_features_and_quantity_change_nothing(way, case, b, d):
@@ -231,6 +243,7 @@ def test_differences_and_dependence_are_not_rebinned(way, case):
         pair_effect(case, way).rebin(3)
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_evaluation_at_the_nodes_gives_the_values(way, case):
@@ -246,6 +259,7 @@ def test_evaluation_at_the_nodes_gives_the_values(way, case):
         assert np.isnan(s(*at))
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_strength_is_the_spread_over_the_rows(way, case):
@@ -265,6 +279,7 @@ def test_strength_is_the_spread_over_the_rows(way, case):
     near(s.interaction_strength(), want, EXACT * size_of(case, way), "strength")
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_a_group_of_one_column_is_no_group(way, case):
@@ -275,6 +290,7 @@ def test_a_group_of_one_column_is_no_group(way, case):
     assert got.interaction_strength() == want.interaction_strength()
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_saving_and_loading_is_the_identity(way, case):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
@@ -36,6 +37,7 @@ CATEGORIES = only(PAIR_WAYS, lambda way: C in way.columns)
 # ------------------------------------------------------------------------------------- the model
 
 
+@pytest.mark.many
 @EVERY_PAIR_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_values_add_up(way, case):

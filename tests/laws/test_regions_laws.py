@@ -89,6 +89,7 @@ def test_batches_do_not_matter(method, seed, memory):
     close(pieces, whole)
 
 
+@pytest.mark.slow
 @some_methods
 @law(examples=1, thorough=8, seed=seeds)
 def test_threads_do_not_matter_to_the_last_bit(method, seed):
@@ -223,6 +224,7 @@ def test_inputs_are_not_changed_and_results_are_immutable(method, seed):
         r.scores.regions[0] = 1.0
 
 
+@pytest.mark.many
 @some_methods
 @pytest.mark.parametrize("rows", [0, 300, None])
 def test_model_rows_are_those_of_explain_and_of_the_scores(method, rows):
@@ -272,6 +274,7 @@ def test_several_outputs_have_regions_each():
     np.testing.assert_allclose(alone[0].value, yes[0].value, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folds", [False, True])
 def test_several_models_have_regions_each(folds):
     X = table(1500, 6)

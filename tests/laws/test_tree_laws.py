@@ -142,6 +142,7 @@ def test_own(way: str, drawn: Any) -> None:
         near(part.total() / len(case.X), case.scores(output).mean())
 
 
+@pytest.mark.slow
 @WAYS
 @law(examples=4, drawn=ensembles())
 def test_changed(way: str, drawn: Any) -> None:

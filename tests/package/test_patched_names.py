@@ -34,6 +34,7 @@ def test_names_are_found_in_calls():
     assert patched(source) == ["skedasis.gone.name"]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_patched_names_exist(path):
     for name in patched(path.read_text(encoding="utf-8")):

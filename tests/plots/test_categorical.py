@@ -312,6 +312,7 @@ class TestLabels:
         assert "two lines" in found
 
 
+@pytest.mark.slow
 def test_unknown_numbers(X):
     e = explained(X, sd.ALE())
     nothing = np.full(4, np.nan)

@@ -500,6 +500,7 @@ class TestRefused:
 
 
 class TestHostileInput:
+    @pytest.mark.many
     @pytest.mark.thinned
     @pytest.mark.parametrize("place", range(3))
     @pytest.mark.parametrize(
@@ -525,6 +526,7 @@ class TestHostileInput:
         e = sd.explain(lambda X: size * model(X), X, 0, method=sd.ALE(bins=4))
         drawn(overlay_figure([e, e]))
 
+    @pytest.mark.many
     @pytest.mark.filterwarnings("ignore:No installed font", "ignore:Glyph")
     @pytest.mark.parametrize(
         "name", ["", "</style><script>", "年齢" * 40, "אבג\u202eabc", "x" * 9999]

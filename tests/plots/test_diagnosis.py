@@ -256,6 +256,7 @@ class TestReadable:
         d = diagnosis(rng.normal(size=(n, 2)), kinds, r2, names, scale, notes=("word " * 60,))
         assert_readable(diagnosis_figure(d))
 
+    @pytest.mark.many
     @pytest.mark.parametrize(
         "given",
         [

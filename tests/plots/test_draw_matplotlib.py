@@ -292,6 +292,7 @@ class TestTicks:
 HOSTILE = [r"$x^2_{\frac$ \alpha", "_a_b_", "<script>&amp;</script>", "100 % {x} \\n", "^_^ $$"]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_literal(name):
     panel = Panel(
@@ -601,6 +602,7 @@ def drawn(figure: Figure) -> list[str]:
 METHODS = [sd.RHALE(), sd.UALE(), sd.DALE(bins=7), sd.ALE(bins=50), sd.PDP(), sd.ICE(grid=5)]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
 def test_every_method(method):
     texts = drawn(sd.explain(model, data(), 0, method=method).plot())
@@ -608,6 +610,7 @@ def test_every_method(method):
     assert "x0" in texts
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize(
     "method",
@@ -673,6 +676,7 @@ def test_many_features_on_shared_scales(n):
         assert any("6 rows with a missing value" in t for t in texts)
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("name", ["ale", "effects", "surface", "nominal", "importance"])
 @pytest.mark.parametrize("size", [(1.0, 1.0), (1.0, 8.0), (30.0, 1.0), (40.0, 40.0)])

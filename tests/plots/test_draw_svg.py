@@ -409,6 +409,7 @@ def test_ticks_are_at_their_values():
     assert len(grid) == len(up)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", gallery.FIGURES)
 def test_every_kind_of_figure_is_valid(name):
     spec = gallery.figure(name)
@@ -622,6 +623,7 @@ def hostile(first: int) -> pytest.MarkDecorator:
 
 
 class TestNames:
+    @pytest.mark.many
     @hostile(0)
     def test_of_features_levels_and_quantities(self, name):
         X = frame(name)
@@ -642,6 +644,7 @@ class TestNames:
         for one_ in draw_tiles(both, ident="n")[0]:
             checked(one_)
 
+    @pytest.mark.many
     @hostile(1)
     def test_of_surfaces_and_importances(self, name):
         X = frame(name)
@@ -765,6 +768,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize(
     "change",
@@ -779,6 +783,7 @@ def test_numbers_that_are_none(e, change):
     checked(draw(overlay_figure([changed, e]), ident="c"))
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("name", MARKS)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324])

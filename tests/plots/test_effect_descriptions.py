@@ -102,6 +102,7 @@ def test_every_method(method):
     assert spec.main.tooltips
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize(
     "method", [pytest.param(sd.RHALE(), id="RHALE"), pytest.param(sd.PDP(), id="PDP")]
@@ -372,6 +373,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("what", HOSTILE)
 @pytest.mark.parametrize("method", [sd.RHALE(), sd.DALE(bins=50), sd.PDP(), sd.MPlot()], ids=str)
 @pytest.mark.parametrize("n", [2, 120])
@@ -468,6 +470,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize(
     "what",
@@ -486,6 +489,7 @@ def test_numbers_that_are_none(method, what):
     drawn(replace(e, **{name: change(np.array(getattr(e, name)))}))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "color",
     [

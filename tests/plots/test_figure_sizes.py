@@ -137,11 +137,13 @@ def height_of_main_panels(figure: Figure) -> float:
     return sum(lines.values()) / (high - legend)
 
 
+@pytest.mark.many
 @EVERY_SIZE
 def test_texts_touch_neither_each_other_nor_the_edge(name, size):
     assert examined(name, size)[0] == []
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", usually(gallery.FIGURES, *[*gallery.FIGURES][::4]))
 def test_texts_of_figures_in_their_natural_size(name):
     assert examined(name)[0] == []

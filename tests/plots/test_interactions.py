@@ -44,6 +44,7 @@ def interactions(
     return Interactions(names, pairs, features, 0.25, "load", unit, None, {"h2_rows": 500})
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("n", [2, 3, 10, 30])
 @pytest.mark.parametrize("figure", [heatmap_figure, network_figure])
 def test_figures_are_readable(n: int, figure: Any):

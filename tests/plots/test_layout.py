@@ -313,6 +313,7 @@ def test_everything_is_shown_if_there_is_room(spec):
 # --- ticks ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(numeric_axes(), st.floats(40, 900))
 def test_ticks_across_are_on_the_axis_and_apart(axis, length):

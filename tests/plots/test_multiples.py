@@ -233,6 +233,7 @@ def test_what_is_refused():
             effects_figure(found, **{name: 0})
 
 
+@pytest.mark.many
 @pytest.mark.filterwarnings("ignore:No installed font", "ignore:Glyph")
 @pytest.mark.parametrize("name", ["", "</style><script>", "年齢" * 40, "אבג\u202eabc", "x" * 9999])
 def test_hostile_names(name):

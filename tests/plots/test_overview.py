@@ -146,6 +146,7 @@ class TestOverview:
         given = [place("x", 1.0, 1.0, ends=((0.0, 1e9), (0.0, 1e9))), place("y", 0.5, 0.1)]
         assert overview_figure(given).main.x.limits[1] < 2.5
 
+    @pytest.mark.many
     @pytest.mark.parametrize(
         "given",
         [
@@ -314,6 +315,7 @@ class TestCalibration:
             "Observed frequency of rain against predicted probability, 1 bin: predicted 0.200 observed 0.250."
         )
 
+    @pytest.mark.many
     @pytest.mark.parametrize(
         "given",
         [

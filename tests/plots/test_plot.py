@@ -106,6 +106,7 @@ def colors(figure: Figure) -> list[object]:
     return found
 
 
+@pytest.mark.many
 @every
 def test_title(method):
     title = r"My <title> of $x_1$"
@@ -120,6 +121,7 @@ def test_title(method):
     )
 
 
+@pytest.mark.many
 @every
 def test_axis_labels(method):
     figure = called(method, xlabel="days_in_$hospital", ylabel="cost")
@@ -132,6 +134,7 @@ def test_axis_labels(method):
     assert main(below).get_xlabel() == main(below).get_ylabel() == ""
 
 
+@pytest.mark.many
 @every
 def test_limits(method):
     limits = {"xlim": (2.0, 9.0), "ylim": (-3.0, 4.0)}
@@ -143,6 +146,7 @@ def test_limits(method):
     assert at == []
 
 
+@pytest.mark.many
 @every
 def test_sizes(method):
     figure = called(method, size=(5.0, 3.0))
@@ -150,6 +154,7 @@ def test_sizes(method):
     assert tuple(drawn_plainly(method).get_size_inches()) != (5.0, 3.0)
 
 
+@pytest.mark.many
 @every
 def test_legends(method):
     with_legend, without = drawn_plainly(method), called(method, legend=False)
@@ -183,6 +188,7 @@ def _letters(figure: Figure) -> float:
 COLORED = {"Diagnosis.plot", "Surface.plot", "compare"} ^ set(RESULTS)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", sorted(COLORED))
 def test_color_of_the_average(method):
     given = to_rgba("tab:red")
@@ -192,6 +198,7 @@ def test_color_of_the_average(method):
         called(method, color="no colour")
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "method",
     [
@@ -269,6 +276,7 @@ def test_renamed_options_say_their_new_name(method):
         called(method, level=0.9)
 
 
+@pytest.mark.many
 @every
 @pytest.mark.parametrize(
     ("option", "value", "said"),
@@ -294,6 +302,7 @@ def test_invalid_values(method, option, value, said):
 
 
 # On a figure of ours, matplotlib's warnings of single characters are suppressed; a user's figure is the user's.
+@pytest.mark.many
 @pytest.mark.filterwarnings("ignore:Glyph")
 @pytest.mark.parametrize("method", sorted(set(RESULTS) - MANY))
 def test_on_axes(method):

@@ -127,6 +127,7 @@ def test_without_scores_the_figure_says_so(two):
     assert "heterogeneity scores not computed" not in hidden.notes
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize(
     "explained",

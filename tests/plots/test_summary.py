@@ -257,6 +257,7 @@ def test_results_that_no_panel_can_hold_are_refused(X):
 # --- every kind of feature --------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("feature", "method"),
     [

@@ -281,6 +281,7 @@ class TestTwoValues:
     def q(X):
         return X[:, 0] * X[:, 1] + X[:, 0] * X[:, 2]
 
+    @pytest.mark.many
     @pytest.mark.thinned
     @pytest.mark.parametrize("pair", [(0, 1), (1, 0)])
     @pytest.mark.parametrize(
@@ -496,6 +497,7 @@ SIGHTS = [
 
 
 class TestDrawing:
+    @pytest.mark.many
     @pytest.mark.parametrize("options", SIGHTS, ids=str)
     def test_every_kind(self, ale, mixed, options):
         pairs = [
@@ -539,6 +541,7 @@ class TestDrawing:
         s = sd.explain(lambda F: F["z"].to_numpy() * 2, one, ("g", "z"), method=sd.PDP(grid=4))
         drawn(s.plot())
 
+    @pytest.mark.many
     @pytest.mark.parametrize("name", ["<script>", "$x_1$", "n" * 80, "two\nlines", ""])
     def test_names_are_text_and_no_formulas(self, mixed, name):
         F = mixed.rename(columns={"z": name}).assign(g=mixed.g.map(lambda v: name + v))
@@ -848,6 +851,7 @@ class TestWords:
         assert len({len(t.lines) for t in tiles}) <= 1
         assert width < 320 or len(tiles) == 36
 
+    @pytest.mark.slow
     def test_many_levels_fit(self):
         rng = np.random.default_rng(1)
         F = pd.DataFrame({"zip": rng.integers(0, 300, 3000).astype(str), "x": rng.random(3000)})

@@ -82,6 +82,7 @@ def within(around, x, y):
 
 
 class TestColours:
+    @pytest.mark.many
     @pytest.mark.parametrize(
         ("given", "step"),
         [(NUMERIC, False), (NUMERIC, True), (MIXED, False), (LEVELS, False), (PDP, False)],
@@ -158,6 +159,7 @@ class TestColours:
 
 
 class TestOutlines:
+    @pytest.mark.many
     @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8, 1.0])
     @pytest.mark.parametrize("size", [(1, 1), (1, 9), (12, 17)])
     def test_outlines_hold_what_is_true_and_nothing_else(self, share, size):

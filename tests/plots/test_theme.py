@@ -299,6 +299,7 @@ def test_the_colour_of_the_heterogeneity_band_is_one_line(monkeypatch):
     assert same_color(band.get_facecolor()[0], "#123456")
 
 
+@pytest.mark.slow
 def test_widths_and_dashes_of_both_renderers_are_those_of_the_style():
     found = rules(stylesheet())["svg.skd .heterogeneity"]
     look = STYLES["heterogeneity"]

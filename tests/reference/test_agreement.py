@@ -77,6 +77,7 @@ def brute(model, X, feature, grid, weights=None, kind="average", **options):
 # ----------------------------------------------------------------------- scikit-learn: PDP and ICE
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("name", ["linear", "polynomial", "forest", "boosting", "neighbours"])
 @pytest.mark.parametrize("seed", SEEDS)
@@ -98,6 +99,7 @@ def test_pdp_and_ice_of_regressors_are_scikit_learns(name, seed):
         near(e.curves.value, curves, 1e-12 * np.abs(curves).max(), "ICE")
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", ["logistic", "bayes", "tree"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_pdp_and_ice_of_classifiers_are_scikit_learns(name, classes):
@@ -199,6 +201,7 @@ def effectors_rhale(X, f, slope, binning):
     return rhale
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("bins", [1, 4, 20])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_dale_is_effectors_rhale_with_fixed_bins(bins, seed):
@@ -221,6 +224,7 @@ def test_dale_is_effectors_rhale_with_fixed_bins(bins, seed):
             near(e.bins.std**2, theirs.eval_heter(j, middle), 1e-12 * size**2, "variance")
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("seed", "bins", "least", "alpha"),
     [

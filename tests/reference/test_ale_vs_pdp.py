@@ -197,6 +197,7 @@ def test_main_effects_of_numbers_are_exact_where_the_other_acts_linearly(seed):
 # ------------------------------------------------------------- modified Example 1, section 6.2.2.3
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("n", [150, 2_000])
 def test_rows_that_cannot_be_throw_the_pdp_off_and_not_the_ale(n, seed):

@@ -386,6 +386,7 @@ def test_example_of_the_appendix(seed):
     near(e.value, limit, 0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "k"), [(30, 10), (60, 30), pytest.param(120, 10, marks=LONG)])
 def test_example_of_the_appendix_without_chance(n, k):
     # The same derivation for X2 ~ U(4, 6): E[X2²] = 5² + 2²/12 replaces μ² + σ². The rows are at the centres of n × n

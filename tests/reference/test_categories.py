@@ -178,6 +178,7 @@ def test_a_one_hot_block_in_a_pair():
 # ------------------------------------------------------------------------------------------- PyALE
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(6))
 def test_ordered_categories_are_pyales(seed):
     """With a given order, PyALE follows ALEPlot's rules: steps pooled, values centred by frequency."""
@@ -202,6 +203,7 @@ def test_ordered_categories_are_pyales(seed):
     np.testing.assert_array_equal(e.levels.count, theirs["size"])
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(6))
 def test_whole_numbers_as_levels_are_pyales(seed):
     """PyALE's discrete ALE is that of an ordinal feature."""

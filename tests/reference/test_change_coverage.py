@@ -81,6 +81,7 @@ def coverage_of_bootstrap(world, n, draws):
     return inside / draws
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", sorted(WORLDS))
 def test_a_few_intervals_cover(name):
     """A coarse check of every run: 200 data sets, four standard errors."""

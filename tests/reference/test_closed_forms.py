@@ -102,6 +102,7 @@ def process(kernel: Any, alpha: float = 0.1, **options: Any) -> GaussianProcessR
     return GaussianProcessRegressor(kernel, alpha=alpha, optimizer=None, **options)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("name", KERNELS)
 def test_gaussian_processes(name, normalize):
@@ -203,6 +204,7 @@ def test_random_kernels(kernel, seed):
 # ------------------------------------------------------------------------- other kernel machines
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("options", [{}, {"gamma": 0.2, "coef0": 0.5, "degree": 2}])
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid", "linear"])
 @pytest.mark.parametrize("kind", [SVR, NuSVR, KernelRidge])

@@ -220,6 +220,7 @@ JUMPS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", JUMPS)
 def test_slopes_that_are_known_add_up_to_the_models_rises_and_no_others(name):
     steps, rows, expected = JUMPS[name]

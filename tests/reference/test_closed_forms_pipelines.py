@@ -107,6 +107,7 @@ SMOOTH = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("end", ["linear", "bent"])
 @pytest.mark.parametrize("name", SMOOTH)
@@ -137,6 +138,7 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_known_functions(function):
     small = MinMaxScaler((0.2, 1.5))
@@ -257,6 +259,7 @@ def test_a_logarithm_has_the_slope_of_a_logarithm():
 # --------------------------------------------------------------------- targets and probabilities
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "options",
     [
@@ -300,6 +303,7 @@ def test_targets_with_unknown_inverses_are_left_to_differences():
         )
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(
     "last",

@@ -222,12 +222,14 @@ def take(measured: Any, share: np.ndarray, n: int, runs: int, low: float = 0.93)
         measured("most", share.max(), **about)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "runs"), [(500, 80), long_case(500, 1000), long_case(2000, 1000)])
 @pytest.mark.parametrize("name", usual_of(CASES, "ALE", "PDP", "few values", "region"))
 def test_analytic_intervals_cover_the_change(name, n, runs, measured):
     take(measured, covered(CASES[name], n, runs), n, runs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "runs"), [(500, 40), long_case(500, 400), long_case(2000, 400)])
 @pytest.mark.parametrize("name", usual_of(RESAMPLED, "PDP", "nominal levels"))
 def test_bootstrap_intervals_cover_the_change(name, n, runs, measured):

@@ -153,6 +153,7 @@ CASES = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", CASES)
 def test_entropy_of_normal_mixtures_is_that_of_quadrature(case):
     location, scale = CASES[case]
@@ -221,6 +222,7 @@ def test_log_density_of_a_mixture_is_exact_far_out():
     np.testing.assert_allclose(one, st.norm(0, 1e-3).logpdf(y), rtol=1e-13)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("p", [1e-10, 0.03, 0.5, 0.9, 1 - 1e-6])
 def test_quantiles_of_a_mixture_have_the_probability_that_was_asked_for(case, p):
@@ -307,6 +309,7 @@ MIXED = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "case", [pytest.param(c, marks=pytest.mark.slow if c == "steep" else ()) for c in MIXED]
 )

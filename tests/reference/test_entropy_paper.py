@@ -29,6 +29,7 @@ seeds = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.lo
 # ------------------------------------------------------------------------------- the true model
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", UNCERTAIN)
 def test_of_the_truth_the_importances_are_the_closed_forms(name):
     example = UNCERTAIN[name]
@@ -91,6 +92,7 @@ def test_without_copies_entropy_tells_nothing(trees, seed):
     assert np.abs(alone.mean).max() < copied.mean[places(1, 10)].min() / 3
 
 
+@pytest.mark.slow
 @forests
 def test_a_copy_takes_likelihood_and_brings_entropy(trees, seed):
     copied = classification(1, trees, seed)
@@ -151,6 +153,7 @@ def test_what_is_shared_has_entropy_and_what_is_not_has_none(noise, seed):
     assert abs(found.likelihood.mean[UNUSED]) < 0.02 * found.likelihood.mean[LONE]
 
 
+@pytest.mark.slow
 @seeds
 @pytest.mark.parametrize(
     "noise", [pytest.param(n, marks=() if n == 0.4 else pytest.mark.slow) for n in NOISE]

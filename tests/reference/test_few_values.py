@@ -68,6 +68,7 @@ def four(n=500, seed=0):
     )
 
 
+@pytest.mark.many
 @every
 @pytest.mark.parametrize(
     "bins",
@@ -110,6 +111,7 @@ def test_slopes_that_are_given_are_taken(method):
     assert whole(e) == pytest.approx(3 * 2 * four()[:, 0].mean())
 
 
+@pytest.mark.many
 @every
 @pytest.mark.parametrize("kind", ["uniform", "geometric", "poisson"])
 def test_two_copies_have_no_effect_of_their_distance(method, kind):
@@ -142,6 +144,7 @@ def test_two_copies_of_many_whole_numbers_have_none_either(method, draw):
 # ------------------------------------------------------------------------------------- the definition
 
 
+@pytest.mark.many
 @every
 @pytest.mark.parametrize("weighted", [False, True])
 def test_steps_are_the_mean_of_the_means_of_both_ends(method, weighted):
@@ -231,6 +234,7 @@ def test_weights_are_repetitions(method):
 # --------------------------------------------------------------------------------------- calls of the model
 
 
+@pytest.mark.many
 @every
 @pytest.mark.parametrize("features", [[0], [1], [0, 1]])
 @pytest.mark.parametrize("gaps", [False, True])
@@ -282,6 +286,7 @@ def test_it_costs_two_rows_a_row_and_the_rows_themselves_once(method):
 # ----------------------------------------------------------------------- results with a sample of the rows
 
 
+@pytest.mark.many
 @every
 @pytest.mark.parametrize("feature", [0, 1])
 def test_a_sample_of_the_rows_changes_no_number_of_the_curve(method, feature):
@@ -310,6 +315,7 @@ def test_whole_numbers_choose_bins_from_a_sample_too():
     )
 
 
+@pytest.mark.many
 @every
 @pytest.mark.parametrize("feature", [0, 1])
 def test_batches_and_threads_change_no_bit(method, feature):
@@ -359,6 +365,7 @@ def test_each_output_is_as_if_it_were_alone(method):
         )
 
 
+@pytest.mark.many
 @every
 @pytest.mark.parametrize("feature", [0, 1])
 @pytest.mark.parametrize("keep", ["256MB", "30kB"])
@@ -407,6 +414,7 @@ def test_errors_are_those_of_rows_that_are_drawn_anew(center):
     np.testing.assert_allclose(e.std_error, resampled_errors(X, 0, method), rtol=0.15, atol=0.002)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("draws", "slack"), [(60, 0.35), long_case(500, 0.12)])
 @pytest.mark.parametrize("center", ["mean", pytest.param("start", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
@@ -430,6 +438,7 @@ def test_errors_are_those_of_simulated_data_sets(center, feature, bins, draws, s
         measured(f"stated error over true, {name}", one, error=of_ratio(one, draws), **about)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("feature", [0, 1])
 @pytest.mark.parametrize("center", ["mean", "start"])
 @pytest.mark.parametrize("of", ["value", "bins"])
@@ -487,6 +496,7 @@ def test_edges_between_values_are_refused():
             e.rebin(bins)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("center", ["mean", "start", None])
 @pytest.mark.parametrize("weights", [None, "frequency", "sampling"])
 def test_rebinning_as_it_was_gives_the_bins_as_they_were(center, weights):
@@ -523,6 +533,7 @@ def test_bins_are_not_chosen_anew_for_curves_of_differences(feature):
         e.interval(method="bootstrap", bins="chosen", replicates=5)
 
 
+@pytest.mark.many
 @every
 @pytest.mark.parametrize("feature", [0, 1])
 def test_files_hold_all_of_it(method, feature, tmp_path):

@@ -35,6 +35,7 @@ def _parts(whole, of):
     return whole / of, [Fraction(int(v), of) for v in whole]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("weighing", WEIGHTS.values(), ids=WEIGHTS)
 @law(
     examples=8,
@@ -180,6 +181,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("method", "closed", "kind"),
     [
@@ -391,6 +393,7 @@ def test_a_bootstrap_after_rebinning_to_narrower_edges():
     assert (high >= e.value - 1e-12).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replicates", [100, long_case(2000)])
 @pytest.mark.parametrize("center", ["mean", "start"])
 @pytest.mark.parametrize("local", ["slopes", pytest.param("edges", marks=pytest.mark.slow)])
@@ -483,6 +486,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.parametrize("n", [10, 2048, 2049, 20_000])
 def test_order_statistics_are_those_of_sorting(make, n):
@@ -493,6 +497,7 @@ def test_order_statistics_are_those_of_sorting(make, n):
         np.testing.assert_array_equal(got, np.sort(x)[ranks])
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.parametrize("n", [10, 2049, 20_000])
 @pytest.mark.parametrize("closed", ["left", "right"])

@@ -117,6 +117,7 @@ def test_products_thresholds_and_oscillations_have_their_interaction_spread(seed
     assert score(lambda X: X.prod(axis=1), X) == pytest.approx(27**-0.5, rel=0.05)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("correlation", "low", "high"), [(0.5, 0.82, 0.94), (0.8, 0.54, 0.70), (0.95, 0.27, 0.37)]
@@ -143,6 +144,7 @@ def test_an_additive_quantity_and_an_unused_feature_have_none(seed):
     assert score(product, X, 3) == 0
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", SEEDS)
 def test_stumps_have_none_called_and_computed(seed):
     from sklearn.ensemble import HistGradientBoostingRegressor
@@ -262,6 +264,7 @@ def _small(kind):
     return X, schema
 
 
+@pytest.mark.slow
 @pytest.mark.thinned
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("kind", ["two values", "nominal"])

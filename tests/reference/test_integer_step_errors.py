@@ -20,6 +20,7 @@ def explained(x, seed, **options):
     )
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("rows", [100, 300])
 @pytest.mark.parametrize("kind", ["frequency", "sampling"])
 def test_values_of_single_rows_do_not_make_errors_small(rows, kind):

@@ -112,6 +112,7 @@ def leaf_sums(case: str) -> dict[str, tuple[Any, Any]]:
 CASES = [case for case in MODELS if case != "leaf"]  # that has a test of its own
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("case", CASES)
@@ -155,6 +156,7 @@ def many_rows(missing: bool) -> tuple[Any, np.ndarray, list[tuple[np.ndarray | N
     return model, part, [(w, naive(model.predict, part, w)) for w in weights]
 
 
+@pytest.mark.slow
 @pytest.mark.thinned
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("cells", [2**22, 1])

@@ -301,6 +301,7 @@ def permuted(seed: int, force: bool) -> float:
     return max((p.value / p.std_error for p in parts), default=-np.inf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draws", [60, pytest.param(400, marks=pytest.mark.long)], ids=["quick", "long"]
 )

@@ -103,6 +103,7 @@ def _first(d):
     return np.unique(d, return_index=True)[1]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("n", [20, 200, 5000])
 @pytest.mark.parametrize(("low", "unit"), [(0.0, 1.0), (-3.0, 1e-6), (1e6, 1.0), (0.0, 1e9)])
 def test_a_slope_linear_in_x_is_one_bin_and_its_effect_a_parabola(n, low, unit):

@@ -21,6 +21,7 @@ def bins(x, d):
     return sd.explain(q, X, 0, method=sd.RHALE(), progress=False)
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.2, 0.5])
 @pytest.mark.parametrize("n", [60, 200, 2_000])

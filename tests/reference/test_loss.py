@@ -69,6 +69,7 @@ def one(f, kind, row, y, **changed):
 # ----------------------------------------------------------------------- scikit-learn's metrics
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", METRICS)
 @pytest.mark.parametrize("model", MODELS)
 def test_the_mean_of_a_loss_of_numbers_is_the_metric(model, kind):
@@ -134,6 +135,7 @@ def test_a_loss_of_probabilities_gets_them_all():
 # -------------------------------------------------------------------------------- plain loops
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("size", [40, 333, 100_000])
 @pytest.mark.parametrize("kind", BY_HAND)
 def test_the_pdp_and_ice_of_a_loss_are_those_of_a_loop(kind, size, monkeypatch):
@@ -195,6 +197,7 @@ OUTER = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("size", [40, 100_000])
 @pytest.mark.parametrize("kind", OUTER)
 def test_the_dale_of_a_loss_follows_from_given_slopes(kind, size, monkeypatch):
@@ -260,6 +263,7 @@ def test_the_dale_of_a_pair_differs_slopes_that_know_their_label():
         assert corner == pytest.approx(100 * mean, rel=1e-6)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("size", [70, 100_000])
 @pytest.mark.parametrize("kind", BY_HAND)
 def test_the_importance_of_a_feature_for_a_loss_is_the_mean_rise_over_all_pairs_of_rows(

@@ -181,6 +181,7 @@ def test_optimal_between_quantiles(data, k, alpha):
 # ------------------------------------------------------------------------------------------ ties
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("slope", [0.0, 1.0, 0.1, -1e-12, 1e12, np.pi])
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize(

@@ -54,6 +54,7 @@ def explained(c: Case, pair: tuple[str, str], method: Any) -> Any:
 # ------------------------------------------------- the second-order ALE (ale_vs_pdp Eq. 6.4 to 6.7)
 
 
+@pytest.mark.slow
 @law(**CASES)
 def test_two_numbers(seed):
     """ale_vs_pdp Eq. 6.4 to 6.7 with unequal numbers of bins, and the transposed pair."""
@@ -67,6 +68,7 @@ def test_two_numbers(seed):
     near(turned.value.T, s.value, 1e-9 * np.abs(s.value).max() + 1e-12 * c.size, "transposed")
 
 
+@pytest.mark.slow
 @law(**CASES)
 def test_a_category_and_a_number(seed):
     """Rows are moved to the level above and below, in cells of level pairs and bins; in both orders."""
@@ -252,6 +254,7 @@ def test_pdp_of_a_pair(seed):
 # ------------------------------------------------------- equidistant cells
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", usually(range(40), *range(0, 40, 4)))
 def test_offsets_do_not_decide_which_cell_is_nearest(seed):
     """On a lattice many cells are equidistant from an empty one: their mean fills it, whatever the lattice's offset."""
@@ -314,6 +317,7 @@ ROWS = {"mixed": (0, 1), "mixed and slopes": (0, 2), "slopes": (0, 3), "values":
 """Model rows and slope rows by row of X. Slopes that are known come on top: main effects are made of them."""
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("pair", [(0, 1), (1, 0), (2, 0), (1, 2)])
 @pytest.mark.parametrize("way", WAYS)
 def test_mixed_derivatives_from_wherever_they_come(way, pair):
@@ -430,6 +434,7 @@ def pyales(X: np.ndarray, f: Any, bins: int) -> Any:
         return module.aleplot_2D_continuous(frame, Model(), ["a", "b"], grid_size=bins)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("bins", [1, 4, 10, 20])
 @pytest.mark.parametrize("seed", range(4))
 def test_equal_bin_counts_are_pyales(bins, seed):

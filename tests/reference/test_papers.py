@@ -37,6 +37,7 @@ ALL = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seeds", [3, pytest.param(80, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("name", "feature"), ALL)
 def test_cost_bins_and_statistics_are_the_references(name, feature, seeds):
@@ -143,6 +144,7 @@ def test_running_example_with_the_authors_fifty_and_ten_rows():
     assert share(sinusoid >= 5) >= 0.9
 
 
+@pytest.mark.slow
 def test_running_example_is_unbiased_in_the_sinusoid():
     example = RunningExample()
     points = np.linspace(-0.4, -0.05, 8)
@@ -234,6 +236,7 @@ def sampling_error(example, feature, e, cell):
     return np.sqrt(scatter + mixing)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "feature", "method"), WITH_METHODS)
 def test_an_edge_lies_within_a_cell_of_each_break(name, feature, method):
     max_bins = SETTINGS[name][0]

@@ -42,6 +42,7 @@ def test_piecewise_linear_has_an_edge_at_every_break():
             assert np.min(np.abs(e.x - at)) <= cell
 
 
+@pytest.mark.slow
 def test_piecewise_linear_effect_counts_the_interaction():
     # Not the integral of a(x1) alone: x1 x2 adds x1^2 / 2, because the mean of x2 is x1.
     example = PiecewiseLinear()

@@ -169,6 +169,7 @@ def test_objects_in_an_array_are_lent_too():
 # -------------------------------------------------------------------------------------- the donors
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 20, 126, 127, 128, 129, 130, 131, 254, 300, 1009])
 @pytest.mark.parametrize("repeats", [1, 10, 23])
 def test_every_row_lends_once_in_each_repeat(n, repeats):
@@ -297,6 +298,7 @@ have a cycle each.
 """
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("n", "kind"),
     [
@@ -427,6 +429,7 @@ ALIKE = {"explained variance": "r2", "average precision": "roc_auc"}
 """Metrics in the long run only, with those that the library computes in the same way."""
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "case", [pytest.param(c, marks=pytest.mark.long if c in ALIKE else []) for c in CASES]
 )
@@ -559,6 +562,7 @@ FORMS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("quantity", "form", "weighted"),
     [
@@ -719,6 +723,7 @@ FORMS_OF_ERRORS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("form", FORMS_OF_ERRORS)
 def test_four_times_the_rows_have_half_the_error_and_four_times_the_weight_of_a_sample_none(form):
     X = dependent(400, 2)

@@ -142,6 +142,7 @@ def of_means(world, rows, sets, key=1):
 # -------------------------------------------------------------------------------------- short runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("world", "rows", "repeats"),
     [
@@ -160,6 +161,7 @@ def test_intervals_hold_the_truth(world, rows, repeats):
     assert 0.9 <= found.ratio <= 1.15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [pytest.param("logistic", marks=pytest.mark.slow), "product"])
 def test_intervals_of_all_pairs_hold_the_truth(world):
     found = simulate(WORLDS[world], 150, 50, exact=True)

@@ -65,6 +65,7 @@ def known(found: list[DerivativeInfo]) -> bool:
     return all(t.kind == "steps" and t.exact and not t.given for t in found)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", ["float", "integer"])
 @pytest.mark.parametrize("case", MODELS)
 def test_a_model_and_its_trees_have_the_same_traits(case: str, kind: str) -> None:
@@ -160,6 +161,7 @@ def made(name: str) -> Any:
         return MADE[name]()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", MADE)
 def test_what_is_made_of_trees_is_known(name: str) -> None:
     assert is_piecewise_constant(made(name))
@@ -190,6 +192,7 @@ def test_so_is_every_quantity_of_a_mixture_of_numbers() -> None:
         assert known(derivative_info(quantity, as_dataset(X, NUMBERS)))
 
 
+@pytest.mark.slow
 def test_ngboost_is_what_its_base_learners_are() -> None:
     ngboost = pytest.importorskip("ngboost")
     of_trees = ngboost.NGBRegressor(n_estimators=3, verbose=False).fit(X, NUMBERS)
@@ -307,6 +310,7 @@ BENT: dict[str, Any] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", BENT)
 def test_what_bends_is_not(name: str) -> None:
     assert not is_piecewise_constant(BENT[name]())

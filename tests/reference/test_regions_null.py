@@ -61,6 +61,7 @@ def cases(kinds: tuple[str, ...]) -> list[Any]:
     return quick + [long_case(kind, rows, draws) for kind in kinds for rows in (500, 2000)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "rows", "draws"), cases(("normal", "t2", "variance", "correlated"))
 )

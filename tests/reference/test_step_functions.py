@@ -123,6 +123,7 @@ def small(kind):
 # ------------------------------------------------------------------------------- the curve is the ALE's
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("center", ["mean", "start"])
 @pytest.mark.parametrize(
@@ -386,6 +387,7 @@ def test_slopes_that_do_not_tell_the_rise_are_replaced():
     assert "slope_mismatch" not in {f.code for f in e.checks()}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("draw", ["uniform", "normal"])
 @pytest.mark.parametrize(
     "f",
@@ -423,6 +425,7 @@ def test_given_slopes_that_are_wrong_are_kept_and_objected_to(method):
     assert "slope_mismatch" not in {f.code for f in explained(q, X, 1, method).checks()}
 
 
+@pytest.mark.slow
 def test_slopes_that_were_asked_for_are_not_replaced():
     model, X = skewed_network(transformed=True)
     e = explained(model, X, 0, sd.RHALE(local_effects="slopes"))

@@ -218,6 +218,7 @@ def test_power_against_no_heterogeneity_beside_a_steep_curve():
         assert size > 0 or hits == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [40, long_case(200)])
 @pytest.mark.parametrize(
     "method",

@@ -257,6 +257,7 @@ def fitted(module: str, name: str, options: dict[str, Any], wish: str) -> tuple[
     return model, X
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", SKLEARN)
 def test_scikit_learn(case: str) -> None:
     model, X = fitted(*SKLEARN[case])
@@ -311,6 +312,7 @@ LIGHTGBM: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", LIGHTGBM)
 def test_lightgbm(case: str) -> None:
     name, options, wish = LIGHTGBM[case]
@@ -371,6 +373,7 @@ XGBOOST: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", XGBOOST)
 def test_xgboost(case: str) -> None:
     name, options, wish = XGBOOST[case]

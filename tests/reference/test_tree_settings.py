@@ -96,11 +96,13 @@ FRACTIONS = {("histograms 2", "rhale"), ("xgboost", "pdp")}
 WHOLE = {("histograms 2", "ale"), ("xgboost", "uale")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "method"), cases(FRACTIONS, (0, -1, 1, -1, 2, -1, 3, -1)))
 def test_all_settings_give_the_same(case: str, method: str) -> None:
     assert_same(case, grown(case)[1], method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "method"), cases(WHOLE, (-1, 2, -1, 3, -1, 0, -1, 1)))
 def test_all_settings_give_the_same_of_whole_numbers(case: str, method: str) -> None:
     assert_same(case, whole(grown(case)[1]), method)

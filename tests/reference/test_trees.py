@@ -27,6 +27,7 @@ from tests.reference.tree_cases import (
 EVERY_MODEL = pytest.mark.parametrize("case", MODELS)
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("method", SHORT)
 @pytest.mark.parametrize("case", MODELS)
@@ -36,6 +37,7 @@ def test_every_model(case: str, method: str) -> None:
     assert case == "leaf" or max(largest(e) for e in singles(found)) > 0
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("method", sorted(set(METHODS) - set(SHORT)))
 @pytest.mark.parametrize("case", ["boosting", "forest 3", "histograms 2", "lightgbm poisson"])
@@ -44,6 +46,7 @@ def test_every_method(case: str, method: str) -> None:
     alike(plain(case), X, method=METHODS[method], tol=tolerance(case))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "method",
     usually(METHODS, "ale", "rhale", "uale", "pdp mean", "pdp alone", "ice start", "mplot"),
@@ -96,6 +99,7 @@ def test_pairs_with_weights() -> None:
 # ------------------------------------------------------------------------------ boosters, files
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", ["lightgbm", "lightgbm 2", "lightgbm 3", "lightgbm poisson"])
 def test_boosters_of_lightgbm_and_their_files(case: str, tmp_path: Path) -> None:
     model, X, _ = grown(case)

@@ -60,6 +60,7 @@ def explained(model: Any, X: Any, method: Any, features: Any = None, **options: 
     return alike(model, X, features, method=method, **options)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("library", "method"),
     [  # Known categories of one library each; in the long run of both. Unseen ones of both: see below.
@@ -82,6 +83,7 @@ def unseen() -> pd.DataFrame:
     return FRAME.assign(**columns, k=pd.Categorical(code, categories=[1, 7, 30]))
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("method", LEVELS)
 @pytest.mark.parametrize("library", ["histograms", "lightgbm"])
@@ -89,6 +91,7 @@ def test_categories_that_are_new_or_missing(library: str, method: str) -> None:
     explained(of_categories(library), unseen(), LEVELS[method])
 
 
+@pytest.mark.slow
 @EVERY_LIBRARY
 def test_pairs_with_categories(library: str) -> None:
     model, pairs = of_categories(library), [("a", "c"), ("c", "k"), ("a", "b")]
@@ -164,6 +167,7 @@ def test_categories_that_are_numbers(library: str, method: str, kind: str) -> No
     alike(model, Z, [0, 2], method=LEVELS[method], schema=KINDS[kind])
 
 
+@pytest.mark.slow
 def test_categories_as_whole_numbers_in_other_types() -> None:
     X, y = coded()
     X = np.rint(X * [10, 1, 1, 1, 10])
@@ -176,6 +180,7 @@ def test_categories_as_whole_numbers_in_other_types() -> None:
 # ------------------------------------------------------------------------------------ containers
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize(
     "kind", ["float32", "int", "fortran", "view", "read-only", "pandas", "arrow", "polars"]
@@ -229,6 +234,7 @@ def test_text_that_no_tree_tests() -> None:
 # --------------------------------------------------------------------------------- rows, values
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 65])
 @pytest.mark.parametrize("case", ["boosting", "leaf", "histograms", "lightgbm", "forest 2"])
@@ -252,6 +258,7 @@ def test_rows_that_are_alike_and_columns_that_are_constant() -> None:
         alike(model, half, method=method)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", ["tree", "boosting", "histograms", "lightgbm", "xgboost"])
 def test_values_on_thresholds(case: str) -> None:
     from skedasis.trees.readers import load

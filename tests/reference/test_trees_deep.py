@@ -68,6 +68,7 @@ def about(case: str) -> Any:
     return sd.prediction(model, output="all") if "outputs" in case else model
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("case", CASES)

@@ -59,6 +59,7 @@ def probed(case: str, X: np.ndarray, j: int) -> np.ndarray:
     return every[(every >= x.min()) & (every <= x.max())]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", CASES)
 def test_the_curve_is_the_step_function(case: str) -> None:
     quantity, X, tol = plain(case), grown(case)[1], tolerance(case)

@@ -109,6 +109,7 @@ def pairs_and_methods() -> list[Any]:
     ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("case", "which", "method"), pairs_and_methods())
 def test_effects_are_those_of_the_called_pipeline(case: str, which: str, method: Any) -> None:
     model = fitted(case, which)
@@ -238,6 +239,7 @@ def same_numbers(found: np.ndarray, expected: np.ndarray) -> None:
 # --- which outputs depend on which columns --------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", CASES)
 def test_each_output_depends_on_its_column_alone(case: str) -> None:
     """By brute force: an output changes if its column is exchanged, and with no other column."""
@@ -329,6 +331,7 @@ def test_a_wrong_number_of_columns_is_found_out(monkeypatch: pytest.MonkeyPatch)
 # --- jumps ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("case", "which"),
     [

@@ -59,6 +59,7 @@ QUANTITIES: dict[str, tuple[str, Any]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("method", ["ale", "pdp", "pdp alone", "pfi"])
 @pytest.mark.parametrize("name", QUANTITIES)
@@ -157,6 +158,7 @@ SHUFFLED: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("how", SHUFFLED)
 @pytest.mark.parametrize("case", ["boosting", "histograms", "lightgbm"])
 def test_importance(how: str, case: str) -> None:

@@ -94,6 +94,7 @@ def test_answers_of_any_type_make_a_page(answer, X, tmp_path):
     assert not re.search(r"[\w-]+=\"[^\"]*\\bnan\\b", page_of(done))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "y", [np.ones(80), np.full(80, np.nan), np.where(np.arange(80) < 9, np.nan, 1.5), ["p"] * 80]
 )
@@ -104,6 +105,7 @@ def test_labels_that_tell_little_make_a_page(y, X, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["polars", "pyarrow"])
 def test_frames_of_other_libraries_give_the_same_page(kind, X, tmp_path):
     library = pytest.importorskip(kind)

@@ -1,6 +1,7 @@
 """Image files are self-contained: a legend explains everything that is drawn."""
 
 import numpy as np
+import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import skedasis as sd
@@ -23,6 +24,7 @@ def test_the_ale_that_is_drawn_over_rhale_is_in_a_legend(monkeypatch):
     assert any(np.array_equal(line.get_xdata(), ale.x) for line in axes.lines)
 
 
+@pytest.mark.slow
 def test_an_ale_that_is_the_same_curve_is_not_drawn_over_it():
     X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
     y = X[:, 0] ** 2 + X[:, 0] * X[:, 1]

@@ -447,6 +447,7 @@ def shade(seen):
     return np.mean([int(v) for v in re.findall(r"\d+", ground)[:3]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_everybody_can_use_it_and_it_is_quiet(visit, pages, kind):
     seen = visit(pages[kind].html)

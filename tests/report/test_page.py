@@ -71,6 +71,7 @@ def headings(page):
     return re.findall(r"<h2[^>]*>(.*?)</h2>", page.html)
 
 
+@pytest.mark.slow
 def test_sections_are_those_that_there_is_something_to_say_in(page, coin, tmp_path, X):
     assert headings(page) == [
         *("Summary", "Where to look", "Features", "Interactions"),

@@ -45,6 +45,7 @@ def test_numbers_are_scored_as_scikit_learn_does(X, kind):
     assert "If the model was trained on these rows" in found.sentences[1]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", ["none", "sample_weight"])
 @pytest.mark.parametrize("asked", [sd.probability, sd.logit])
 def test_two_classes_are_scored_as_scikit_learn_does(X, classes, asked, kind):
@@ -186,6 +187,7 @@ def test_worse_than_the_mean_is_said(X):
     assert "worse than the mean of the labels" in found.sentences[0]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("model", "labels", "why"),
     [

@@ -203,6 +203,7 @@ def test_a_single_model_needs_no_name(frame, tmp_path):
     assert os.fspath(done) == str(done.path)
 
 
+@pytest.mark.slow
 def test_names_for_files(frame, tmp_path):
     content = gather({"m/1": f, "m:1": f}, frame, features=[EVIL], progress=False)
     done = write(content, tmp_path / "r.html", figures=tmp_path / "figures", progress=False)
@@ -236,6 +237,7 @@ def test_complaints_of_binning_are_on_the_page(tmp_path):
     assert "A single bin is used" in Page(done.path).words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first", ["", "import skedasis.report; ", "from skedasis.report.report import report; "]
 )

@@ -135,6 +135,7 @@ KEYS = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("module", "named", "key"), KEYS, ids=lambda v: v if v == str(v) else "")
 def test_each_keyword_has_one_line_that_stands_alone(module, named, key):
     text = texts_of(module)[named][key]
@@ -181,6 +182,7 @@ def figure_docs(named: str) -> str:
     return value.__doc__ or ""
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("named", texts_of(keywords))
 def test_texts_of_keywords_begin_the_descriptions_in_docstrings(named):
     described = parameters_in(figure_docs(named))
@@ -209,6 +211,7 @@ def members() -> list[tuple[str, typing.Any]]:
     return found
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("name", "value"), members(), ids=lambda v: v if isinstance(v, str) else ""
 )
@@ -221,6 +224,7 @@ def test_public_names_say_in_one_line_what_the_caller_gets(name, value):
     assert len(first) <= 120
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("name", "value"), members(), ids=lambda v: v if isinstance(v, str) else ""
 )

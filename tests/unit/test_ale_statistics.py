@@ -43,6 +43,7 @@ def by_hand(curve: np.ndarray, w: np.ndarray) -> tuple[float, float, float]:
     return np.average(np.abs(moved), weights=w), moved.min(), moved.max()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "method",
     [
@@ -364,6 +365,7 @@ def test_only_accumulated_effects_have_statistics(method: Any) -> None:
         es.statistics()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("given", "words"),
     [

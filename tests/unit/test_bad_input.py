@@ -133,6 +133,7 @@ def test_infinity_in_a_column_that_is_not_explained_is_the_models_business():
 # ---------------------------------------------------------------------------- few distinct values
 
 
+@pytest.mark.many
 @every_method
 @pytest.mark.parametrize("constant", [0.0, 4.0, 0.1, -0.540846, 1e-300, 1.7e9 + 0.1, 3e69])
 def test_a_constant_column_has_an_effect_of_nothing_at_one_point(method, constant):
@@ -156,6 +157,7 @@ def test_a_constant_column_does_not_disturb_the_others(method):
     same_effect(es["x0"], sd.explain(linear, X, "x0", method=method))
 
 
+@pytest.mark.many
 @every_method
 @pytest.mark.parametrize("values", [(0, 1), (-1.5, 2.25), (0, 1, 5), (0.1, 0.2, 0.7), (3, 3e6)])
 def test_two_or_three_distinct_values_carry_the_whole_effect(method, values):
@@ -194,6 +196,7 @@ def test_one_row_is_a_constant(method):
     assert len(es.ranking()) == 3
 
 
+@pytest.mark.many
 @every_method
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_two_rows_and_a_few_more_are_enough_for_a_line(method, n):
@@ -214,6 +217,7 @@ def test_no_rows_or_no_columns_are_refused(method):
         sd.explain(linear, pd.DataFrame({"a": []}, dtype=float), 0, method=method)
 
 
+@pytest.mark.many
 @every_method
 @pytest.mark.parametrize(
     ("bad", "words"),
@@ -292,6 +296,7 @@ def test_an_ordinal_boolean_has_steps_but_no_slopes(method):
     assert rise(e) == pytest.approx(3.0, rel=1e-9)
 
 
+@pytest.mark.many
 @every_method
 def test_columns_that_are_no_numbers_have_levels(method):
     """If all features are explained, methods of slopes use the categorical ALE for nominal ones, and record it."""
@@ -318,6 +323,7 @@ def test_methods_of_slopes_refuse_a_nominal_feature_by_name(method):
         sd.explain(lambda X: X["a"], X, ["a", "city"], method=method)
 
 
+@pytest.mark.many
 @every_method
 def test_objects_that_are_numbers_are_numbers(method):
     X = table(50)
@@ -401,6 +407,7 @@ def test_names_that_stand_twice_are_refused(method):
         sd.explain(lambda X: X.iloc[:, 0], X, 0, method=method)
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize(
@@ -437,6 +444,7 @@ def test_columns_with_several_levels_are_explained():
     same_effect(e, sd.explain(bent, X, 0, method="ale"))
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize(
@@ -740,6 +748,7 @@ def test_rows_too_few_for_the_bins_that_were_asked_for_are_said():
 # ----------------------------------------------------------------------------------- weights
 
 
+@pytest.mark.many
 @every_method
 @pytest.mark.parametrize(
     ("weights", "got"),
@@ -799,6 +808,7 @@ def test_whole_weights_are_repetitions(method):
     np.testing.assert_allclose(e.std_error, repeated.std_error, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.many
 @every_method
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_tiny_and_huge_weights_leave_means_as_they_are(method, scale):

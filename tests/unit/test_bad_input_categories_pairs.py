@@ -99,6 +99,7 @@ def test_a_row_or_two_are_explained(method, n):
             assert np.isfinite(s.interaction_strength())
 
 
+@pytest.mark.many
 @every_method
 def test_an_identifier_is_refused_by_name_and_left_out_of_all(method):
     n = 10_000

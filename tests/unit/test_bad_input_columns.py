@@ -80,6 +80,7 @@ EMPTY = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", ["ale", "pdp", "ice", "mplot"])
 @pytest.mark.parametrize("kind", EMPTY)
 def test_a_feature_without_any_value_is_refused(kind, method):
@@ -114,6 +115,7 @@ def test_a_model_that_takes_no_missing_values_costs_the_point_only(method, fails
 # ----------------------------------------------------------------------------------- kinds of columns
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dtype", [int, float, np.int8, np.float32, object, bool])
 def test_codes_that_are_declared_nominal_are_levels(method, dtype):
@@ -233,6 +235,7 @@ def test_a_level_that_only_absent_rows_have_is_none(method):
     assert np.isnan(e(["u"])).all()
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("weight", [2.0**-300, 2.0**-20, 2.0**40])
 @pytest.mark.parametrize("wanted", ["c", ("a", "c"), ("c", "d"), "a"])

@@ -61,6 +61,7 @@ CASES: dict[str, tuple[Any, int, str]] = {
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
+@pytest.mark.many
 @every_case
 def test_rows_that_count_otherwise_are_rows_of_other_weights(case):
     """A replicate equals a full run of `explain` with the counts as weights."""
@@ -74,6 +75,7 @@ def test_rows_that_count_otherwise_are_rows_of_other_weights(case):
     np.testing.assert_allclose(source.value(counts), want.value, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @every_case
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])

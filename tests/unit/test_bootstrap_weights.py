@@ -82,6 +82,7 @@ def same(got: np.ndarray, want: np.ndarray, size: float) -> None:
     assert np.nanmax(np.abs(got - want), initial=0.0) <= 1e-12 * size
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("kind", ["plain", "frequency", "sampling"])
 @pytest.mark.parametrize("name", CASES)

@@ -129,6 +129,7 @@ def test_missing_rows_of_an_ordinal_feature_have_no_level(name):
     assert column.count.sum() == len(values) - column.missing
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", COLUMNS)
 def test_levels_put_into_rows_are_what_x_holds(name):
     values, X = COLUMNS[name]
@@ -150,6 +151,7 @@ def test_levels_put_into_rows_are_what_x_holds(name):
         assert swept.schema == X.schema
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", COLUMNS)
 def test_weights_of_zero_take_rows_away(name):
     values, X = COLUMNS[name]

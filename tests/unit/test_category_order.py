@@ -96,6 +96,7 @@ def test_distances_are_those_counted_row_by_row(seed, width):
     assert (np.diag(got) == 0).all()
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n", [2, 5, 99, 100, 101, 199, 298])

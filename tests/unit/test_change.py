@@ -41,6 +41,7 @@ def brute(X, **columns):
     return f(X.assign(**columns)) - f(X)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("moves", "to", "columns"),
     [
@@ -134,6 +135,7 @@ def test_rows_without_any_value_are_an_error():
         sd.change(lambda X: np.nan_to_num(X).sum(axis=1), X, {"x0": 1, "x1": 1})
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "by", ["smoker", "age", ("income", [0.5, 2.0]), "labels", "masks", "found"]
 )
@@ -468,6 +470,7 @@ def test_saving(X, tmp_path):
     assert c.to_frame(of="rows")["when"].iloc[0] == X.when.iloc[0]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("moves", "to", "match"),
     [

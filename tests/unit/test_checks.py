@@ -107,6 +107,7 @@ def test_an_end_that_one_row_carries_is_noted():
     assert "1 row beyond" in flag.message
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("draw", ["normal", "exponential", "integers", "binary"])
 def test_usual_distributions_have_no_gaps(draw):
     rng = np.random.default_rng(6)

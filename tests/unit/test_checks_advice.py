@@ -112,6 +112,7 @@ def badness(found: Any, code: str) -> float:
     return float(sum(SIZES[code](flag) for flag in found.of(code)))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("feature", "n"),
     [
@@ -161,6 +162,7 @@ def test_no_other_bins_are_advised_where_there_are_none(feature):
 # ------------------------------------------------------------------------- single findings
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("feature", ["many", "few", "two", "nominal", "ordinal", "time"])
 def test_regions_are_found_where_they_are_advised(feature):
     rng = np.random.default_rng(1)
@@ -323,6 +325,7 @@ def test_steps_between_integers_are_no_extrapolations_across_wide_bins():
 # -------------------------------------------------------------------------------- surfaces
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("method", [sd.ALE(), sd.DALE(), sd.PDP()], ids=lambda m: m.name)
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ def noisy():
     return sd.explain(lambda X: X[:, 0] * X[:, 1], X, method=sd.ALE(bins=15))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "ignore", ["few_rows", ("few_rows",), ["few_rows"], {"few_rows"}], ids=repr
 )
@@ -140,6 +141,7 @@ def product(share: float, n: int = 4000, seed: int = 0):
     return X, lambda X: share * X[:, 0] + X[:, 0] * X[:, 1]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", [sd.RHALE(), sd.ALE(), sd.PDP()], ids=lambda m: m.name)
 @pytest.mark.parametrize(("share", "found"), [(0.0, 1), (0.7, 1), (1.5, 0), (5.0, 0)])
 def test_a_score_above_the_importance_is_a_warning(method, share, found):

@@ -28,6 +28,7 @@ def _surface(method: Any = None, **more: Any) -> sd.Surface:
 # ------------------------------------------------------------------------------------ bad input
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("level", [None, "x", True, 0, 1, np.array([0.5, 0.9])], ids=repr)
 @pytest.mark.parametrize(
     "ask",
@@ -44,6 +45,7 @@ def test_levels_are_numbers_between_zero_and_one(ask: Callable[[Any], Any], leve
         ask(level)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", [-1, 1.5, "x", True], ids=repr)
 @pytest.mark.parametrize(
     "ask",

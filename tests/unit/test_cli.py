@@ -105,6 +105,7 @@ def test_models_get_the_columns_that_they_know(folder):
     assert "P(y = 1)" in chosen.stdout
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("args", "message"),
     [

@@ -150,6 +150,7 @@ def test_the_document(folder):
     assert result["provenance"]["settings"] == {"moves": ["hr + 1"], "by": "workingday"}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("given", "said"),
     [

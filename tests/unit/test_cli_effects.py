@@ -101,6 +101,7 @@ def test_text_is_explained_by_level(folder):
     assert len(content["bins"]["left"]) == 2
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("ending", ["png", "csv", "npz"])
 @pytest.mark.parametrize("method", ["ale", "pdp", "ice", "mplot"])
@@ -281,6 +282,7 @@ def test_file_names_are_told_apart():
 # ----------------------------------------------------------------------------------------- errors
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("feature", "args", "message"),
     [
@@ -396,6 +398,7 @@ def test_columns_of_an_array_have_units(folder, monkeypatch):
     assert sd.load("e.npz").about.feature.axis == "size [m²]"
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("args", "content", "parts"),
     [

@@ -171,6 +171,7 @@ def test_the_target_is_no_feature(folder):
 # ------------------------------------------------------------------------------------ quantities
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("quantity", "heading"),
     [
@@ -300,6 +301,7 @@ def test_tables_of_importances(folder):
 # -------------------------------------------------------------------------------------- errors
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("args", "options", "words"),
     [

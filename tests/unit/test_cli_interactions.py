@@ -122,6 +122,7 @@ def test_a_classifier_is_explained_by_its_class(folder):
     assert result["pairs"][0]["features"] == ["hr", "temp"]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

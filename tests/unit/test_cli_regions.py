@@ -116,6 +116,7 @@ def test_files(folder, calls):
     assert 0 < document["heterogeneity_explained"] <= 1
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

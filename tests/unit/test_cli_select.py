@@ -69,6 +69,7 @@ def _importances(document):
 CHUNKS = ("--memory", "20KB")
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("data", ["rides.parquet", "parts"])
 @pytest.mark.parametrize("memory", [(), CHUNKS], ids=["memory", "chunks"])
 def test_where_explains_the_rows_that_satisfy_it(folder, frame, data, memory):
@@ -102,6 +103,7 @@ def test_the_page_says_which_rows_it_is_about(folder):
     assert f"This page is about {many:,} of 2,000 rows of the data, those where town == " in page
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("memory", [(), CHUNKS], ids=["memory", "chunks"])
 @pytest.mark.parametrize(
     ("condition", "message"),
@@ -146,6 +148,7 @@ def test_a_sample_is_the_same_in_python_in_memory_and_in_chunks(folder, frame, m
     assert done["results"][0]["provenance"]["sample"] == 300
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("features", "expected"),
     [

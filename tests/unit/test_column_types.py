@@ -52,6 +52,7 @@ LEVELS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", ["ale", "pdp"])
 @pytest.mark.parametrize("kind", [*NUMBERS, *LEVELS])
 def test_columns_of_pandas_have_the_results_of_plain_ones(kind, method):

@@ -75,6 +75,7 @@ ARRAYS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("kind", ARRAYS)
@@ -99,6 +100,7 @@ def test_read_only_arrays_are_enough(method):
     np.testing.assert_allclose(e.value, sd.explain(bent, table(), 0, method=method).value)
 
 
+@pytest.mark.many
 @every_method
 def test_memory_mapped_arrays_are_enough(method, tmp_path):
     X = table()
@@ -188,6 +190,7 @@ FRAMES = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("kind", FRAMES)
@@ -200,6 +203,7 @@ def test_frames_of_every_library_and_type_give_the_numbers_of_an_array(method, k
     same_effect(e, sd.explain(model_of, X, 0, method=way))
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
@@ -221,6 +225,7 @@ def to_numpy(X):
     return np.column_stack([np.asarray(X[name]) for name in NAMES])
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize(
@@ -389,6 +394,7 @@ def fitted_on(kind, name):
     return MODELS[name]().fit(FRAMES[kind](table()), fitted_target(table()))
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("method", ["ale", "pdp", "rhale"])
@@ -420,6 +426,7 @@ def test_estimators_fitted_on_arrays_get_arrays_whatever_x_is(name, kind):
         same_effect(es[feature], other)
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("method", ["ale", "pdp", "rhale"])
@@ -475,6 +482,7 @@ def writes_frame(X):
     return X["a"] * 2.0
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("kind", ["array", "Fortran", "int", *FRAMES])
@@ -513,6 +521,7 @@ def test_a_model_that_writes_into_its_array_is_refused_and_changes_nothing(metho
     np.testing.assert_array_equal(X, before)
 
 
+@pytest.mark.many
 @every_method
 def test_a_model_that_writes_into_its_frame_changes_only_its_own_copy(method):
     X = FRAMES["pandas"](table())
@@ -554,6 +563,7 @@ def test_results_do_not_share_memory_with_the_callers_rows():
 # ------------------------------------------------------------------------------ schema, y, at
 
 
+@pytest.mark.many
 @every_method
 def test_units_and_kinds_of_a_schema_reach_the_result(method):
     X = table()

@@ -77,6 +77,7 @@ ALIKE = ("levels from the last", "centred pdp", "uale", "few values")
 # ------------------------------------------------------------------- the error, by independent ways
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "case",
@@ -102,6 +103,7 @@ def test_the_error_is_that_of_the_influence_of_each_row(case):
     assert naive <= plain.std_error * (1 + 1e-3) <= most * naive
 
 
+@pytest.mark.many
 @every_case
 def test_the_error_is_that_of_a_large_bootstrap(case):
     made, a, b = case
@@ -118,6 +120,7 @@ def test_the_error_is_that_of_a_large_bootstrap(case):
     assert drawn.exact
 
 
+@pytest.mark.slow
 def test_the_error_of_parabolas_is_that_of_a_large_bootstrap():
     rng = np.random.default_rng(3)
     X = np.c_[rng.uniform(-1, 1, 1500), rng.normal(size=1500), rng.integers(0, 200, 1500)]

@@ -121,6 +121,7 @@ def brute_force_turns(value):
     return ends[1:-1]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(40))
 def test_turning_points_equal_those_that_survive_cancellation(seed):
     rng = np.random.default_rng(seed)
@@ -186,6 +187,7 @@ def differ_by_brute_force(value, error):
     return any(value[i] - value[j] > 2 * np.hypot(error[i], error[j]) for i, j in pairs)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(60))
 def test_a_curve_is_flat_if_no_two_points_differ(seed):
     rng = np.random.default_rng(seed)

@@ -57,6 +57,7 @@ def test_slopes_are_the_derivatives_of_f(name, example):
         np.testing.assert_allclose(example.slope(X)[:, j], numeric, atol=1e-7)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("example", "j"), FEATURES)
 def test_true_effect_is_the_accumulated_mean_slope(example, j):
     example = without_noise(example)
@@ -72,6 +73,7 @@ def test_true_effect_is_the_accumulated_mean_slope(example, j):
     assert allowed < 0.01 * np.ptp(edges) * (1.0 + np.max(example.true_std(j, edges)))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("example", "j"), FEATURES)
 def test_true_std_is_the_scatter_of_slopes_at_one_point(example, j):
     example = without_noise(example)
@@ -86,6 +88,7 @@ def test_true_std_is_the_scatter_of_slopes_at_one_point(example, j):
         assert found == pytest.approx(np.sqrt(np.mean(expected[chosen] ** 2)), rel=0.02, abs=1e-6)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("example", "j"),
     [

@@ -31,6 +31,7 @@ def test_diabetes_is_in_its_units():
     assert set(diabetes.units) <= {*diabetes.feature_names, diabetes.target}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("name", "shape", "target_mean"),
     [

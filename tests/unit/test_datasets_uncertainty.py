@@ -137,6 +137,7 @@ def test_the_border_is_uniform_and_has_nothing_inside(band):
 # ----------------------------------------------------------------------------- true values
 
 
+@pytest.mark.many
 @every_variant
 def test_labels_are_drawn_from_the_distribution_that_is_said(example):
     X, y = example.sample(MANY, random_state=5)
@@ -175,6 +176,7 @@ def test_entropy_and_likelihood_are_scipys(example):
     assert example.entropy(X).shape == example.nll(X, y).shape == (1000,)
 
 
+@pytest.mark.many
 @every_variant
 def test_entropy_is_the_mean_negative_log_likelihood(example):
     X, y = example.sample(MANY, random_state=7)
@@ -182,6 +184,7 @@ def test_entropy_is_the_mean_negative_log_likelihood(example):
     assert loss.mean() == pytest.approx(example.entropy(X[:1])[0], abs=4.5 * loss.std() / MANY**0.5)
 
 
+@pytest.mark.many
 @few_variants
 def test_likelihood_pfi_is_what_resampling_a_feature_costs(example):
     # Eq. 6 directly: the feature's value comes from an independent donor row.

@@ -118,6 +118,7 @@ def test_classes(save, frame, labels, class_, expected):
     assert set(problem.y) == {f"{v:g}" if isinstance(v, float) else str(v) for v in labels}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("change", "class_", "message"),
     [
@@ -282,6 +283,7 @@ def test_a_file_without_numbers_is_learnt_too(save, frame, tmp_path):
     assert list(done.effects["neural network"]["RHALE"]) == ["town", "garden"]
 
 
+@pytest.mark.slow
 def test_it_works_without_a_data_frame_library(save, frame, tmp_path, monkeypatch):
     monkeypatch.setattr(readers, "_LIBRARIES", ())
     path = save(frame[["size", "age", "price"]])

@@ -68,6 +68,7 @@ def test_a_p_value_of_permutations_is_their_share():
     assert found == pytest.approx(expected, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("spacing", "weighted"),

@@ -77,6 +77,7 @@ def test_verdicts_of_a_design(found):
     assert abs(found.r2_with_target[3] - found.r2_others[3]) < 0.15
 
 
+@pytest.mark.slow
 def test_the_entropies_of_the_design_are_what_they_are_by_hand(found):
     X, _ = designed()
     # Differing values double the standard deviation, which adds log 2 to the entropy; almost all pairs differ.

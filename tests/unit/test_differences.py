@@ -30,6 +30,7 @@ def whole(levels, rows=90):
     return X
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 @pytest.mark.parametrize("levels", [[0, 1], [0, 1, 2], [-4, -3, -2]], ids=str)
 def test_a_step_between_whole_numbers_has_its_own_height(levels, method):
@@ -39,6 +40,7 @@ def test_a_step_between_whole_numbers_has_its_own_height(levels, method):
     assert e.value[-1] - e.value[0] == pytest.approx(5.0, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [pytest.param(sd.RHALE(), marks=pytest.mark.slow), sd.RHALE(sd.Greedy()), sd.UALE()],

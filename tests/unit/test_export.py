@@ -94,6 +94,7 @@ METHODS = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
 def test_effects_of_all_kinds_are_valid(frame, method):
     columns = ["a", LONE, "<script>", "when", "took"]
@@ -238,6 +239,7 @@ def test_rankings_are_tables_and_plain_data(frame):
 # --- every kind of result -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_kind_is_valid(results):
     assert set(results) == set(KINDS)
     for kind, result in results.items():

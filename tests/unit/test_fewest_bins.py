@@ -46,6 +46,7 @@ def drawn(seed):
     return edges, curve, weight, float(10 ** rng.uniform(-4, 1) * curve.var())
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(150))
 def test_no_other_partition_has_fewer_bins_or_is_nearer(seed):
     edges, curve, weight, tolerance2 = drawn(seed)

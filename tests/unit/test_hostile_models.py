@@ -36,6 +36,7 @@ class OneBuffer:
         return self.array[: len(X)]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("memory", ["20KB", "1GB"])
 def test_a_view_of_the_models_own_buffer_is_copied(method, memory):
@@ -132,6 +133,7 @@ def test_objects_that_answer_every_name_are_no_models():
     assert sd.explain(only, X, 0, method="ale").importance > 0
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "member", ["__len__", "__bool__", "__repr__", "__array__", "__eq__", "__iter__"]
 )
@@ -214,6 +216,7 @@ COPYING = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", COPYING)
 def test_with_copies_rows_that_a_model_keeps_never_change(name):
     function, make = COPYING[name]
@@ -239,6 +242,7 @@ def test_with_copies_slopes_and_frames_are_copied_too():
     assert frames.unchanged
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", [*METHODS, "pfi"])
 def test_with_copies_a_model_may_write_to_its_rows(method):
     def writes(X):

@@ -49,6 +49,7 @@ COPIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", COPIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_array_of_a_result_is_writeable(kind, name):
@@ -82,6 +83,7 @@ DERIVED: dict[str, Callable[[dict[str, Any]], Any]] = {
 COLUMNS = every_column(), ["a", "<script>", "when"]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", DERIVED)
 def test_no_array_of_a_derived_result_is_writeable(name):
     result = DERIVED[name](every_result())

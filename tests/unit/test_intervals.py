@@ -63,6 +63,7 @@ def covariance(blocks: ErrorBlocks) -> np.ndarray:
 # ------------------------------------------------------------------------------------ covariance of bands
 
 
+@pytest.mark.many
 @every_effect
 def test_errors_together_are_what_resampled_rows_vary_by(e):
     """The covariance of a band: its diagonal agrees with the standard errors, all of it with a bootstrap."""
@@ -95,6 +96,7 @@ def test_bins_have_students_interval(e):
     assert np.abs((above - below) / (high - low) - 1).max() < 0.12
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @every_effect
 @pytest.mark.parametrize("of", ["value", "bins"])
@@ -269,6 +271,7 @@ MOMENTS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", MOMENTS.values(), ids=MOMENTS)
 def test_moments_give_what_rows_give(case):
     method, feature, options = case

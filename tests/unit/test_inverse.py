@@ -112,6 +112,7 @@ def slopes_of(q):
     return np.asarray(q.slopes(X))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", list(KNOWN))
 def test_slopes_of_known_functions_are_those_of_autodiff(name):
     torch = pytest.importorskip("torch")

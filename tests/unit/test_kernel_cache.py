@@ -56,6 +56,7 @@ def test_a_kernel_is_compiled_once(kernels, tmp_path):
     assert files(tmp_path) == [".nbc", ".nbi"]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("at", [1, 2])
 @pytest.mark.parametrize(
     "error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()]
@@ -85,6 +86,7 @@ def test_a_file_that_cannot_be_written(kernels, tmp_path, monkeypatch, at, error
     assert len(kernels()[1].stats.cache_hits) == 1
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 @pytest.mark.parametrize("part", [0.0, 0.5, 0.99])
 def test_damaged_files_are_compiled_again(kernels, tmp_path, suffix, part):

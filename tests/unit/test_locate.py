@@ -23,6 +23,7 @@ def values(kind):
     }[kind]()
 
 
+@pytest.mark.many
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize("kind", ["normal", "long tail", "whole", "far", "tiny", "clump"])
 @pytest.mark.parametrize("k", [511, 512, 513, 514, 1024, 4095, 4096, 4097, 4098])

@@ -196,6 +196,7 @@ def test_the_provenance_says_what_was_explained():
     )
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "q",
     [
@@ -319,6 +320,7 @@ KNOWN = ["slopes", "differences", "steps", "zero_one", "own", "log_loss"]
 APPLY = [(m, q) for m in sorted(METHODS) for q in KNOWN if m != "dale" or q in KNOWN[:2]]
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize(("method", "q"), APPLY)
 def test_batches_do_not_matter(method, q, monkeypatch):

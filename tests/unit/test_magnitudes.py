@@ -67,6 +67,7 @@ def plain() -> dict[str, dict[str, float]]:
     return {name: dict(numbers(call(q).to_dict())) for name, call in CALLS.items()}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("exponent", [-300, 440])
 @pytest.mark.parametrize("name", CALLS)
 def test_a_power_of_two_in_the_quantity_is_one_in_the_result(plain, name, exponent):
@@ -87,6 +88,7 @@ def test_a_power_of_two_in_the_quantity_is_one_in_the_result(plain, name, expone
     assert scaled or name == "ledger"  # shares only
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", ["rhale", "ale", "dale", "pdp"])
 @pytest.mark.parametrize("exponent", [-220, 100, 220])
 def test_a_power_of_two_in_a_feature_changes_no_digit(method, exponent):

@@ -60,6 +60,7 @@ CASES = {
 EVERY_CASE = pytest.mark.parametrize(("method", "slopes"), CASES.values(), ids=CASES)
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @EVERY_CASE
 @pytest.mark.parametrize("memory", ["1GB", "20KB"])
@@ -83,6 +84,7 @@ def test_the_counts_are_those_of_the_model(method, slopes, memory, threads):
 # -------------------------------------------------------------------------- limits of the cost
 
 
+@pytest.mark.many
 @EVERY_CASE
 def test_no_method_costs_more_rows_than_it_says(method, slopes):
     model = Counted()
@@ -247,6 +249,7 @@ def test_rows_are_kept_up_to_their_budget_and_a_sample_says_so():
 # ------------------------------------------------------------------------------------- provenance
 
 
+@pytest.mark.many
 @EVERY_CASE
 def test_the_provenance_is_complete_and_plain(method, slopes):
     X = data()

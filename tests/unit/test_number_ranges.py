@@ -35,6 +35,7 @@ def integers():
     yield "pyarrow", pa.table({"big": BIG, "a": A})
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("X", [pytest.param(X, id=name) for name, X in integers()])
 @pytest.mark.parametrize("method", ["rhale", "pdp", "ale"])

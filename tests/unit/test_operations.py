@@ -24,6 +24,7 @@ def test_the_table_is_what_type_checkers_read():
     assert declared() == operations.MODULES
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", operations.MODULES)
 def test_each_operation_exists(name):
     assert callable(getattr(operations, name))

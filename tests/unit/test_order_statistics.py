@@ -205,6 +205,7 @@ def test_infinities_are_counted():
     assert (counts.n, counts.missing, counts.infinite) == (4, 1, 2)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("shape", SHAPES)
 def test_without_compilation_the_counts_are_the_same(shape, monkeypatch):
     if not compilation.has_numba():

@@ -240,6 +240,7 @@ _DECIMALS = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize(
     ("first", "second"),
@@ -279,6 +280,7 @@ def test_types_that_drift_to_wider_ones(tmp_path, first, second, nullable):
     assert all(np.array_equal(memory[k].value, streamed[k].value) for k in ("a", "v"))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", ["a.b", "", "new\nline", "<script>", "a\"'`", "[x]"])
 def test_names_with_odd_characters(tmp_path, name):
     r = np.random.default_rng(0)
@@ -388,6 +390,7 @@ def test_identifiers_that_are_missing(tmp_path, missing):
         sd.explain(lambda X: X["a"] * 1.0, data, "a", method="ale", progress=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [None, 5])
 def test_identifiers_that_several_rows_have(tmp_path, rows):
     # All hashes are equal: too large for any row to be drawn, or so small that all are.

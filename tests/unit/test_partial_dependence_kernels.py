@@ -37,6 +37,7 @@ def swept(columns: tuple[int, ...], share: np.ndarray) -> np.ndarray:
     return np.array(found) - share @ np.array(found)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("cells", [0, 10_000], ids=["sweep", "table"])
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("features", FEATURES)

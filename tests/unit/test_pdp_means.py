@@ -26,6 +26,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS + 0.5], ids=["none", "whole", "parts"])

@@ -112,6 +112,7 @@ def scale_of(expected):
 # -------------------------------------------------------------------------------- closed forms
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", sorted(introspection.LINEAR))
 def test_every_linear_model_has_its_coefficients_for_slopes(name):
     kind = getattr(linear_model, name, None) or getattr(svm, name, None)
@@ -154,6 +155,7 @@ SCALERS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("scaler", SCALERS)
 def test_scalers_before_a_model_are_folded_into_its_slopes(scaler):
     for last in (Ridge(), MLPRegressor(hidden_layer_sizes=(4,), activation="tanh", max_iter=20)):
@@ -445,6 +447,7 @@ TREES = {
 
 
 # Boosting that starts from another model's predictions has no tree evaluation: the model is called, with a warning.
+@pytest.mark.many
 @pytest.mark.filterwarnings("ignore::skedasis.TreeWarning")
 @pytest.mark.parametrize("name", TREES)
 def test_trees_and_their_like_are_known_to_be_piecewise_constant(name):
@@ -565,6 +568,7 @@ def first_slope(X):
     return np.c_[np.full(len(X), 2.0), np.zeros((len(X), X.shape[1] - 1))]
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("name", QUANTITIES)
 @pytest.mark.parametrize("method", ["ale", "pdp", "rhale"])

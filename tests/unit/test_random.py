@@ -23,6 +23,7 @@ IDS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
 def test_hashes_are_uniform_and_purposes_independent(ids):
     drawn = {

@@ -24,6 +24,7 @@ def table(tmp_path, content, name="t.csv"):
     return read_table(path)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "content",
     [
@@ -146,6 +147,7 @@ def columnar(folder):
 FORMS = ["t.feather", "t.pq", "t.arrow", "stream.ipc", "t.csv.gz", "parquet.csv", "arrow.txt"]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("installed", ["pandas", "polars"])
 def test_every_form_of_a_table(tmp_path, monkeypatch, installed, name):

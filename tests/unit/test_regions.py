@@ -172,6 +172,7 @@ def test_additive_functions_have_no_regions_under_correlation(shape):
 # --- every method and kind
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("by", sorted(SIDE))
@@ -206,6 +207,7 @@ OF_INTEREST = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize(("method", "name"), OF_INTEREST)
 def test_every_method_explains_features_of_every_kind(method, name):

@@ -92,6 +92,7 @@ def random_condition(rng, feature):
     )
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(60))
 def test_merged_conditions_hold_where_all_of_them_hold(seed):
     rng = np.random.default_rng(seed)

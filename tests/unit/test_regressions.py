@@ -77,6 +77,7 @@ def test_outputs_are_counted_on_rows_that_have_a_value():
 # ------------------------------------------------------------------------------------------ memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", ["8MB", "30MB"])
 def test_a_fine_product_grid_stays_within_the_budget(budget):
     X = rows(6_000)

@@ -97,6 +97,7 @@ CALLS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", CALLS)
 def test_an_old_keyword_is_a_type_error_that_names_the_new_one(name):
     call, new = CALLS[name]

@@ -97,6 +97,7 @@ def message_of(kind, call, *args, **keywords):
 # --- laws -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", ALL)
 def test_the_frame_is_that_of_the_members_one_below_the_other(name):
     found = made(name)
@@ -120,6 +121,7 @@ def test_the_frame_is_that_of_the_members_one_below_the_other(name):
     assert start == len(frame)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", ALL)
 def test_saving_is_an_identity(name, tmp_path):
     found = made(name)
@@ -369,6 +371,7 @@ LABELS = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("labels", LABELS, ids=lambda labels: str(labels)[:20])
 def test_any_labels_of_outputs(labels, tmp_path):
     q = sd.probability(Classes(*labels), class_="all")
@@ -554,6 +557,7 @@ OF_MODELS = [
 """Containers whose figures are drawn as those of outputs or of an effect of models."""
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "name", [pytest.param(k, marks=pytest.mark.slow if k in OF_MODELS else []) for k in ALL]
 )
@@ -626,6 +630,7 @@ def test_of_many_outputs_the_most_important_are_overlaid():
     assert figure.axes
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("labels", LABELS[:4], ids=str)
 def test_hostile_labels_in_figures_and_pages(labels):
     q = sd.probability(Classes(*labels), class_="all")

@@ -135,6 +135,7 @@ def columns(seed: int, kind: str) -> Any:
     }[kind]()
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", ["normal", "long tail", "whole", "far", "tiny", "zeros"])

@@ -148,6 +148,7 @@ RESULTS: dict[str, Any] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", RESULTS)
 def test_what_is_loaded_is_what_was_saved(name, tmp_path):
     want = RESULTS[name]()
@@ -327,6 +328,7 @@ HEADERS: dict[str, Any] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", HEADERS)
 def test_headers_that_say_something_else(name, tmp_path):
     path = tmp_path / "r.npz"
@@ -460,6 +462,7 @@ ARCHIVES: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_archives_that_save_does_not_write(name, tmp_path):
     change, said = ARCHIVES[name]
@@ -612,6 +615,7 @@ FREE = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", ARRAYS)
 def test_arrays_that_no_result_has_are_refused(name):
     accepted, tried = [], 0
@@ -659,6 +663,7 @@ def test_a_type_may_have_a_name():
     assert [_fits(v, number) for v in (0.5, 1, None, "1")] == [True, True, True, False]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", WRONG)
 def test_values_of_another_type_are_refused(name):
     """A value of another type than the field has is not accepted, in any field of any class."""
@@ -691,6 +696,7 @@ NUMBERS: dict[str, tuple[str, str, Any]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_that_no_result_has_are_refused(name):
     kind, field, change = NUMBERS[name]

@@ -230,6 +230,7 @@ RESULTS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", list(RESULTS))
 def test_figures_show_labels(data, kind):
     make, names = RESULTS[kind]

@@ -85,6 +85,7 @@ def test_no_partition_costs_less(shape, m, most, seed, tails, linear, weighted):
     assert found.trend.tolist() == lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))]
 )
@@ -256,6 +257,7 @@ def quantile_cells(x, k):
     return Cells(np.concatenate([[x[0]], x[len(x) // k :: len(x) // k][: k - 1], [x[-1]]]))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(20))
 def test_an_edge_moves_to_the_best_of_all_places_between_two_rows(seed):
     rng = np.random.default_rng(seed)

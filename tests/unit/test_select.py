@@ -44,6 +44,7 @@ def explained(X, features, **keywords) -> list[str]:
     return list(found.features) if isinstance(found, sd.Importance) else list(found)
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("library", FRAMES)
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ def test_datasets(folder):
     assert offered(folder, "skedasis datasets runn") == ["running_example"]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("file", ["houses.csv", "houses.parquet", "houses.feather"])
 @pytest.mark.parametrize(
     "line",

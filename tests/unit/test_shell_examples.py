@@ -84,6 +84,7 @@ def slowly(command, line, *values):
     return pytest.param(*values, marks=marks, id=line)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("command", "line"), [slowly(*pair, *pair) for pair in LINES])
 def test_examples_of_help_run_as_written(folder, command, line):
     assert line.split()[1] == command
@@ -103,6 +104,7 @@ def test_examples_of_help_run_as_written(folder, command, line):
         assert any(n.endswith(".html") for n in new)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("command", HELP)
 def test_help_shows_its_examples_whole(command):
     for width in ("80", "120"):
@@ -114,6 +116,7 @@ def test_help_shows_its_examples_whole(command):
             assert common in shown.stdout
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("command", ["", *HELP])
 def test_help_shows_options_whole_and_no_type_of_flags(command):
     for width in ("80", "120"):
@@ -131,6 +134,7 @@ def test_help_shows_options_whole_and_no_type_of_flags(command):
 OTHERS = [line for line in TOLD if line not in {example for _, example in LINES}]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("line", [slowly(line.split()[1], line, line) for line in OTHERS])
 def test_the_docs_are_true(folder, line):
     done = run(line)
@@ -560,6 +564,7 @@ def test_rows_are_numbers_of_the_file(folder, monkeypatch):
     assert seen["rows"] == [0, 2]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

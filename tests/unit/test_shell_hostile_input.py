@@ -119,6 +119,7 @@ def test_what_is_visible():
     assert visible(plain) == plain
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("args", "code"),
     [
@@ -168,6 +169,7 @@ def test_a_bar_may_be_called_anything():
 # --------------------------------------------------------------------------------------- models
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", RAISING)
 def test_models_that_raise_anything(folder, name):
     message = refused("effect", f"enemy:{name}", "d.csv", "b", code=1)
@@ -431,6 +433,7 @@ def same(table, want, value):
     assert value == want.importance
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("options", "keywords"),
     [

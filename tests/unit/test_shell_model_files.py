@@ -91,6 +91,7 @@ def test_the_hostile_file_is_hostile(folder):
     assert mark.exists()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", ["pickle", "text", "gzip", "joblib", "zip"])
 @pytest.mark.parametrize("suffix", [*SUFFIXES, ".npz", ".csv", ".parquet", ".feather", ""])
 def test_a_hostile_pickle_is_not_loaded_whatever_it_is_called(folder, kind, suffix):
@@ -294,6 +295,7 @@ def test_without_torch_its_extra_is_named(folder, monkeypatch):
 # ------------------------------------------------------------------------ files that are not models
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_empty_absent_and_folders(folder, suffix):
     Path(f"empty{suffix}").touch()

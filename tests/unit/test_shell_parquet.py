@@ -108,6 +108,7 @@ def test_labels_that_are_missing_are_left_out_and_counted(folder):
     assert _numbers(small) == _numbers(large)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "command",
     [

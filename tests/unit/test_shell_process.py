@@ -91,6 +91,7 @@ def entered(folder, monkeypatch):
     sys.modules.pop("kiln", None)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [

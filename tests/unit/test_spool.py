@@ -84,6 +84,7 @@ def _model(X):
     return np.asarray(X["a"]) * np.asarray(X["b"]) + np.asarray(X["c"])
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", [sd.ALE(), sd.PDP(grid=5)], ids=lambda m: m.name)

@@ -187,6 +187,7 @@ def test_residuals_of_curves_and_of_cells_have_weighted_mean_zero(weights):
 # --- gains and thresholds
 
 
+@pytest.mark.many
 @every_kind
 @weighted
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
@@ -216,6 +217,7 @@ def test_gains_of_cuts_are_those_of_a_naive_loop(kind, weights, missing):
     assert seen == (17 if missing else 8)
 
 
+@pytest.mark.many
 @pytest.mark.thinned(2)
 @every_kind
 @weighted
@@ -445,6 +447,7 @@ def million(n):
     return pytest.param(n, marks=pytest.mark.slow)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("n", [1000, 10_000, 100_000, million(1_000_000)])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_switch_is_one_split_at_its_place(n, seed):
@@ -655,6 +658,7 @@ def null_draw(kind, n, seed):
     return X, noise * (np.where(X[:, 1] > 0.5, 3, 0.5) if kind == "variance" else 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("kind", ["normal", "t2", "variance", "correlated"])
 def test_there_are_no_false_regions(kind):
@@ -663,6 +667,7 @@ def test_there_are_no_false_regions(kind):
     assert false <= stats.binom.ppf(0.999, draws, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("kind", ["normal", "t2", "variance"])
 def test_the_gain_on_other_rows_is_unbiased(kind):

@@ -107,6 +107,7 @@ ALIKE = (4, 5)
 SMALL = {"progress": False, "memory": "3MB", "keep": "300KB", "heterogeneity_rows": 500}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("method", "weight"),
     [
@@ -189,6 +190,7 @@ def test_grids_of_models_that_get_arrays_are_of_the_type_of_the_array(frame, fol
     assert streamed.about.dtype == memory.about.dtype == "float64"
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("pair", "method"),
     [
@@ -241,6 +243,7 @@ def test_identifiers_of_the_caller_key_the_draws(frame, folder, tmp_path):
     assert not _differences(memory, streamed)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("method", "passes"),
     [

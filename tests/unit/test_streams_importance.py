@@ -174,6 +174,7 @@ def test_trees_are_walked_with_the_donors(tmp_path):
     assert walked.values == pytest.approx(called.values, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [500, 0.1])
 def test_a_sample_is_explained_as_in_memory(tmp_path, size):
     frame = _frame(5_000)

@@ -296,6 +296,7 @@ def _of_levels(X):
     return X["a"] * (X["k"] < "k0004") + (X["text"] == "u") * (X["k"] == "k0002")
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize(

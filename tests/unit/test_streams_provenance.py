@@ -30,6 +30,7 @@ def _product(X):
     return np.asarray(X["a"]) * np.asarray(X["b"])
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("row_id", [None, "id"])
 @pytest.mark.parametrize("keep", ["0MB", "20KB", "256MB"])
 def test_kept_rows_are_counted(path, keep, row_id):

@@ -68,6 +68,7 @@ def _both(frame, path, weighted):
     return source, {"sample_weight": frame["w"].to_numpy()} if weighted else {}
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("method", [None, sd.ALE(), sd.PDP(grid=9), sd.ICE(grid=5)], ids=repr)
@@ -81,6 +82,7 @@ def test_regions_are_those_of_memory_where_all_rows_are_kept(frame, path, method
     assert found.provenance["passes"] >= 5
 
 
+@pytest.mark.slow
 def test_a_nominal_feature_and_one_tree_for_all(frame, path):
     source, _ = _both(frame, path, False)
     for call in (

@@ -109,6 +109,7 @@ def times(counts: np.ndarray, X: pd.DataFrame) -> pd.DataFrame:
 # ----------------------------------------------------------------------------- resampled rows
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @each
 @pytest.mark.parametrize("weighted", [False, True])
@@ -131,6 +132,7 @@ def test_resampled_rows_are_the_method_on_these_rows(kind, weighted):
     )
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", ["numbers", "holes", "level, number", "number, level"])
 def test_cells_that_a_draw_leaves_empty_are_filled_as_empty_cells_are(kind):
     X, rng = frame(60), np.random.default_rng(4)
@@ -159,6 +161,7 @@ def test_a_surface_on_other_bins_is_resampled_there():
 # ---------------------------------------------------------------------------- standard errors
 
 
+@pytest.mark.many
 @each
 def test_frequencies_are_repetitions(kind):
     X = frame(200)
@@ -173,6 +176,7 @@ def test_frequencies_are_repetitions(kind):
         np.testing.assert_allclose(weighted.cells.std_error, repeated.cells.std_error, rtol=1e-9)
 
 
+@pytest.mark.many
 @each
 def test_sampling_weights_that_are_all_alike_are_none(kind):
     X = frame(200)
@@ -182,6 +186,7 @@ def test_sampling_weights_that_are_all_alike_are_none(kind):
     np.testing.assert_allclose(alike.df, plain.df, rtol=1e-9)
 
 
+@pytest.mark.many
 @each
 def test_errors_do_not_depend_on_batches_and_scale_with_the_quantity(kind):
     X = frame(300)
@@ -271,6 +276,7 @@ def test_a_constant_feature_moves_nothing(pair):
         np.testing.assert_allclose(upper, 0, atol=1e-12)
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("kind", ["numbers", "holes", "level, number", "number, level", "levels"])
 @pytest.mark.parametrize("scale", [1.0, 1e-6])
@@ -303,6 +309,7 @@ def test_main_effects_have_errors_that_are_not_known():
 # ---------------------------------------------------------------------------------- intervals
 
 
+@pytest.mark.many
 @each
 def test_bands_hold_intervals_and_both_hold_the_surface(kind):
     s = explained(kind, frame())
@@ -318,6 +325,7 @@ def test_bands_hold_intervals_and_both_hold_the_surface(kind):
         assert (narrow[1] - narrow[0] < each[1] - each[0]).all()
 
 
+@pytest.mark.many
 @each
 def test_the_bootstrap_spreads_as_the_errors_say(kind):
     s = explained(kind, frame(1500, dependence=0.0))
@@ -327,6 +335,7 @@ def test_the_bootstrap_spreads_as_the_errors_say(kind):
     np.testing.assert_allclose((upper - lower) / 2 / s.std_error, 1.96, rtol=0.16)
 
 
+@pytest.mark.many
 @each
 def test_moments_drawn_again_spread_as_rows_do(kind):
     s = explained(kind, frame(1500, dependence=0.0))
@@ -340,6 +349,7 @@ def test_moments_drawn_again_spread_as_rows_do(kind):
     assert 0.88 < np.median(ratio) < wider
 
 
+@pytest.mark.many
 @each
 def test_intervals_are_the_same_for_the_same_seed(kind):
     s = explained(kind, frame(100))
@@ -475,6 +485,7 @@ def test_a_part_of_the_rows_cannot_be_resampled_but_its_moments_can():
 # ------------------------------------------------------------------------------------- files
 
 
+@pytest.mark.many
 @each
 def test_saved_and_loaded(kind, tmp_path):
     s = explained(kind, frame(100))
@@ -488,6 +499,7 @@ def test_saved_and_loaded(kind, tmp_path):
         )
 
 
+@pytest.mark.many
 @each
 def test_files_of_earlier_versions_are_read(kind, tmp_path):
     """They lack the double differences of rows and joint moments, which two numeric features do not need."""

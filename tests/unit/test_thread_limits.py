@@ -240,6 +240,7 @@ def _meets(barrier):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.thinned
 @pytest.mark.parametrize("wrapped", [False, True])
 @pytest.mark.parametrize(("threads", "meet"), [(1, True), (2, False)])

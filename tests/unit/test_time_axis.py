@@ -171,6 +171,7 @@ class Watching:
 # ------------------------------------------------------------------------- rows passed to the model
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize(
     ("made", "method"),
@@ -202,6 +203,7 @@ def test_an_effect_is_that_of_the_same_days_as_numbers(made, method):
         np.testing.assert_allclose(e.value, want.value, atol=4 * tick + 1e-6)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("made", FRAMES)
 def test_times_are_continuous(made):
     feature = as_dataset(made()).features[0]
@@ -210,6 +212,7 @@ def test_times_are_continuous(made):
     assert feature.slope_denominator == "day"
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("made", FRAMES)
 def test_observed_values_come_back_exactly(made):
     X = made()
@@ -241,6 +244,7 @@ OBJECTS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("missing", [pd.NaT, None])
 @pytest.mark.parametrize("name", OBJECTS)

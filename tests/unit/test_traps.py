@@ -33,6 +33,7 @@ def first(X):
 # ------------------------------------------------------------------------- types and scales
 
 
+@pytest.mark.many
 @accumulated
 @pytest.mark.parametrize("dtype", [np.int8, np.int64])
 @pytest.mark.parametrize(

@@ -121,6 +121,7 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_trees_do_not_determine_is_refused(case: str) -> None:
     make, y, words = REFUSED[case]

@@ -129,6 +129,7 @@ def check(both: Both, points: Floats, seed: int = 3) -> None:
 # ---------------------------------------------------------------------------- against altered rows
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("kinds", ["n", "c", "nn", "nnc", "ncu", "cnnn"])
 @pytest.mark.parametrize("seed", range(4))
@@ -147,6 +148,7 @@ def test_points_that_are_few_or_equal(points: list[float]) -> None:
     check(Both(ensemble, rows_for(ensemble, 9)), np.array(points))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "n", [1, 2, traversal_kernels.SIDE - 1, traversal_kernels.SIDE, traversal_kernels.SIDE + 1]
 )

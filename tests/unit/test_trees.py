@@ -109,6 +109,7 @@ def test_another_wish_is_refused(wish: Any) -> None:
 # ------------------------------------------------------------------------------------- batches
 
 
+@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("method", [*METHODS, sd.PFI(n_repeats=2)])
 @pytest.mark.parametrize("case", ["boosting", "histograms 2", "two outputs"])
@@ -122,6 +123,7 @@ def test_small_batches_give_the_same(case: str, method: Any) -> None:
         same(sd.explain(about, many, method=method, tree="force", memory=memory), whole, 1e-12)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", [*METHODS, sd.PFI(n_repeats=2)])
 def test_threads_give_the_same_bits(method: Any) -> None:
     model, few, _ = grown("histograms")

@@ -75,6 +75,7 @@ def _wrong(model: Any) -> Any:
     return replace(e, value=e.value * (1 + 1e-6))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("case", "change"),
     [
@@ -161,6 +162,7 @@ CONFUSING = (
 )
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", CONFUSING)
 def test_pandas_columns_that_lightgbm_may_confuse(name: str) -> None:
     lightgbm = pytest.importorskip("lightgbm")

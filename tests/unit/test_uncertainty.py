@@ -122,6 +122,7 @@ CLASSIFIERS = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 def test_classifiers_of_every_kind(model, y):

@@ -295,6 +295,7 @@ def disk_full() -> OSError:
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+@pytest.mark.many
 @every_writer
 @pytest.mark.parametrize("error", [disk_full, KeyboardInterrupt], ids=["full", "interrupted"])
 def test_a_fault_at_any_operation_leaves_the_old_file_and_nothing_else(
@@ -337,6 +338,7 @@ def file_size_limit(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@pytest.mark.many
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="no limit of file sizes")
 @every_writer
 def test_a_disk_that_takes_only_a_part(made, tmp_path, writer):

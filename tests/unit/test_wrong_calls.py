@@ -163,6 +163,7 @@ def some(every):
     ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("call", some(CALLS), ids=written)
 def test_the_message_of_a_wrong_call_leads_to_one_that_works(
     call, names, folder, tried, monkeypatch
@@ -180,6 +181,7 @@ def test_the_message_of_a_wrong_call_leads_to_one_that_works(
         tried.add(call.right)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("command", some(COMMANDS), ids=written)
 def test_the_message_of_a_wrong_command_leads_to_one_that_works(
     command, names, folder, tried, monkeypatch
