@@ -468,6 +468,7 @@ def test_trees_and_their_like_are_known_to_be_piecewise_constant(name):
         assert rise(e) != 0
 
 
+@pytest.mark.filterwarnings("ignore::skedasis.TreeWarning")
 @pytest.mark.parametrize(
     "model",
     [
