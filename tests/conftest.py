@@ -42,15 +42,15 @@ MEASURED_CASES = 10
 leaves out these are those of torch and other libraries, one case of each.
 """
 EVERY_CASE = (
+    "reference/test_closed_forms_pipelines.py",
     "unit/test_where.py",
     "unit/test_hostile_lightgbm.py",
     "unit/test_hostile_onnx.py",
     "unit/test_hostile_xgboost.py",
 )
-"""Files whose cases are measured all: each is another rule of a parser or of a check."""
+"""Files whose cases are measured all: each is another transformer, or another rule of a parser or of a check."""
 USUAL_CASES = 3
-SLOW_CASES = 9
-"""Cases of a test marked `many` that run usually, and with `make test-rest`. The others are long."""
+"""Cases of a test marked `many` that run usually: the first, the last, and one between. The others are slow."""
 TESTS = Path(__file__).parent
 CHOICE = {
     name: frozenset(tests)
@@ -110,24 +110,17 @@ def _thin_out(items: list[pytest.Item]) -> None:
 
 
 def _take_few(items: list[pytest.Item]) -> None:
-    """Mark most cases of a test marked `many` as slow or long."""
-    left_out = "slow", "long", "torch", "optional"
+    """Mark all but `USUAL_CASES` cases of a test marked `many` as slow."""
+    left_out = "slow", "torch", "optional"
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("many") and not any(map(item.get_closest_marker, left_out)):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for alike in cases.values():
-        usual = _spread(len(alike), USUAL_CASES)
-        further = _spread(len(alike), SLOW_CASES)
+        last = len(alike) - 1
+        usual = {k * last // (USUAL_CASES - 1) for k in range(USUAL_CASES)}
         for k in set(range(len(alike))) - usual:
             alike[k].add_marker(pytest.mark.slow)
-            if k not in further:
-                alike[k].add_marker(pytest.mark.long)
-
-
-def _spread(n: int, most: int) -> set[int]:
-    """Return places of at most so many of n cases: the first, the last, and some between."""
-    return {k * (n - 1) // (most - 1) for k in range(most)}
 
 
 def _covering(sets: list[set[Any]]) -> set[int]:

@@ -107,7 +107,6 @@ SMOOTH = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.thinned
 @pytest.mark.parametrize("end", ["linear", "bent"])
 @pytest.mark.parametrize("name", SMOOTH)
@@ -138,7 +137,6 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_known_functions(function):
     small = MinMaxScaler((0.2, 1.5))
@@ -259,7 +257,6 @@ def test_a_logarithm_has_the_slope_of_a_logarithm():
 # --------------------------------------------------------------------- targets and probabilities
 
 
-@pytest.mark.many
 @pytest.mark.parametrize(
     "options",
     [
@@ -303,7 +300,6 @@ def test_targets_with_unknown_inverses_are_left_to_differences():
         )
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(
     "last",
