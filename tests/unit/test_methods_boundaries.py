@@ -9,7 +9,7 @@ import pytest
 import skedasis as sd
 from skedasis.methods.ale import _largest
 from skedasis.methods.base import RowStore, plain, quantile_scheme
-from skedasis.methods.permutation_plan import _draw_steps, draw_donors
+from skedasis.methods.permutation_plan import _draw_distances, _draw_steps, draw_donors
 from tests.helpers import refused
 
 
@@ -129,7 +129,7 @@ def test_no_row_is_its_own_donor(n):
         np.testing.assert_array_equal(np.sort(donors, axis=1), np.tile(rows, (12, 1)))
 
 
-@pytest.mark.parametrize("given", [(95, 5), (-1, 50), (5, 101), (5,), "all"])
+@pytest.mark.parametrize("given", [(95, 5), (-1, 50), (5, 101), (5,), "all", (5, "95"), ("5", 95)])
 def test_percentiles_are_two_numbers_in_per_cent(given):
     with refused(sd.DataError, "PDP(percentiles)", "0 <= low < high <= 100"):
         sd.PDP(percentiles=given)
@@ -154,8 +154,45 @@ def test_a_grid_is_finite_points_levels_or_their_number(grid):
         sd.PDP(grid=grid)
 
 
-def test_a_store_of_no_features_has_no_rows():
+def test_a_store_has_the_rows_of_its_fullest_feature():
     assert RowStore([], 5).most() == 0
+    store = RowStore(["a", "b"], 5)
+    store.add("b", {"x": np.arange(3.0)})
+    assert store.most() == 3
+    assert store.of("a") == {}
+
+
+def test_a_store_copies_no_array_of_all_rows():
+    x = np.arange(5.0)
+    x.flags.writeable = False
+    store = RowStore(["a"], 5)
+    store.add("a", {"x": x})
+    assert np.shares_memory(store.of("a")["x"], x)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_distances_to_donors_are_one_in_each_part_of_the_cycle(seed):
+    distances, beyond = _draw_distances(100, 60.0, 50.0, 8, np.random.default_rng(seed))
+    assert not beyond
+    np.testing.assert_array_equal(np.sort(distances[:, 0] // (50.0 / 8)), np.arange(8))
+
+
+@pytest.mark.parametrize("ice", [-1, 1.5, "some", True])
+def test_curves_of_rows_are_a_number_or_all(ice):
+    with refused(sd.DataError, "PDP(ice)", "a number of curves, or 'all'"):
+        sd.PDP(ice=ice)
+
+
+def test_a_mean_of_labels_is_named_as_one():
+    X = np.arange(20.0)[:, None]
+    y = X[:, 0] % 3
+    named = {
+        of: sd.explain(lambda X: X[:, 0], X, 0, method=sd.MPlot(of=of), y=y)
+        for of in ("quantity", "label", "residual")
+    }
+    assert "Effect of 'x0' on prediction:" in repr(named["quantity"])
+    assert "Effect of 'x0' on label:" in repr(named["label"])
+    assert "Effect of 'x0' on label - prediction:" in repr(named["residual"])
 
 
 def test_edges_are_closed_as_their_user_says():
