@@ -6,8 +6,8 @@
 The first command measures the first case of each fast test and its time (20 minutes). The second writes
 ``tests/measured.json``: tests that take more than half a second and run no branch that faster ones do not run
 ("unmeasured"), and those of `tests/laws` and `tests/reference` that run three that no others run ("measured"; others
-there are never measured). `tests/conftest.py` reads it. A test that is not in the file is measured if it is where tests
-usually are.
+there are never measured). Slow tests that somebody added to "measured", because only they run some lines, stay there.
+`tests/conftest.py` reads it. A test that is not in the file is measured if it is where tests usually are.
 """
 
 from __future__ import annotations
@@ -145,7 +145,12 @@ def main() -> int:
         print((__doc__ or "").partition("\n\n")[2])
         return 1
     seconds = json.loads(SECONDS.read_text(encoding="utf-8"))
-    found = choice(executed(ROOT / ".coverage"), seconds)
+    branches = executed(ROOT / ".coverage")
+    slow = [
+        t for t in json.loads(CHOICE.read_text(encoding="utf-8"))["measured"] if t not in branches
+    ]
+    found = choice(branches, seconds)
+    found["measured"] = sorted({*found["measured"], *slow})
     CHOICE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print({name: len(tests) for name, tests in found.items()})
     return 0

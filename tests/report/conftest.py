@@ -20,6 +20,6 @@ def few_trees() -> Iterator[None]:
 
 
 @pytest.fixture
-def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+def untimed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Never measure the model's time, which a busy machine would do, with rows that the page does not count."""
     monkeypatch.setattr(budget, "SHORT", math.inf)

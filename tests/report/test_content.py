@@ -206,7 +206,7 @@ def test_regions_that_the_caller_names(frame):
         told_of(f, frame, regions="no")
 
 
-@pytest.mark.usefixtures("unmeasured")
+@pytest.mark.usefixtures("untimed")
 def test_regions_cost_the_rows_of_their_scores_only(X):
     calls = []
 
@@ -459,7 +459,7 @@ def test_passes_say_what_they_are_of(X, coin):
     assert pairs in ([], [f"ALE, {len(section.pairs)} pairs"])
 
 
-@pytest.mark.usefixtures("unmeasured")
+@pytest.mark.usefixtures("untimed")
 def test_costs_count_the_predictions_once(X):
     calls = []
 

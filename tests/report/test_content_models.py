@@ -36,7 +36,7 @@ def flowers(X):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("unmeasured")
+@pytest.mark.usefixtures("untimed")
 def test_every_class_is_told_of(X, flowers):
     model, y = flowers
     calls = []
