@@ -740,6 +740,69 @@ def test_four_times_the_rows_have_half_the_error_and_four_times_the_weight_of_a_
     assert error(sample_weight=w, weight_kind="sampling") / error() == pytest.approx(1, rel=near)
 
 
+@pytest.mark.parametrize("kind", ["frequency", "sampling"])
+@pytest.mark.parametrize(
+    ("settings", "weighted"),
+    [
+        ({"n_repeats": 10}, False),
+        ({"n_repeats": 10}, True),
+        ({"n_repeats": 3}, True),
+        ({"exact": True}, True),
+        # With weights, a row may be its own donor there, which adds nothing.
+        ({"conditional": True}, False),
+    ],
+    ids=["10", "10 weighted", "3 weighted", "exact weighted", "conditional"],
+)
+def test_what_each_donor_adds_has_no_error(settings, weighted, kind):
+    """A constant that every change of a row adds is in the importance, but not in its error, whatever the weights."""
+    n, rng = 400, np.random.default_rng(3)
+    X = np.repeat(rng.normal(size=n), 2).reshape(n, 2)
+    w = np.where(rng.random(n) < 0.5, 4.0, 1.0) if weighted else None
+
+    def error(constant):
+        def cost(X):
+            return 100 + constant * (X[:, 0] != X[:, 1]) + X[:, 0] * X[:, 1]
+
+        pf = sd.explain(
+            sd.loss(cost, "absolute_error"),
+            X,
+            0,
+            y=np.zeros(n),
+            method=sd.PFI(local=0, **settings),
+            sample_weight=w,
+            weight_kind=kind,
+        )
+        assert pf.mean[0] > 0.99 * constant - 2
+        return pf.std_error[0]
+
+    without = error(0.0)
+    assert without > 0
+    assert error(20.0) == pytest.approx(without, rel=0.01)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["frequency", "sampling"])
+def test_permutations_of_weighted_rows_have_nearly_the_error_of_all_pairs(kind, seed):
+    """Heavy rows vary six times as much here, so that the kinds of weights differ. Draws add to the error."""
+    n, rng = 600, np.random.default_rng(seed)
+    w = np.where(rng.random(n) < 0.3, 9.0, 1.0)
+    x = rng.normal(size=n) * np.where(w > 1, 3.0, 0.5)
+    X = np.stack([x, x], axis=1)
+
+    def error(**settings):
+        return sd.explain(
+            lambda X: X[:, 0] * X[:, 1],
+            X,
+            0,
+            method=sd.PFI(local=0, **settings),
+            sample_weight=w,
+            weight_kind=kind,
+            random_state=seed,
+        ).std_error[0]
+
+    assert 0.95 < error(n_repeats=60) / error(exact=True) < 1.3
+
+
 def test_degrees_of_freedom_of_all_pairs():
     """Number of rows minus one: frequencies count with their sum, sampling weights with (sum w)² / sum w²."""
     X, w = dependent(50, 1), np.random.default_rng(0).uniform(0.2, 3, 50)

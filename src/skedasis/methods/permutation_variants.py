@@ -323,9 +323,20 @@ class RowPFI(RowBasedVariant):
         return self._result(plan, stats, about, values, (error, df), exact=exact)
 
     def _parts(self, plan: FeaturePlan, sums: Floats) -> list[tuple[Floats, Floats, float]]:
-        """Return for each cycle the sums of its blocks, its steps, and the sum of squared weights of its rows."""
-        cycles = zip(plan.permutations.by_repeats, self.sizes, strict=True)
-        return [(sums[repeats, : c.blocks], c.steps, size) for (repeats, c), size in cycles]
+        """Return for each cycle the sums of its blocks, its steps, and the sum of squared weights of its rows.
+
+        Blocks of weighted rows differ in weight. The sums are those of the deviations from the mean, because a mean is
+        not less certain where a block has more weight than another.
+        """
+        w, all_rows = self.dataset.weights, np.arange(len(self.dataset))
+        mean = float(sums.sum(axis=1).mean()) / self.weight
+        parts: list[tuple[Floats, Floats, float]] = []
+        for (repeats, c), size in zip(plan.permutations.by_repeats, self.sizes, strict=True):
+            part = sums[repeats, : c.blocks]
+            if w is not None:
+                part = part - mean * np.bincount(c.block(all_rows), w, c.blocks)[: c.blocks]
+            parts.append((part, c.steps, size))
+        return parts
 
     def _norm(self, kind: WeightKind) -> tuple[float, float]:
         """Return the divisors that turn the variances between rows, and between permutations, into those of a mean."""
@@ -483,6 +494,10 @@ class WeightedPFI(RowPFI):
         sums["donors"] = self._by_donor(plan, increases, donors)
         sums["recipients by root"] = self._by_recipient(evaluator, plan, increases / roots)
         sums["donors by root"] = self._by_donor(plan, increases / all_roots[donors], donors)
+        # The same sums of an increase of 1.
+        ones = np.ones_like(increases) if own is None else np.tile(own, (len(increases), 1))
+        sums["donor weights"] = self._by_donor(plan, ones, donors)
+        sums["donor weights by root"] = self._by_donor(plan, ones / all_roots[donors], donors)
         return sums
 
     @property
@@ -516,13 +531,13 @@ class WeightedPFI(RowPFI):
         self, plan: FeaturePlan, local: BatchStats, kind: str, mean: float, weight: Floats
     ) -> float:
         """Return the sum of squared deviations of the blocks' sums from their mean, averaged over the cycles."""
-        recipients, donors = local.totals[f"recipients{kind}"], local.totals[f"donors{kind}"]
+        names = ("recipients", "donors", "donor weights")
+        recipients, donors, lent = (local.totals[f"{name}{kind}"].sums for name in names)
         all_rows, variation = np.arange(len(weight)), []
         for repeats, cycle in plan.permutations.by_repeats:
-            expected = (
-                2 * mean * np.bincount(cycle.block(all_rows), weight, recipients.sums.shape[1])
-            )
-            part = (recipients.sums[repeats] + donors.sums[repeats]).mean(axis=0) - expected
+            own = np.bincount(cycle.block(all_rows), weight, recipients.shape[1])
+            part = (recipients[repeats] + donors[repeats] - mean * lent[repeats]).mean(axis=0)
+            part -= mean * own
             variation.append(float(((part - part.mean()) ** 2).sum()))
         return float(np.mean(variation))
 
@@ -574,22 +589,29 @@ class ConditionalPFI(RowPFI):
     def _sums(
         self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
     ) -> dict[str, Totals]:
-        """Return sums by blocks of recipients and of donors."""
-        sums = super()._sums(evaluator, plan, increases, donors)
-        return {**sums, "donors": self._by_donor(plan, increases, donors)}
+        """Return sums by blocks of recipients and of donors, and the donors' sums of an increase of 1."""
+        sums, w = super()._sums(evaluator, plan, increases, donors), evaluator.weights
+        ones = np.ones_like(increases) if w is None else np.tile(w, (len(increases), 1))
+        return {
+            **sums,
+            "donors": self._by_donor(plan, increases, donors),
+            "donor weights": self._by_donor(plan, ones, donors),
+        }
 
     def finalize(
         self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average the increases; compute the error from blocks, as recipients and as donors."""
-        recipients, donors = (stats.totals[k].sums for k in ("recipients", "donors"))
+        names = ("recipients", "donors", "donor weights")
+        recipients, donors, lent = (stats.totals[k].sums for k in names)
         values = recipients.sum(axis=1) / self.weight
+        mean = float(values.mean())
         all_rows, w = np.arange(len(self.dataset)), self.dataset.weights
         errors: list[float] = []
         for repeats, cycle in plan.permutations.by_repeats:  # each cycle has its own blocks
-            weight = np.bincount(cycle.block(all_rows), w, recipients.shape[1])
-            part = (recipients[repeats] + donors[repeats]).mean(axis=0)
-            errors.append(sum_error(part - 2 * values.mean() * weight, self.weight)[0])
+            own = np.bincount(cycle.block(all_rows), w, recipients.shape[1])
+            part = (recipients[repeats] + donors[repeats] - mean * lent[repeats]).mean(axis=0)
+            errors.append(sum_error(part - mean * own, self.weight)[0])
         # Blocks are independent parts of the rows; frequency weights stand for more rows.
         norm = self._norm(kind)
         error = float(np.sqrt(np.mean(np.square(errors)) * norm[1] / norm[0]))
