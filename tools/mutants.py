@@ -12,8 +12,8 @@ several times as long as without it. Tests run in the order of their time, up to
 mutant that is not seen may be seen by slower tests.
 
 No mutants are made where none could be seen: in messages, docstrings, annotations, types of arrays, suppressed
-warnings, ``__repr__``, and estimates of memory, which decide only how rows are divided into batches. Those that change
-no result are listed with a reason in ``tests/mutants/equivalent.toml``, and are not counted. Constants and defaults
+warnings, ``__repr__``, and what decides only how rows are divided into batches and calls. Those that change no result
+are listed with a reason in ``tests/mutants/equivalent.toml``, and are not counted. Constants and defaults
 outside functions are not mutated.
 """
 
@@ -141,6 +141,10 @@ _UNSEEN_CALLS = frozenset(
     ["warn", "warn_caller", "warn_once", "errstate", "cast", "field", "TypeVar"]
 )
 """Calls in whose arguments no mutants are made."""
+_UNSEEN_FUNCTIONS = frozenset(
+    ["__repr__", "__str__", "row_bytes", "floats_per_row", "points_per_call"]
+)
+"""Functions in which no mutants are made: texts, and what decides only how work is divided into batches and calls."""
 _PERFORMANCE = frozenset(["kernels_pay", "has_numba"])
 """Calls in conditions that choose between compiled code and NumPy, whose results are the same."""
 
@@ -195,7 +199,7 @@ class _Places(ast.NodeTransformer):
         return node
 
     def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        is_unseen = node.name in ("__repr__", "__str__", "row_bytes") or any(
+        is_unseen = node.name in _UNSEEN_FUNCTIONS or any(
             "overload" in ast.unparse(d) for d in node.decorator_list
         )
         if not is_unseen:

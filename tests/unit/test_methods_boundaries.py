@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import skedasis as sd
 from skedasis.methods.ale import _largest
-from skedasis.methods.base import RowStore, plain, quantile_scheme
-from skedasis.methods.permutation_plan import _draw_distances, _draw_steps, draw_donors
+from skedasis.methods.base import BatchStats, RowStore, plain, quantile_scheme
+from skedasis.methods.permutation_plan import (
+    BLOCKS,
+    _draw_distances,
+    _draw_steps,
+    _n_blocks,
+    draw_donors,
+)
 from tests.helpers import refused
 
 
@@ -170,6 +179,19 @@ def test_a_store_copies_no_array_of_all_rows():
     assert np.shares_memory(store.of("a")["x"], x)
 
 
+def test_a_store_of_slices_of_one_array_copies_them_only_if_they_come_in_another_order():
+    x = np.arange(5.0)
+    x.flags.writeable = False
+    for order, shares in (([0, 3, 5], True), ([3, 5, 0, 3], False)):
+        store = RowStore(["a"], 5)
+        parts = [x[i:k] for i, k in itertools.pairwise(order) if i < k]
+        for part in parts:
+            store.add("a", {"x": part})
+        found = store.of("a")["x"]
+        np.testing.assert_array_equal(found, np.concatenate(parts))
+        assert np.shares_memory(found, x) is shares
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_distances_to_donors_are_one_in_each_part_of_the_cycle(seed):
     distances, beyond = _draw_distances(100, 60.0, 50.0, 8, np.random.default_rng(seed))
@@ -241,3 +263,190 @@ def test_what_to_set_a_level_to_is_a_level_and_not_a_missing_value():
         sd.change(model, X, {"town": 1})
     with refused(sd.DataError, "PDP(grid) of 'town'", "grid={'town': ['"):
         sd.explain(model, X, "town", method=sd.PDP(grid=[1, 2]))
+
+
+_ACCUMULATED = {
+    "center": "median",
+    "accumulate": "max",
+    "ddof": 2,
+    "accumulate_se": "max",
+}
+_CURVES = {
+    "center": "median",
+    "spacing": "log",
+    "derivative": 2,
+    "heterogeneity": "no",
+    "ice": -1,
+    "percentiles": (5, 100.5),
+    "grid": 0,
+}
+OPTIONS = {
+    sd.ALE: {**_ACCUMULATED, "empty": "zero"},
+    sd.DALE: {**_ACCUMULATED, "empty": "zero"},
+    sd.RHALE: {**_ACCUMULATED, "local_effects": "both"},
+    sd.UALE: {**_ACCUMULATED, "local_effects": "both"},
+    sd.MPlot: {"of": "error", "center": "start", "ddof": 2},
+    sd.PDP: _CURVES,
+    sd.ICE: _CURVES,
+    sd.PFI: {
+        "n_repeats": 0,
+        "subgroup_rows": 1,
+        "local": -1,
+        "max_samples": 1.5,
+        "exact": "yes",
+        "conditional": 1,
+        "greater_is_better": "no",
+        "metric": 3,
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [(m, o) for m, wrong in OPTIONS.items() for o in wrong],
+    ids=lambda v: v if isinstance(v, str) else v.__name__,
+)
+def test_options_that_do_not_exist_are_refused_by_name(method, option):
+    with refused(sd.DataError, f"{method.__name__}({option})"):
+        method(**{option: OPTIONS[method][option]})
+
+
+def test_parameters_are_recorded_as_they_were_given():
+    """Schemes by name and parameters, arrays and mappings as lists and mappings, so that JSON has them."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for scheme in (sd.Uniform(5), sd.Edges([-9.0, 0.0, 9.0])):
+        e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.ALE(bins=scheme))
+        assert e.spec.parameters["bins"] == scheme.describe()
+    assert sd.Uniform(5).describe()["k"] == 5
+    grids = {"x0": np.array([0.0, 1.0]), "x1": (np.float64(2.0), 3)}
+    e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(grid=grids))
+    assert e.spec.parameters["grid"] == {"x0": [0.0, 1.0], "x1": [2.0, 3]}
+    assert json.loads(json.dumps(e.spec.parameters)) == e.spec.parameters
+
+
+@pytest.mark.parametrize("key", ["name", "position"])
+def test_values_of_parameters_are_found_by_the_name_and_by_the_position_of_a_column(key):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(90, 3)), columns=["a", "b", "c"])
+    names = {"a": 3, "c": 5} if key == "name" else {0: 3, 2: 5}
+    e = sd.explain(lambda X: X["a"] + X["c"], X, method=sd.ALE(bins=names))
+    assert [len(e[name].bins) for name in "ac"] == [3, 5]
+    assert len(e["b"].bins) > 5
+
+
+def test_numbers_as_labels_are_never_positions():
+    """Columns 2 and 0, in this order: a 0 names the second one."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(90, 2)), columns=[2, 0])
+    e = sd.explain(lambda X: X[2] + X[0], X, method=sd.ALE(bins={0: 3}))
+    assert len(e["0"].bins) == 3
+    assert len(e["2"].bins) > 3
+
+
+@pytest.mark.parametrize(
+    ("metric", "better"),
+    [("r2", True), ("max_error", False), ("median_absolute_error", False)],
+)
+def test_whether_more_is_better_is_recorded(metric, better):
+    X = np.random.default_rng(0).normal(size=(80, 1))
+    pf = sd.explain(lambda X: X[:, 0], X, y=X[:, 0], method=sd.PFI(metric=metric, n_repeats=3))
+    assert pf.provenance["greater_is_better"] is better
+    assert pf.mean[0] > 0
+
+
+def test_blocks_leave_as_few_rows_over_as_possible_and_never_one():
+    for n in range(2, 3000):
+        blocks = _n_blocks(n)
+        if n <= BLOCKS:
+            assert blocks == n
+            continue
+        assert BLOCKS // 2 < blocks <= BLOCKS
+        over = [n % g for g in range(BLOCKS // 2 + 1, BLOCKS + 1)]
+        assert n % blocks == min(k for k in over if k != 1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("n", "df"), [(40, 39), (127, 126), (900, 126)])
+def test_conditional_importance_has_one_degree_of_freedom_less_than_blocks(n, df, weighted):
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    w = np.random.default_rng(1).uniform(0.5, 2, n) if weighted else None
+    q = sd.loss(lambda X: X[:, 0], "squared_error")
+    pf = sd.explain(q, X, 0, y=X[:, 1], method=sd.PFI(conditional=True), sample_weight=w)
+    assert pf.df[0] == df
+
+
+@pytest.mark.parametrize(
+    ("move", "text"),
+    [
+        ("+10%", "x0 + 10 %"),
+        ("-10%", "x0 − 10 %"),
+        ("+50%", "x0 + 50 %"),
+        ("x0.75", "x0 − 25 %"),
+        ("x2", "x0 × 2"),
+        ("x3.5", "x0 × 3.5"),
+        ("-100%", "x0 × 0"),
+        ("+0.25", "x0 + 0.25"),
+        (-3, "x0 − 3"),
+        ("7", "x0 = 7"),
+    ],
+)
+def test_moves_in_words(move, text):
+    c = sd.change(lambda X: X[:, 0], np.arange(1.0, 9.0)[:, None], {"x0": move})
+    assert c.text == text
+
+
+def test_a_percentage_without_a_sign_is_told_to_have_one():
+    X = np.arange(1.0, 9.0)[:, None]
+    with refused(sd.DataError, "change['x0']", 'Write the sign: "+10%" or "-10%"'):
+        sd.change(lambda X: X[:, 0], X, {"x0": "10%"})
+    for text in ("ten", "ten%"):
+        with refused(sd.DataError, "change['x0']", 'Use for example "+1"'):
+            sd.change(lambda X: X[:, 0], X, {"x0": text})
+
+
+@pytest.mark.parametrize("move", ["x2", "+10%"])
+def test_times_have_no_multiples(move):
+    """Durations have."""
+    days = pd.date_range("2026-01-01", periods=20)
+    X = pd.DataFrame({"day": days, "for": days - days[0]})
+
+    def model(X):
+        return (X["for"] / pd.Timedelta("1D")).to_numpy()
+
+    with refused(sd.DataError, "change['day']", "times have no percentages"):
+        sd.change(model, X, {"day": move})
+    added = 1 if move == "x2" else 0.1
+    assert sd.change(model, X, {"for": move}).value == pytest.approx(9.5 * added)
+
+
+@pytest.mark.parametrize("ice", [0, 20, "all"])
+def test_regions_keep_as_many_curves_as_the_method(ice):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(300, 2))
+    found = sd.regions(lambda X: X[:, 0] * np.sign(X[:, 1]), X, 0, method=sd.PDP(grid=5, ice=ice))
+    held = np.asarray(found.assign(X))
+    assert len(found) == 2
+    for number, region in enumerate(found):
+        rows = np.flatnonzero(held == number)
+        curves = region.curves
+        kept = np.zeros(0) if curves is None else curves.row
+        assert len(kept) == (len(rows) if ice == "all" else ice)
+        assert set(kept) <= set(rows)
+
+
+@pytest.mark.parametrize(
+    "percentiles", [(95, 5), (5, 5), (-1, 95), (0.05, 0.95), (5,), (5, 95, 99), "5-95", (5, "95")]
+)
+def test_what_are_no_percentiles(percentiles):
+    with refused(sd.DataError, "PDP(percentiles)", "in percent"):
+        sd.PDP(percentiles=percentiles)
+
+
+def test_all_values_are_between_percentiles_0_and_100():
+    X = np.random.default_rng(0).normal(size=(50, 1))
+    e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(grid=5, percentiles=(0, 100)))
+    assert (e.x[0], e.x[-1]) == (X.min(), X.max())
+
+
+def test_the_largest_of_several_batches_is_the_largest_of_all():
+    one, two = BatchStats({}, largest=3.0, outside=1), BatchStats({}, largest=2.0, outside=4)
+    for merged in (one.merge(two), two.merge(one)):
+        assert (merged.largest, merged.outside) == (3.0, 5)

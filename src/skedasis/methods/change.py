@@ -282,7 +282,7 @@ def _written_move(feature: Feature, text: str) -> tuple[MoveKind, float]:
     if factor is None and step is None:
         return "value", _value(feature, text)
     axis = feature.time
-    relative = factor is not None or (step is not None and step["unit"] == "%")
+    relative = step is None or step["unit"] == "%"
     if relative and axis is not None and axis.kind != "duration":
         raise DataError(
             what, repr(text), "a step in time, because times have no percentages", 'Use "+1 day"'

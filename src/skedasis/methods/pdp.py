@@ -416,9 +416,7 @@ class PDP(NumericMethod[GridPlan], Parameters):
         return Grid(distinct(column.snap(points)), chosen)
 
     def _own_values(self, column: Column) -> Floats | None:
-        """Return the values of a feature with few values, with at most 64 integers, or of an ordinal feature."""
-        if column.feature.kind == "ordinal":
-            return column.distinct()
+        """Return the values of a feature with few values, or with at most 64 integers."""
         few = column.few_values()
         return column.distinct(MANY_FEW) if few is None and column.integer else few
 

@@ -608,14 +608,15 @@ class ConditionalPFI(RowPFI):
         mean = float(values.mean())
         all_rows, w = np.arange(len(self.dataset)), self.dataset.weights
         errors: list[float] = []
+        df = np.nan
         for repeats, cycle in plan.permutations.by_repeats:  # each cycle has its own blocks
             own = np.bincount(cycle.block(all_rows), w, recipients.shape[1])
             part = (recipients[repeats] + donors[repeats] - mean * lent[repeats]).mean(axis=0)
-            errors.append(sum_error(part - mean * own, self.weight)[0])
+            error, df = sum_error((part - mean * own)[: cycle.blocks], self.weight)
+            errors.append(error)
         # Blocks are independent parts of the rows; frequency weights stand for more rows.
         norm = self._norm(kind)
         error = float(np.sqrt(np.mean(np.square(errors)) * norm[1] / norm[0]))
-        df = float(min(recipients.shape[1], len(self.dataset)) - 1)
         if len(self.dataset) < LEAST_ROWS:
             error, df = np.nan, np.nan
         return self._result(plan, stats, about, values, (error, df), exact=exact)
