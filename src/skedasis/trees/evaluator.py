@@ -92,7 +92,7 @@ class TreeForest:
         """Return the recommended number of rows per batch."""
         if self.deep:
             return 16_384
-        nodes = len(self.shape) + int(self.shape.first[-1])
+        nodes = max(1, len(self.shape) + int(self.shape.first[-1]))  # a model may have no trees
         # Without compilation, NumPy is called once per depth, which needs many rows to be efficient.
         room = _ROOM if self.compiled else 8 * _ROOM
         return int(np.clip(room // (8 * nodes), 64, 512)) * 64
