@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import itertools
 import json
+from datetime import timedelta
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import skedasis as sd
+from skedasis.data.dataset import as_dataset
 from skedasis.methods.ale import _largest
 from skedasis.methods.base import BatchStats, RowStore, plain, quantile_scheme
 from skedasis.methods.permutation_plan import (
     BLOCKS,
+    WeightedCycles,
     _draw_distances,
     _draw_steps,
     _n_blocks,
+    _targets,
     draw_donors,
 )
+from skedasis.methods.regional import _steps_of_levels
 from tests.helpers import refused
 
 
@@ -450,3 +455,303 @@ def test_the_largest_of_several_batches_is_the_largest_of_all():
     one, two = BatchStats({}, largest=3.0, outside=1), BatchStats({}, largest=2.0, outside=4)
     for merged in (one.merge(two), two.merge(one)):
         assert (merged.largest, merged.outside) == (3.0, 5)
+
+
+def test_a_scheme_that_merges_bins_does_not_merge_steps_between_few_values():
+    x = np.arange(200.0) % 5
+    e = sd.explain(lambda X: 2 * X[:, 0], x[:, None], 0, method=sd.DALE(bins=sd.Optimal()))
+    np.testing.assert_array_equal(e.x, np.arange(5.0))
+
+
+def _town(n=300):
+    rng = np.random.default_rng(0)
+    town = pd.Categorical(rng.choice(list("cab"), n), categories=list("cab"), ordered=True)
+    return pd.DataFrame({"x": rng.uniform(1, 3, n), "town": town})
+
+
+def _linear(X):
+    return X["x"] * X["town"].astype(object).map({"c": 1.0, "a": -2.0, "b": 5.0}).astype(float)
+
+
+@pytest.mark.parametrize("pair", [("x", "town"), ("town", "x")])
+def test_main_effects_of_a_pair_are_those_of_the_single_features(pair):
+    """The model is linear in the number, so that values between two edges are interpolated exactly."""
+    X = _town()
+    s = sd.explain(_linear, X, pair, method=sd.ALE(bins=4))
+    for name, main in zip(pair, s.main, strict=True):
+        e = sd.explain(_linear, X, name, method=sd.ALE(bins=4))
+        np.testing.assert_allclose(main, e.value, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("names", [("x", "town"), ("x", "z")])
+def test_the_rounding_of_a_surface_is_that_of_its_negative(names):
+    X = _town().assign(z=np.linspace(0, 1, 300))
+
+    def model(X):
+        return 7 + _linear(X) + X["z"] * X["x"]
+
+    one, other = (
+        sd.explain(q, X, names, method=sd.ALE(bins=3)).provenance["rounding"]
+        for q in (model, lambda X: -model(X))
+    )
+    assert one == other > 0
+
+
+def test_rows_of_a_pair_that_are_outside_are_not_those_without_a_value():
+    X = _town()
+    X.loc[:9, "x"] = np.nan
+    X.loc[5:19, "town"] = np.nan
+    edges = {"x": sd.Edges([1.5, 2.0, 2.5])}
+
+    def model(X):
+        return X["x"].fillna(0)
+
+    s = sd.explain(model, X, ("x", "town"), method=sd.ALE(bins=edges))
+    outside = (X["x"] < 1.5) | (X["x"] > 2.5)
+    assert s.provenance["rows_outside"] == (outside & X["town"].notna()).sum()
+    # Levels that are left out are outside, too.
+    s = sd.explain(model, X, ("x", "town"), method=sd.ALE(bins=edges, top_levels=2))
+    kept = X["town"].isin(X["town"].value_counts().index[:2])
+    inside = X["x"].between(1.5, 2.5) & kept
+    assert s.provenance["rows_in_cells"] == inside.sum()
+    assert s.provenance["rows_outside"] == (X["x"].notna() & ~inside).sum()
+
+
+def test_a_store_copies_slices_of_an_array_that_may_change():
+    x = np.arange(5.0)
+    part = x[:3]
+    part.flags.writeable = False
+    store = RowStore(["a"], 5)
+    store.add("a", {"x": part})
+    x[:] = -1
+    np.testing.assert_array_equal(store.of("a")["x"], [0, 1, 2])
+
+
+def test_a_class_in_the_place_of_bins_is_no_model():
+    with refused(sd.DataError, "bins", "the class Uniform", "bins=sd.Uniform(20)"):
+        sd.ALE(sd.Uniform)
+
+
+@pytest.mark.parametrize(("size", "more"), [(8, False), (9, True)])
+def test_the_first_eight_levels_are_named(size, more):
+    X = pd.DataFrame({"town": [f"t{i}" for i in range(size)] * 9})
+    with pytest.raises(sd.DataError) as caught:
+        sd.change(lambda X: np.zeros(len(X)), X, {"town": "nowhere"})
+    assert ("'t7', …" in str(caught.value)) is more
+    assert ("…" in str(caught.value)) is more
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        (timedelta(days=1), "+ 1 day"),
+        (timedelta(days=-30), "− 30 days"),
+        (timedelta(hours=36), "+ 36 hours"),
+        (timedelta(hours=1), "+ 1 hour"),
+        (timedelta(minutes=90), "+ 90 minutes"),
+        (timedelta(seconds=45), "+ 45 seconds"),
+        (timedelta(days=2000), "+ 2,000 days"),
+        ("+2 weeks", "+ 14 days"),
+        ("-1 s", "− 1 second"),
+        (timedelta(milliseconds=864), "+ 1e-05 days"),
+    ],
+)
+def test_steps_in_time_in_words(step, text):
+    days = pd.date_range("2026-01-01", periods=20)
+    X = pd.DataFrame({"day": days})
+    c = sd.change(lambda X: np.zeros(len(X)), X, {"day": step})
+    assert c.text == f"day {text}"
+
+
+def test_rows_of_a_change_without_regions_are_in_the_first_one():
+    c = sd.change(lambda X: X[:, 0], np.arange(9.0)[:, None], {"x0": 1})
+    np.testing.assert_array_equal(c.rows.region, np.zeros(9))
+
+
+def test_rows_without_a_value_get_ten_observed_values_if_they_are_many():
+    rng = np.random.default_rng(0)
+    X = np.stack([rng.normal(size=1200), np.arange(1200.0)], axis=1)
+    missing = np.arange(1200) % 2 == 0
+    X[missing, 0] = np.nan
+    calls = np.zeros(1200)
+
+    def model(X):
+        np.add.at(calls, X[:, 1].astype(int), 1)
+        return np.nan_to_num(X[:, 0])
+
+    quantity = sd.prediction(model)
+    sd.explain(quantity, X, 0, method=sd.ALE(bins=4))
+    # Once for itself; the rows at which the model is tried beforehand more often.
+    assert np.median(calls[missing]) == 11
+
+
+@pytest.mark.parametrize("categorical", [False, True])
+def test_errors_of_means_in_bins_are_those_of_the_kind_of_weights(categorical):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=300)})
+    if categorical:
+        X["x"] = rng.choice(list("ab"), 300)
+    y, w = rng.normal(size=300), np.full(300, 4.0)
+
+    def error(**options):
+        method = sd.MPlot(bins=3, of="label")
+        return sd.explain(
+            lambda X: np.zeros(len(X)), X, "x", y=y, method=method, **options
+        ).std_error
+
+    np.testing.assert_allclose(error(sample_weight=w, weight_kind="sampling"), error())
+    np.testing.assert_allclose(error(sample_weight=w), error() / 2, rtol=0.01)
+
+
+def test_a_grid_of_one_point():
+    x = np.random.default_rng(0).normal(size=101)
+    for spacing in ("uniform", "quantile"):
+        method = sd.PDP(grid=1, spacing=spacing)
+        e = sd.explain(lambda X: X[:, 0], x[:, None], 0, method=method)
+        np.testing.assert_allclose(e.x, [np.percentile(x, 5)])
+
+
+@pytest.mark.parametrize(
+    ("grid", "source"), [([0.5], "one point only"), ([0.0, 1.0], "along the grid")]
+)
+def test_where_slopes_of_curves_come_from(grid, source):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(grid=grid, derivative=True))
+    assert source in e.provenance["derivative"]
+
+
+@pytest.mark.parametrize("heterogeneity", [False, True])
+def test_rows_without_a_level_have_no_place_among_levels(heterogeneity):
+    X = _town()
+    X.loc[3:7, "town"] = np.nan
+    method = sd.PDP(heterogeneity=heterogeneity, ice="all")
+    e = sd.explain(lambda X: X["x"], X, "town", method=method)
+    place = X["town"].cat.codes.to_numpy().astype(float)
+    np.testing.assert_array_equal(e.rows.x, np.where(place < 0, np.nan, place))
+
+
+def test_a_level_that_is_a_number_is_named_once():
+    X = pd.DataFrame({"k": np.arange(60) % 3})
+    schema = {"k": sd.Feature("k", kind="nominal")}
+
+    def explained(grid):
+        return sd.explain(lambda X: X["k"], X, "k", method=sd.PDP(grid=grid), schema=schema)
+
+    with refused(sd.DataError, "PDP(grid) of 'k'", "a level twice", "Name each level once"):
+        explained([1, 1])
+    with refused(sd.DataError, "PDP(grid) of 'k'", "7, which no row has", "grid={'k': [0]}"):
+        explained([1, 7])
+
+
+def test_a_function_is_recorded_by_its_name():
+    def largest_error(y, values):
+        return float(np.abs(y - values).max())
+
+    assert sd.PFI(metric=largest_error).describe()["metric"] == "largest_error"
+    assert sd.PFI(metric="r2").describe()["metric"] == "r2"
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
+def test_of_two_labels_that_are_numbers_the_larger_one_is_scored(metric):
+    metrics = pytest.importorskip("sklearn.metrics")
+    X = np.random.default_rng(0).normal(size=(90, 2))
+    y = np.where(X[:, 0] + X[:, 1] > 0.4, 7.0, 3.0)
+    method = sd.PFI(metric=metric, n_repeats=3)
+    pf = sd.explain(sd.prediction(lambda X: X[:, 0]), X, y=y, method=method)
+    expected = getattr(metrics, f"{metric}_score")(y == 7, X[:, 0])
+    assert pf.baseline == pytest.approx(expected)
+    assert pf["x0"].mean > 0
+
+
+def test_the_very_end_of_a_cycle_belongs_to_its_last_block():
+    ones = np.ones(4)
+    cycle = WeightedCycles(
+        np.arange(4), np.array([0.0, 1.0, 2.0, 4.0]), np.zeros(4, int), np.cumsum(ones),
+        np.array([4.0]), np.ones((1, 1)), 4,
+    )  # fmt: skip
+    np.testing.assert_array_equal(cycle.block(np.arange(4)), [0, 1, 2, 3])
+
+
+def test_the_rarest_of_fifty_levels_is_a_subgroup():
+    """Equally frequent levels are taken in their order, so that the last one is the first to be left out."""
+    level = np.repeat([f"{i:02}" for i in range(50)], 40)
+    x = np.random.default_rng(0).normal(size=2000) + 50 * (level == "49")
+    X = pd.DataFrame({"x": x, "level": level})
+    pf = sd.explain(
+        sd.loss(lambda X: X["x"], "squared_error"), X, "x", y=np.zeros(2000),
+        method=sd.PFI(conditional=True, local="all"),
+    )  # fmt: skip
+    after = np.sqrt(pf.local.after[0])
+    assert (after[level == "49"] > 40).all()
+    assert (after[level != "49"] < 40).all()
+
+
+def test_columns_of_a_group_count_alike_in_its_subgroups():
+    X = pd.DataFrame({"flag": np.arange(300) % 2, "x": np.random.default_rng(0).normal(size=300)})
+    source = as_dataset(X)
+    for feature in source.features:
+        np.testing.assert_allclose(_targets(source, feature).std(axis=0), 1.0)
+
+
+@pytest.mark.parametrize("n", [100, 131, 400])
+@pytest.mark.parametrize("settings", [{}, {"exact": True}, {"conditional": True}, {"metric": "r2"}])
+def test_equal_weights_of_a_sample_are_no_weights(settings, n):
+    """Some numbers of rows cannot be divided into blocks, so that rows are left over."""
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    q = sd.prediction(lambda X: X[:, 0] + X[:, 1])
+    if "metric" not in settings:
+        q = sd.loss(lambda X: X[:, 0] + X[:, 1], "squared_error")
+    w = np.full(n, 3.0)
+
+    def found(**options):
+        return sd.explain(q, X, 0, y=X[:, 0], method=sd.PFI(**settings), **options)
+
+    plain_, weighted = found(), found(sample_weight=w, weight_kind="sampling")
+    near = 0.35 if settings.get("conditional") else 1e-9  # other donors are drawn
+    np.testing.assert_allclose(weighted.std_error, plain_.std_error, rtol=near)
+    np.testing.assert_allclose(weighted.df, plain_.df)
+
+
+def test_the_largest_step_between_levels_may_go_down():
+    kept = {"effect": np.array([[np.nan, -1.0], [-5.0, 2.0], [2.0, np.nan]]), "x": np.arange(3.0)}
+    plan = sd.explain(_linear, _town(), "town", method=sd.ALE())
+    assert _steps_of_levels(range(3), kept).largest == 5.0
+    assert plan.value.shape == (3,)
+
+
+CASES_OF_WHOLE_REGIONS = {
+    "slopes": ("x", sd.RHALE()),
+    "steps between few values": ("few", sd.RHALE()),
+    "bins of few values": ("few", sd.RHALE(bins=sd.Optimal())),
+    "levels": ("town", sd.ALE()),
+    "differences": ("x", sd.ALE(bins=5)),
+    "curves": ("x", sd.PDP(grid=5, ice="all")),
+    "curves of levels": ("town", sd.PDP(ice="all")),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("case", CASES_OF_WHOLE_REGIONS)
+def test_a_region_of_all_rows_has_their_effect(case, weighted):
+    feature, method = CASES_OF_WHOLE_REGIONS[case]
+    X = _town()
+    X["few"] = np.array([0.0, 1.0, 3.0, 4.0, 9.0])[np.arange(300) % 5]
+    w = np.random.default_rng(1).uniform(0.5, 2, 300) if weighted else None
+
+    def model(X):
+        return _linear(X) + np.sqrt(X["few"]) * X["x"]
+
+    options = {"method": method, "sample_weight": w, "weight_kind": "sampling"}
+    whole = sd.explain(model, X, feature, **options)
+    (region,) = sd.explain(model, X, feature, by=np.zeros(300), **options)
+    np.testing.assert_array_equal(region.x, whole.x)
+    for name in ("value", "std_error", "heterogeneity"):
+        np.testing.assert_allclose(
+            getattr(region, name), getattr(whole, name), rtol=1e-9, atol=1e-12, err_msg=name
+        )
+    assert set(region.moments) == set(whole.moments)
+    for name, moments in whole.moments.items():
+        for key, values in moments.arrays().items():
+            np.testing.assert_allclose(
+                region.moments[name].arrays()[key], values, rtol=1e-9, atol=1e-9, err_msg=name
+            )

@@ -248,7 +248,7 @@ class LevelMPlot(LevelVariant[MPlot]):
             keep = None if keep is None else keep[inside]
         moments = {LOCAL: Moments.of(values, position, len(plan), weights), MISSING: missing}
         kept = {"x": position.astype(float), "effect": values, "weight": weights}
-        return BatchStats(moments, select_rows(kept, keep), float(np.abs(values).max(initial=0.0)))
+        return BatchStats(moments, select_rows(kept, keep))
 
     def finalize(
         self, plan: LevelPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
