@@ -238,16 +238,17 @@ def test_a_constant_column_has_the_mean_of_all_rows():
     np.testing.assert_allclose(e.value, np.mean(X[:, 1] ** 2))
 
 
+@pytest.mark.parametrize("method", [sd.ALE, sd.MPlot])
 @pytest.mark.parametrize("kind", ["nominal", "ordinal"])
-def test_bins_on_an_axis_make_numeric_levels_numbers_only_if_they_have_an_order(kind):
+def test_bins_on_an_axis_make_numeric_levels_numbers_only_if_they_have_an_order(kind, method):
     X = pd.DataFrame({"grade": np.arange(200) % 5, "z": np.arange(200.0)})
     schema = {"grade": sd.Feature("grade", kind=kind)}
-
-    method = sd.ALE(bins=sd.Uniform(2))
-    e = sd.explain(lambda X: X["grade"] ** 2, X, "grade", method=method, schema=schema)
-    assert len(e.bins) == (
-        2 if kind == "ordinal" else 4
-    )  # bins of the axis, or steps between levels
+    scheme = method(bins=sd.Uniform(2))
+    e = sd.explain(lambda X: X["grade"] ** 2, X, "grade", method=scheme, schema=schema)
+    if kind == "ordinal":
+        assert len(e.bins) == 2
+    else:
+        assert e.levels.labels == ("0", "1", "2", "3", "4")
 
 
 def test_regions_of_curves_of_two_points():
@@ -306,14 +307,18 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("method", "option"),
-    [(m, o) for m, wrong in OPTIONS.items() for o in wrong],
-    ids=lambda v: v if isinstance(v, str) else v.__name__,
-)
-def test_options_that_do_not_exist_are_refused_by_name(method, option):
-    with refused(sd.DataError, f"{method.__name__}({option})"):
-        method(**{option: OPTIONS[method][option]})
+@pytest.mark.parametrize("method", [sd.ALE, sd.DALE, sd.RHALE, sd.UALE, sd.MPlot])
+@pytest.mark.parametrize("bins", [0, 2.5, "many", None])
+def test_bins_are_checked_before_there_are_data(method, bins):
+    with refused(sd.DataError, "expected"):
+        method(bins=bins)
+
+
+@pytest.mark.parametrize("method", OPTIONS, ids=lambda m: m.__name__)
+def test_options_that_do_not_exist_are_refused_by_name(method):
+    for option, wrong in OPTIONS[method].items():
+        with refused(sd.DataError, f"{method.__name__}({option})"):
+            method(**{option: wrong})
 
 
 def test_parameters_are_recorded_as_they_were_given():
@@ -437,12 +442,11 @@ def test_regions_keep_as_many_curves_as_the_method(ice):
         assert set(kept) <= set(rows)
 
 
-@pytest.mark.parametrize(
-    "percentiles", [(95, 5), (5, 5), (-1, 95), (0.05, 0.95), (5,), (5, 95, 99), "5-95", (5, "95")]
-)
-def test_what_are_no_percentiles(percentiles):
-    with refused(sd.DataError, "PDP(percentiles)", "in percent"):
-        sd.PDP(percentiles=percentiles)
+def test_what_are_no_percentiles():
+    wrong = [(95, 5), (5, 5), (-1, 95), (0.05, 0.95), (5,), (5, 95, 99), "5-95", (5, "95"), 5]
+    for percentiles in wrong:
+        with refused(sd.DataError, "PDP(percentiles)", "in percent"):
+            sd.PDP(percentiles=percentiles)
 
 
 def test_all_values_are_between_percentiles_0_and_100():
@@ -722,7 +726,8 @@ def test_the_largest_step_between_levels_may_go_down():
 CASES_OF_WHOLE_REGIONS = {
     "slopes": ("x", sd.RHALE()),
     "steps between few values": ("few", sd.RHALE()),
-    "bins of few values": ("few", sd.RHALE(bins=sd.Optimal())),
+    "bins of few values": ("line", sd.RHALE()),
+    "bins of step functions": ("x", sd.RHALE(local_effects="steps")),
     "levels": ("town", sd.ALE()),
     "differences": ("x", sd.ALE(bins=5)),
     "curves": ("x", sd.PDP(grid=5, ice="all")),
@@ -736,10 +741,11 @@ def test_a_region_of_all_rows_has_their_effect(case, weighted):
     feature, method = CASES_OF_WHOLE_REGIONS[case]
     X = _town()
     X["few"] = np.array([0.0, 1.0, 3.0, 4.0, 9.0])[np.arange(300) % 5]
+    X["line"] = np.arange(300) % 12 + 2.0 * (np.arange(300) % 12 > 5)
     w = np.random.default_rng(1).uniform(0.5, 2, 300) if weighted else None
 
     def model(X):
-        return _linear(X) + np.sqrt(X["few"]) * X["x"]
+        return _linear(X) + np.sqrt(X["few"]) * X["x"] + X["line"] * X["few"]
 
     options = {"method": method, "sample_weight": w, "weight_kind": "sampling"}
     whole = sd.explain(model, X, feature, **options)
@@ -755,3 +761,11 @@ def test_a_region_of_all_rows_has_their_effect(case, weighted):
             np.testing.assert_allclose(
                 region.moments[name].arrays()[key], values, rtol=1e-9, atol=1e-9, err_msg=name
             )
+
+
+def test_two_values_next_to_each_other_have_a_mean_each():
+    """The middle between them is rounded to the larger one."""
+    low = 1 + np.finfo(float).eps
+    X = np.where(np.arange(40) % 4 == 0, low, np.nextafter(low, 2))[:, None]
+    e = sd.explain(lambda X: X[:, 0] > low, X, 0, method=sd.MPlot())
+    np.testing.assert_array_equal(e.value, [0, 1])

@@ -133,7 +133,8 @@ class MPlot(BinnedMethod):
         else:  # edges halfway between the values, and below the right one even for adjacent floats
             midpoints = values[:-1] + np.diff(values) / 2
             midpoints = np.minimum(midpoints, np.nextafter(values[1:], -np.inf))
-            cells = Cells(np.unique(np.concatenate([values[:1], midpoints, values[-1:]])), "right")
+            start = np.minimum(values[:1], np.nextafter(midpoints[:1], -np.inf))
+            cells = Cells(np.concatenate([start, midpoints, values[-1:]]), "right")
         return CellPlan(column.summary(), DerivativeInfo("values", "the rows as they are"), cells)
 
     def points_per_call(self, plans: Sequence[CellPlan]) -> int:
