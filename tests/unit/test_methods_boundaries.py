@@ -769,3 +769,103 @@ def test_two_values_next_to_each_other_have_a_mean_each():
     X = np.where(np.arange(40) % 4 == 0, low, np.nextafter(low, 2))[:, None]
     e = sd.explain(lambda X: X[:, 0] > low, X, 0, method=sd.MPlot())
     np.testing.assert_array_equal(e.value, [0, 1])
+
+
+def test_columns_that_have_no_numbers_to_move():
+    z = np.arange(9.0)
+    for x, got in (
+        (np.full(9, np.nan), "only missing values"),
+        (np.r_[np.inf, z[1:]], "1 infinite"),
+    ):
+        X = pd.DataFrame({"x": x, "z": z})
+        with refused(sd.DataError, "feature 'x'", got):
+            sd.change(lambda X: X["z"], X, {"x": 1})
+
+
+def test_a_truth_value_is_no_step():
+    with refused(sd.DataError, "change['town']", "got True, expected one of"):
+        sd.change(_linear, _town(), {"town": True})
+    with refused(sd.DataError, "change['town']", "1, a step of an ordinal feature"):
+        sd.change(_linear, _town(), {"town": 1})
+
+
+def test_levels_with_an_order_are_grouped_if_all_features_are_explained():
+    X = _town()
+    X["free"] = np.array(list("uvw"))[np.arange(300) % 3]
+
+    def model(X):
+        return X["x"] + X["town"].cat.codes
+
+    found = sd.explain(model, X, method=sd.RHALE())
+    assert found["town"].spec.method == "RHALE"
+    assert len(found["town"].bins) == 1  # both steps are 1
+    assert found["free"].spec.method == "ALE"
+    assert "instead_of" in found["free"].provenance
+
+
+@pytest.mark.parametrize(("repeats", "known"), [(2, False), (3, True)])
+def test_a_metric_of_two_permutations_has_no_error(repeats, known):
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    method = sd.PFI(metric="r2", n_repeats=repeats)
+    pf = sd.explain(lambda X: X[:, 0], X, 0, y=X[:, 0] + X[:, 1], method=method)
+    assert np.isfinite(pf.std_error[0]) == known
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+@pytest.mark.parametrize("categorical", [False, True])
+def test_the_spread_within_bins_has_the_degrees_of_freedom_asked_for(ddof, categorical):
+    rng = np.random.default_rng(0)
+    k, y = np.arange(60) % 3, rng.normal(size=60)
+    X = pd.DataFrame({"x": np.array(list("abc"))[k] if categorical else k * 1.0})
+    method = sd.MPlot(of="label", ddof=ddof)
+    e = sd.explain(lambda X: np.zeros(len(X)), X, "x", y=y, method=method)
+    expected = [y[k == level].std(ddof=ddof) for level in range(3)]
+    np.testing.assert_allclose(e.heterogeneity, expected)
+
+
+def test_a_store_copies_what_came_before_an_array_of_its_own():
+    x = np.arange(5.0)
+    x.flags.writeable = False
+    store = RowStore(["a"], 5)
+    store.add("a", {"x": x[:3]})
+    store.add("a", {"x": np.array([8.0, 9.0])})
+    np.testing.assert_array_equal(store.of("a")["x"], [0, 1, 2, 8, 9])
+    np.testing.assert_array_equal(x, np.arange(5.0))
+
+
+def test_a_donor_at_the_end_of_a_cycle_is_of_this_cycle():
+    """The first cycle is so long that the target in the second one is rounded to the start of the third."""
+    w = np.array([1e16, 2.0, 2.0, 2.0, 2.0])
+    cycle = np.array([0, 1, 1, 2, 2])
+    ahead = np.array([[0.0, 2.99999, 0.0]])
+    point = np.array([0.0, 1.0, 3.0, 1.0, 3.0])
+    drawn = WeightedCycles(
+        np.arange(5), point, cycle, np.cumsum(w), np.bincount(cycle, w), ahead, 5
+    )
+    assert drawn.donors(np.array([1]))[0, 0] == 2
+
+
+@pytest.mark.parametrize(("share", "beyond"), [(2.99, True), (3.01, False)])
+def test_distances_exceed_the_longest_arc_if_it_is_at_most_three_blocks(share, beyond):
+    longest = share * 1000 / BLOCKS
+    distances, found = _draw_distances(500, longest, 1000.0, 5, np.random.default_rng(0))
+    assert found is beyond
+    assert ((distances > longest) & (distances < 1000 - longest)).all() or not beyond
+
+
+def test_few_heavy_rows_of_a_sample_have_few_degrees_of_freedom():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    w = np.where(np.arange(60) < 5, 1000.0, 1.0)
+    pf = sd.explain(
+        lambda X: X[:, 0], X, 0, method=sd.PFI(), sample_weight=w, weight_kind="sampling"
+    )
+    assert pf.df[0] == pytest.approx(w.sum() ** 2 / (w @ w) - 1)
+
+
+def test_many_rows_without_a_value_are_not_outside():
+    """So many that some batches have no others."""
+    x = np.arange(300_000.0) % 2
+    x[:200_000] = np.nan
+    c = sd.change(lambda X: X[:, 1], np.stack([x, np.ones(len(x))], axis=1), {"x0": 1})
+    (moved,) = c.moved
+    assert (moved.outside, moved.missing) == (50_000, 200_000)

@@ -109,6 +109,14 @@ def test_frequency_weights_are_repeated_rows(tmp_path):
     assert weighted.std_error == pytest.approx(permuted.std_error, rel=0.25)
 
 
+def test_a_hundred_times_the_rows_have_a_tenth_of_the_error(tmp_path):
+    frame, errors = _frame(500), []
+    for weight in (0.01, 1.0):
+        data = _source(frame.assign(weight=weight), tmp_path / f"{weight}", sample_weight="weight")
+        errors.append(sd.explain(LOSS, data, method=sd.PFI(n_repeats=2), **OFF).std_error)
+    assert errors[0] == pytest.approx(10 * errors[1], rel=1e-6)
+
+
 def test_without_weights_there_is_one_kind_of_error(tmp_path):
     data = _source(_frame(500), tmp_path / "p")
     one, other = (

@@ -706,8 +706,6 @@ class Parameters:
     def check_no_model(self) -> None:
         """Raise for a model or data as the first parameter: other libraries have classes such as ``PDP(model, X)``."""
         first = next(iter(vars(self).values()))
-        if first is None or isinstance(first, (str, int, float, tuple)):
-            return
         is_function = callable(first) and not isinstance(first, type)
         if is_function or has_predict(first) or isinstance(first, _HasColumns):
             raise UnsupportedError(
