@@ -20,6 +20,7 @@ from skedasis.methods.permutation_plan import (
     _draw_distances,
     _draw_steps,
     _n_blocks,
+    _numbers,
     _targets,
     draw_donors,
 )
@@ -869,3 +870,59 @@ def test_many_rows_without_a_value_are_not_outside():
     c = sd.change(lambda X: X[:, 1], np.stack([x, np.ones(len(x))], axis=1), {"x0": 1})
     (moved,) = c.moved
     assert (moved.outside, moved.missing) == (50_000, 200_000)
+
+
+def test_the_error_of_a_metric_that_is_a_mean_is_about_that_of_the_loss():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = X[:, 0] + rng.normal(size=600)
+
+    def negative_loss(y, values):
+        return -np.mean((y - values) ** 2)
+
+    def model(X):
+        return X[:, 0]
+
+    by_metric = sd.explain(model, X, 0, y=y, method=sd.PFI(metric=negative_loss))
+    by_loss = sd.explain(sd.loss(model, "squared_error"), X, 0, y=y, method=sd.PFI())
+    assert by_metric.mean[0] == pytest.approx(by_loss.mean[0], rel=0.05)
+    assert 0.5 < by_metric.std_error[0] / by_loss.std_error[0] < 2
+
+
+@pytest.mark.parametrize("value", ["+1", "10%", "-5%", "x2", "× 2"])
+def test_moves_are_no_settings(value):
+    X = np.arange(1.0, 9.0)[:, None]
+    with refused(sd.DataError, "change(to)['x0']", "which is a move"):
+        sd.change(lambda X: X[:, 0], X, to={"x0": value})
+    assert sd.change(lambda X: X[:, 0], X, to={"x0": "-5"}).text == "x0 = -5"
+
+
+def test_no_change_is_neither_a_rise_nor_a_fall():
+    """Of zero, too, whose rounding error is zero."""
+    X = np.arange(9.0)[:, None]
+    c = sd.change(lambda X: np.zeros(len(X)), X, {"x0": 1})
+    assert (c.increases, c.decreases) == (0, 0)
+
+
+def test_levels_with_an_order_are_one_column_for_trees_and_others_have_indicators():
+    X = _town().assign(free=np.array(list("uvwz"))[np.arange(300) % 4])
+    source = as_dataset(X)
+    columns = {f.name: _numbers(source, f) for f in source.features}
+    np.testing.assert_array_equal(columns["town"][:, 0], X["town"].cat.codes)
+    assert columns["town"].shape == (300, 1)
+    indicators = {tuple(c) for c in columns["free"].T if c.any()}
+    assert indicators == {tuple((X["free"] == level).astype(float)) for level in "uvwz"}
+
+
+@pytest.mark.parametrize("options", [{"anchor": 0.0}, {"center": "mean"}, {"center": "start"}, {}])
+def test_means_alone_are_those_of_curves(options):
+    X = np.random.default_rng(0).normal(size=(80, 2))
+
+    def model(X):
+        return np.exp(X[:, 0]) * X[:, 1] + 5
+
+    one, other = (
+        sd.explain(model, X, 0, method=sd.PDP(grid=7, heterogeneity=h, **options)).value
+        for h in (True, False)
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
