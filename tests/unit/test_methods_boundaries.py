@@ -926,3 +926,17 @@ def test_means_alone_are_those_of_curves(options):
         for h in (True, False)
     )
     np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("option", "wrong"), [("center", "start"), ("derivative", True), ("anchor", 0.0)]
+)
+def test_options_of_curves_are_refused_for_two_features(option, wrong):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+
+    def explained(**options):
+        return sd.explain(lambda X: X[:, 0], X, (0, 1), method=sd.PDP(grid=3, **options))
+
+    with refused(sd.UnsupportedError, "PDP of two features", f"{option}={wrong!r}"):
+        explained(**{option: wrong})
+    assert explained(center="mean").value.shape == (3, 3)
