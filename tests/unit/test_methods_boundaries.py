@@ -940,3 +940,14 @@ def test_options_of_curves_are_refused_for_two_features(option, wrong):
     with refused(sd.UnsupportedError, "PDP of two features", f"{option}={wrong!r}"):
         explained(**{option: wrong})
     assert explained(center="mean").value.shape == (3, 3)
+
+
+def test_an_error_of_a_metric_is_its_own_and_says_how_it_was_called():
+    def metric(y, values):
+        raise ValueError("no such thing")
+
+    X = np.arange(30.0)[:, None]
+    with pytest.raises(ValueError, match="no such thing") as caught:
+        sd.explain(lambda X: X[:, 0], X, 0, y=X[:, 0], method=sd.PFI(metric=metric))
+    assert type(caught.value) is ValueError
+    assert "the labels and the quantity's values of 30 rows" in caught.value.__notes__[0]
