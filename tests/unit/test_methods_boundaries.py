@@ -333,6 +333,9 @@ def test_parameters_are_recorded_as_they_were_given():
     e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(grid=grids))
     assert e.spec.parameters["grid"] == {"x0": [0.0, 1.0], "x1": [2.0, 3]}
     assert json.loads(json.dumps(e.spec.parameters)) == e.spec.parameters
+    for method in (sd.ALE(bins=3), sd.DALE(bins=3), sd.PDP(grid=3)):
+        s = sd.explain(lambda X: X[:, 0], X, (0, 1), method=method)
+        assert s.spec.parameters == method.describe()
 
 
 @pytest.mark.parametrize("key", ["name", "position"])
@@ -951,3 +954,29 @@ def test_an_error_of_a_metric_is_its_own_and_says_how_it_was_called():
         sd.explain(lambda X: X[:, 0], X, 0, y=X[:, 0], method=sd.PFI(metric=metric))
     assert type(caught.value) is ValueError
     assert "the labels and the quantity's values of 30 rows" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e20])
+@pytest.mark.parametrize(
+    ("feature", "method"),
+    [("town", sd.RHALE()), ("town", sd.ALE()), ("x", sd.RHALE()), ("x", sd.ALE(bins=4))],
+)
+def test_bins_do_not_depend_on_the_unit_of_the_quantity(feature, method, scale):
+    X = _town()
+    one = sd.explain(_linear, X, feature, method=method)
+    other = sd.explain(lambda X: scale * _linear(X), X, feature, method=method)
+    assert len(one.bins) == len(other.bins)
+    assert one.heterogeneity.any()
+    np.testing.assert_allclose(other.value / scale, one.value, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        other.heterogeneity / scale, one.heterogeneity, rtol=1e-9, atol=1e-12
+    )
+
+
+def test_one_row_that_outweighs_all_others_has_one_degree_of_freedom():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    w = np.where(np.arange(60) == 5, 1e6, 1.0)
+    pf = sd.explain(
+        lambda X: X[:, 0], X, 0, method=sd.PFI(), sample_weight=w, weight_kind="sampling"
+    )
+    assert pf.df[0] == 1
