@@ -980,3 +980,21 @@ def test_one_row_that_outweighs_all_others_has_one_degree_of_freedom():
         lambda X: X[:, 0], X, 0, method=sd.PFI(), sample_weight=w, weight_kind="sampling"
     )
     assert pf.df[0] == 1
+
+
+@pytest.mark.parametrize("method", [sd.ALE(), sd.RHALE(), sd.PDP()], ids=lambda m: m.name)
+@pytest.mark.parametrize("ordinal", [True, False])
+def test_regions_in_which_all_rows_are_alike_explain_everything(method, ordinal):
+    """The sign of z decides, and the steps between the four values differ."""
+    rng = np.random.default_rng(0)
+    k, z = rng.integers(0, 4, 800), rng.choice([-1.0, 1.0], 800)
+    values = pd.Categorical(np.array(list("abcd"))[k], list("abcd"), ordered=True)
+    X = pd.DataFrame({"g": values if ordinal else k * 1.0, "z": z})
+
+    def model(X):
+        place = X["g"].cat.codes if ordinal else X["g"].astype(int)
+        return X["z"] * np.array([0.0, 1.0, 5.0, 6.0])[place]
+
+    (split,) = sd.regions(model, X, "g", method=method, criterion="within").splits
+    assert split.feature == "z"
+    assert split.share_in_sample == pytest.approx(1, abs=1e-12)
