@@ -333,6 +333,10 @@ def test_parameters_are_recorded_as_they_were_given():
     e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(grid=grids))
     assert e.spec.parameters["grid"] == {"x0": [0.0, 1.0], "x1": [2.0, 3]}
     assert json.loads(json.dumps(e.spec.parameters)) == e.spec.parameters
+    # Bins by slopes are those of a scheme; those of differences depend on the column.
+    for method, scheme in ((sd.ALE(), "auto"), (sd.DALE(), sd.Uniform(20).describe())):
+        e = sd.explain(lambda X: X[:, 0], X, 0, method=method)
+        assert e.spec.parameters["bins"] == scheme
     for method in (sd.ALE(bins=3), sd.DALE(bins=3), sd.PDP(grid=3)):
         s = sd.explain(lambda X: X[:, 0], X, (0, 1), method=method)
         assert s.spec.parameters == method.describe()
