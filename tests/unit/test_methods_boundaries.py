@@ -1002,3 +1002,24 @@ def test_regions_in_which_all_rows_are_alike_explain_everything(method, ordinal)
     (split,) = sd.regions(model, X, "g", method=method, criterion="within").splits
     assert split.feature == "z"
     assert split.share_in_sample == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", [sd.RHALE(), sd.ALE(), sd.DALE()], ids=lambda m: m.name)
+def test_a_constant_feature_has_no_effect_in_any_region(method):
+    X = np.stack([np.full(60, 3.0), np.arange(60.0)], axis=1)
+    found = sd.explain(lambda X: X[:, 1] ** 2, X, 0, method=method, by=np.arange(60) % 2)
+    assert len(found) == 2
+    for e in found:
+        assert not e.value.any()
+
+
+@pytest.mark.parametrize(("label", "some"), [("b", "all are"), ("a", "never are")])
+def test_labels_of_one_class_are_told_apart(label, some):
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = linear_model.LogisticRegression().fit(X, np.where(X[:, 0] > 0, "b", "a"))
+    with refused(sd.DataError, "PFI(metric='roc_auc'): y", f"labels that {some} the class of"):
+        sd.explain(
+            sd.probability(model, class_="b"), X, y=np.full(40, label),
+            method=sd.PFI(metric="roc_auc"),
+        )  # fmt: skip
