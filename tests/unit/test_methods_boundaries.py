@@ -1023,3 +1023,21 @@ def test_labels_of_one_class_are_told_apart(label, some):
             sd.probability(model, class_="b"), X, y=np.full(40, label),
             method=sd.PFI(metric="roc_auc"),
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "method", [sd.PDP(grid=5, derivative=True), sd.DALE(bins=4)], ids=lambda m: m.name
+)
+def test_a_model_with_slopes_beside_one_without_has_its_own(method):
+    X = np.random.default_rng(0).normal(size=(90, 2))
+    models = [
+        sd.prediction(
+            lambda X: X[:, 0] ** 2, slope=lambda X: np.stack([2 * X[:, 0], 0 * X[:, 1]], axis=1)
+        ),
+        lambda X: np.sin(X[:, 0]) * X[:, 1],
+    ]
+    together = sd.explain(models, X, 0, method=method)
+    for model, own in zip(models, together.models, strict=True):
+        alone = sd.explain(model, X, 0, method=method)
+        np.testing.assert_array_equal(own.x, alone.x)
+        np.testing.assert_allclose(own.value, alone.value, rtol=1e-12, atol=1e-12)
