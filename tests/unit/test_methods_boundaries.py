@@ -977,6 +977,24 @@ def test_bins_do_not_depend_on_the_unit_of_the_quantity(feature, method, scale):
     )
 
 
+@pytest.mark.parametrize("scale", [1e-20, 1e20])
+@pytest.mark.parametrize("bins", ["auto", sd.Optimal(), sd.Greedy()], ids=str)
+def test_groups_of_levels_do_not_depend_on_the_unit_of_the_quantity(bins, scale):
+    """Two steps of 1 and three of 5, which differ between rows."""
+    k = np.arange(600) % 6
+    levels = list("abcdef")
+    X = pd.DataFrame({"g": pd.Categorical(np.array(levels)[k], levels, ordered=True)})
+    X["z"] = np.random.default_rng(0).normal(size=600)
+
+    def model(X):
+        return (1 + 0.3 * X["z"]) * np.array([0.0, 1.0, 2.0, 7.0, 12.0, 17.0])[X["g"].cat.codes]
+
+    method = sd.RHALE(bins=bins)
+    one = sd.explain(model, X, "g", method=method)
+    other = sd.explain(lambda X: scale * model(X), X, "g", method=method)
+    assert len(one.bins) == len(other.bins) == 2
+
+
 def test_one_row_that_outweighs_all_others_has_one_degree_of_freedom():
     X = np.random.default_rng(0).normal(size=(60, 2))
     w = np.where(np.arange(60) == 5, 1e6, 1.0)
