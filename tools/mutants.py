@@ -940,7 +940,12 @@ def write(options: argparse.Namespace, outcomes: list[Outcome], left_out: list[M
         modules[outcome.mutant.module][1] += bool(outcome.seen)
     for mutant in left_out:
         modules[mutant.module][2] += 1
-    results[" ".join(options.packages)] = {
+    name = " ".join(options.packages)
+    first = [sum(bool(o.seen) for o in outcomes), len(outcomes)]
+    if options.again:  # tests may have been added for what was missed
+        first = results.get(name, {}).get("first")
+    results[name] = {
+        "first": first,
         "sample": options.sample,
         "seed": options.seed,
         "seconds": options.seconds,
@@ -958,8 +963,8 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
         "",
         "A mutant is a copy of the code with one change: a comparison, an operator, a constant, a condition,",
         "a slice, a keyword argument or a statement. It is *seen* if a test fails. `tools/mutants.py` draws",
-        "mutants at random, as many from each module as its share of the lines, and runs the fast tests that",
-        "execute the changed lines, up to a limit of time. Slower tests may see more. Mutants that change no",
+        "mutants at random, as many from each module as its share of the lines, and runs tests that execute",
+        "the changed lines, fast ones first, up to a limit of time. Slower tests may see more. Mutants that change no",
         "result, with reasons in [equivalent.toml](equivalent.toml), are not counted.",
         "",
         "`make mutants` repeats this. A change of a module changes its mutants, so that the numbers are those of the",
@@ -978,6 +983,7 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
                 f"{share(seen, counted)}. Sample of {found['sample']}, seed {found['seed']}, "
                 f"at most {found['seconds']:g} s of tests for each mutant."
             ),
+            *_first(found.get("first")),
             "",
             "| module | mutants | seen | not seen | equivalent, not counted |",
             "|---|---|---|---|---|",
@@ -988,6 +994,12 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
         if found["unseen"]:
             lines += ["", "Not seen:", "", *(f"- `{unseen}`" for unseen in found["unseen"])]
     return "\n".join(lines) + "\n"
+
+
+def _first(first: Sequence[int] | None) -> Iterator[str]:
+    """Yield how many were seen before tests were added for the others; nothing if it is not known."""
+    if first is not None:
+        yield f"Before tests were added for the others: {share(first[0], first[1])}."
 
 
 def equivalent(mutant: Mutant) -> str:
