@@ -30,7 +30,12 @@ from skedasis.methods.base import (
     select_row_ids,
     select_rows,
 )
-from skedasis.methods.permutation_plan import PermutationPlan, draw_donors, subgroups
+from skedasis.methods.permutation_plan import (
+    CyclicPermutation,
+    PermutationPlan,
+    draw_donors,
+    subgroups,
+)
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import MultiOutputQuantity
@@ -303,6 +308,16 @@ class RowPFI(RowBasedVariant):
             parts += [np.bincount(cycle.block(donor), increase, size) for donor, increase in pairs]
         return Totals(np.array(parts))
 
+    def _lent(
+        self, evaluator: Evaluator, plan: FeaturePlan, donors: Ints, divisor: Floats | float = 1.0
+    ) -> Totals:
+        """Return the weights of the recipients, divided, summed by the blocks of their donors, (repeats, blocks + 1).
+
+        An increase of 1 at every row would have these sums.
+        """
+        w = 1.0 if evaluator.weights is None else evaluator.weights
+        return self._by_donor(plan, np.broadcast_to(w, donors.shape) / divisor, donors)
+
     def _blocks(self, evaluator: Evaluator, plan: FeaturePlan) -> list[Ints]:
         """Return the rows' blocks in each cycle; computed once for features that share the permutations."""
         cached = evaluator.shared.get("blocks")
@@ -328,13 +343,12 @@ class RowPFI(RowBasedVariant):
         Blocks of weighted rows differ in weight. The sums are those of the deviations from the mean, because a mean is
         not less certain where a block has more weight than another.
         """
-        w, all_rows = self.dataset.weights, np.arange(len(self.dataset))
-        mean = float(sums.sum(axis=1).mean()) / self.weight
+        w, mean = self.dataset.weights, float(sums.sum(axis=1).mean()) / self.weight
         parts: list[tuple[Floats, Floats, float]] = []
         for (repeats, c), size in zip(plan.permutations.by_repeats, self.sizes, strict=True):
             part = sums[repeats, : c.blocks]
             if w is not None:
-                part = part - mean * np.bincount(c.block(all_rows), w, c.blocks)[: c.blocks]
+                part = part - mean * _weight_of_blocks(c, w)[: c.blocks]
             parts.append((part, c.steps, size))
         return parts
 
@@ -343,6 +357,12 @@ class RowPFI(RowBasedVariant):
         w = self.dataset.weights
         effective = len(self.dataset) if w is None else w.sum() ** 2 / float(dot(w, w))
         return (self.weight if kind == "frequency" else float(effective)), float(effective)
+
+
+def _weight_of_blocks(cycle: CyclicPermutation, weights: Floats) -> Floats:
+    """Return the total weight of the rows in each block, (blocks + 1,); the last entry is of rows in no block."""
+    sums = np.bincount(cycle.block(np.arange(len(weights))), weights, cycle.blocks + 1)
+    return sums.astype(float, copy=False)
 
 
 def combine(parts: Sequence[Importance], record: Notes, *, sampled: bool) -> Importance:
@@ -494,10 +514,8 @@ class WeightedPFI(RowPFI):
         sums["donors"] = self._by_donor(plan, increases, donors)
         sums["recipients by root"] = self._by_recipient(evaluator, plan, increases / roots)
         sums["donors by root"] = self._by_donor(plan, increases / all_roots[donors], donors)
-        # The same sums of an increase of 1.
-        ones = np.ones_like(increases) if own is None else np.tile(own, (len(increases), 1))
-        sums["donor weights"] = self._by_donor(plan, ones, donors)
-        sums["donor weights by root"] = self._by_donor(plan, ones / all_roots[donors], donors)
+        sums["donor weights"] = self._lent(evaluator, plan, donors)
+        sums["donor weights by root"] = self._lent(evaluator, plan, donors, all_roots[donors])
         return sums
 
     @property
@@ -533,11 +551,10 @@ class WeightedPFI(RowPFI):
         """Return the sum of squared deviations of the blocks' sums from their mean, averaged over the cycles."""
         names = ("recipients", "donors", "donor weights")
         recipients, donors, lent = (local.totals[f"{name}{kind}"].sums for name in names)
-        all_rows, variation = np.arange(len(weight)), []
+        variation: list[float] = []
         for repeats, cycle in plan.permutations.by_repeats:
-            own = np.bincount(cycle.block(all_rows), weight, recipients.shape[1])
             part = (recipients[repeats] + donors[repeats] - mean * lent[repeats]).mean(axis=0)
-            part -= mean * own
+            part -= mean * _weight_of_blocks(cycle, weight)
             variation.append(float(((part - part.mean()) ** 2).sum()))
         return float(np.mean(variation))
 
@@ -589,13 +606,11 @@ class ConditionalPFI(RowPFI):
     def _sums(
         self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
     ) -> dict[str, Totals]:
-        """Return sums by blocks of recipients and of donors, and the donors' sums of an increase of 1."""
-        sums, w = super()._sums(evaluator, plan, increases, donors), evaluator.weights
-        ones = np.ones_like(increases) if w is None else np.tile(w, (len(increases), 1))
+        """Return sums by blocks of recipients and of donors, and the weights of the donors' recipients."""
         return {
-            **sums,
+            **super()._sums(evaluator, plan, increases, donors),
             "donors": self._by_donor(plan, increases, donors),
-            "donor weights": self._by_donor(plan, ones, donors),
+            "donor weights": self._lent(evaluator, plan, donors),
         }
 
     def finalize(
@@ -605,14 +620,14 @@ class ConditionalPFI(RowPFI):
         names = ("recipients", "donors", "donor weights")
         recipients, donors, lent = (stats.totals[k].sums for k in names)
         values = recipients.sum(axis=1) / self.weight
-        mean = float(values.mean())
-        all_rows, w = np.arange(len(self.dataset)), self.dataset.weights
+        mean, w = float(values.mean()), self.dataset.weights
+        w = np.ones(len(self.dataset)) if w is None else w
         errors: list[float] = []
         df = np.nan
         for repeats, cycle in plan.permutations.by_repeats:  # each cycle has its own blocks
-            own = np.bincount(cycle.block(all_rows), w, recipients.shape[1])
             part = (recipients[repeats] + donors[repeats] - mean * lent[repeats]).mean(axis=0)
-            error, df = sum_error((part - mean * own)[: cycle.blocks], self.weight)
+            part -= mean * _weight_of_blocks(cycle, w)
+            error, df = sum_error(part[: cycle.blocks], self.weight)
             errors.append(error)
         # Blocks are independent parts of the rows; frequency weights stand for more rows.
         norm = self._norm(kind)
