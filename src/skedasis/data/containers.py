@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Number
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -235,7 +235,8 @@ class ArrayTable:
         values = self.X[:, j] if rows is None else self.X[rows, j]
         if self.X.dtype.kind == "O":
             return integer_ends(values.tolist())
-        return int(values.min()), int(values.max())
+        whole = cast("Ints", values)
+        return int(whole.min()), int(whole.max())
 
     def coded(self, j: int, rows: Rows | None = None) -> Factorized:
         """Return the code of each row, -1 where missing, and column j's distinct values by code."""

@@ -75,13 +75,14 @@ def _ranks(keys: Values) -> Ints:
         return np.zeros(0, dtype=np.int64)
     if keys.dtype.kind == "b":
         keys = keys.astype(np.int64)
-    low, high = keys.min(), keys.max()
+    numbers = cast("Ints", keys)  # or floats
+    low, high = numbers.min(), numbers.max()
     if keys.dtype.kind == "f" or int(high) - int(low) > max(4 * len(keys), _TABLE_SIZE):
         return np.unique(keys, return_inverse=True)[1].astype(np.int64)
     # uint64 may be too large for int64, and narrow integers may overflow in the difference.
-    offset = (keys - low if keys.dtype.kind == "u" else keys.astype(np.int64) - int(low)).astype(
-        np.int64
-    )
+    unsigned = keys.dtype.kind == "u"
+    offset = numbers - low if unsigned else keys.astype(np.int64) - int(low)
+    offset = offset.astype(np.int64)
     seen = np.zeros(int(high) - int(low) + 1, dtype=bool)
     seen[offset] = True
     return (np.cumsum(seen) - 1)[offset]

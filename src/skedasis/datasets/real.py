@@ -258,7 +258,9 @@ def california_rhale(standardize: bool = True) -> Dataset:
     raw = load("california_housing")
     numeric = [j for j, column in enumerate(raw.feature_names) if column != "ocean_proximity"]
     features = tuple(raw.feature_names[j] for j in numeric)
-    table = np.column_stack([np.asarray(raw.X)[:, numeric].astype(float), raw.y])
+    table: NDArray[np.float64] = np.column_stack(
+        [np.asarray(raw.X)[:, numeric].astype(float), raw.y]
+    ).astype(float)
     table = table[~np.isnan(table).any(axis=1)]
     scores = np.abs(table - table.mean(axis=0)) / table.std(axis=0)
     table = table[(scores[:, :-1] <= 3.0).all(axis=1)]

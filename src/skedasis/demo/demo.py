@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from rich import box
@@ -25,7 +25,7 @@ from rich.markup import escape
 from rich.table import Table as Lines
 
 from skedasis._files import write_bytes
-from skedasis._types import Bools, Container, Ints, TableLike, TreeMode, Values
+from skedasis._types import Bools, Container, Floats, Ints, TableLike, TreeMode, Values
 from skedasis.data.features import Feature
 from skedasis.data.readers import FileTable, read_table
 from skedasis.datasets.real import load
@@ -265,7 +265,8 @@ def _usable_columns(table: FileTable, target: str) -> tuple[list[str], list[str]
 
 def _numeric_problem(name: str, present: Values) -> str:
     """Return why a numeric column is not used as a feature; empty if it is used."""
-    if len(present) == 0 or present.min() == present.max():
+    numbers = cast("Floats", present)
+    if len(present) == 0 or numbers.min() == numbers.max():
         return "all its values are the same" if len(present) else "it has no values"
     if not np.isfinite(present.astype(float)).all():
         raise DataError(
@@ -278,7 +279,7 @@ def _numeric_problem(name: str, present: Values) -> str:
     if whole and np.abs(present.astype(float)).max() > 2**53:
         return "integers of this size are identifiers, not measurements"
     distinct = whole and len(np.unique(present)) == len(present)
-    counted = distinct and float(present.max()) - float(present.min()) + 1 == len(present)
+    counted = distinct and float(numbers.max()) - float(numbers.min()) + 1 == len(present)
     if counted or (distinct and _ROW_NAME.search(name)):
         return "its numbers identify the rows"
     return ""

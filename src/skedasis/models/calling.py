@@ -73,7 +73,7 @@ def as_numbers(raw: object, what: str) -> Floats:
     response = as_array(raw, what)
     try:
         # Text such as "1" would convert to a number, but it is a label.
-        objects = list(response.flat) if response.dtype.kind == "O" else []
+        objects = response.ravel().tolist() if response.dtype.kind == "O" else []
         if response.dtype.kind not in "fiubO" or any(isinstance(v, (str, bytes)) for v in objects):
             raise TypeError
         if objects:

@@ -194,7 +194,7 @@ def _around(point: Floats, size: Floats, far: float) -> Floats:
     return np.concatenate([corners, point + far * way - size * (1 - way) / 2])
 
 
-def _touching(boxes: Floats, others: Floats) -> Floats:
+def _touching(boxes: Floats, others: Floats) -> Ints:
     """Return how many of the other boxes each box touches."""
     a, b = boxes[:, None], others[None]
     apart = (a[..., 2] <= b[..., 0]) | (b[..., 2] <= a[..., 0])

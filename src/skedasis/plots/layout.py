@@ -593,7 +593,7 @@ class _Arrangement:
     def fits(self, height: float) -> bool:
         """Return whether all frames have at least their smallest height."""
         parts = [self._line_parts(line) for line in self.lines]
-        return self._least(parts).sum() <= height - self._fixed()
+        return float(self._least(parts).sum()) <= height - self._fixed()
 
     def share(self, height: float) -> float:
         """Return which part of the height without the legend the main panels have."""

@@ -534,8 +534,8 @@ def fit_penalties(equations: Equations, start: Mapping[str, float]) -> dict[str,
         factor, scale = _factored(gram, each)
         beta, inverse = _solved(factor, scale, moment), _inverse_diagonal(factor, scale)
         used = np.clip(1 - each * inverse, 0.0, 1.0)
-        residual = square - 2 * beta @ moment + beta @ _product(gram, beta)
-        noise = max(residual, 1e-14 * square) / max(n - used.sum(), 0.05 * n, 1.0)
+        residual = float(square - 2 * beta @ moment + beta @ _product(gram, beta))
+        noise = max(residual, 1e-14 * square) / max(n - float(used.sum()), 0.05 * n, 1.0)
         parameters = np.array([used[k].sum() for k in mine])
         penalty = _fixed_point(noise, parameters, [beta[k] for k in mine], (low, high))
         # Penalties may creep towards their bounds without changing the fit any more.
@@ -575,8 +575,10 @@ def _penalties_of_new(
         beta[new] = _solved(inner, inner_scale, right)
         beta[old] = alone - change @ beta[new]
         used = np.clip(1 - each * _inverse_diagonal(inner, inner_scale), 0.0, 1.0)
-        residual = square - 2 * beta @ moment + beta @ _product(gram, beta)
-        noise = max(residual, 1e-14 * square) / max(n - used_before - used.sum(), 0.05 * n, 1.0)
+        residual = float(square - 2 * beta @ moment + beta @ _product(gram, beta))
+        noise = max(residual, 1e-14 * square) / max(
+            n - used_before - float(used.sum()), 0.05 * n, 1.0
+        )
         parameters = np.array([used[k].sum() for k in mine])
         penalty = _fixed_point(noise, parameters, [beta[new][k] for k in mine], ends)
         if np.abs(parameters - before).max(initial=0.0) < _SAME_PARAMETERS:
