@@ -1,6 +1,7 @@
 """What a report computes: the ledger, regions, pairs, overview, checks, and the sentences at its beginning."""
 
 import warnings
+from dataclasses import astuple
 
 import numpy as np
 import pandas as pd
@@ -66,7 +67,8 @@ def test_the_ledger_is_that_of_the_same_rows(X):
 
     section = told_of(f, X, regions=False, random_state=4)
     alone = sd.ledger(f, X, regions={}, effects=section.rhale, random_state=4)
-    assert section.ledger.parts == alone.parts
+    # R² for the label is NaN without labels; from Python 3.13 on, `==` would compare it with itself.
+    np.testing.assert_equal(*([astuple(p) for p in x.parts] for x in (section.ledger, alone)))
     assert section.ledger.as_drawn == alone.as_drawn
     assert section.ledger.variance == alone.variance
     assert section.regions == {}

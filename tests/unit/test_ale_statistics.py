@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -284,7 +285,7 @@ def test_features_have_alone_what_they_have_together() -> None:
     es = sd.explain(BENT, X, method=sd.ALE(bins=5))
     together = es.statistics(replicates=100, n_jobs=2)
     alone = statistics(es["x1"], replicates=100)[0]
-    assert alone == together["x1"]
+    np.testing.assert_equal(astuple(alone), astuple(together["x1"]))  # some are NaN
     assert es.statistics(replicates=100, random_state=1)["x1"].aled_interval != alone.aled_interval
 
 

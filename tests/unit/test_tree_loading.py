@@ -6,6 +6,7 @@ import json
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 from skedasis.errors import UnsupportedError
 from skedasis.models.xgboost_files import parse_xgboost_json
+from skedasis.trees import xgboost as xgboost_trees
 from skedasis.trees.ensemble import (
     Ensemble,
     ModelInfo,
@@ -502,19 +504,29 @@ def test_labels_and_unknown_methods_are_refused() -> None:
 HARD = np.array([0x15AE43FD, 0x95AE43FD, 1, 0x00800000, 0x7F7FFFFF, 1 << 31, 0x4B800001], np.uint32)
 
 
+def dropped_trees(rounds: int) -> tuple[dict[str, Any], dict[str, Any], list[float]]:
+    """Return a saved DART model with one-split trees, the part with the trees, and the list of the trees' weights."""
+    xgb = pytest.importorskip("xgboost")
+    options = {"max_depth": 1, "nthread": 1, "booster": "dart", "rate_drop": 0.5}
+    saved = json.loads(xgb.train(options, xgb.DMatrix(X, Y), rounds).save_raw("json"))
+    booster = saved["learner"]["gradient_booster"]
+    model = booster["gbtree"]["model"] if "gbtree" in booster else booster["model"]
+    # Before 3.4, XGBoost wrote the weights into the booster.
+    weights = model["weight_drop"] if "weight_drop" in model else booster["weight_drop"]
+    return saved, model, weights
+
+
 def with_numbers(key: str, numbers: np.ndarray) -> Any:
     """Return a booster with a one-split tree for each number: its threshold, left leaf or tree weight, by `key`."""
     xgb = pytest.importorskip("xgboost")
-    options = {"max_depth": 1, "nthread": 1, "booster": "dart"}
-    grown = xgb.train(options, xgb.DMatrix(X, Y), len(numbers))
-    saved = json.loads(grown.save_raw("json"))
-    inner = saved["learner"]["gradient_booster"]
+    saved, model, weights = dropped_trees(len(numbers))
+    weights[:] = [1.0] * len(numbers)
     for t, number in enumerate(numbers.astype(float).tolist()):
         if key == "weight_drop":
-            inner[key][t] = number
+            weights[t] = number
         else:
             place = 0 if key == "threshold" else 1
-            inner["gbtree"]["model"]["trees"][t]["split_conditions"][place] = number
+            model["trees"][t]["split_conditions"][place] = number
     booster = xgb.Booster()
     booster.load_model(bytearray(json.dumps(saved).encode()))
     return booster
@@ -538,6 +550,25 @@ def test_every_number_of_xgboost_comes_back_in_full(key: str) -> None:
         plain = load(with_numbers(key, np.ones(len(numbers), np.float32)))
         expected = plain.value[left].astype(np.float32) * numbers
         assert e.value[left].tobytes() == expected.astype(float).tobytes()
+
+
+@pytest.mark.parametrize("version", ["3.0", "3.4"])
+def test_weights_of_trees_are_read_as_each_version_of_xgboost_writes_them(version: str) -> None:
+    saved, model, weights = dropped_trees(20)
+    assert len(set(weights)) > 3
+    bare = {key: part for key, part in model.items() if key != "weight_drop"}
+    saved["learner"]["gradient_booster"] = {
+        "3.0": {
+            "name": "dart",
+            "gbtree": {"name": "gbtree", "model": bare},
+            "weight_drop": weights,
+        },
+        "3.4": {"name": "gbtree", "model": {**bare, "weight_drop": weights}},
+    }[version]
+    e = xgboost_trees.load(SimpleNamespace(save_raw=lambda form: json.dumps(saved).encode()))
+    leaves = np.array([tree["split_conditions"][1] for tree in model["trees"]], np.float32)
+    expected = leaves * np.array(weights, np.float32)
+    assert e.value[e.roots[:-1] + 1].tobytes() == expected.astype(float).tobytes()
 
 
 @pytest.mark.parametrize(

@@ -285,7 +285,7 @@ def roundest_time(axis: TimeAxis, low: float, high: float) -> float:
     if ends.dtype.kind == "M":
         for unit in _TIME_UNITS:
             start = ends[0].astype(f"M8[{unit}]").astype(ends.dtype)
-            later = (ends[0].astype(f"M8[{unit}]") + 1).astype(ends.dtype)
+            later = (ends[0].astype(f"M8[{unit}]") + np.timedelta64(1, unit)).astype(ends.dtype)
             for time in (start, later):
                 if ends[0] <= time < ends[1]:
                     days = float(axis.from_local(np.array([time]))[0])

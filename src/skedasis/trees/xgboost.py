@@ -97,8 +97,10 @@ def load(model: Any) -> Ensemble:
         raise TreesUnreadable("XGBoost's gblinear has no trees")
     if "c" in learner["feature_types"]:
         raise TreesUnreadable("XGBoost's own handling of categories is not supported")
-    weights = _as_float32(inner["weight_drop"]) if inner["name"] == "dart" else None
-    saved = inner["gbtree"]["model"] if weights is not None else inner["model"]
+    saved = inner["gbtree"]["model"] if inner["name"] == "dart" else inner["model"]
+    # XGBoost wrote the weights of dropped trees into the booster, and from 3.4 on into the model.
+    dropped = saved.get("weight_drop", inner.get("weight_drop"))
+    weights = None if dropped is None else _as_float32(dropped)
     used = _n_used(saved, model, booster)
     trees: list[_Tree] = saved["trees"][:used]
     classifier = has_predict_proba(model)
