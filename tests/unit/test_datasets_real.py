@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import importlib.util
 import io
@@ -169,6 +170,57 @@ def test_public_files_are_downloaded_once(source, answer, tmp_path):
     check(real.load("tiny"))
     assert asked == [("https://example.org/tiny.csv", real.TIMEOUT)]
     assert (tmp_path / "chosen" / "tiny.csv").read_bytes() == TEXT.encode()
+
+
+def test_codes_of_a_downloaded_file_become_texts(source, answer, monkeypatch, tmp_path):
+    """The file of a package that decodes it has texts, and rows of unknown target are not in it."""
+    coded = "KIND,amount,t\n1,5,1\n2,99,2\n0,7,1\n1,8,0\n"
+    wanted = "kind,amount,t\nrent,5,good\nown,,bad\n,7,good\n"
+    made = real._Source(
+        sha256=hashlib.sha256(wanted.encode()).hexdigest(),
+        target="t",
+        description="",
+        units={},
+        url="https://example.org/coded.csv",
+        header="kind,amount,t",
+        codes={"kind": {"0": "", "1": "rent", "2": "own"}, "t": {"1": "good", "2": "bad"}},
+        missing={"amount": ("99",)},
+    )
+    monkeypatch.setitem(real._SOURCES, "coded", made)
+    answer(coded.encode())
+    table = real.load("coded")
+    assert table.y.tolist() == ["good", "bad", "good"]
+    assert table.X["kind"].tolist()[:2] == ["rent", "own"]
+    np.testing.assert_array_equal(table.X["amount"], [5.0, np.nan, 7.0])
+    assert (tmp_path / "chosen" / "coded.csv").read_text() == wanted
+
+
+def test_the_public_file_of_credit_is_that_of_the_package():
+    """Its public source has codes: encoded and decoded, the table has its checksum."""
+    found = [f / "credit.csv" for f in real.folders() if (f / "credit.csv").is_file()]
+    if not found:
+        pytest.skip("no credit.csv")
+    source = real._SOURCES["credit"]
+    names = {
+        column: {text: code for code, text in texts.items()}
+        for column, texts in source.codes.items()
+    }
+    header, *rows = csv.reader(io.StringIO(found[0].read_text("utf-8")))
+    assert ",".join(header) == source.header
+    # The first of several codes of a missing value: both become an empty cell.
+    absent = {column: cells[0] for column, cells in source.missing.items()}
+    coded = [
+        [
+            names.get(n, {}).get(cell, cell or absent.get(n, ""))
+            for n, cell in zip(header, row, strict=True)
+        ]
+        for row in rows
+    ]
+    coded.append(["0", *coded[0][1:]])  # the status of one row is not known
+    raw = "".join(f"{','.join(line)}\n" for line in [header, *coded]).encode()
+    assert not any(text in raw.decode() for text in ("good", "married", "fixed"))
+    decoded = real._decoded_cells(raw, source)
+    assert hashlib.sha256(decoded).hexdigest() == source.sha256
 
 
 def test_nothing_is_downloaded_unless_allowed(source, answer):

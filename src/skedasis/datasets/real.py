@@ -73,6 +73,15 @@ class _Source:
     url: str | None = None
     header: str | None = None
     """The line that replaces the first line of the downloaded file."""
+    codes: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    """By column, the texts that replace the cells of the downloaded file; rows of an unknown target are dropped."""
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """By column, the cells of the downloaded file that stand for a missing value."""
+
+
+def _numbered(*texts: str) -> dict[str, str]:
+    """Return texts by their numbers from 1; 0, which is not among them, is missing."""
+    return {str(number): text for number, text in enumerate(texts, 1)} | {"0": ""}
 
 
 _EFFECTOR = "https://raw.githubusercontent.com/givasile/effector/v0.1.12/data"
@@ -154,6 +163,18 @@ _SOURCES: dict[str, _Source] = {
         description="Credit risk of loans, good or bad (gastonstat/CreditScoring on GitHub). Home, "
         "Marital, Records and Job are text; seven columns have missing values.",
         units={"Age": "years", "Seniority": "years", "Time": "months"},
+        url="https://raw.githubusercontent.com/gastonstat/CreditScoring/master/CreditScoring.csv",
+        header="Status,Seniority,Home,Time,Age,Marital,Records,Job,Expenses,Income,Assets,Debt,"
+        "Amount,Price",
+        # As in R's package modeldata: names for codes, and incomes of 0 are missing.
+        codes={
+            "Status": {"1": "good", "2": "bad"},
+            "Home": _numbered("rent", "owner", "priv", "ignore", "parents", "other"),
+            "Marital": _numbered("single", "married", "widow", "separated", "divorced"),
+            "Records": _numbered("no", "yes"),
+            "Job": _numbered("fixed", "partime", "freelance", "others"),
+        },
+        missing={"Income": ("0", "99999999"), "Assets": ("99999999",), "Debt": ("99999999",)},
     ),
 }
 
@@ -298,7 +319,7 @@ def folders() -> list[Path]:
     """Return the folders in which files are searched, in order."""
     chosen = os.environ.get("SKEDASIS_DATA")
     shared = [root.parent / "shared" / "data" for root in (Path.cwd(), Path(__file__).parents[3])]
-    return [*([Path(chosen)] if chosen else []), *shared, _cache()]
+    return list(dict.fromkeys([*([Path(chosen)] if chosen else []), *shared, _cache()]))
 
 
 def _content(name: str, source: _Source, download: bool) -> str:
@@ -332,12 +353,32 @@ def _download(name: str, source: _Source, url: str) -> str:
     content = raw.replace(b"\r\n", b"\n")
     if source.header is not None:
         content = source.header.encode() + b"\n" + content.partition(b"\n")[2]
+    content = _decoded_cells(content, source)
     text = _decode(content, source, url, fix)
     folder = Path(os.environ.get("SKEDASIS_DATA") or _cache())
     # If the folder is not writable, the next call downloads the file again.
     with contextlib.suppress(OSError):
         write_bytes(folder / f"{name}.csv", content, f"load({name!r})")
     return text
+
+
+def _decoded_cells(content: bytes, source: _Source) -> bytes:
+    """Replace the codes of a downloaded file by texts, and what stands for missing values by nothing."""
+    if not source.codes:
+        return content
+    # What is not text has the wrong checksum.
+    header, *rows = csv.reader(io.StringIO(content.decode("utf-8", "replace")))
+    lines = [header]
+    for row in rows:
+        cells = [
+            ""
+            if cell in source.missing.get(name, ())
+            else source.codes.get(name, {}).get(cell, cell)
+            for name, cell in zip(header, row, strict=False)
+        ]
+        if cells[header.index(source.target)] in source.codes[source.target].values():
+            lines.append(cells)
+    return "".join(f"{','.join(line)}\n" for line in lines).encode()
 
 
 def _decode(content: bytes, source: _Source, where: str, fix: str) -> str:
