@@ -23,6 +23,9 @@ METHODS = {
     "mplot": "mean prediction of the rows nearby",
 }
 
+WITH_REGIONS = tuple(method for method in METHODS if method != "mplot")
+"""Methods whose local effects can differ between regions: an M-plot has none."""
+
 
 QUANTITIES = {
     "prediction": "the prediction",

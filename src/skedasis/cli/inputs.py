@@ -14,7 +14,7 @@ import json
 import re
 import sys
 from collections.abc import Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -755,8 +755,9 @@ def method_of(name: str, bins: int | None) -> Parameters:
     method = as_method(name)
     if bins is None:
         return method
-    key = "grid" if name.lower() in ("pdp", "ice") else "bins"
-    return method_class(name.lower())(**{key: bins})
+    kind = method_class(name.lower())
+    key = "grid" if "grid" in {f.name for f in fields(kind)} else "bins"
+    return kind(**{key: bins})
 
 
 def usual_method(features: Sequence[Feature]) -> str:

@@ -12,7 +12,7 @@ import typer
 import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.completion import METHODS, QUANTITIES
+from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.inputs import Columns
 from skedasis.cli.options import (
     DataArgument,
@@ -91,7 +91,7 @@ class InteractionsOptions(FeatureOptions, ModelOptions, TrustOptions, DataOption
     method: Annotated[
         str | None,
         typer.Option(
-            help=f"Method of the effects: {', '.join(m for m in METHODS if m != 'mplot')}. By default rhale.",
+            help=f"Method of the effects: {', '.join(completion.WITH_REGIONS)}. By default rhale.",
             metavar="NAME",
             show_default=False,
             autocompletion=completion.methods,

@@ -11,7 +11,7 @@ import typer
 import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.completion import METHODS, QUANTITIES
+from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.inputs import Columns
 from skedasis.cli.options import (
     DataArgument,
@@ -73,7 +73,7 @@ class RegionsOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, Ou
     method: Annotated[
         str | None,
         typer.Option(
-            help=f"Method: {', '.join(m for m in METHODS if m != 'mplot')}. By default rhale, or ale for levels "
+            help=f"Method: {', '.join(completion.WITH_REGIONS)}. By default rhale, or ale for levels "
             "without an order.",
             metavar="NAME",
             show_default=False,
