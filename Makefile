@@ -3,9 +3,19 @@
 #   make test    check that it does it right
 # `make` alone lists all commands.
 
+VENV := .venv
+# On Windows this needs the shell that comes with Git, whose make and other commands are those of other systems.
+ifeq ($(OS),Windows_NT)
+PYTHON ?= python
+BIN    := $(VENV)/Scripts
+EXE    := .exe
+# Else what programs print could not be read by those that call them, which take it for UTF-8.
+export PYTHONUTF8 := 1
+else
 PYTHON ?= python3
-VENV   := .venv
 BIN    := $(VENV)/bin
+EXE    :=
+endif
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The version of torch with which the optional tests are known to pass. It is an enormous download that no
 # other part needs, so it stands here and not among the dependencies.
@@ -22,10 +32,13 @@ JOBS   ?= 2
 PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS)
 # Coverage of `make test`, in percent. That of all tests is in pyproject.toml.
 USUAL  := 93
-CODE   := src tests tools benchmarks experiments
+CODE   := src tests tools benchmarks experiments hatch_build.py
+# Where `make docs` writes the site.
+SITE   ?= site
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs pages screenshots experiments test test-long test-lowest test-rest test-all mutants reliability lint format bench bench-smoke browser clean
+.PHONY: help demo docs pages screenshots experiments test test-long test-lowest test-newest test-nightly test-dist test-rest
+.PHONY: test-all mutants reliability lint style workflows format build bench bench-smoke browser clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,17 +48,17 @@ help:  ## list the commands
 # need a small part is ever imported, so Python compiles it then, and pip does not compile all of it now.
 
 # A half-made environment is removed: it would look like a finished one the next time.
-$(BIN)/python:
+$(BIN)/python$(EXE):
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("$(PYTHON) is Python " + sys.version.split()[0] + ", expected 3.11 or newer. Name one: make PYTHON=python3.12 ...")'
 	@echo "Making $(VENV)"
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(VENV)/.demo: pyproject.toml | $(BIN)/python
+$(VENV)/.demo: pyproject.toml | $(BIN)/python$(EXE)
 	@echo "Installing skedasis, scikit-learn and numba into $(VENV) (once)"
 	@$(PIP) --editable '.[sklearn,trees]'
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(BIN)/python
+$(VENV)/.dev: pyproject.toml | $(BIN)/python$(EXE)
 	@echo "Installing skedasis with all that tests and linters need into $(VENV) (once)"
 	@$(PIP) --no-compile --editable '.[dev]'
 	@touch $@
@@ -64,7 +77,7 @@ experiments: $(VENV)/.torch  ## repeat the papers' experiments, and write experi
 	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m experiments $(ARGS)
 
 docs: $(VENV)/.dev  ## build the documentation into site/index.html
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir '$(SITE)'
 
 pages: $(VENV)/.torch  ## run the code of the documentation, and write what it prints and draws into it (ARGS="docs/start.md")
 	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m tools.pages --write $(ARGS)
@@ -77,13 +90,18 @@ bench: $(VENV)/.dev  ## measure speed and memory in comparison with effector, Py
 
 # ---------------------------------------------------------------------------- whether it is right
 
-lint: $(VENV)/.dev  ## style, the import rule, types, retired words, structure
-	$(BIN)/ruff check $(CODE)
-	$(BIN)/ruff format --check $(CODE)
+lint: style workflows  ## style, the import rule, types, retired words, structure, workflows
 	$(BIN)/lint-imports
-	$(BIN)/pyright --threads $(JOBS)
+	$(BIN)/pyright --threads $(JOBS) --pythonpath $(BIN)/python$(EXE)
 	$(BIN)/python -m tools.words
 	$(BIN)/python -m tools.structure
+
+style: $(VENV)/.dev  ## style alone
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+
+workflows: $(VENV)/.dev  ## the files that GitHub, Read the Docs and others read: schemas, security, actionlint
+	$(BIN)/python -m tools.workflows
 
 test: lint  ## lint, then all fast tests that need no torch or other optional library, with coverage
 	$(PYTEST) -m 'not slow and not torch and not optional' --cov --cov-report=term --cov-fail-under=$(USUAL)
@@ -114,9 +132,19 @@ mutants: $(VENV)/.dev  ## change the code in small ways and count the changes th
 reliability: $(VENV)/.torch  ## run all that is tried against the library, and write docs/explanation/reliability.md (an hour)
 	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m tools.reliability --run --write
 
-# Beside `.venv`, whose versions are the newest.
-test-lowest: $(BIN)/python  ## the tests that touch every dependency, with the lowest versions of them (ARGS="tests/unit tests/laws tests/reference")
+# Beside `.venv`, whose versions are those that pip found when it was made, as far as what is compared allows it.
+test-lowest: $(BIN)/python$(EXE)  ## the tests that touch every dependency, with the lowest versions of them (ARGS="tests/unit tests/laws tests/reference")
 	$(BIN)/python tools/lowest.py $(ARGS)
+
+test-newest: $(BIN)/python$(EXE)  ## the same with the newest versions
+	$(BIN)/python tools/newest.py $(ARGS)
+
+test-nightly: $(BIN)/python$(EXE)  ## the same with last night's NumPy, SciPy, scikit-learn, pandas and matplotlib
+	$(BIN)/python tools/newest.py --nightly $(ARGS)
+
+# Of `make build`: the bytes that are published.
+test-dist: $(VENV)/.dev  ## the archives in dist: their contents, and that they work in empty environments
+	SKEDASIS_DIST=dist $(PYTEST) tests/package/test_archives.py tests/package/test_installed.py
 
 # `make test` skips what needs a browser where there is none; all tests means these, too.
 browser:
@@ -127,10 +155,15 @@ browser:
 bench-smoke: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --smoke $(BENCHMARKS)
 
+# ---------------------------------------------------------------------------- releases and care
+
+build: $(VENV)/.dev  ## build the package into dist, and check it (TAG=v1.2.3: and that it is this release)
+	$(BIN)/python -m tools.build --tag "$$TAG"
+
 format: $(VENV)/.dev  ## format the code
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
 
 clean:  ## remove everything that was built, and the environment
-	rm -rf $(VENV) .venv-lowest dist site skedasis-demo .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
+	rm -rf $(VENV) .venv-lowest .venv-newest .venv-nightly dist site skedasis-demo .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
 	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

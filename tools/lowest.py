@@ -20,12 +20,12 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / ".venv-lowest"
-PYTHON = HOME / "bin" / "python"
+PYTHON = HOME / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = HOME / "pins.txt"
 
-EXTRAS = ("dask", "parquet", "sklearn", "skops", "trees")
+EXTRAS = ("dask", "parquet", "shap", "sklearn", "skops", "trees")
 """Whose lower bounds are tested. torch, JAX, Keras and ONNX Runtime are large, and tested with one version only."""
-BESIDE = ("lightgbm", "pandas", "polars", "pyarrow", "xgboost-cpu")
+BESIDE = ("lightgbm", "pandas", "polars", "pyarrow", "xgboost", "xgboost-cpu")
 """From the tests' own: libraries whose data and models are understood, with bounds as good as a promise."""
 TOOLS = ("hypothesis", "pytest", "pytest-xdist")
 """What the tests are run with: no user has it, so it is as new as it comes."""
@@ -39,9 +39,10 @@ COMMON = (
     ),
     *("tests/unit/test_streams.py", "tests/unit/test_parquet_source.py"),
     *("tests/unit/test_spool.py", "tests/unit/test_cluster.py"),
+    "tests/unit/test_shap_dependence.py",
     *("tests/reference/test_closed_forms.py", "tests/reference/test_agreement.py"),
 )
-"""Containers, files, the shell, figures, the report, trees, data beyond memory: every dependency is met."""
+"""Containers, files, the shell, figures, reports, trees, data beyond memory, SHAP values: every dependency is met."""
 NEWER = {
     "reference/test_closed_forms_frames.py": [
         "test_frames_with_text[linear-polars]",
@@ -95,6 +96,7 @@ def requirements(project: dict[str, Any]) -> list[str]:
     >>> extras = {
     ...     "dask": ["dask>=2024.8", "skedasis[parquet]"],
     ...     "parquet": ["pyarrow>=16.0"],
+    ...     "shap": [],
     ...     "sklearn": ["scikit-learn>=1.5"],
     ...     "skops": [],
     ...     "trees": [],
@@ -125,6 +127,11 @@ def _name(line: str) -> str:
     return re.split(r"[\s<>=!~;\[]", line, maxsplit=1)[0]
 
 
+def quietly(names: Iterable[str]) -> list[str]:
+    """Return the options with which pytest shows warnings of these classes instead of failing."""
+    return [part for name in names for part in ("-W", f"default::{name}")]
+
+
 def prepare(pinned: list[str]) -> None:
     """Make the environment, if it is not there with these versions already."""
     said = "\n".join(pinned) + "\n"
@@ -142,8 +149,7 @@ def main(args: list[str]) -> int:
     prepare(
         pins(requirements(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]))
     )
-    quiet = [part for name in OLD for part in ("-W", f"default::{name}")]
-    chosen = ["-m", "not slow and not torch and not optional", *quiet]
+    chosen = ["-m", "not slow and not torch and not optional", *quietly(OLD)]
     chosen += [f"--deselect={test}" for test in CLOCKS]
     for file, tests in NEWER.items():
         chosen += [f"--deselect=tests/{file}::{test}" for test in tests]

@@ -28,7 +28,6 @@ import json
 import math
 import os
 import random
-import resource
 import signal
 import sys
 import time
@@ -779,6 +778,8 @@ def _in_a_process(work: Callable[[int], None], seconds: float) -> tuple[str, str
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
             limit = int(10 + 4 * seconds)
+            import resource  # which Windows does not have
+
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
             resource.setrlimit(resource.RLIMIT_AS, (2**34, 2**34))
             work(writing)

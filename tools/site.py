@@ -1,4 +1,4 @@
-"""What MkDocs does not do by itself: formulas as MathML, and pages that are made from files elsewhere.
+"""What MkDocs does not do by itself: addresses, formulas as MathML, and pages that are made from files elsewhere.
 
 MkDocs calls these by their names (`hooks` in mkdocs.yml).
 """
@@ -23,8 +23,22 @@ _INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL
 _DISPLAYED = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DOTALL)
 
 
+def on_config(config: Any) -> None:
+    """Set the addresses of the site and of the repository, where pyproject.toml has them."""
+    # MkDocs restores the path of modules after it has loaded this one: the hooks need it when they run.
+    sys.path.insert(0, str(ROOT))
+    from tools.addresses import Addresses
+
+    addresses = Addresses.read(Path(config["config_file_path"]).parent)
+    if addresses.documentation:
+        config["site_url"] = f"{addresses.documentation}/"
+    if addresses.repository:
+        config["repo_url"] = addresses.repository
+        config["repo_name"] = addresses.repository.rpartition("/")[2]
+
+
 def on_files(files: Any, config: Any) -> Any:
-    """Add the papers' results with their figures, the changes, and a live report."""
+    """Add the papers' results with their figures, the changes, a live report, and the notebooks."""
     from mkdocs.structure.files import File, InclusionLevel
 
     results = (ROOT / "experiments" / "RESULTS.md").read_text("utf-8")
@@ -37,7 +51,29 @@ def on_files(files: Any, config: Any) -> Any:
             seen = InclusionLevel.NOT_IN_NAV
             files.append(File.generated(config, place, abs_src_path=str(path), inclusion=seen))
     files.append(File.generated(config, LIVE, content=live()))
+    _add_notebooks(files, config)
     return files
+
+
+def _add_notebooks(files: Any, config: Any) -> None:
+    """Make notebooks pages, under their names; beside them are their pictures, and the notebooks to download."""
+    from mkdocs.structure.files import File
+
+    from tools.notebooks import as_markdown, notebooks, read
+
+    class NotebookFile(File):
+        def is_documentation_page(self) -> bool:
+            return True
+
+    for path in notebooks():
+        page, pictures = as_markdown(read(path), path.stem)
+        name = f"notebooks/{path.name}"
+        files.remove(files.get_file_from_path(name))
+        files.append(NotebookFile.generated(config, name, content=page))
+        download = f"notebooks/files/{path.name}"
+        files.append(File.generated(config, download, abs_src_path=str(path)))
+        for picture, content in pictures.items():
+            files.append(File.generated(config, f"notebooks/files/{picture}", content=content))
 
 
 def on_page_content(html: str, **_: Any) -> str:
@@ -46,9 +82,13 @@ def on_page_content(html: str, **_: Any) -> str:
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """Name the theme's search dialog, which screen readers would announce as nothing."""
+    """Name the theme's search dialog, which screen readers would announce as nothing; and keep the page at home.
+
+    The theme's script would ask the repository's host for its number of stars.
+    """
     nameless = 'data-md-component="search" role="dialog"'
-    return output.replace(nameless, f'{nameless} aria-label="Search"')
+    output = output.replace(nameless, f'{nameless} aria-label="Search"')
+    return output.replace(' data-md-component="source"', "")
 
 
 def formulas(text: str) -> str:
@@ -87,6 +127,3 @@ def live() -> str:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         exec(compile(code, "docs/guides/report.md", "exec"), {"__name__": "__main__"})  # noqa: S102 - our own page
         return Path("report.html").read_text("utf-8")
-
-
-sys.path.insert(0, str(ROOT))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -50,10 +51,54 @@ def within_reach(folder: Path) -> None:
 
 
 def built(folder: Path, *options: str, source: Path = ROOT) -> list[Path]:
-    """Build archives in an isolated environment; return them."""
-    pytest.importorskip("build", reason="build is not installed: pip install build")
-    done(sys.executable, "-m", "build", *options, "--outdir", folder, source, folder=folder)
-    return sorted(folder.glob("skedasis-*"))
+    """Build archives; return them, the wheel last.
+
+    Without options those of `SKEDASIS_DIST` are returned, if this names a folder: what is published is tested.
+    """
+    made = os.environ.get("SKEDASIS_DIST")
+    if made and source == ROOT and not options:
+        return _by_kind(ROOT / made)
+    for name in ("build", "hatchling"):
+        pytest.importorskip(name, reason=f"{name} is not installed: pip install {name}")
+    command = ("build", "--no-isolation", *options, "--outdir", folder, source)
+    done(sys.executable, "-m", *command, folder=source)
+    return _by_kind(folder)
+
+
+def _by_kind(folder: Path) -> list[Path]:
+    return sorted(folder.glob("skedasis-*"), key=lambda path: path.suffix == ".whl")
+
+
+PARTS = (
+    *("src", "tools", "pyproject.toml", "hatch_build.py", ".gitignore"),
+    *("README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"),
+)
+"""What the package is built from, and more tools than that."""
+
+
+def copied(folder: Path) -> Path:
+    """Copy what the package is built from into a new folder; return it."""
+    folder.mkdir(parents=True)
+    for name in PARTS:
+        path = ROOT / name
+        if path.is_dir():
+            made = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(path, folder / name, ignore=made, copy_function=shutil.copyfile)
+        else:
+            shutil.copyfile(path, folder / name)
+    return folder
+
+
+def with_addresses(folder: Path, repository: str = "", documentation: str = "") -> Path:
+    """Fill in the addresses of a project's pyproject.toml; return its folder."""
+    path = folder / "pyproject.toml"
+    text = path.read_text("utf-8")
+    start = text.index("[tool.skedasis.addresses]")
+    end = text.index("\n[", start)
+    filled = f'repository = "{repository}"\ndocumentation = "{documentation}"\n'
+    written = f"[tool.skedasis.addresses]\n{filled}"
+    path.write_text(text[:start] + written + text[end:], encoding="utf-8")
+    return folder
 
 
 @dataclass(frozen=True)
@@ -77,17 +122,32 @@ class Environment:
         empty.mkdir()
         done(sys.executable, "-m", "venv", home, folder=empty)
         self = cls(home, empty)
-        pip = ("-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check")
-        done(self.command("python"), *pip, f"{archive}{extras}", folder=empty)
+        self.install(archive, extras)
         return self
+
+    def install(self, archive: Path, extras: str = "") -> None:
+        """Install an archive with dependencies from the registry."""
+        pip = ("-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check")
+        done(self.command("python"), *pip, f"{archive}{extras}", folder=self.folder)
 
     def command(self, name: str) -> Path:
         """Return the path of a command of this environment."""
-        return self.home / "bin" / name
+        windows = os.name == "nt"
+        return self.home / ("Scripts" if windows else "bin") / (f"{name}.exe" if windows else name)
 
     def python(self, code: str) -> str:
         """Run a program in which warnings are errors; return its output."""
         return done(self.command("python"), "-W", "error", "-c", code, folder=self.folder)
+
+    def runs(self, program: Path) -> str:
+        """Run a program of a file, in which warnings are not errors; return its output."""
+        return done(self.command("python"), program, folder=self.folder)
+
+    def refused(self, program: Path, *options: str) -> str:
+        """Run a program of a file, which must fail; return the last line of its errors."""
+        answer = called(self.command("python"), *options, program, folder=self.folder)
+        assert answer.returncode == 1, answer.stdout
+        return answer.stderr.strip().splitlines()[-1]
 
     def skedasis(self, *args: str) -> subprocess.CompletedProcess[str]:
         """Run the shell command."""

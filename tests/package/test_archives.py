@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tarfile
 import zipfile
 from email import message_from_bytes
@@ -10,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.package.building import PROJECT, ROOT, built, within_reach
-
-pytestmark = pytest.mark.slow
+from tests.package.building import PROJECT, ROOT, built, copied
+from tools.build import main, release_faults
 
 SOURCE = ROOT / "src"
 LARGE = 100_000
@@ -24,9 +26,7 @@ WRITTEN = {".py", ".pyi", ".typed", ".j2", ".css", ".js"}
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory):
     """Return the source distribution and the wheel built from it, as `pip install` does without a published wheel."""
-    folder = tmp_path_factory.mktemp("archives")
-    within_reach(folder)
-    wheel, source = sorted(built(folder), key=lambda path: path.suffix == ".gz")
+    source, wheel = built(tmp_path_factory.mktemp("archives"))
     return source, wheel
 
 
@@ -96,9 +96,11 @@ def test_the_metadata_say_what_the_project_says(archives):
 
 def test_the_source_distribution_has_code_and_words_and_nothing_that_was_made(archives):
     found = members(archives[0])
-    assert {"README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "pyproject.toml"} <= set(found)
     source = {n.removeprefix("src/"): data for n, data in found.items() if n.startswith("src/")}
     assert source == of_the_package()
+    others = {name for name in found if not name.startswith("src/")}
+    needed = {"PKG-INFO", "hatch_build.py", "pyproject.toml", "tools/addresses.py", ".gitignore"}
+    assert others == {"README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", *needed}
     for name, data in found.items():
         assert not re.search(r"__pycache__|\.egg-info|\.nb[ic]$|\.npz$|\.parquet$|\.csv$", name)
         assert len(data) < LARGE, name
@@ -109,3 +111,76 @@ def test_both_ways_give_the_same_wheel(archives, tmp_path):
     (straight,) = built(tmp_path, "--wheel")
     assert straight.name == archives[1].name
     assert contents(straight) == contents(archives[1])
+
+
+def test_twine_finds_no_fault(archives):
+    command = [sys.executable, "-m", "twine", "check", "--strict", *archives]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert answer.stdout.count("PASSED") == 2
+
+
+def test_two_builds_have_the_same_bytes(archives, tmp_path):
+    """In another folder, at another time, with other permissions, and where Python and a build have left files."""
+    other = copied(tmp_path / "elsewhere" / "with another name")
+    for k, path in enumerate(sorted(other.rglob("*"))):
+        os.utime(path, (1e9 + k, 1e9 + k))
+        path.chmod(0o750 if path.is_dir() else 0o640)
+    for left in ("src/skedasis/__pycache__/errors.cpython-311.pyc", "dist/skedasis-0.0.0.whl"):
+        (other / left).parent.mkdir(exist_ok=True)
+        (other / left).write_bytes(b"left")
+    second = built(tmp_path / "second", source=other)
+    assert [path.name for path in second] == [path.name for path in archives]
+    for one, two in zip(archives, second, strict=True):
+        assert one.read_bytes() == two.read_bytes(), one.name
+
+
+def test_the_version_of_the_metadata_is_one_that_services_know(archives):
+    """hatchling's newest is not yet what every tool that uploads or installs understands."""
+    for found, name in ((members(archives[0]), "PKG-INFO"), (contents(archives[1]), "METADATA")):
+        (place,) = [path for path in found if path.endswith(name)]
+        assert message_from_bytes(found[place])["Metadata-Version"] == "2.4"
+
+
+def release(folder: Path, version: str, date: str) -> Path:
+    """Write what names a version and its date."""
+    code = folder / "src" / "skedasis" / "__init__.py"
+    code.parent.mkdir(parents=True)
+    code.write_text(f'x = 1\n__version__ = "{version}"\n')
+    (folder / "CHANGELOG.md").write_text(f"# Changes\n\n## [{version}] - {date}\n\n- All.\n")
+    (folder / "CITATION.cff").write_text(f"version: {version}\ndate-released: {date}\n")
+    return folder
+
+
+def test_a_release_that_agrees_with_its_tag_has_no_faults(tmp_path):
+    assert release_faults("v1.2.0", release(tmp_path, "1.2.0", "2026-05-04")) == []
+
+
+@pytest.mark.parametrize(
+    ("tag", "file", "old", "new", "fault"),
+    [
+        ("v1.2.0", "src/skedasis/__init__.py", "1.2.0", "1.1.0", "src/skedasis/__init__.py: got 1"),
+        ("v1.2.0", "CITATION.cff", "version: 1.2.0", "", "version in CITATION.cff: got nothing"),
+        ("v1.2.0", "CITATION.cff", "05-04", "05-05", "got 2026-05-05, expected 2026-05-04"),
+        ("v1.2.0", "CHANGELOG.md", "[1.2.0] - 2026-05-04", "[Unreleased]", "in CHANGELOG.md: got"),
+        ("1.2.0", "CHANGELOG.md", "", "", "the tag: got 1.2.0, expected v1.2.0"),
+    ],
+)
+def test_a_release_that_does_not_agree_is_refused(tmp_path, tag, file, old, new, fault):
+    path = release(tmp_path, "1.2.0", "2026-05-04") / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    assert fault in "\n".join(release_faults(tag, tmp_path))
+
+
+def test_the_command_builds_what_is_published(archives, tmp_path, capfd):
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "skedasis-0.0.0.tar.gz").write_bytes(b"of another day")
+    assert main(["--out", str(tmp_path / "dist")]) == 0
+    made = sorted(tmp_path.glob("dist/*"))
+    assert [path.name for path in made] == sorted(path.name for path in archives)
+    assert {p.name: p.read_bytes() for p in made} == {p.name: p.read_bytes() for p in archives}
+    assert capfd.readouterr().out.count("PASSED") == 2
+    assert main(["--out", str(tmp_path / "dist"), "--tag", "v99.0"]) == 1
+    assert "__version__ in src/skedasis/__init__.py: got " in capfd.readouterr().err

@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 
 import pytest
+import typer.main
 
+from skedasis.cli.app import app
 from tests.package.building import PROJECT, Environment, built, within_reach
+from tests.package.extras import PROGRAMS, ROWS, write_files
 
 pytestmark = pytest.mark.slow
 
-COMMANDS = ("demo", "report", "effect", "importance", "datasets", "info")
+COMMANDS = sorted(typer.main.get_command(app).commands)
 EXTRAS = {"m.skops": "skops", "m.onnx": "onnx", "m.pt2": "torch"}
 """Files of models, and what brings their readers."""
+
+WITHOUT_MESSAGE = {"dask", "jax", "trees"}
+"""Extras without which, or without other libraries, programs cannot make what they pass to skedasis."""
 
 EVERY_MODULE = """
 import importlib, pkgutil
@@ -51,14 +57,14 @@ print(e.provenance["model_rows"])
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     within_reach(folder)
-    (made,) = built(folder, "--wheel")
-    return made
+    return built(folder)[-1]
 
 
 def test_without_extras_it_works_on_arrays_and_names_what_is_missing(wheel, tmp_path):
     env = Environment.made(tmp_path, wheel)
     assert env.python(EVERY_MODULE).strip().startswith(str(env.home))
     assert env.python(EXPLAINED).split() == ["3.0", "True"]
+    assert len(COMMANDS) >= 9
     for command in COMMANDS:
         shown = env.skedasis(command, "--help")
         assert shown.returncode == 0, shown.stderr
@@ -69,6 +75,12 @@ def test_without_extras_it_works_on_arrays_and_names_what_is_missing(wheel, tmp_
         refused = env.skedasis("effect", file, "rows.csv", "a")
         assert refused.returncode == 2
         assert f"pip install 'skedasis[{extra}]'" in refused.stderr
+    write_files(env.folder)
+    (env.folder / "linear.skops").write_bytes(b"none")
+    for extra in sorted(set(PROGRAMS) - WITHOUT_MESSAGE):
+        program = env.folder / "program.py"
+        program.write_text(ROWS + PROGRAMS[extra], encoding="utf-8")
+        assert f"pip install 'skedasis[{extra}]'" in env.refused(program), extra
     refused = env.skedasis("demo")
     assert refused.returncode == 2
     assert "pip install 'skedasis[sklearn]'" in refused.stderr

@@ -25,6 +25,7 @@ from distributed import Client, LocalCluster
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skedasis.engine import cluster, progress, streams
+from tests.systems import posix
 
 N = 600_001
 NAMES = ["a", "b", "c"]
@@ -110,6 +111,7 @@ def test_workers_without_memory_for_the_model_are_an_error(folder, tmp_path):
 
 
 @pytest.mark.slow
+@posix
 def test_a_worker_that_is_killed_twice_changes_no_bit(folder, client, monkeypatch):
     # Workers combine results, too, which are lost with them.
     monkeypatch.setattr(cluster, "_COMBINED", 2)

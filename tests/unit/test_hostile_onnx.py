@@ -13,6 +13,7 @@ import skedasis as sd
 from skedasis.models import onnx_files
 from skedasis.models.files import load_model
 from tests.helpers import refused
+from tests.systems import posix
 from tests.unit.hostile_files import Record, counts, faults, of_bytes, outcomes
 
 onnx = pytest.importorskip("onnx")
@@ -71,6 +72,7 @@ def test_weights_in_the_folder_of_the_model_are_read(tmp_path: Path, location: s
         assert sd.prediction(file).at(X).tolist() == [6.0, 6.0, 6.0]
 
 
+@posix
 @pytest.mark.parametrize("location", ["/etc/passwd", "../w.bin", "/dev/zero", "link", "gone", ""])
 def test_weights_elsewhere_are_refused(tmp_path: Path, location: str) -> None:
     folder = tmp_path / "models"

@@ -7,6 +7,7 @@ import pytest
 
 import skedasis as sd
 from tests.helpers import refused
+from tests.systems import posix
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -151,6 +152,7 @@ def test_a_file_that_takes_no_space_and_states_a_huge_size_is_refused(tmp_path, 
         sd.prediction(file)
 
 
+@posix
 def test_special_files_and_circles_of_links_do_not_hang(tmp_path):
     import os
 

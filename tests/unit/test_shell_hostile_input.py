@@ -216,7 +216,7 @@ def test_standard_output_is_the_documents_alone(folder):
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_no_room_for_the_output(folder):
-    with Path("/dev/full").open("w") as full:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
         for args in (["--help"], ["info", "--json"]):
             done = subprocess.run(
                 [*COMMAND, *args], stdout=full, stderr=subprocess.PIPE, check=False, timeout=120

@@ -323,7 +323,7 @@ def test_files_that_cannot_be_read(folder, suffix, monkeypatch):
 
 @pytest.mark.parametrize("suffix", [".pkl", ".joblib", ".skops", ".json", ".ubj", ".txt"])
 def test_files_of_something_else(folder, suffix):
-    Path(f"m{suffix}").write_text("a,b\n1,2\n")
+    Path(f"m{suffix}").write_text("a,b\n1,2\n", encoding="utf-8")
     assert "format" in refusal(f"m{suffix}", "--trust-pickle")
 
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-import pty
-import resource
 import signal
 import subprocess
 import sys
@@ -12,8 +10,15 @@ from pathlib import Path
 
 import pytest
 
+try:
+    import pty
+    import resource
+except ImportError:  # Windows: the tests that need them are skipped
+    pty = resource = None
+
 from skedasis.cli.app import app
 from tests.shell import CliRunner
+from tests.systems import posix
 
 COMMAND = [sys.executable, "-c", "from skedasis.cli import main; main()"]
 MODULE = """
@@ -125,6 +130,7 @@ def test_debug_shows_the_traceback(entered, model, feature):
 
 
 @pytest.mark.slow
+@posix
 def test_ctrl_c_ends_at_once(folder):
     with subprocess.Popen(
         [*COMMAND, "effect", "kiln:slow", "data.csv", "a", "--method", "pdp"],
@@ -148,6 +154,7 @@ def test_ctrl_c_ends_at_once(folder):
 # ------------------------------------------------------------------------------------------- streams
 
 
+@posix
 @pytest.mark.parametrize(
     "args",
     [
@@ -239,6 +246,7 @@ def test_help_is_shown_in_any_alphabet(folder, encoding):
 
 
 @pytest.mark.slow
+@posix
 def test_a_posix_locale(folder):
     done = shell(
         folder,
@@ -286,6 +294,7 @@ def in_terminal(folder, *args, **env):
 
 
 @pytest.mark.slow
+@posix
 def test_colours_in_a_terminal_unless_they_are_not_wanted(folder):
     code, shown = in_terminal(folder, "effect", "kiln:chatty", "data.csv", "aa")
     assert code == 2
@@ -296,6 +305,7 @@ def test_colours_in_a_terminal_unless_they_are_not_wanted(folder):
 
 
 @pytest.mark.slow
+@posix
 @pytest.mark.parametrize("off", ["--no-progress", "-q"])
 def test_progress_is_shown_in_a_terminal_and_can_be_turned_off(folder, off):
     call = ["effect", "kiln:chatty", "data.csv", "a", "--method", "pdp", "--bins", "3"]
@@ -325,6 +335,7 @@ app()
 
 
 @pytest.mark.slow
+@posix
 def test_help_takes_little_longer_than_that_of_a_program_of_one_option(tmp_path):
     # On any machine, typer and rich take nearly all of the time. CPU time is measured, because other programs may slow
     # down the clock time. Byte code is cached between the runs, as it is for users.

@@ -20,6 +20,7 @@ import skedasis as sd
 from skedasis import _files
 from tests.helpers import refused, table
 from tests.long.figures import LONG
+from tests.systems import linux, posix
 
 X = table(200, 3)
 COMMAND = "from skedasis.cli import main; main()"
@@ -67,6 +68,7 @@ def shell(folder: Path, args: str, redirected: str = "", **environment: str) -> 
 
 
 @pytest.mark.slow
+@posix
 @pytest.mark.parametrize(
     "redirected",
     [
@@ -86,6 +88,7 @@ def test_the_shell_with_closed_streams(folder, redirected):
 
 
 @pytest.mark.slow
+@posix
 @pytest.mark.parametrize(
     "environment",
     [
@@ -93,6 +96,7 @@ def test_the_shell_with_closed_streams(folder, redirected):
         pytest.param(
             {"HOME": "/proc", "XDG_CACHE_HOME": "/proc/x", "MPLCONFIGDIR": "unset"},
             id="read-only home",
+            marks=linux,
         ),
         pytest.param({"TMPDIR": "/nowhere"}, id="no temporary folder", marks=LONG),
         pytest.param(
@@ -146,6 +150,7 @@ def test_a_disk_that_is_really_full_and_one_that_is_read_only(small_disk):
         effect.plot().savefig(small_disk / "a.png", dpi=20)
 
 
+@posix
 @pytest.mark.parametrize("name", ["a b.csv", "new\nline.csv", "100%s.csv", "-x.csv", "\udcff.csv"])
 def test_strange_names_in_the_shell(folder, name, monkeypatch):
     from skedasis.cli.app import app

@@ -8,7 +8,6 @@ import io
 import os
 import pickle
 import re
-import resource
 import signal
 import stat
 import subprocess
@@ -23,6 +22,11 @@ from unittest import mock
 import numpy as np
 import pytest
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+
 import skedasis as sd
 from skedasis import _files
 from skedasis.cli import app as cli_app
@@ -35,6 +39,7 @@ from skedasis.plots.draw_matplotlib import NotebookFigure
 from skedasis.report import report as reports
 from skedasis.report.content import gather
 from tests.helpers import refused, table
+from tests.systems import posix
 
 SOURCE = Path(sd.__file__).parent
 OLD = b"what was there before\n" * 3
@@ -365,6 +370,7 @@ def put(path: Path, content: bytes = b"new") -> None:
     _files.write_bytes(path, content, "save(path)")
 
 
+@posix
 def test_permissions_are_kept_and_new_files_follow_the_umask(tmp_path):
     path = tmp_path / "a"
     before = os.umask(0o027)
@@ -410,6 +416,7 @@ def test_a_link_that_leads_to_itself(tmp_path):
         put(tmp_path / "a")
 
 
+@posix
 def test_a_pipe_is_written_directly(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen(["cat", str(tmp_path / "pipe")], stdout=subprocess.PIPE) as reader:
@@ -418,6 +425,7 @@ def test_a_pipe_is_written_directly(tmp_path):
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
+@posix
 def test_standard_output_is_written_directly_even_if_it_is_a_file(tmp_path):
     code = (
         "from skedasis._files import write_bytes; import sys;"
@@ -539,6 +547,7 @@ def write_bytes_and_interrupt(path: Path) -> None:
         raise KeyboardInterrupt
 
 
+@posix
 def test_a_reader_who_has_had_enough(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     reader = ["head", "-c", "1", str(tmp_path / "pipe")]
@@ -610,6 +619,7 @@ def writing(letter: str, path: Path, rounds: int) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
+@posix
 def test_two_processes_that_write_one_file_and_one_that_is_killed(tmp_path):
     path = tmp_path / "a"
     two = [writing(letter, path, 60) for letter in "ab"]

@@ -1,0 +1,127 @@
+"""What each extra brings, as programs that work where it is installed, and name it where it is missing."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROWS = """
+from pathlib import Path
+import numpy as np
+import skedasis as sd
+
+X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
+
+def product(X):
+    return X[:, 0] * X[:, 1]
+
+def show(effect):
+    print(round(float(effect.value[-1] - effect.value[0]) / float(effect.x[-1] - effect.x[0]), 3))
+"""
+"""What every program begins with."""
+
+PROGRAMS = {
+    "sklearn": """
+found = sd.explain(product, X, y=product(X), method=sd.PFI(metric="r2"), progress=False)
+print(len(found))
+""",
+    "trees": """
+from sklearn.ensemble import RandomForestRegressor
+
+forest = RandomForestRegressor(20, max_depth=4, random_state=0).fit(X, product(X))
+effect = sd.explain(forest, X, 0, method="pdp", progress=False)
+print(effect.provenance["model_rows"])
+""",
+    "parquet": """
+data = sd.parquet("rows.parquet", container="numpy")
+show(sd.explain(lambda X: 2.0 * X[:, 0], data, "a", progress=False))
+""",
+    "dask": """
+from distributed import Client
+
+data = sd.parquet("rows.parquet", container="numpy")
+options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+with Client(**options) as client:
+    show(sd.explain(lambda X: 2.0 * X[:, 0], data, "a", client=client, progress=False))
+""",
+    "skops": """
+if not Path("linear.skops").exists():
+    import skops.io
+    from sklearn.linear_model import LinearRegression
+
+    skops.io.dump(LinearRegression().fit(X, 2.0 * X[:, 0]), "linear.skops")
+show(sd.explain(sd.prediction("linear.skops"), X, 0, progress=False))
+""",
+    "onnx": """
+show(sd.explain(sd.prediction("linear.onnx"), X, 0, method="ale", progress=False))
+""",
+    "shap": """
+show(sd.shap_dependence(lambda X: 2.0 * X[:, 0], X, 0, progress=False))
+""",
+    "jax": """
+import jax.numpy as jnp
+
+effect = sd.explain(lambda X: 2.0 * jnp.asarray(X)[:, 0], X, 0, progress=False)
+show(effect)
+""",
+}
+"""Extra → a program. What is missing here has a reason in `tests/package/test_extras.py`."""
+
+OUTPUT = {"sklearn": "2", "trees": "0"}
+"""What a program prints, if not the slope of its line, 2."""
+
+
+def write_files(folder: Path) -> None:
+    """Write the files that the programs read."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
+    pq.write_table(pa.table({"a": X[:, 0]}), folder / "rows.parquet")
+    (folder / "linear.onnx").write_bytes(linear_onnx([2.0, 0.0]))
+
+
+def linear_onnx(weights: list[float]) -> bytes:
+    """Return a model in ONNX, without the library: the product of the rows and a column of weights.
+
+    Numbers are those of the fields in ONNX's definition of its messages.
+    """
+    d = len(weights)
+    constant = _message(
+        (1, d), (1, 1), (2, 1), (4, struct.pack(f"<{d}f", *weights)), (8, b"w")
+    )  # dims, type (float), data, name
+    node = _message((1, b"x"), (1, b"w"), (2, b"y"), (4, b"MatMul"))
+    graph = _message(
+        (1, node), (2, b"g"), (5, constant), (11, _value(b"x", d)), (12, _value(b"y", 1))
+    )
+    return _message(
+        (1, 8), (7, graph), (8, _message((2, 13)))
+    )  # versions of the form, of operators
+
+
+def _value(name: bytes, columns: int) -> bytes:
+    """Return the description of an array of n rows of 32-bit numbers."""
+    shape = _message((1, _message((2, b"n"))), (1, _message((1, columns))))
+    return _message((1, name), (2, _message((1, _message((1, 1), (2, shape))))))
+
+
+def _message(*fields: tuple[int, Any]) -> bytes:
+    """Return a message of Protocol Buffers: numbers as varints, bytes with their length."""
+    out = b""
+    for number, value in fields:
+        if isinstance(value, int):
+            out += _varint(number << 3) + _varint(value)
+        else:
+            out += _varint(number << 3 | 2) + _varint(len(value)) + value
+    return out
+
+
+def _varint(number: int) -> bytes:
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])

