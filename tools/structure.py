@@ -43,7 +43,8 @@ BUDGETS = {
     "_calls": Budget(any=5),
     "_renamed": Budget(any=1),
     "_types": Budget(any=7),
-    "analysis": Budget(any=59, getattr=3),
+    # 20 of these: overloads of `shap_dependence` and `EffectDisplay`, whose first argument is any model of a user.
+    "analysis": Budget(any=79, getattr=6),
     # 8 of the imports are of results, data sets and expressions, without which help is shown a third faster.
     "cli": Budget(any=43, getattr=21, lazy=32, none=1),
     # 17 of these: objects of pyarrow, which has no types, and lazy rows of other libraries. Three of the attributes
@@ -72,6 +73,7 @@ INTROSPECTIVE = frozenset(
     [
         "_compilation",
         "skedasis",
+        "analysis.effect_display",
         "analysis.null_distribution",
         "cli.explain",
         "cli.inputs",

@@ -6,9 +6,11 @@ first used, and for `__all__`.
 
 from skedasis import datasets as datasets
 from skedasis.analysis.diagnose import diagnose as diagnose
+from skedasis.analysis.effect_display import EffectDisplay as EffectDisplay
 from skedasis.analysis.interactions import interactions as interactions
 from skedasis.analysis.ledger import ledger as ledger
 from skedasis.analysis.null_distribution import null_distribution as null_distribution
+from skedasis.analysis.shap_dependence import shap_dependence as shap_dependence
 from skedasis.binning import AutoUniform as AutoUniform
 from skedasis.binning import Edges as Edges
 from skedasis.binning import Greedy as Greedy

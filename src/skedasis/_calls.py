@@ -73,8 +73,43 @@ _INSTEAD: dict[str, tuple[str, str]] = {
 """Unknown keyword → a parameter that a function must have, and what to do then."""
 
 
+_OF_EXPLAIN = "Pass it to explain: sd.EffectDisplay(sd.explain(model, X, features, {name}={value}))"
+
+
 _IN_FUNCTION: dict[str, dict[str, str]] = {
     "ALE DALE RHALE UALE": {"grid grid_resolution grid_points": "Write bins={value}"},
+    "EffectDisplay.from_estimator": {
+        "n_jobs": (
+            "Threads, not processes, are an option of explain: "
+            "sd.EffectDisplay(sd.explain(model, X, features, n_jobs={value}))"
+        ),
+        "verbose": (
+            "Progress is an option of explain: "
+            "sd.EffectDisplay(sd.explain(model, X, features, progress=True))"
+        ),
+        "line_kw pd_line_kw bar_kw": "Write color='tab:red', or change display.axes_[0, 0].lines",
+        "ice_lines_kw": "Write subsample=50 for fewer curves, or change display.axes_[0, 0].collections",
+        "contour_kw heatmap_kw": "Write display.surfaces.plot(levels=10), or change the artists of display.axes_",
+        "pdp_lim ylim": "Single features have one scale; change it: display.axes_[0, 0].set_ylim(0, 1)",
+        "model clf regressor pipeline": "Write estimator=",
+        "class_ output": "Write target={value}",
+        "center centre": "Write centered=True",
+        "bins": "Write method=sd.RHALE(bins={value})",
+        "grid": "Write grid_resolution={value}, or custom_values= for the points of each feature",
+        "confidence_level legend": "Draw again: display.plot({name}={value})",
+        (
+            "schema groups memory keep progress weight_kind row_id tree client heterogeneity_rows sample cv "
+            "correction by"
+        ): _OF_EXPLAIN,
+    },
+    "EffectDisplay.plot": {
+        "line_kw pd_line_kw bar_kw": "Write color='tab:red', or change display.axes_[0, 0].lines",
+        "ice_lines_kw": "Change display.axes_[0, 0].collections after plot()",
+        "contour_kw heatmap_kw": "Write display.surfaces.plot(levels=10), or change the artists of display.axes_",
+        "pdp_lim ylim": "Single features have one scale; change it: display.axes_[0, 0].set_ylim(0, 1)",
+        "centered": "It is an option of the computation: EffectDisplay.from_estimator(..., centered=True)",
+        "axes": "Write ax=",
+    },
     "change": {
         "variables features feature columns step step_size h ep": (
             "Name the features with their moves: sd.change(model, X, {{'age': 1}})"
@@ -104,7 +139,7 @@ def _in_function(function: str, name: str, value: object) -> str | None:
     """Return what to write instead of a keyword that this function, class or method does not have; None if unknown."""
     text = written(value) or "…"
     for functions, table in _IN_FUNCTION.items():
-        if function.rpartition(".")[2] in functions.split():
+        if {function, function.rpartition(".")[2]} & set(functions.split()):
             fix = next((f for names, f in table.items() if name in names.split()), None)
             return None if fix is None else fix.format(name=name, value=text)
     return None
@@ -257,7 +292,9 @@ def misfit(
     missing = [name for name in needed if name not in positional[: len(args)] and name not in given]
     if missing:
         owner, _, method = function.partition(".")
-        call = f"{owner.lower()}.{method}" if method else f"sd.{function}"
+        # `from_estimator` belongs to a class, other methods to a result.
+        own = method and not method.startswith("from_")
+        call = f"{owner.lower()}.{method}" if own else f"sd.{function}"
         call = call.removesuffix(".__call__")
         fix = f"Write {call}({', '.join(needed)})"
         expected = " and ".join((", ".join(needed[:-1]), needed[-1]) if needed[1:] else needed)

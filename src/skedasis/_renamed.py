@@ -23,24 +23,34 @@ ELSEWHERE = {
         for name in ("ale", "dale", "ice", "mplot", "pdp", "pfi", "rhale", "uale")
     },
     "ale1d ale_plot aleplot accumulated_local_effects": "sd.explain(model, X, feature, method='ale')",
-    "pd partial_dependence partialdependence partialdependencedisplay pdpplot globalpdp pdpisolate": (
-        "sd.explain(model, X, feature, method='pdp')"
-    ),
+    (
+        "pd partial_dependence partialdependence pdpplot globalpdp pdpisolate partial_dep "
+        "avg_predictions plot_predictions"
+    ): "sd.explain(model, X, feature, method='pdp')",
+    "average_observed": "sd.explain(model, X, feature, y=y, method=sd.MPlot(of='label'))",
+    "average_predicted": "sd.explain(model, X, feature, method='mplot')",
+    "bias": "sd.explain(model, X, feature, y=y, method=sd.MPlot(of='residual'))",
+    "partialdependencedisplay": "sd.EffectDisplay.from_estimator(model, X, features)",
     "individual_conditional_expectation": "sd.explain(model, X, feature, method='ice')",
     (
-        "permutation_importance feature_importance feature_importances importances permutationimportance featureimp"
+        "permutation_importance feature_importance feature_importances importances permutationimportance featureimp "
+        "perm_importance"
     ): ("sd.explain(sd.loss(model, 'squared_error'), X, y=y, method='pfi')"),
-    "shap shap_values lime explainer treeexplainer kernelexplainer dependence_plot beeswarm": (
-        "sd.explain(model, X) for effects of features, and plot() of the result"
+    "shap shap_values shapdp treeexplainer kernelexplainer dependence_plot beeswarm": (
+        "sd.shap_dependence(model, X), or sd.explain(model, X) for effects of features, and plot() of the result"
     ),
+    "lime explainer": "sd.explain(model, X) for effects of features, and plot() of the result",
     "waterfall force_plot anchors counterfactual counterfactuals": (
         "sd.report(model, X, rows=[0]), which shows where single rows lie on the curves; explanations of "
         "single predictions are left to other libraries"
     ),
-    "slopes avg_slopes marginal_effects marginaleffects avg_marginal_effects": (
-        "sd.explain(model, X, feature), whose bins are mean slopes, or sd.change(model, X, {'age': 1})"
+    "slopes avg_slopes plot_slopes marginal_effects marginaleffects avg_marginal_effects": (
+        "sd.explain(model, X, feature), whose bins have slopes, or sd.change(model, X, {'age': 1})"
     ),
-    "comparisons avg_comparisons what_if whatif fme": "sd.change(model, X, {'age': 1})",
+    "comparisons avg_comparisons plot_comparisons what_if whatif fme ame": (
+        "sd.change(model, X, {'age': 1})"
+    ),
+    "came": "sd.change(model, X, {'age': 1}, by=sd.regions(model, X, 'age'))",
     "accuracy mse mae": "sd.loss(model, 'zero_one') or sd.loss(model, 'squared_error')",
     "log_odds logodds margin": "sd.logit(model, class_=...)",
     "predictor predict predictions": "sd.prediction(model), or pass the model itself: sd.explain(model, X)",
@@ -53,8 +63,12 @@ ELSEWHERE = {
     "cluster dask": "sd.explain(model, X, client=client)",
     "regionalrhale regionalale regionalpdp regionaleffect": "sd.regions(model, X, feature)",
     "plot plot_effect summary_plot": "the method of a result: sd.explain(model, X, feature).plot()",
-    "fit effect effects featureeffect featureeffects effector": "sd.explain(model, X)",
-    "h_statistic hstatistic interaction": "sd.interactions(model, X)",
+    "fit effect effects featureeffect featureeffects feature_effects effector": (
+        "sd.explain(model, X)"
+    ),
+    "h_statistic hstatistic hstats h2 h2_overall h2_pairwise interaction": (
+        "sd.interactions(model, X)"
+    ),
     "read_parquet": "sd.parquet(path)",
     "save dump": "the method of a result: result.save('result.npz')",
     "ranking": "the method of a result: sd.explain(model, X).ranking()",
@@ -77,10 +91,17 @@ ATTRIBUTES = {
     "Effects": {"trust": "checks"},
     "HeterogeneityTest": {"level": "confidence_level"},
     "Importance": {"freedom": "df"},
+    "LocalImportance": {"own": "before"},
     "MultiModelEffect": {"freedom": "df", "score": "heterogeneity_score"},
     "PFI": {"repeats": "n_repeats"},
+    "Rank": {"heterogeneity": "heterogeneity_score"},
     "Statistics": {"level": "confidence_level"},
-    "Surface": {"freedom": "df", "strength": "interaction_strength", "trust": "checks"},
+    "Surface": {
+        "freedom": "df",
+        "score": "interaction_strength",
+        "strength": "interaction_strength",
+        "trust": "checks",
+    },
 }
 """Class → old attribute → new attribute."""
 
@@ -173,7 +194,8 @@ class RenamedAttributes:
 
         def _no_attribute(self, name: str, hint: str) -> AttributeError:
             text = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
-            return AttributeError(text, name=name, obj=self)
+            # Without `obj`, else Python adds its own suggestion to the hint.
+            return AttributeError(text, name=name)
 
 
 def _instead(result: object, name: str) -> str | None:

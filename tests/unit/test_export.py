@@ -255,7 +255,7 @@ def test_every_public_result_is_covered():
     others = {
         *("AutoUniform", "Edges", "Greedy", "Optimal", "Quantile", "Uniform"),  # bins
         *("ALE", "DALE", "RHALE", "UALE", "MPlot", "ICE", "PDP", "PFI"),  # methods
-        *("Feature", "ParquetData", "Explorable"),
+        *("Feature", "ParquetData", "Explorable", "EffectDisplay"),
     }
     classes = {n for n in sd.__all__ if isinstance(getattr(sd, n), type)}
     results = {n for n in classes - others if not issubclass(getattr(sd, n), Exception)}

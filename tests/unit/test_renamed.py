@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -144,10 +146,13 @@ def test_every_renamed_keyword_of_a_public_function_is_refused():
 def results():
     effect, pair = explained(), explained(("x0", "x1"), method=sd.ALE(bins=3))
     effects = explained(["x0", "x1"])
+    importance = sd.explain(f, X, method=sd.PFI(), progress=False)
     return {
         "BinStats": effect.bins,
         "Effect": effect,
-        "Importance": sd.explain(f, X, method=sd.PFI(), progress=False),
+        "Importance": importance,
+        "LocalImportance": importance.local,
+        "Rank": effects.ranking()[0],
         "Effects": effects,
         "Surface": pair,
         "MultiModelEffect": sd.explain([f, f], X, "x0", progress=False),
@@ -186,6 +191,27 @@ def test_an_old_public_name_is_an_attribute_error_that_names_the_new_one(old):
     assert new in sd.__all__
     with pytest.raises(AttributeError, match=f"{old!r}: it is called {new!r}"):
         getattr(sd, old)
+
+
+@pytest.mark.parametrize(
+    ("code", "end"),
+    [
+        ("sd.PFI().repeats", "'PFI' object has no attribute 'repeats': it is called 'n_repeats'"),
+        (
+            "sd.PFI().n_repeat",
+            "'PFI' object has no attribute 'n_repeat'. Did you mean 'n_repeats'?",
+        ),
+        (
+            "sd.Chance",
+            "module 'skedasis' has no attribute 'Chance': it is called 'NullDistribution'",
+        ),
+        ("sd.explian", "module 'skedasis' has no attribute 'explian'. Did you mean sd.explain?"),
+    ],
+)
+def test_python_adds_no_suggestion_of_its_own(code, end):
+    command = [sys.executable, "-c", f"import skedasis as sd\n{code}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == f"AttributeError: {end}"
 
 
 @pytest.mark.parametrize("command", ["report", "effect", "importance"])

@@ -67,6 +67,10 @@ def sample_text(provenance: Provenance) -> str:
     return f", a sample of {sample:,} of {count(provenance.get('source_rows', 0), 'row')}"
 
 
+SHAP_DEPENDENCE = "SHAP dependence"
+"""What results of `shap_dependence` call their method, which is no class that a user could call."""
+
+
 def no_score_error(what: str, method: str) -> UnsupportedError:
     """Return the error for an effect without a heterogeneity score."""
     fix = "Explain again without heterogeneity_rows=0"
@@ -75,6 +79,8 @@ def no_score_error(what: str, method: str) -> UnsupportedError:
             "Use another method, such as sd.ALE(): the heterogeneity score is not defined for M-plots, "
             "because they do not isolate the effect of the feature"
         )
+    elif method == SHAP_DEPENDENCE:
+        fix = "Use sd.explain(model, X), whose effects have one"
     elif method in ("PDP", "ICE"):
         fix += " or heterogeneity=False"
     return UnsupportedError(

@@ -88,6 +88,10 @@ class Provenance(TypedDict, total=False):
         of the heterogeneity score are.
     trees : str
         How trees were evaluated instead of calling the model.
+    shap : str
+        Where SHAP values come from.
+    background_rows : int
+        Rows over which the quantity is averaged for SHAP values.
     tree_rows : int
         Rows that the trees were evaluated at.
     h2_rows : int
@@ -174,6 +178,8 @@ class Provenance(TypedDict, total=False):
     score_exact: Required[bool]
     vif: float
     trees: str
+    shap: str
+    background_rows: int
     tree_rows: int
     h2_rows: int
     local_effects: str

@@ -14,6 +14,7 @@ from skedasis.data.column_stats import Column
 from skedasis.results.axis import LevelAxis, LevelPairAxis, LevelStats
 from skedasis.results.build.rebin import rebin_effect
 from skedasis.results.checks.variance_decomposition import local_rows, split_variance
+from skedasis.results.display import SHAP_DEPENDENCE
 from skedasis.results.effect import (
     TRUSTED_ROWS,
     BinnedEffect,
@@ -74,7 +75,13 @@ def _rebinned(effect: BinnedEffect, k: int, name: str) -> str:
     bins = str(k) if whole else f"sd.Quantile({k})"
     if effect.spec.pointwise and effect.rows is not None and effect.rows.exact:
         return f"{name}.rebin({bins})"
-    return f"sd.{method}(bins={bins})"
+    return _call(method, f"bins={bins}")
+
+
+def _call(method: str, settings: str) -> str:
+    """Return the call with other settings: the constructor of a method, or the function that computes SHAP values."""
+    name = "shap_dependence" if method == SHAP_DEPENDENCE else method
+    return f"sd.{name}({settings})"
 
 
 def wider_bins(effect: BinnedEffect) -> str | None:
@@ -169,7 +176,7 @@ def automatic_bins(effect: BinnedEffect) -> str | None:
     if column is None or column.few_values() is None or effect.spec.local_effects == "slopes":
         return None
     method = effect.spec.method
-    return f"sd.{method}()" if method in ("ALE", "MPlot") else "sd.RHALE()"
+    return _call(method, "") if method in ("ALE", "MPlot", SHAP_DEPENDENCE) else "sd.RHALE()"
 
 
 def of_rare_levels(effect: Effect, levels: LevelStats) -> str:
@@ -178,6 +185,8 @@ def of_rare_levels(effect: Effect, levels: LevelStats) -> str:
     if common < 2:
         return "Use more rows"
     method = effect.spec.method
+    if method == SHAP_DEPENDENCE:  # it has no `top_levels`
+        return "Use more rows, or merge rare levels with similar ones"
     return f"Use more rows, merge rare levels with similar ones, or leave them out: sd.{method}(top_levels={common})"
 
 
