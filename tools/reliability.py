@@ -314,6 +314,8 @@ TAIL = """
 - A model from a changed skops file can lack an attribute that only its own `predict` reads. The error is then the
   model's, as it is for such a model in memory: so end the files above that are neither predicted nor refused.
 - Intervals of bins that were chosen on the same rows cover less than they state (the last rows of the table above).
+- Intervals of the heterogeneity score cover less than they state with heavy tails or few rows: 79 to 95 % in
+  [simulations](heterogeneity.md#error-and-interval). `checks()` reports `few_pairs`.
 - The tests run on Linux. Nothing is known to be wrong elsewhere, and nothing here shows that it is right.
 """
 
@@ -350,7 +352,11 @@ INTERVALS = (
     Coverage("changes, bootstrap", r"change_coverage.*bootstrap", "bootstrap"),
     Coverage("importances", r"pfi_coverage", "held"),
     Coverage("statistics of ALE", r"ale_statistics_coverage.*intervals", "ALE.*|NALED"),
-    Coverage("heterogeneity score", r"test_heterogeneity_score.*intervals_cover", "held"),
+    Coverage(
+        "heterogeneity score, light tails, 2,000 rows or more",
+        r"test_heterogeneity_score.*intervals_cover",
+        "held",
+    ),
     Coverage("changes, data with long tails", r"change_coverage.*long_tails", "analytic"),
     Coverage("curves, bins chosen on the same rows", r"bins_that_were_chosen", "each"),
 )

@@ -59,7 +59,7 @@ def main() -> int:
 
 def _segments(ax: Any, bins: Bins, **look: Any) -> None:
     """Draw each bin's slope, a line where it changes."""
-    tilt = bins.slope_change * np.diff(bins.edges) / 2
+    tilt = bins.trend * np.diff(bins.edges) / 2
     ends = np.stack([bins.slope - tilt, bins.slope + tilt, np.full(len(bins), np.nan)], axis=1)
     places = np.stack([bins.edges[:-1], bins.edges[1:], bins.edges[1:]], axis=1)
     ax.plot(places.ravel(), ends.ravel(), **look)

@@ -22,7 +22,7 @@ from typing import Any
 
 from skedasis._renamed import ELSEWHERE, PUBLIC
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def _public() -> dict[str, str]:
@@ -59,7 +59,8 @@ def _hint(name: str) -> str:
 def __getattr__(name: str) -> Any:
     """Import a public name on first use (PEP 562), so that `import skedasis` stays fast."""
     if name not in _MODULES:
-        raise AttributeError(f"module 'skedasis' has no attribute {name!r}{_hint(name)}")
+        # Without `obj`, else Python adds its own suggestion to the hint.
+        raise AttributeError(f"module 'skedasis' has no attribute {name!r}{_hint(name)}", name=name)
     value = (
         importlib.import_module(f"skedasis.{name}")
         if _MODULES[name] == "skedasis"

@@ -665,7 +665,7 @@ def _unknown_jumps(column: Column) -> UnsupportedError:
     return UnsupportedError(
         f"Optimal(grid='jumps') of {column.feature.name!r}",
         "a quantity whose jumps are not known",
-        "RHALE of a tree model that is evaluated from its structure (scikit-learn, LightGBM, XGBoost)",
+        "RHALE of a tree model that is evaluated from its structure (scikit-learn, LightGBM, XGBoost, CatBoost)",
         "Use grid='uniform'",
     )
 

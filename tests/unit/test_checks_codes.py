@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 from typing import get_args
@@ -24,7 +25,7 @@ def test_the_table_the_type_and_the_page_have_the_same_codes():
     sections = re.findall(r"^## `(\w+)`", PAGE.read_text(), re.MULTILINE)
     assert sections == list(CODES)
     described = re.findall(
-        r"^    code : str\n(.*?)    severity", str(Check.__doc__), re.DOTALL | re.MULTILINE
+        r"^code : str\n(.*?)^severity", str(inspect.getdoc(Check)), re.DOTALL | re.MULTILINE
     )
     assert set(re.findall(r'"(\w+)"', described[0])) == set(CODES)
     assert all(info.severities and info.meaning.endswith(".") for info in CODES.values())
@@ -39,7 +40,10 @@ def test_the_page_states_the_severity_of_each_code():
 
 
 def test_a_finding_names_the_section_of_its_code():
-    (flag,) = sd.explain(linear, table(60), 0, method=sd.ALE(bins=10)).checks().of("few_rows")
+    found = sd.explain(linear, table(60), 0, method=sd.ALE(bins=10)).checks()
+    (flag,) = found.of("few_rows")
+    with pytest.raises(sd.DataError, match=r"got 'few rows', expected .*'few_rows'"):
+        found.of("few rows")
     assert flag.page == "reference/checks.html#few_rows"
 
 

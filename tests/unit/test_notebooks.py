@@ -101,7 +101,7 @@ def results(data, asked):
         "interactions": sd.interactions(asked, data, max_rows=10, heterogeneity_rows=0),
         "statistics": effects.statistics(replicates=20),
         "trust": effects.checks(),
-        "no objection": effects.checks().of("nothing like it"),
+        "no objection": effects.checks().of("collinear"),
         "split": effects["a"].variance_decomposition(),
         "effect of models": sd.explain(several, numbers, 0, method=sd.ALE(bins=3)),
         "effects of models": sd.explain(several, numbers, method=sd.ALE(bins=3)),

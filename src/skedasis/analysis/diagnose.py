@@ -79,8 +79,8 @@ def diagnose(
     model : fitted model with a predictive distribution, or `skedasis.ensemble`
         Any model that `skedasis.entropy` and `skedasis.nll` accept.
     X : array, data frame or ParquetData, n rows
-        Of data that are read in chunks (`sd.parquet`), `max_samples` rows are drawn, by default at most 100,000.
-        Rows that the model was not trained on. It is not modified.
+        Rows that the model was not trained on. Never modified. Of data that are read in chunks (`sd.parquet`),
+        `max_samples` rows are drawn, by default at most 100,000.
     y : array of n labels, optional
         Of `sd.parquet`, the column that it names.
     n_repeats : int

@@ -154,10 +154,11 @@ def interactions(
     - `h2` of a feature, in `overall`: Σ w (f − F_j − F_−j)² / Σ w f².
     - `Interactions.h2`: Σ w (f − Σ_j F_j)² / Σ w f².
 
-    These are Eq. 44 to 46 of Friedman and Popescu, as R's package hstats computes them. Numerators below 1e-10 of the
-    variance of the quantity are 0. `std_error` is the standard error of `h2_unnormalized` over rows as points of
-    evaluation, by the delta method; it does not include the error of the partial dependence itself, whose averages are
-    over the same rows, nor that of the model.
+    The `h2` of pairs and of features are Eq. 44 and 45 of Friedman and Popescu, `Interactions.h2` is the total
+    interaction strength of R's package hstats; all are computed as there. Numerators below 1e-10 of the variance of the
+    quantity are 0. `std_error` is the standard error of `h2_unnormalized` over rows as points of evaluation, by the
+    delta method; it does not include the error of the partial dependence itself, whose averages are over the same rows,
+    nor that of the model.
 
     Partial dependence combines values that may not occur together; `ale_strength` does not, but is defined by bins.
     `modulates_01` is the share of the heterogeneity of the first feature's effect that any function of the second one
@@ -178,7 +179,7 @@ def interactions(
 
     References
     ----------
-    Friedman & Popescu (2008), Annals of Applied Statistics 2, Eq. 44 to 46. Mayer (2023), R package hstats.
+    Friedman & Popescu (2008), Annals of Applied Statistics 2, Eq. 44 and 45. Mayer (2023), R package hstats.
 
     Examples
     --------

@@ -13,12 +13,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import Literal, Protocol, TypeAlias, Unpack, cast, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skedasis import __version__
 from skedasis._arguments import check_int, check_int_or_none, shown
 from skedasis._types import (
     Bools,
@@ -152,8 +152,7 @@ def ledger(
     model : quantity, fitted estimator, network, callable, or path of a model's file
         As in `skedasis.explain`. A quantity with several outputs gives a `MultiOutput` of ledgers.
     X : array, data frame or ParquetData, n rows
-        Of data that are read in chunks (`sd.parquet`), `max_rows` rows are drawn.
-        At least 20 rows. Never modified.
+        At least 20 rows. Never modified. Of data that are read in chunks (`sd.parquet`), `max_rows` rows are drawn.
     y : array of n labels, optional
         For a prediction or a probability: adds the R² of each stage, and of the quantity itself, for the label. For
         quantities that need labels, such as `nll`: their labels.
@@ -174,7 +173,7 @@ def ledger(
 
     Returns
     -------
-    Ledger or dict of Ledger
+    Ledger or MultiOutput of Ledger
 
     Raises
     ------
@@ -787,7 +786,7 @@ def _record(
         "model_rows": costs[0].rows + _total(passes, "model_rows", "slope_rows"),
         "model_calls": costs[0].calls + _total(passes, "model_calls", "slope_calls"),
         "check_rows": costs[1].rows + _total(passes, "check_rows"),
-        "versions": {"skedasis": version("skedasis"), "numpy": np.__version__},
+        "versions": {"skedasis": __version__, "numpy": np.__version__},
     }
 
 

@@ -413,7 +413,7 @@ def explain(
     groups : mapping of str to list of columns, optional
         Columns that are explained together as one nominal feature of that name: a one-hot block, or columns with few
         distinct rows. A group of one column is that column. With `PFI` a column may be in several groups.
-    random_state : int
+    random_state : int, numpy.random.Generator or None
         Random seed, for the sample of rows that results keep, for the rows of the heterogeneity scores, and for the
         permutations of `PFI`. Nothing else is random.
     sample : int, optional
@@ -441,9 +441,9 @@ def explain(
         By default the row indices.
     tree : {"auto", "off", "force"}
         Whether tree ensembles are explained from their structure, without model calls (scikit-learn, LightGBM,
-        XGBoost). "auto" does so where it is exact; where that is not possible, the model is called, and a warning
-        states the reason. "off" always calls the model. "force" raises an error where the tree structure cannot be
-        used.
+        XGBoost, CatBoost). "auto" does so where it is exact; where that is not possible, the model is called, and a
+        warning states the reason. "off" always calls the model. "force" raises an error where the tree structure
+        cannot be used.
     client : distributed.Client, optional
         A client of a Dask cluster, on which data that are read in chunks are explained (`sd.parquet`). The results are
         those of one process, bit for bit.

@@ -180,7 +180,8 @@ def _read_torch_pickle(file: Path) -> object:
             f"model {str(file)!r}",
             f"{with_article(type(model).__name__)}, which holds parameters without their module",
             "a whole module",
-            "Save the program: torch.export.save(torch.export.export(module, (rows,)), 'model.pt2')",
+            "Save the program, for any number of rows: torch.export.save(torch.export.export(module, (rows,), "
+            "dynamic_shapes=({0: torch.export.Dim.DYNAMIC},)), 'model.pt2')",
         )
     return model
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_option, shown
 from skedasis._calls import checked_call, unknown_keyword
+from skedasis._renamed import RenamedAttributes
 from skedasis._types import Floats, Level, TableLike
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rank:
+class Rank(RenamedAttributes):
     """One line of a ranking.
 
     Parameters

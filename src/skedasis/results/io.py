@@ -1,6 +1,6 @@
 """Saving and loading of results: NumPy arrays and a JSON header, without pickle, so that loading runs no code.
 
-A file is a NumPy zip archive (``.npz``). Its array ``header`` is a JSON text, ``{"skedasis": 5, "result": …}``.
+A file is a NumPy zip archive (``.npz``). Its array ``header`` is a JSON text, ``{"skedasis": 6, "result": …}``.
 `Packer` converts a result to JSON and collects its arrays, which are the other arrays of the archive; `unpack` is the
 inverse:
 

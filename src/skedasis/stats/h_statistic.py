@@ -1,4 +1,4 @@
-"""Friedman & Popescu's H² (2008, Eq. 44 to 46), from values of partial dependence at rows.
+"""Friedman & Popescu's H² (2008, Eq. 44 and 45), from values of partial dependence at rows.
 
 The definitions are those of R's package hstats (Mayer 2023): all functions are centred, sums over rows are weighted.
 For a pair, with the partial dependence F_jk on both features and F_j, F_k on each,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from skedasis._arguments import listed, shown
+from skedasis._arguments import check_option, listed, shown
 from skedasis._renamed import RenamedAttributes
 from skedasis._types import Bools, OutputLabel
 from skedasis.data.times import TimeAxis
@@ -185,7 +185,8 @@ class Checks(Exportable, DisplayMixin, tuple[Check, ...]):
         return Checks(f for f in self if f.severity == "warning")
 
     def of(self, code: Code) -> Checks:
-        """Return the findings with one code."""
+        """Return the findings with one code; raise `DataError` for an unknown one."""
+        check_option("Checks.of(code)", code, get_args(Code))
         return Checks(f for f in self if f.code == code)
 
     def __str__(self) -> str:
