@@ -1,5 +1,8 @@
 """Make the pictures of the README and the documentation: ``python docs/images/make.py``.
 
+``bikes.png``: for whom the hour matters how: rentals of bicycles on workdays and on other days. It needs the data set,
+which is downloaded if no folder has it.
+
 ``rhale.png``: a drug's effect by its dose, as a model may have learned it. Above 4 mg one half of the
 patients gains what the other half loses: the average is flat there, and does not tell.
 
@@ -21,11 +24,13 @@ from typing import Any
 import matplotlib.pyplot as plt  # noqa: TID253
 import numpy as np
 import pandas as pd  # noqa: TID253
+from lightgbm import LGBMRegressor  # noqa: TID253
 from PIL import Image
 from sklearn.ensemble import RandomForestRegressor  # noqa: TID253
 from sklearn.inspection import partial_dependence  # noqa: TID253
 
 import skedasis as sd
+from skedasis.datasets import load
 
 HERE = Path(__file__).parent
 PIXELS = 900
@@ -89,6 +94,29 @@ def one_feature() -> None:
     write(sd.explain(quantity, X, "dose", schema=schema).plot(), "rhale")
 
 
+def bikes() -> None:
+    """Write `bikes.png`."""
+    raw = load("bike_sharing_hour")
+    X = pd.DataFrame(
+        {
+            "hour": raw.X["hr"],
+            "workday": raw.X["workingday"] == 1,
+            "month": raw.X["mnth"],
+            "year": 2011 + raw.X["yr"],
+            "temp": (47 * raw.X["temp"] - 8).round(1),
+            "humidity": (100 * raw.X["hum"]).round(),
+        }
+    )
+    new = np.arange(len(X)) % 3 == 0
+    model = LGBMRegressor(
+        n_estimators=300, learning_rate=0.05, random_state=0, n_jobs=1, verbose=-1
+    )
+    model.fit(X[~new], raw.y[~new])
+    quantity = sd.prediction(model, name="rentals", unit="bikes per hour")
+    regions = sd.regions(quantity, X[new], "hour", max_depth=1)
+    write(regions.plot(kind="together", size=(8.6, 5.0)), "bikes")
+
+
 def two_features() -> None:
     """Write `pairs.png`."""
     X = correlated(500)
@@ -137,6 +165,7 @@ def forest_of_two() -> None:
 
 def main() -> None:
     """Write all pictures."""
+    bikes()
     one_feature()
     two_features()
     forest_of_two()
