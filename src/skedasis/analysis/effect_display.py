@@ -310,9 +310,9 @@ class EffectDisplay:
         >>> from sklearn.linear_model import LinearRegression
         >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
         >>> model = LinearRegression().fit(X, y)
-        >>> display = sd.EffectDisplay.from_estimator(model, X, ["bmi", 2, ("age", "bp")])
+        >>> display = sd.EffectDisplay.from_estimator(model, X, ["bmi", 8, ("age", "bp")])
         >>> display
-        <EffectDisplay: RHALE of bmi, RHALE of bmi, ALE of age × bp>
+        <EffectDisplay: RHALE of bmi, RHALE of s5, ALE of age × bp>
         >>> display.effects["bmi"].bins.effect.round().tolist()
         [520.0]
         >>> display.axes_.shape
