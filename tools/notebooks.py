@@ -33,6 +33,10 @@ SECONDS = 300
 
 Notebook: TypeAlias = dict[str, Any]
 Cell: TypeAlias = dict[str, Any]
+Output: TypeAlias = dict[str, Any]
+
+ANNOUNCEMENT = "skedasis: compiling kernels; this happens once.\n"
+"""What the first run on a machine writes to standard error."""
 
 _KERNEL = [
     # Processes that a cell starts, such as workers, write to this process's error stream and not into the notebook:
@@ -108,10 +112,24 @@ def execute(notebook: Notebook) -> Notebook:
         )
         client.execute(env=_environment(Path(folder) / "settings"))
     for cell in code_cells(made):
+        cell["outputs"] = [o for o in cell["outputs"] if not _announces(o)]
         for output in cell["outputs"]:
             if output.get("name") == "stderr":
                 raise RuntimeError(f"a cell writes to standard error: {output['text']}")
     return normalised(made)
+
+
+def _announces(output: Output) -> bool:
+    """Return whether an output says only that kernels are compiled, as the first run on a machine does.
+
+    Examples
+    --------
+    >>> _announces({"name": "stderr", "text": ANNOUNCEMENT})
+    True
+    >>> _announces({"name": "stderr", "text": ANNOUNCEMENT + "A warning."})
+    False
+    """
+    return output.get("name") == "stderr" and "".join(output["text"]) == ANNOUNCEMENT
 
 
 def _environment(settings: Path) -> dict[str, str]:
