@@ -135,7 +135,9 @@ def download(made: Made, path: Path) -> None:
         mock.patch.object(real, "_decode", return_value=text.decode()),
         mock.patch.dict(os.environ, {"SKEDASIS_DATA": str(path.parent)}),
     ):
-        real._download(path.stem, mock.Mock(header=None, sha256="", codes={}), "https://example.org/x.csv")
+        real._download(
+            path.stem, mock.Mock(header=None, sha256="", codes={}), "https://example.org/x.csv"
+        )
 
 
 def change_rows(made: Made, path: Path) -> None:
