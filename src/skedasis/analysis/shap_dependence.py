@@ -206,9 +206,9 @@ def shap_dependence(
 
     Notes
     -----
-    Cost: `n_permutations` × 2 d × `background` model rows for each of at most `max_rows` rows, and the background's
-    rows once more for each; at most 128 for the check of the model. None with `shap_values`: for an ensemble of trees,
-    pass those of ``shap.TreeExplainer``, which are exact and take less time.
+    Cost: `n_permutations` × (2 d + 1) × `background` model rows for each of at most `max_rows` rows, and at most 128
+    for the check of the model. None with `shap_values`: for an ensemble of trees, pass those of
+    ``shap.TreeExplainer``, which are exact and take less time.
 
     The SHAP values of an additive model are its components, so that the curve is that of the PDP minus its mean over
     the background. A SHAP value has half of each interaction of two features, where PDP and ALE have none: the
@@ -425,6 +425,9 @@ def _computed(
     stats = CallStats()
     part = sample_by_hash(dataset, game.max_rows, options.seed)
     behind = _background(dataset, game.background, options.seed)
+    every = len(part) == len(dataset) and len(np.unique(behind)) == len(dataset)
+    # Rows that were drawn by their weights are not all rows with their weights.
+    even = dataset.weights is None or dataset.weights.min() == dataset.weights.max()
     width = len(dataset.features)
     evaluations = game.n_permutations * (2 * width + 1)
     numbers = np.tile(behind[:, None].astype(float), (1, width))
@@ -455,7 +458,7 @@ def _computed(
         "model_rows": stats.rows,
         "model_calls": stats.calls,
         "check_rows": checked.stats.rows,
-        "exact": len(part) == len(dataset) and len(behind) == len(dataset) and width <= 2,
+        "exact": every and even and width <= 2,
         "source_rows": len(dataset),
         "shap": f"shap {version}, permutation explainer",
         "background_rows": len(behind),
