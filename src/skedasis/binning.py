@@ -670,11 +670,82 @@ def _unknown_jumps(column: Column) -> UnsupportedError:
     )
 
 
-# ------------------------------------------------------------- choice of the cells for a method
+# ---------------------------------------------------------------------------- automatic cells
 N_AUTO_CELLS = 32
-"""Number of quantile cells of ALE with "auto" bins, unless the feature has few values."""
+"""Number of quantile cells under ``bins="auto"``, before gaps and wide cells add more."""
+
+_ROWS_PER_AUTO_CELL = 10
+"""Smallest weight on either side of a cut through a wide cell, and of a quantile cell beside atoms."""
+
+_WIDE, _MOST_ADDED = 16, 12
+"""A cell wider than this fraction of the axis without its gaps is cut; gaps and cuts add at most so many cells."""
 
 
+def auto_edges(column: Column, k: int) -> Floats:
+    """Return all values if there are at most k + 1, else quantiles with the atoms and the ends of gaps.
+
+    Atoms are values that several of the k + 1 order statistics have. They are edges, and the rows outside them get the
+    quantiles that are left over, ten rows or more to each. So one value that most rows have does not leave few cells to
+    the others.
+    """
+    values = column.distinct(k + 1)
+    if values is not None:
+        return values
+    quantiles, atoms, left = column.order_statistics(k), np.zeros(0), k
+    while len(quantiles) > len(found := distinct(quantiles)):
+        repeated = found[
+            np.diff(np.searchsorted(np.sort(quantiles), found, side="right"), prepend=0) > 1
+        ]
+        atoms = distinct(np.concatenate([atoms, repeated]))
+        left, outside = k - len(atoms), column.quanta_without(atoms)
+        if left <= 0 or not outside:
+            quantiles = atoms
+            break
+        parts = max(1, min(left, outside // (_ROWS_PER_AUTO_CELL * column.row_quanta)))
+        quantiles = column.order_statistics(parts, without=atoms)
+    ends = [z for gap in column.gaps for z in (gap.left, gap.right)]
+    return distinct(np.concatenate([[column.low, column.high], atoms, quantiles, ends]))
+
+
+def auto_cells(column: Column) -> Cells:
+    """Return the cells of ``bins="auto"``, closed on the right: between few values, else those of `auto_edges`.
+
+    Of the latter, in which a cell wider than a sixteenth of the axis without its gaps is cut into
+    equal widths, at observed values with ten rows or more on both sides (docs/explanation/effects.md, cells).
+    """
+    values = column.few_values()
+    edges = auto_edges(column, N_AUTO_CELLS) if values is None else values
+    gaps = {gap.left for gap in column.gaps}
+    edges = _with_wide_cells_cut(column, edges, gaps)
+    return Cells(edges, "right", tuple(np.flatnonzero(np.isin(edges[:-1], [*gaps])).tolist()))
+
+
+def _with_wide_cells_cut(column: Column, edges: Floats, gaps: set[float]) -> Floats:
+    """Return edges with those at which wide cells are cut."""
+    is_gap, widths = np.isin(edges[:-1], [*gaps]), np.diff(edges)
+    parts = widths / (max(float(widths[~is_gap].sum()), np.finfo(float).tiny) / _WIDE)
+    # A cell is not cut for the rounding of its width.
+    pieces = np.where(is_gap, 1, np.ceil(parts * (1 - 1e-9))).astype(int)
+    wide = np.flatnonzero(pieces > 1)
+    if not len(wide):
+        return edges
+    cuts = [np.linspace(edges[k], edges[k + 1], pieces[k] + 1)[1:-1] for k in wide]
+    points = distinct(np.concatenate([*cuts, edges[wide], edges[wide + 1]]))
+    upto = column.upto(points)
+    weight = dict(zip(points.tolist(), upto.weight.tolist(), strict=True))
+    largest = dict(zip(points.tolist(), upto.largest.tolist(), strict=True))
+    least, added = _ROWS_PER_AUTO_CELL * column.row_quanta, list[float]()
+    for k, inner in zip(wide, cuts, strict=True):
+        before, last = weight[edges[k]], weight[edges[k + 1]]
+        for z in inner.tolist():
+            if weight[z] - before >= least and last - weight[z] >= least:
+                added.append(largest[z])
+                before = weight[z]
+    room = max(_MOST_ADDED - 2 * len(gaps), 0)
+    return distinct(np.concatenate([edges, added[:room]]))
+
+
+# ------------------------------------------------------------- choice of the cells for a method
 def as_binning(bins: object, whole: type[Uniform] | type[Quantile]) -> Binning:
     """Return the argument `bins` as a scheme; an integer k gives ``whole(k)``, the method's usual scheme."""
     if isinstance(bins, Binning):
@@ -761,7 +832,8 @@ def cells_for_column(
         return Cells(column.distinct_values, "right")
     is_auto_ale = local == "edges" and bins == "auto"
     if is_auto_ale or (local == "steps" and type(scheme) in (Optimal, Greedy)):
-        scheme = scheme if is_fixed(bins) else Quantile(N_AUTO_CELLS)
+        if not is_fixed(bins):
+            return auto_cells(column)
     elif local == "edges" and isinstance(scheme, Optimal) and scheme.uses_likelihood:
         return scheme.across(column)
     cells = scheme.candidates(column)

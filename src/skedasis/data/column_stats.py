@@ -6,6 +6,7 @@ what remains of it when the values are released. All statistics are exact.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +16,18 @@ from numpy.typing import DTypeLike
 
 from skedasis._types import Floats, Ints
 from skedasis.data.features import LARGEST_INTEGER, Feature, check_range, infinite_values, no_values
-from skedasis.stats.grid import order_statistics
+from skedasis.data.gaps import (
+    MOST,
+    NEAREST,
+    SHARE,
+    Gap,
+    Nearest,
+    Step,
+    Upto,
+    gaps_of,
+    points_around,
+)
+from skedasis.stats.grid import Ordered
 from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
 from skedasis.stats.order_statistics import (
     are_whole,
@@ -48,6 +60,8 @@ class Summary:
         Whether all values are whole numbers; whether rows have weights.
     dtype : numpy dtype
         The type to which values are rounded when they are written into the column.
+    gaps : tuple of Gap
+        The gaps between the values.
     """
 
     feature: Feature
@@ -58,6 +72,7 @@ class Summary:
     integer: bool
     weighted: bool
     dtype: np.dtype[np.generic]
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def resolution(self) -> float:
@@ -147,9 +162,19 @@ class Column:
     @cached_property
     def weight(self) -> float:
         """Return the total weight of the rows with a value."""
+        return self.quanta * self.quantum
+
+    @cached_property
+    def quanta(self) -> int:
+        """Return the total weight as a multiple of the quantum; without weights, the number of rows."""
         if self.weights is None:
-            return float(len(self.x))
-        return int(quantised(self.weights, self.quantum).sum()) * self.quantum
+            return len(self.x)
+        return int(quantised(self.weights, self.quantum).sum())
+
+    @property
+    def row_quanta(self) -> int:
+        """Return the weight of one row in quanta; of weights below 1 on average, the mean weight."""
+        return int(min(1.0 / self.quantum, self.quanta / max(len(self), 1)))
 
     @cached_property
     def std(self) -> float:
@@ -175,6 +200,16 @@ class Column:
             return False
         # The first rows decide for nearly all columns that are not integer.
         return bool((self.x[:100] % 1 == 0).all() and (self.x % 1 == 0).all())
+
+    @property
+    def discrete(self) -> bool:
+        """Return whether a model should see observed values only: whole numbers, which may be codes, and times."""
+        return self.integer or self.feature.time is not None
+
+    def observed(self, points: Floats) -> Floats:
+        """Return the smallest value that is not below each point; the largest value for points above it."""
+        before = self.upto(np.nextafter(np.minimum(points, self.high), -np.inf)).weight
+        return self.at_weights(before + 1) + 0.0
 
     def distinct(self, limit: int | None = None) -> Floats | None:
         """Return the sorted distinct values, or None if there are more than `limit`."""
@@ -210,7 +245,9 @@ class Column:
             return np.bincount(code, minlength=len(values)).astype(float)
         return weight_sums(code, self.weights, len(values), self.quantum)
 
-    def order_statistics(self, k: int, steps: Ints | None = None) -> Floats:
+    def order_statistics(
+        self, k: int, steps: Ints | None = None, without: Floats | None = None
+    ) -> Floats:
         """Return the inverse empirical distribution (R's type 1) at 0, 1/k, …, 1.
 
         Parameters
@@ -218,6 +255,8 @@ class Column:
         k : int
         steps : ndarray of int, optional
             Numerators j of the probabilities j/k; by default 0 to k.
+        without : ndarray of float, optional
+            Observed values whose rows are left out.
 
         Returns
         -------
@@ -230,16 +269,104 @@ class Column:
         that integer weights give exactly the result of repeated rows, and equal weights that of no weights.
         """
         steps = np.arange(k + 1) if steps is None else steps
-        if self.weights is None:
-            ranks = np.maximum((len(self.x) * steps + k - 1) // k, 1) - 1
-            return order_statistics(self.x, self.low, self.high, ranks)
+        if without is None:
+            return self.at_weights(targets_of(self.quanta, k, steps, self._inexact))
+        below, own = self._weight_around(without)
+        targets = targets_of(self.quanta - int(own.sum()), k, steps, self._inexact)
+        # Each left-out value below the target shifts it by the value's own weight.
+        passed = np.searchsorted(below - np.append(0, own.cumsum()[:-1]), targets, side="left")
+        return self.at_weights(targets + np.append(0, own.cumsum())[passed])
+
+    def quanta_without(self, values: Floats) -> int:
+        """Return the weight, in quanta, of the rows that have none of some observed values."""
+        return self.quanta - int(self._weight_around(values)[1].sum())
+
+    def _weight_around(self, values: Floats) -> tuple[Ints, Ints]:
+        """Return the weights, in quanta, below and at some observed values in ascending order."""
+        ends = np.stack([np.nextafter(values, -np.inf), values], axis=1).ravel()
+        weight = self.upto(ends).weight.reshape(-1, 2)
+        return weight[:, 0], weight[:, 1] - weight[:, 0]
+
+    @property
+    def _inexact(self) -> int:
+        """Return the number of rows if their weights are fractions that floats round, else 0 (`targets_of`)."""
+        whole = self.weights is None or are_whole(
+            quantised(self.weights, self.quantum), self.quantum
+        )
+        return 0 if whole else len(self)
+
+    @cached_property
+    def _ordered(self) -> Ordered:
+        return Ordered(self.x, self.low, self.high)
+
+    @cached_property
+    def _by_value(self) -> tuple[Floats, Ints]:
+        """Return the sorted values of weighted rows with their cumulative weights in quanta, which begin at 0."""
         order = np.argsort(self.x, kind="stable")
-        weights = quantised(self.weights, self.quantum)
-        cumulative = np.cumsum(weights[order])
-        inexact = 0 if are_whole(weights, self.quantum) else len(order)
-        targets = targets_of(int(cumulative[-1]), k, steps, inexact)
-        ranks = np.searchsorted(cumulative, targets, side="left")
-        return self.x[order][np.minimum(ranks, len(order) - 1)]
+        weights = np.zeros(0) if self.weights is None else self.weights
+        return self.x[order], np.append(0, np.cumsum(quantised(weights, self.quantum)[order]))
+
+    def at_weights(self, targets: Ints) -> Floats:
+        """Return the values at which the cumulative weight, in quanta, first reaches ascending targets."""
+        if self.weights is None:
+            return self._ordered.at(targets - 1)
+        x, cumulative = self._by_value
+        return x[np.minimum(np.searchsorted(cumulative, targets, side="left"), len(x)) - 1]
+
+    def upto(self, points: Floats) -> Upto:
+        """Return how many values, and of what weight, are at most as large as each point, and the largest of them."""
+        if self.weights is None:
+            rows, largest = self._ordered.upto(points)
+            return Upto(rows, rows, largest + 0.0)
+        x, cumulative = self._by_value
+        rows = np.searchsorted(x, points, side="right")
+        return Upto(rows, cumulative[rows], np.where(rows > 0, x[rows - 1], np.nan) + 0.0)
+
+    def wide_steps(
+        self, stretches: Sequence[tuple[float, float]], share: float
+    ) -> list[list[tuple[float, float]]]:
+        """Return the steps between neighbouring values that are wider than a share of each stretch between two values.
+
+        The share is above 2 / 4096.
+        """
+        return [self._part(low, high).wide_steps(share) for low, high in stretches]
+
+    def _part(self, low: float, high: float) -> Ordered:
+        """Return the values of a stretch."""
+        if low == self.low and high == self.high:
+            return self._ordered
+        return Ordered(self.x[(self.x >= low) & (self.x <= high)], low, high)
+
+    @cached_property
+    def gaps(self) -> tuple[Gap, ...]:
+        """Return the gaps between the values, from left to right."""
+        found, stretches = list[Step](), [(self.low, self.high)]
+        while stretches and len(found) < MOST:
+            level, stretches = stretches, []
+            for (low, high), steps in zip(level, self.wide_steps(level, SHARE), strict=True):
+                # A step between the only two values of a stretch is a cell anyway.
+                if len(found) < MOST and steps and steps != [(low, high)]:
+                    left, right = max(steps, key=lambda step: step[1] - step[0])
+                    found.append((left, right, low, high))
+                    stretches += [
+                        part for part in ((low, left), (right, high)) if part[0] < part[1]
+                    ]
+        if not found:
+            return ()
+        points = points_around(found)
+        return gaps_of(found, points, self.upto(points))
+
+    def nearest(self, ends: Floats) -> Nearest:
+        """Return the rows nearest to gaps with the given ends, (gaps, 2)."""
+        wanted = NEAREST * self.row_quanta
+        before = self.upto(ends[:, 0]).weight
+        low = self.at_weights(np.maximum(before - wanted + 1, 1))
+        high = self.at_weights(np.minimum(before + wanted, self.quanta))
+        left = before - self.upto(np.nextafter(low, -np.inf)).weight
+        window = np.stack([left, self.upto(high).weight - before], axis=1)
+        bounds = np.stack([low, ends[:, 0], ends[:, 1], high], axis=1).reshape(-1, 2)
+        share = np.minimum(wanted / window, 1.0).ravel()
+        return Nearest(bounds[:, 0], bounds[:, 1], share, np.repeat(ends, 2, axis=0))
 
     def snap(self, values: Floats) -> Floats:
         """Round values to those that the column's type can represent."""
@@ -249,6 +376,8 @@ class Column:
         """Compute the summary and free the values."""
         self.summary()
         self.x, self.weights, self.present = self.x[:0].copy(), None, None
+        for cached in ("_by_value", "_ordered"):
+            self.__dict__.pop(cached, None)
 
     def summary(self) -> Summary:
         """Return the column without its values."""
@@ -261,4 +390,5 @@ class Column:
             self.integer,
             self.weighted,
             self.dtype,
+            self.gaps,
         )

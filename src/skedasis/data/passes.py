@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,17 +24,22 @@ from skedasis.data.column_stats import column_moments
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import Factorized, dense_codes, equality_key
 from skedasis.data.features import Feature
+from skedasis.data.gaps import Upto
 from skedasis.data.parquet import ParquetData
 from skedasis.data.streamed import (
+    Answer,
     ChunkReader,
     Columns,
     CountedColumn,
     DistinctRequest,
+    PartsRequest,
     RankRequest,
     Request,
     TableRequest,
+    UptoRequest,
 )
 from skedasis.errors import DataError
+from skedasis.stats.grid import Parts
 from skedasis.stats.heterogeneity_score import draw_keys
 from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
 from skedasis.stats.order_statistics import (
@@ -591,6 +596,14 @@ class FirstState:
 
 
 # ------------------------------------------------------------------------------------ later passes
+class Found(Protocol):
+    """What a pass gathers to answer a request that needs one pass."""
+
+    def add(self, x: Floats, weights: Floats | None) -> None: ...  # noqa: D102
+    def merge(self, other: Any) -> None: ...  # noqa: D102
+    def answer(self) -> Answer: ...  # noqa: D102
+
+
 @dataclass(eq=False)
 class Distinct:
     """The distinct values of a column, up to a limit; None if there are more."""
@@ -598,7 +611,7 @@ class Distinct:
     limit: int
     values: Floats | None = field(default_factory=lambda: np.zeros(0))
 
-    def add(self, x: Floats) -> None:
+    def add(self, x: Floats, weights: Floats | None = None) -> None:
         """Add values."""
         if self.values is None:
             return
@@ -612,6 +625,56 @@ class Distinct:
         else:
             self.add(other.values)
 
+    def answer(self) -> Floats | None:
+        """Return the values."""
+        return self.values
+
+
+class CountedUpto:
+    """The number, the weight and the largest of the values up to each point."""
+
+    def __init__(self, points: Floats, quantum: float) -> None:
+        self._order = np.argsort(points, kind="stable")
+        self._points, self._quantum = points[self._order], quantum
+        self._rows = np.zeros(len(points) + 1, dtype=np.int64)
+        self._sums, self._largest = self._rows.copy(), np.full(len(points) + 1, -np.inf)
+
+    def add(self, x: Floats, weights: Floats | None) -> None:
+        """Add values with the weights of their rows."""
+        present = ~np.isnan(x)
+        x, size = x[present] + 0.0, len(self._rows)
+        code = np.searchsorted(self._points, x, side="left")
+        rows = np.bincount(code, minlength=size)
+        self._rows += rows
+        own = None if weights is None else quantised(weights[present], self._quantum)
+        self._sums += rows if own is None else integer_sums(code, own, size)
+        np.maximum.at(self._largest, code, x)
+
+    def merge(self, other: CountedUpto) -> None:
+        """Add the values of another range."""
+        self._rows += other._rows
+        self._sums += other._sums
+        np.maximum(self._largest, other._largest, out=self._largest)
+
+    def answer(self) -> Upto:
+        """Return the cumulative counts."""
+        back = np.argsort(self._order)
+        rows, weight = (sums[:-1].cumsum()[back] for sums in (self._rows, self._sums))
+        largest = np.maximum.accumulate(self._largest[:-1])[back]
+        return Upto(rows, weight, np.where(rows > 0, largest, np.nan))
+
+
+class PartsOfStretch(Parts):
+    """`Parts` as the answer to a request."""
+
+    def add(self, x: Floats, weights: Floats | None = None) -> None:
+        """Add values."""
+        super().add(x)
+
+    def answer(self) -> Parts:
+        """Return the parts."""
+        return self
+
 
 @dataclass(eq=False)
 class Question:
@@ -619,41 +682,57 @@ class Question:
 
     column: int
     request: Request
+    quantum: float
     search: RankSearch | None
-    distinct: Distinct | None
     within: LevelColumn | None = None
+    found: Found | None = None
 
     @classmethod
     def of(cls, column: CountedColumn, request: Request, budget: int) -> Question:
         """Return the question for a request of a column."""
-        j = column.feature.position
-        if isinstance(request, DistinctRequest):
-            return cls(j, request, None, Distinct(request.limit))
+        search = None
         if isinstance(request, RankRequest):
             targets = np.array(request.targets, dtype=np.int64)
-        else:
-            targets = column.counts.targets(request.k, np.array(request.steps))
-        search = RankSearch(column.counts, targets, budget)
-        return cls(j, request, search, None, column.within)
+            search = RankSearch(column.counts, targets, budget)
+        return cls(column.feature.position, request, column.quantum, search, column.within)
 
     @property
     def answered(self) -> bool:
         """Return whether no further pass is needed."""
         return self.search is None or self.search.found
 
-    def take(self, found: AnswerState, index: int) -> None:
-        """Take what a pass has found for this question, the one at `index` of the pass."""
-        if self.distinct is not None:
-            self.distinct = found.distinct[index]
-        tally = found.tallies[index]
-        if self.search is not None and tally is not None:
-            self.search.take(tally)
+    def state(self) -> Found | Tally:
+        """Return what the next pass gathers, of no rows."""
+        if self.search is not None:
+            return self.search.tally()
+        request = self.request
+        if isinstance(request, DistinctRequest):
+            return Distinct(request.limit)
+        if isinstance(request, PartsRequest):
+            return PartsOfStretch(request.low, request.high)
+        if isinstance(request, UptoRequest):
+            return CountedUpto(np.array(request.points), self.quantum)
+        raise TypeError(f"{request!r} is answered by a search")
 
-    def answer(self) -> Floats | None:
-        """Return the values."""
+    def add(self, state: Found | Tally, x: Floats, weights: Floats | None) -> None:
+        """Add rows to what a pass gathers."""
+        if not isinstance(state, Tally):
+            state.add(x, weights)
+        elif self.search is not None:
+            self.search.add(state, x, weights)
+
+    def take(self, state: Found | Tally) -> None:
+        """Take what a pass has gathered."""
+        if not isinstance(state, Tally):
+            self.found = state
+        elif self.search is not None:
+            self.search.take(state)
+
+    def answer(self) -> Answer:
+        """Return the answer."""
         if self.search is not None:
             return self.search.answer()
-        return None if self.distinct is None else self.distinct.values
+        return None if self.found is None else self.found.answer()
 
 
 @dataclass(frozen=True, eq=False)
@@ -671,10 +750,7 @@ class AnswerPass:
 
     def state(self) -> AnswerState:
         """Return the state of no rows."""
-        return AnswerState(
-            [None if q.distinct is None else Distinct(q.distinct.limit) for q in self.questions],
-            [None if q.search is None else q.search.tally() for q in self.questions],
-        )
+        return AnswerState([question.state() for question in self.questions])
 
     def add(self, state: AnswerState, first: int, rows: ArrowTable) -> None:
         """Add a chunk of rows to the state."""
@@ -684,7 +760,7 @@ class AnswerPass:
             if question.column not in read:
                 read[question.column] = chunk.floats(question.column)
             x, weights = _within(chunk, read[question.column], question.within)
-            state.add(index, question, x, weights)
+            question.add(state.parts[index], x, weights)
 
 
 def _within(chunk: Dataset, x: Floats, column: LevelColumn | None) -> tuple[Floats, Floats | None]:
@@ -699,25 +775,13 @@ def _within(chunk: Dataset, x: Floats, column: LevelColumn | None) -> tuple[Floa
 class AnswerState:
     """Partial answers of a range of rows, by question."""
 
-    distinct: list[Distinct | None]
-    tallies: list[Tally | None]
-
-    def add(self, index: int, question: Question, x: Floats, weights: Floats | None) -> None:
-        """Add the rows of a chunk."""
-        distinct, tally = self.distinct[index], self.tallies[index]
-        if distinct is not None:
-            distinct.add(x)
-        if question.search is not None and tally is not None:
-            question.search.add(tally, x, weights)
+    parts: list[Found | Tally]
 
     def merge(self, other: AnswerState) -> None:
         """Add another range."""
-        for own, others in zip(self.distinct, other.distinct, strict=True):
-            if own is not None and others is not None:
-                own.merge(others)
-        for tally, others_tally in zip(self.tallies, other.tallies, strict=True):
-            if tally is not None and others_tally is not None:
-                tally.merge(others_tally)
+        for own, more in zip(self.parts, other.parts, strict=True):
+            if not isinstance(own, Tally) or isinstance(more, Tally):
+                own.merge(more)
 
 
 # ------------------------------------------------------------------------------------ joint counts

@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast, overload
 
 import numpy as np
 
@@ -48,8 +48,10 @@ from skedasis.data.features import (
     infinite_values,
     no_values,
 )
+from skedasis.data.gaps import Upto
 from skedasis.data.parquet import Library, ParquetData
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.stats.grid import Ordered, Parts
 from skedasis.stats.heterogeneity_score import score_rows
 from skedasis.stats.moments import STATS_LEAF, Moments
 from skedasis.stats.order_statistics import ColumnCounts
@@ -69,15 +71,7 @@ MAX_DISTINCT = 1_000_000
 Columns: TypeAlias = tuple[int, ...]
 """The positions of a feature's columns."""
 
-Request: TypeAlias = "OrderRequest | DistinctRequest | RankRequest"
-
-
-@dataclass(frozen=True)
-class OrderRequest:
-    """A request for order statistics: the inverse empirical distribution at ``steps / k``."""
-
-    k: int
-    steps: tuple[int, ...]
+Request: TypeAlias = "DistinctRequest | RankRequest | UptoRequest | PartsRequest"
 
 
 @dataclass(frozen=True)
@@ -92,6 +86,24 @@ class RankRequest:
     """A request for the values at which the cumulative weight first reaches given integers."""
 
     targets: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class UptoRequest:
+    """A request for the number, the weight and the largest of the values up to each point; see `Column.upto`."""
+
+    points: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class PartsRequest:
+    """A request for the smallest and the largest value in each of equal parts of a stretch; see `Parts`."""
+
+    low: float
+    high: float
+
+
+Answer: TypeAlias = "Floats | Upto | Parts | None"
 
 
 class CountedColumn(Column):
@@ -136,16 +148,13 @@ class CountedColumn(Column):
         self.x, self.weights, self.weighted = np.zeros(0), None, quantum is not None
         self.requests: set[Request] = set()
         self.within: LevelColumn | None = None
-        self._order: dict[OrderRequest | RankRequest, Floats] = {}
-        self._distinct: dict[int, Floats | None] = {}
-        # The weight of one row; of weights below 1 on average, the mean weight.
-        one = 1.0 if quantum is None else 1.0 / quantum
-        self._unit = int(min(one, counts.weight / max(counts.n, 1)))
+        self._answers: dict[Request, Answer] = {}
+        self._upto: dict[float, tuple[int, int, float]] = {}
         check_integers(feature, ends)
         self._set("low", counts.low + 0.0)
         self._set("high", counts.high + 0.0)
         self.quantum = 1.0 if quantum is None else quantum
-        self._set("weight", counts.weight * self.quantum)
+        self._set("quanta", counts.weight)
         fractions_exist = max(-counts.low, counts.high) <= LARGEST_INTEGER
         self._set("integer", dtype.kind in "iub" or (counts.integer and fractions_exist))
         if counts.n == 0:
@@ -176,10 +185,7 @@ class CountedColumn(Column):
         if limit is not None and limit <= self.counts.max_distinct:
             return None
         most = MAX_DISTINCT if limit is None else min(limit, MAX_DISTINCT)
-        if most not in self._distinct:
-            self.requests.add(DistinctRequest(most))
-            raise NotYetKnown
-        values = self._distinct[most]
+        values = self._answered(DistinctRequest(most))
         if values is None and (limit is None or limit > MAX_DISTINCT):
             raise UnsupportedError(
                 f"feature {self.feature.name!r}",
@@ -214,25 +220,61 @@ class CountedColumn(Column):
             raise TypeError("the weights of many values are not counted")
         return few[2].astype(float) * self.quantum
 
-    def order_statistics(self, k: int, steps: Ints | None = None) -> Floats:
-        """Return the inverse empirical distribution at 0, 1/k, …, 1; see `Column.order_statistics`.
+    @property
+    def _inexact(self) -> int:
+        return 0 if self.counts.whole_weights else self.counts.n
+
+    def at_weights(self, targets: Ints) -> Floats:
+        """Return the values at which the cumulative weight first reaches ascending targets; see `Column.at_weights`.
 
         Raises
         ------
         NotYetKnown
             If no pass has collected these.
         """
-        steps = np.arange(k + 1) if steps is None else steps
+        few = self.counts.distinct()
+        if few is None:
+            return self._answered(RankRequest(tuple(targets.tolist())))
+        found = np.searchsorted(np.cumsum(few[2]), targets, side="left")
+        return few[0][np.minimum(found, len(few[0]) - 1)]
+
+    def upto(self, points: Floats) -> Upto:
+        """Return what is known of the values up to each point; see `Column.upto`.
+
+        Raises
+        ------
+        NotYetKnown
+            If no pass has counted these.
+        """
+        few = self.counts.distinct()
+        if few is None:
+            new = tuple(z for z in points.tolist() if z not in self._upto)
+            if new:
+                found = zip(*(v.tolist() for v in self._answered(UptoRequest(new))), strict=True)
+                self._upto |= dict(zip(new, found, strict=True))
+            rows, weight, largest = zip(*(self._upto[z] for z in points.tolist()), strict=True)
+            return Upto(np.array(rows), np.array(weight), np.array(largest))
+        place = np.searchsorted(few[0], points, side="right")
+        rows, weight = (np.append(0, np.cumsum(sums))[place] for sums in few[1:])
+        return Upto(rows, weight, np.where(place > 0, few[0][place - 1], np.nan))
+
+    def wide_steps(
+        self, stretches: Sequence[tuple[float, float]], share: float
+    ) -> list[list[tuple[float, float]]]:
+        """Return the steps that are wider than a share of each stretch between two values; see `Column.wide_steps`.
+
+        Raises
+        ------
+        NotYetKnown
+            If no pass has looked at the stretches.
+        """
         few = self.counts.distinct()
         if few is not None:
-            targets = self.counts.targets(k, steps)
-            found = np.searchsorted(np.cumsum(few[2]), targets, side="left")
-            return few[0][np.minimum(found, len(few[0]) - 1)]
-        request = OrderRequest(k, tuple(steps.tolist()))
-        if request not in self._order:
-            self.requests.add(request)
-            raise NotYetKnown
-        return self._order[request]
+            parts = [(few[0][(few[0] >= a) & (few[0] <= b)], a, b) for a, b in stretches]
+            return [Ordered(*part).wide_steps(share) for part in parts]
+        requests = [PartsRequest(low, high) for low, high in stretches]
+        self.requests |= set(requests) - self._answers.keys()
+        return [self._answered(request).wide_steps(share) for request in requests]
 
     def quantile_floors(self) -> Floats:
         """Return the distinct values at or below the quantiles at which distributions are compared.
@@ -244,24 +286,29 @@ class CountedColumn(Column):
         NotYetKnown
             If no pass has collected these.
         """
-        last = self.counts.weight - (1 if not self.weighted else self._unit)
+        last = self.quanta - self.row_quanta
         targets = [step * last // STEPS + 1 for step in range(STEPS + 1)]
-        few = self.counts.distinct()
-        if few is not None:
-            found = np.searchsorted(np.cumsum(few[2]), np.array(targets, dtype=np.int64))
-            return np.unique(few[0][np.minimum(found, len(few[0]) - 1)])
-        request = RankRequest(tuple(targets))
-        if request not in self._order:
-            self.requests.add(request)
-            raise NotYetKnown
-        return np.unique(self._order[request])
+        return np.unique(self.at_weights(np.array(targets, dtype=np.int64)))
 
-    def answer(self, request: Request, values: Floats | None) -> None:
+    @overload
+    def _answered(self, request: DistinctRequest) -> Floats | None: ...
+    @overload
+    def _answered(self, request: RankRequest) -> Floats: ...
+    @overload
+    def _answered(self, request: UptoRequest) -> Upto: ...
+    @overload
+    def _answered(self, request: PartsRequest) -> Parts: ...
+    def _answered(self, request: Request) -> Answer:
+        """Return the answer to a request, or note it; whoever asks anything also asks for the gaps sooner or later."""
+        if request in self._answers:
+            return self._answers[request]
+        whole = PartsRequest(self.low, self.high)
+        self.requests |= {request, whole} - self._answers.keys()
+        raise NotYetKnown
+
+    def answer(self, request: Request, found: Answer) -> None:
         """Note the answer to a request."""
-        if isinstance(request, DistinctRequest):
-            self._distinct[request.limit] = values
-        elif values is not None:
-            self._order[request] = values
+        self._answers[request] = found
         self.requests.discard(request)
 
     def release(self) -> None:

@@ -13,6 +13,7 @@ from skedasis._types import JsonValue, OutputLabel, ResultKey
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature
+from skedasis.data.gaps import Gap
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.plan import Job, Key
 from skedasis.engine.run import Gathered, limits_model_threads
@@ -200,11 +201,13 @@ def _about(quantity: Quantity, dataset: Dataset, column: AnyColumn) -> About:
     if isinstance(column, Feature):
         return About(column, quantity.name, quantity.unit, dataset.library)
     feature = column.feature
+    gaps: tuple[Gap, ...] = ()
     if isinstance(column, LevelColumn):
         std, dtype = _std_of_codes(column), feature.dtype
     else:
-        std, dtype = column.std, str(column.dtype)
-    return About(feature, quantity.name, quantity.unit, dataset.library, std, column.missing, dtype)
+        std, dtype, gaps = column.std, str(column.dtype), column.gaps
+    name, unit, library = quantity.name, quantity.unit, dataset.library
+    return About(feature, name, unit, library, std, column.missing, dtype, gaps)
 
 
 def _std_of_codes(column: LevelColumn) -> float:

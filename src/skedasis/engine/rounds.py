@@ -18,6 +18,7 @@ from functools import partial
 import numpy as np
 
 from skedasis._types import Floats, Ints, TableLike
+from skedasis.binning import N_AUTO_CELLS
 from skedasis.data.dataset import Dataset, is_stream
 from skedasis.engine.assemble import (
     abouts_of,
@@ -34,14 +35,10 @@ from skedasis.methods.base import BatchStats, CellPlan, NumericPlan
 from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.evaluator import BatchEvaluator
-from skedasis.results.checks.slope_check import ROWS, SlopeCheck, slope_check
+from skedasis.results.checks.slope_check import ROWS, CheckedRows, SlopeCheck, slope_check
 from skedasis.results.effect import Effect
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import score_rows
-
-_N_BINS = 16
-"""Number of quantile bins on which slopes are checked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +220,7 @@ def run_second_rounds(job: Job, gathered: Gathered, scores: Scores) -> dict[Key,
 def check_slopes(
     job: Job, gathered: Gathered, scores: Scores
 ) -> tuple[dict[Key, Effect], dict[Key, SlopeCheck]]:
-    """Compare accumulated slopes with differences of the quantity across at most 16 bins, in at most 512 rows.
+    """Compare accumulated slopes with differences of the quantity across cells, in at most 16 rows of each.
 
     Parameters
     ----------
@@ -240,9 +237,10 @@ def check_slopes(
 
     Notes
     -----
-    The checked rows are those with the smallest hashes of seed and row identifier. They cost at most 1,024 model rows
-    per feature, counted as ``check_rows``; per feature and output if each output has bins of its own that were not
-    chosen by the penalized likelihood. None for tree ensembles evaluated from their structure.
+    The cells are those of ``bins="auto"``; for bins that were not chosen by the penalized likelihood, the bins. In each
+    cell the rows with the smallest hashes of seed and row identifier are checked, of at most 10,000; at a gap those
+    nearest to it on both sides. They cost at most 1,500 model rows per feature, counted as ``check_rows``; per feature
+    and output if each output has bins of its own. None for tree ensembles evaluated from their structure.
     """
     tasks: dict[Key, FeatureTask] = {
         (label, t.key): t
@@ -256,35 +254,53 @@ def check_slopes(
         return {}, {}
     dataset = job.dataset.drawable
     rows = score_rows(dataset.identifiers, dataset.weights, ROWS, job.options.seed)
-    part = dataset.subset(np.sort(rows.rows))
-    weights = None if rows.weights is None else rows.weights[np.argsort(rows.rows)]
     results: dict[Key, Effect] = {}
     for key, task in tasks.items():
         effect = finalize_task(job, key[0], task, gathered[key], scores)
         if isinstance(effect, Effect):
             results[key] = effect
-    cells = {
-        key: _cells_of(part, effect, follows_curve=tasks[key].variant.follows_curve)
-        for key, effect in results.items()
-    }
-    differences: dict[Key, list[Floats]] = {key: [] for key in results}
-    for batch in part.batches(max(1, min(job.batch_rows, len(part)))):
-        evaluators = make_evaluators(job, batch, min(job.copies, 2))
-        for key in results:
-            position = tasks[key].feature.position
-            differences[key].append(_differences(evaluators[key[0]], position, cells[key]))
-        for evaluator in evaluators.values():
-            job.checked.stats.add(evaluator.stats)
+    values, cells, checked = {}, {}, {}
+    for key, effect in results.items():
+        j, plan = tasks[key].feature.position, job.plans[key]
+        if j not in values:
+            values[j] = dataset.floats(j)[rows.rows]
+        cells[key] = (
+            _checked_cells(plan, effect, values[j])
+            if isinstance(plan, CellPlan)
+            else Cells(np.zeros(1))
+        )
+        checked[key] = CheckedRows.of(cells[key], values[j])
+    rises = _rises(
+        job, dataset, rows.rows, {k: (tasks[k].feature.position, c) for k, c in checked.items()}
+    )
     checks: dict[Key, SlopeCheck] = {}
     for key, effect in results.items():
-        x = part.floats(tasks[key].feature.position)
-        inside = np.flatnonzero(cells[key].locate(x) >= 0)
-        inside_weights = None if weights is None else weights[inside]
-        difference = np.concatenate(differences[key])[inside]
-        check = slope_check(effect, cells[key], x[inside], difference, inside_weights)
+        x = values[tasks[key].feature.position]
+        check = slope_check(effect, cells[key], x, rows.weights, checked[key], rises[key])
         results[key] = effect.with_provenance({"slope_check": check.record})
         checks[key] = check
     return results, checks
+
+
+def _rises(
+    job: Job, dataset: Dataset, drawn: Ints, checked: Mapping[Key, tuple[int, CheckedRows]]
+) -> dict[Key, Floats]:
+    """Return the quantity's differences across the cells of the checked rows, by feature."""
+    used = np.unique(np.concatenate([drawn[c.rows] for _, c in checked.values()]))
+    part, first = dataset.subset(used), 0
+    found = {key: np.full(len(c.rows), np.nan) for key, (_, c) in checked.items()}
+    for batch in part.batches(max(1, min(job.batch_rows, len(part)))):
+        evaluators = make_evaluators(job, batch, min(job.copies, 2))
+        for key, (position, c) in checked.items():
+            place = np.searchsorted(used, drawn[c.rows]) - first
+            here = np.flatnonzero((place >= 0) & (place < len(batch)))
+            if len(here):
+                evaluator = evaluators[key[0]].subset(place[here], 2)
+                found[key][here] = evaluator.edge_differences(position, c.low[here], c.high[here])
+        for evaluator in evaluators.values():
+            job.checked.stats.add(evaluator.stats)
+        first += len(batch)
+    return found
 
 
 def _has_slopes(plan: object) -> bool:
@@ -292,38 +308,23 @@ def _has_slopes(plan: object) -> bool:
     return isinstance(plan, CellPlan) and plan.at_points and len(plan.cells) > 0
 
 
-def _cells_of(part: Dataset, effect: Effect, *, follows_curve: bool) -> Cells:
-    """Return the cells on which an effect is checked: its own bins, or at most 16 unions of them.
+def _checked_cells(plan: CellPlan, effect: Effect, x: Floats) -> Cells:
+    """Return the cells on which an effect is checked: those of the plan, else its own bins, or unions of them.
 
-    With `follows_curve` (bins chosen by the penalized likelihood), the cells are quantiles of the checked rows. Such
-    bins follow the curve, so that quantiles give the same answer. All outputs share the quantiles, whereas their bins
-    differ and would need separate model rows. Other bins may be too wide to follow the curve. On quantiles that would
+    Bins that were not chosen by the penalized likelihood may be too wide to follow the curve. On other cells that would
     look like an error of the slopes.
     """
+    if plan.checked is not None:
+        return plan.checked
     bins = effect.bins
     if bins is None or len(bins) == 0:
         return Cells(np.zeros(1))
-    edges = np.append(bins.low, bins.high[-1:])
-    column = part.column(effect.about.feature.position)
-    inner = np.clip(column.order_statistics(_N_BINS)[1:-1], edges[0], edges[-1])
-    ends = edges[[0, -1]]
-    if follows_curve:
-        edges = np.unique(np.concatenate([ends, inner]))
-    elif len(bins) > _N_BINS:
-        near = np.abs(edges[:, None] - inner).argmin(axis=0)
-        edges = np.unique(np.concatenate([ends, edges[near]]))
+    edges = bins.edges
+    if len(edges) > N_AUTO_CELLS + 1:
+        wanted = np.nanquantile(x, np.linspace(0, 1, N_AUTO_CELLS + 1)[1:-1])
+        near = np.abs(edges[:, None] - wanted).argmin(axis=0)
+        edges = np.unique(np.concatenate([edges[[0, -1]], edges[near]]))
     return Cells(edges, effect.spec.closed)
-
-
-def _differences(evaluator: BatchEvaluator, j: int, cells: Cells) -> Floats:
-    """Return each row's difference of the quantity across its cell, (n,); NaN for rows outside the cells."""
-    cell = cells.locate(evaluator.column(j))
-    out = np.full(len(cell), np.nan)
-    inside = np.flatnonzero(cell >= 0)
-    if len(inside):
-        part = evaluator if len(inside) == len(cell) else evaluator.subset(inside)
-        out[inside] = part.cell_differences(j, cells.edges, cell[inside])
-    return out
 
 
 def should_replace_slopes(job: Job, key: Key, check: SlopeCheck) -> bool:
@@ -349,7 +350,7 @@ def step_function_info(job: Job, key: Key, check: SlopeCheck) -> DerivativeInfo:
     """Return the description of the step function that replaces slopes which failed the check."""
     source = (
         f"differences across bins, because the slopes ({_derivative_info_of(job, key).description}) do not match "
-        f"the differences of the quantity (root mean square difference {check.distance:.3g}, limit {check.limit:.3g})"
+        f"the differences of the quantity ({check.outcome})"
     )
     return DerivativeInfo("steps", source)
 

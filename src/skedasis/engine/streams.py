@@ -575,7 +575,7 @@ def answer(dataset: Dataset, options: ExplainOptions) -> None:
         )
         dataset.passes.append("order statistics")
         for index, question in enumerate(pending):
-            question.take(found, index)
+            question.take(found.parts[index])
         pending = [q for q in pending if not q.answered]
     for (column, request), question in zip(open_requests, questions, strict=True):
         column.answer(request, question.answer())

@@ -38,6 +38,7 @@ from skedasis.binning import (
     Quantile,
     Uniform,
     as_binning,
+    auto_cells,
     cells_for_column,
     check_rows_in_cells,
     is_fixed,
@@ -45,6 +46,7 @@ from skedasis.binning import (
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature, find_feature
+from skedasis.data.gaps import Nearest
 from skedasis.errors import ModelOutputError, UnsupportedError, format_error
 from skedasis.methods.ale_categorical import LevelPlan, LevelSteps, Order, adjacent_differences
 from skedasis.methods.ale_pairs import OwnValuesOrQuantiles, PairALE, PairDALE, fixed
@@ -63,7 +65,7 @@ from skedasis.methods.base import (
 )
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.results.build.accumulated import accumulated_effect, select_bins, variance_options
-from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
+from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, RISE
 from skedasis.results.build.step_functions import select_summary_bins, summarise_in_bins
 from skedasis.results.build.steps import mask_missing_steps, step_moments
 from skedasis.results.effect import About, AccumulatedEffect, Effect, Rows, Spec
@@ -186,7 +188,13 @@ class Accumulated(BinnedMethod):
         cells = cells_for_column(bins, scheme, column, derivative_info.kind, derivative_info.jumps)
         by_values = derivative_info.kind in ("value_steps", "integer_steps") and len(cells) > 0
         values = column.distinct_values if by_values else None
-        return CellPlan(column.summary(), derivative_info, cells, values=values)
+        plan = CellPlan(column.summary(), derivative_info, cells, values=values)
+        if plan.at_points and self.checks_slopes and scheme.uses_likelihood:
+            return replace(plan, checked=auto_cells(column))
+        if not cells.gaps:
+            return plan
+        ends = np.stack([cells.edges[list(cells.gaps)], cells.edges[np.add(cells.gaps, 1)]], axis=1)
+        return replace(plan, nearest=column.nearest(ends))
 
     def observed_only(self, column: Column) -> bool:
         """Return whether the feature has few values, so that the model is evaluated at these only."""
@@ -210,7 +218,7 @@ class Accumulated(BinnedMethod):
             return derivative_info if derivative_info.kind == "steps" else _BETWEEN
         if few:
             return _VALUES
-        if column.integer and derivative_info.kind == "differences":
+        if column.discrete and derivative_info.kind == "differences":
             return _INTEGERS if column.values_to_step_between() is not None else _NEAR_INTEGERS
         return derivative_info
 
@@ -248,6 +256,9 @@ class Accumulated(BinnedMethod):
         beyond = outside - int(np.count_nonzero(np.isnan(x))) if outside else 0
         if len(cells) == 0:
             return BatchStats({LOCAL: Moments.zeros(0), AXIS: Moments.zeros(0)})
+        gaps: dict[str, Moments] = {}
+        if plan.nearest is not None and plan.difference_bins is None:
+            gaps = {GAP: _across_gaps(evaluator, column.feature.position, plan.nearest)}
         if outside:
             rows = np.flatnonzero(cell >= 0)
             evaluator, cell, x = evaluator.subset(rows), cell[rows], x[rows]
@@ -262,7 +273,7 @@ class Accumulated(BinnedMethod):
         effects = self._effects(evaluator, plan, cell)
         local, axis = Moments.of_both(effects, x, cell, len(cells), evaluator.weights)
         return BatchStats(
-            {LOCAL: local, AXIS: axis},
+            {LOCAL: local, AXIS: axis, **gaps},
             select_rows({"x": x, "effect": effects, "weight": evaluator.weights}, keep),
             _largest(effects),
             beyond,
@@ -357,6 +368,16 @@ class Accumulated(BinnedMethod):
         return accumulated_effect(
             found.cells, gathered, found.kept, spec, about, rows, found.trend, plan.values
         )
+
+
+def _across_gaps(evaluator: Evaluator, j: int, nearest: Nearest) -> Moments:
+    """Return the moments of the differences across gaps over their widths, of the rows nearest to them: two a gap."""
+    rows, group = nearest.rows(evaluator.column(j), evaluator.identifiers)
+    if not len(rows):
+        return Moments.zeros(len(nearest.low))
+    part, (low, high) = evaluator.subset(rows, 2), nearest.across[group].T
+    slope = part.edge_differences(j, low, high) / (high - low)
+    return Moments.of(slope, group, len(nearest.low), part.weights)
 
 
 _VALUES = DerivativeInfo("value_steps", "steps between the feature's few distinct values")

@@ -32,6 +32,7 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, Groups
+from skedasis.data.gaps import Nearest
 from skedasis.errors import UnsupportedError
 from skedasis.models.adapters import ON_CELLS, DerivativeInfo
 from skedasis.models.protocols import has_predict
@@ -215,6 +216,10 @@ class CellPlan(NumericPlan):
         The feature's observed values, if the curve consists of differences between adjacent values.
     difference_bins : Cells, optional
         Bins that the first round chose. The second round computes each row's difference across its bin.
+    nearest : Nearest, optional
+        The rows nearest to the gaps of the cells, if differences are computed across cells with gaps.
+    checked : Cells, optional
+        Cells on which slopes are checked; None for the bins of the result.
     """
 
     cells: Cells
@@ -222,6 +227,8 @@ class CellPlan(NumericPlan):
     coarse: Ints | None = None
     values: Floats | None = None
     difference_bins: Cells | None = None
+    nearest: Nearest | None = None
+    checked: Cells | None = None
 
     @property
     def on_cells(self) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 from skedasis._arguments import check_flag, check_int, check_option, is_int, is_number, shown
 from skedasis._calls import checked_call
 from skedasis._types import Bools, Center, Floats, Ints, Level, Values
+from skedasis.binning import auto_edges
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import MANY_FEW, Column
 from skedasis.data.features import Feature, find_feature
@@ -208,10 +209,14 @@ class PDP(NumericMethod[GridPlan], Parameters):
         Number of ICE curves to keep with the result: a seeded sample of the rows. The mean is over all rows.
     center : {"mean", "start", None}
         Subtract from each curve its unweighted mean over the grid, or its value at the left end.
-    percentiles : (float, float)
-        The feature's percentiles between which a grid with a given number of points lies.
-    spacing : {"uniform", "quantile"}
-        Equidistant points, or quantiles.
+    percentiles : (float, float), optional
+        The feature's percentiles between which a grid with a given number of points lies. By default all values for
+        ``spacing="auto"``, else the percentiles 5 to 95.
+    spacing : {"auto", "uniform", "quantile"}
+        How a given number of points is chosen. "auto": half of them are quantiles from the smallest to the largest
+        value, with the ends of gaps and the values that many rows have; the others are equidistant over the percentiles
+        5 to 95, none within a gap. "uniform": equidistant. "quantile": quantiles. For a column of whole numbers and for
+        times, the points are observed values in all cases, so that the model gets the column's own type.
     anchor : value or mapping, optional
         c-ICE: subtract from each curve its value at this value of the feature; ``{"feature": value}`` sets it for each
         feature.
@@ -248,8 +253,8 @@ class PDP(NumericMethod[GridPlan], Parameters):
     grid: Points | ByFeature[Points] = None
     ice: int | Literal["all"] = 200
     center: Center = None
-    percentiles: tuple[float, float] = (5.0, 95.0)
-    spacing: Literal["uniform", "quantile"] = "uniform"
+    percentiles: tuple[float, float] | None = None
+    spacing: Literal["auto", "uniform", "quantile"] = "auto"
     anchor: Level | ByFeature[Level] | None = None
     derivative: bool = False
     top_levels: int | None = None
@@ -290,7 +295,7 @@ class PDP(NumericMethod[GridPlan], Parameters):
                 "Leave center and derivative out, or leave anchor out",
             )
         check_option(f"{self.name}(center)", self.center, ("mean", "start", None))
-        check_option(f"{self.name}(spacing)", self.spacing, ("uniform", "quantile"))
+        check_option(f"{self.name}(spacing)", self.spacing, ("auto", "uniform", "quantile"))
         if not (isinstance(self.ice, str) and self.ice == "all"):
             check_int(f"{self.name}(ice)", self.ice, 0, "Use 200", "a number of curves, or 'all'")
         check_flag(f"{self.name}(heterogeneity)", self.heterogeneity)
@@ -302,7 +307,7 @@ class PDP(NumericMethod[GridPlan], Parameters):
                 "heterogeneity=True, because slopes require the curves",
                 "Leave heterogeneity out",
             )
-        if not _are_percentiles(self.percentiles):
+        if self.percentiles is not None and not _are_percentiles(self.percentiles):
             raise DataError(
                 f"{self.name}(percentiles)",
                 shown(self.percentiles),
@@ -403,17 +408,42 @@ class PDP(NumericMethod[GridPlan], Parameters):
         values = self._own_values(column)
         if values is not None:
             return Grid(values, "the feature's own values")
-        low, high = self.percentiles
+        points, chosen = self._chosen_points(column, int(requested))
+        # A column of whole numbers keeps its type, and the model sees numbers that occur: they may be codes.
+        points = column.observed(points) if column.discrete else column.snap(points)
+        return Grid(distinct(points), chosen)
+
+    def _chosen_points(self, column: Column, count: int) -> tuple[Floats, str]:
+        """Return about so many points, and how they were chosen.
+
+        By default half of them are quantiles with the ends of gaps and values that many rows have (`auto_edges`), the
+        others equidistant over the percentiles 5 to 95 without the gaps.
+        """
+        low, high = self.percentiles or (5.0, 95.0)
         ends = np.array([round(low * 1000), round(high * 1000)])
         if self.spacing == "quantile":
-            steps = np.rint(np.linspace(ends[0], ends[1], int(requested))).astype(int)
-            return Grid(distinct(column.order_statistics(100_000, steps)), "quantiles")
-        z = column.order_statistics(100_000, ends)
+            steps = np.rint(np.linspace(ends[0], ends[1], count)).astype(int)
+            return column.order_statistics(100_000, steps), "quantiles"
+        if self.spacing == "auto" and count == 1:
+            return column.order_statistics(2, np.array([1])), "the median"
+        first, last = column.order_statistics(100_000, ends)
         chosen = f"equidistant between percentiles {low:g} and {high:g}"
-        if z[0] == z[1]:  # nearly all rows have the same value: use the whole range instead
-            z, chosen = np.array([column.low, column.high]), "equidistant over the whole range"
-        points = uniform_edges(z[0], z[1], int(requested) - 1) if requested > 1 else z[:1]
-        return Grid(distinct(column.snap(points)), chosen)
+        if self.spacing == "uniform":
+            if first == last:  # nearly all rows have the same value
+                first, last, chosen = column.low, column.high, "equidistant over the whole range"
+            return uniform_edges(first, last, count - 1) if count > 1 else np.array([first]), chosen
+        quantiles = auto_edges(column, count // 2)
+        if self.percentiles is not None:
+            quantiles = quantiles[(quantiles >= first) & (quantiles <= last)]
+        between = count - len(quantiles)
+        uniform = (
+            np.linspace(first, last, between + 2)[1:-1]
+            if between < 2
+            else uniform_edges(first, last, between - 1)
+        )
+        for gap in column.gaps:
+            uniform = uniform[(uniform <= gap.left) | (uniform >= gap.right)]
+        return np.concatenate([quantiles, uniform]), f"quantiles, and {chosen}"
 
     def _own_values(self, column: Column) -> Floats | None:
         """Return the values of a feature with few values, or with at most 64 integers."""

@@ -34,7 +34,7 @@ from skedasis.report.code import pdp_method
 from skedasis.report.interactions import MODEL_ROWS
 from skedasis.report.uncertainty import FEATURES, REPEATS, entropy_of
 from skedasis.report.uncertainty import ROWS as UNCERTAINTY_ROWS
-from skedasis.results.checks.slope_check import ROWS
+from skedasis.results.checks.slope_check import MOST_ROWS
 
 Record: TypeAlias = dict[str, JsonValue]
 """Entries of a provenance."""
@@ -436,7 +436,7 @@ def _check_rows(job: Job) -> int:
     (label, *_) = job.outputs
     plans = (plan for (of, _), plan in job.plans.items() if of == label)
     sloped = sum(isinstance(plan, CellPlan) and plan.at_points for plan in plans)
-    return 2 * min(ROWS, len(job.dataset)) * sloped + 5 * 2 * PROBE_ROWS
+    return 2 * min(MOST_ROWS, len(job.dataset)) * sloped + 5 * 2 * PROBE_ROWS
 
 
 def _total(counts: Mapping[ResultKey, RowCount]) -> RowCount:

@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from skedasis._calls import checked_call
 from skedasis._types import Bools, Center, Floats, Ints, Json, Level, Side, TableLike, Values
 from skedasis.data.features import Feature
+from skedasis.data.gaps import Gap
 from skedasis.data.times import TimeAxis
 from skedasis.models.adapters import ON_CELLS, LocalEffects
 from skedasis.results import operations
@@ -151,6 +152,8 @@ class About:
         Number of rows in which the feature is missing.
     dtype : str
         NumPy's name of the type that the bin edges were rounded to.
+    gaps : tuple of Gap
+        Wide intervals of a numeric feature without values, from left to right.
     """
 
     feature: Feature
@@ -160,6 +163,7 @@ class About:
     feature_std: float = 0.0
     missing: int = 0
     dtype: str = "float64"
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def axis(self) -> str:

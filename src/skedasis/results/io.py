@@ -42,6 +42,7 @@ from skedasis._calls import checked_call
 from skedasis._files import binary_file, check_writable
 from skedasis._types import DType, JsonValue, Values
 from skedasis.data.features import Feature
+from skedasis.data.gaps import Gap
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, FileError, format_error
 from skedasis.results.ale_statistics import NullDistribution, Statistic, Statistics
@@ -298,7 +299,7 @@ _RESULTS = (
 
 _PARTS = (
     *(ChangeRows, MovedFeature, Outside),
-    *(About, BinStats, CellStats, Cells, Curves, Feature, HeterogeneityScore),
+    *(About, BinStats, CellStats, Cells, Curves, Feature, Gap, HeterogeneityScore),
     *(
         FeatureInteraction,
         LedgerPart,

@@ -15,12 +15,16 @@ class SlopeCheckRecord(TypedDict):
     ----------
     distance, limit : float
         Root mean square distance of the two curves, and the distance that is allowed.
+    range, range_limit : float
+        Largest minus smallest distance of the two curves along the axis, and what is allowed.
     rows : int
         Number of rows at which differences were computed.
     """
 
     distance: float
     limit: float
+    range: float
+    range_limit: float
     rows: Required[int]
 
 

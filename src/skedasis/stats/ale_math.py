@@ -60,6 +60,20 @@ def fill_from_neighbors(values: Floats) -> Floats:
     return np.where(np.isnan(values), (before + after) / 2, values)
 
 
+def fill_from_trusted(values: Floats, trusted: Bools) -> Floats:
+    """Fill each NaN from the nearest trusted values, or from the nearest known ones if none is trusted."""
+    trusted = trusted & ~np.isnan(values)
+    if not trusted.any():
+        return fill_from_neighbors(values)
+    at, known = np.arange(len(values)), np.flatnonzero(trusted)
+    right = np.minimum(np.searchsorted(known, at), len(known) - 1)
+    before, after = known[np.maximum(right - 1, 0)], known[right]
+    far = np.abs(at - before) - np.abs(after - at)
+    nearest = np.where(far < 0, values[before], np.where(far > 0, values[after], 0.0))
+    nearest = np.where(far == 0, (values[before] + values[after]) / 2, nearest)
+    return np.where(np.isnan(values), nearest, values)
+
+
 def heterogeneity(widths: Floats, std: Floats, accumulate: Accumulate) -> Floats:
     """Return the heterogeneity accumulated from the left end, at the edges, shape (K + 1,).
 

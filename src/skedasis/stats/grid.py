@@ -1,10 +1,10 @@
 """Cells and evaluation grids of a numeric axis: edges, order statistics, and the cell of each row.
 
-Order statistics and cells are exact, but found without sorting all values. The range is divided into a few thousand
-buckets of equal width. The bucket number is monotone in the value (subtraction, multiplication and truncation preserve
-order in floating point), so a value is above every edge in a lower bucket and below every edge in a higher one. Only
-the values that share a bucket with an edge, or with a requested rank, are compared or sorted: a few per cent. Compiled
-kernels (`row_kernels.py`) do the same in one pass over the values.
+Order statistics, wide steps between values and cells are exact, but found without sorting all values. The range is
+divided into a few thousand buckets of equal width. The bucket number is monotone in the value (subtraction,
+multiplication and truncation preserve order in floating point), so a value is above every edge in a lower bucket and
+below every edge in a higher one. Only the values that share a bucket with an edge, or with a requested rank, are
+compared or sorted: a few per cent. Compiled kernels (`row_kernels.py`) do the same in one pass over the values.
 """
 
 from __future__ import annotations
@@ -51,51 +51,125 @@ def _buckets_per_unit(low: float, high: float, count: int) -> float | None:
     return scale if np.isfinite(scale) and scale > 0 else None
 
 
-def order_statistics(
-    x: Floats, low: float, high: float, ranks: Ints, code: Ints | None = None
-) -> Floats:
-    """Return the values at the given ranks of the sorted values (from 0).
+class Ordered:
+    """The values of a column as if they were sorted, without sorting more than the few that a question is about.
 
     Parameters
     ----------
     x : ndarray of float, shape (n,)
+        Finite.
     low, high : float
         Smallest and largest value.
-    ranks : ndarray of int
-        Non-decreasing.
     code : ndarray of int, optional
         The values' buckets (see `bucket`), if they are known.
     """
-    if code is None and len(x) > _FEW_VALUES:
+
+    def __init__(self, x: Floats, low: float, high: float, code: Ints | None = None) -> None:
+        self._x, self._low, self._range, self._code = x, low, high - low, code
         scale = _buckets_per_unit(low, high, _BUCKETS)
-        if scale is not None and kernels_pay(len(x)):
-            return _compiled_order_statistics(read_only(x), low, scale, ranks)
-        code = bucket(x, low, high)
-    if code is None:
-        return np.partition(x, np.unique(ranks))[ranks]
-    is_needed, index = _buckets_of_ranks(np.bincount(code, minlength=_BUCKETS + 1), ranks)
-    return np.sort(x[is_needed.take(code)])[index]
+        if scale is None or (code is None and len(x) <= _FEW_VALUES):
+            self._sorted: Floats | None = np.sort(x)
+            return
+        self._sorted, self._scale = None, scale
+        if code is None and not kernels_pay(len(x)):
+            self._code = bucket(x, low, high)
+        if self._code is not None:
+            self._size = np.bincount(self._code, minlength=_BUCKETS + 1)
+        else:
+            self._x, self._size = read_only(x), np.zeros(_BUCKETS + 1, dtype=np.int64)
+            compiled(row_kernels.count_buckets)(self._x, low, scale, self._size)
+        self._reached = np.cumsum(self._size)
+
+    def _select(self, buckets: Ints) -> tuple[Floats, Ints]:
+        """Return the sorted values of some buckets, and how many values are in skipped buckets up to each bucket."""
+        needed = np.zeros(_BUCKETS + 1, dtype=bool)
+        needed[buckets] = True
+        skipped = np.cumsum(np.where(needed, 0, self._size))
+        if self._code is not None:
+            return np.sort(self._x[needed.take(self._code)]), skipped
+        some = np.empty(int(self._size[needed].sum()) + 1)
+        select = compiled(row_kernels.select_buckets)
+        select(self._x, self._low, self._scale, needed.view(np.uint8), some)
+        return np.sort(some[:-1]), skipped
+
+    def at(self, ranks: Ints) -> Floats:
+        """Return the values at the given ranks (from 0), in ascending order."""
+        if self._sorted is not None:
+            return self._sorted[ranks]
+        buckets = np.searchsorted(self._reached, ranks, side="right")
+        some, skipped = self._select(buckets)
+        return some[ranks - skipped[buckets]]
+
+    def upto(self, points: Floats) -> tuple[Ints, Floats]:
+        """Return how many values are at most as large as each point, and the largest of these; NaN if there is none."""
+        some, skipped = self._sorted, np.zeros(len(points), dtype=np.int64)
+        if some is None:
+            own = np.clip((points - self._low) * self._scale, 0, _BUCKETS).astype(np.int64)
+            # The largest value may be in the last bucket before that has any.
+            last = np.searchsorted(self._reached, (self._reached - self._size)[own], side="left")
+            some, skipped_upto = self._select(np.concatenate([own, last]))
+            skipped = skipped_upto[own]
+        found = np.searchsorted(some, points, side="right")
+        return found + skipped, np.where(found > 0, some[found - 1], np.nan)
+
+    def wide_steps(self, share: float) -> list[tuple[float, float]]:
+        """Return the steps between neighbouring values that are wider than a share of the range, from left to right.
+
+        The share is above 2 / 4096, so that a step leaves buckets between its ends empty.
+        """
+        if self._sorted is not None:
+            x = self._sorted
+            wide = np.flatnonzero(np.diff(x) > share * (x[-1] - x[0]))
+            return [(float(x[k]), float(x[k + 1])) for k in wide]
+        used, found = np.flatnonzero(self._size), list[tuple[float, float]]()
+        for k in np.flatnonzero(np.diff(used) > share * _BUCKETS - 2):
+            some, _ = self._select(used[k : k + 2])
+            left = int(self._size[used[k]]) - 1
+            if some[left + 1] - some[left] > share * self._range:
+                found.append((float(some[left]), float(some[left + 1])))
+        return found
 
 
-def _compiled_order_statistics(x: Floats, low: float, scale: float, ranks: Ints) -> Floats:
-    """Return the values at the given ranks, by kernels."""
-    size = np.zeros(_BUCKETS + 1, dtype=np.int64)
-    compiled(row_kernels.count_buckets)(x, low, scale, size)
-    is_needed, index = _buckets_of_ranks(size, ranks)
-    some = np.empty(int(size[is_needed].sum()) + 1)
-    compiled(row_kernels.select_buckets)(x, low, scale, is_needed.view(np.uint8), some)
-    return np.sort(some[:-1])[index]
+class Parts:
+    """The smallest and the largest value in each of equal parts of a stretch, of values that are read in chunks.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends of the stretch, two of the values.
+    """
+
+    def __init__(self, low: float, high: float) -> None:
+        self._low, self._high = low, high
+        self._first = np.full(_BUCKETS + 1, np.inf)
+        self._last = np.full(_BUCKETS + 1, -np.inf)
+
+    def add(self, x: Floats) -> None:
+        """Add values; those outside the stretch and NaN are left out."""
+        x = x[(x >= self._low) & (x <= self._high)] + 0.0
+        code = bucket(x, self._low, self._high)
+        if code is not None:
+            np.minimum.at(self._first, code, x)
+            np.maximum.at(self._last, code, x)
+
+    def merge(self, other: Parts) -> None:
+        """Add the values of another part of the data."""
+        np.minimum(self._first, other._first, out=self._first)
+        np.maximum(self._last, other._last, out=self._last)
+
+    def wide_steps(self, share: float) -> list[tuple[float, float]]:
+        """Return the steps between neighbouring values that are wider than a share of the stretch; see `Ordered`."""
+        used = np.isfinite(self._first)
+        left, right = self._last[used][:-1], self._first[used][1:]
+        wide = np.flatnonzero(right - left > share * (self._high - self._low))
+        return [(float(left[k]), float(right[k])) for k in wide]
 
 
-def _buckets_of_ranks(size: Ints, ranks: Ints) -> tuple[Bools, Ints]:
-    """Return which buckets have a value of the given ranks, and the ranks among the values of these buckets only."""
-    cumulative = np.cumsum(size)
-    rank_bucket = np.searchsorted(cumulative, ranks, side="right")
-    is_needed = np.zeros(len(size), dtype=bool)
-    is_needed[rank_bucket] = True
-    # Subtract the number of values in skipped buckets below.
-    skipped = np.cumsum(np.where(is_needed, 0, size))
-    return is_needed, ranks - skipped[rank_bucket]
+def order_statistics(
+    x: Floats, low: float, high: float, ranks: Ints, code: Ints | None = None
+) -> Floats:
+    """Return the values at the given ranks of the sorted values; the parameters are those of `Ordered`."""
+    return Ordered(x, low, high, code).at(ranks)
 
 
 def locate(
@@ -200,10 +274,14 @@ class Cells:
         Strictly increasing. A constant feature has one edge and no cell.
     closed : {"left", "right"}
         The side on which a cell includes its edge.
+    gaps : tuple of int
+        Indices of the cells that are gaps: no value lies within them, and the rise across one is estimated from the
+        rows nearest to it on both sides.
     """
 
     edges: Floats
     closed: Side = "left"
+    gaps: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return max(len(self.edges) - 1, 0)

@@ -14,17 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.results.effect import BinStats, Spec
+from skedasis.results.effect import TRUSTED_ROWS, BinStats, Spec
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
-from skedasis.stats.moments import Moments
+from skedasis.stats.moments import Moments, WeightKind
 
 # --- linear forms ---------------------------------------------------------------------------------
 
 
-LOCAL, AXIS, RISE = "local", "axis", "rise"
+LOCAL, AXIS, RISE, GAP = "local", "axis", "rise", "gap"
 """Keys of moments: of the local effects by cell; of the feature by cell; of the rows' differences across their bin,
-divided by its width, by bin."""
+divided by its width, by bin; of the differences across a gap, divided by its width, of the rows nearest to it: two for
+each gap of the cells, of the rows on its left and on its right."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +74,12 @@ class Slopes:
     def error2(self) -> Floats:
         """Return the squared standard errors of the slopes.
 
-        Pieces with too few rows for a variance take that of their neighbours, because a standard error of zero would
-        suggest certainty.
+        Pieces with too few rows for a variance take that of the nearest ones with ten rows or more, because a standard
+        error of zero would suggest certainty.
         """
         has_rows = self.size > 0
-        return np.where(
-            has_rows,
-            ale_math.fill_from_neighbors(self.variance) / np.where(has_rows, self.size, 1.0),
-            0.0,
-        )
+        variance = ale_math.fill_from_trusted(self.variance, self.size >= TRUSTED_ROWS)
+        return np.where(has_rows, variance / np.where(has_rows, self.size, 1.0), 0.0)
 
     def effects(self) -> tuple[Floats, Floats]:
         """Return the mean effects of the bins, NaN where no piece is known, and their squared standard errors."""
@@ -221,15 +219,39 @@ def _slopes_of_cells(
     )
     pooled = np.where(divisor > 0, squares / np.where(divisor > 0, divisor, 1.0), np.nan)
     bin_of_cell = np.repeat(np.arange(len(starts)), np.diff(kept))
-    return Slopes(
-        np.where(fine.weight > 0, fine.mean, np.nan),
-        pooled[bin_of_cell],
-        fine.effective_size(kind),
-        df[bin_of_cell],
-        starts,
-        cells.widths / np.diff(cells.edges[kept])[bin_of_cell],
-        trend,
-    )
+    slope, variance = np.where(fine.weight > 0, fine.mean, np.nan), pooled[bin_of_cell]
+    size, degrees = fine.effective_size(kind).copy(), df[bin_of_cell]
+    if cells.gaps and GAP in moments:
+        at = list(cells.gaps)
+        slope[at], variance[at], size[at], degrees[at] = slopes_across_gaps(
+            moments[GAP], spec.ddof, kind
+        )
+    part = cells.widths / np.diff(cells.edges[kept])[bin_of_cell]
+    return Slopes(slope, variance, size, degrees, starts, part, trend)
+
+
+def slopes_across_gaps(
+    nearest: Moments, ddof: int, kind: WeightKind
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return slope, variance, size and degrees of freedom across each gap, as in `Slopes`: (gaps,) each.
+
+    The slope is ½ mean over the nearest rows on the left + ½ mean over those on the right, its squared standard error
+    ¼ (σ²/n + σ²/n). A side without rows leaves the other one alone; one with a single row takes the other's variance.
+    """
+    size, variance = nearest.effective_size(kind), nearest.variance(ddof, kind)
+    share = np.where(nearest.weight > 0, 0.5, 0.0).reshape(-1, 2)
+    share /= np.maximum(share.sum(axis=1, keepdims=True), 0.5)
+    variance = variance.reshape(-1, 2)
+    variance = np.where(np.isnan(variance), variance[:, ::-1], variance)
+    error2 = share**2 * variance / np.where(size > 0, size, 1.0).reshape(-1, 2)
+    total = np.where(share > 0, error2, 0.0).sum(axis=1)
+    own = np.where(share > 0, share * variance, 0.0).sum(axis=1)
+    degrees = (size - 1).reshape(-1, 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = total**2 / np.where(share > 0, error2**2 / np.maximum(degrees, 1.0), 0.0).sum(axis=1)
+        effective = np.where(total > 0, own / total, 1.0)
+    slope = (share * nearest.mean.reshape(-1, 2)).sum(axis=1)
+    return slope, own, effective, np.where(total > 0, df, 1.0)
 
 
 # --- linear trends of the slope within bins -------------------------------------------------------

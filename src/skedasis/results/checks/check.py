@@ -24,6 +24,7 @@ Code = Literal[
     "disagreement",
     "slope_changes",
     "no_rows",
+    "gap",
     "few_rows",
     "one_row",
     "collinear",
@@ -92,6 +93,11 @@ CODES: Mapping[Code, CodeInfo] = {
         "the bin or gap is inside the curve; or at least 25 % of a surface",
         "fewer than ten rows lie beyond the gap; or at least 10 % of a surface",
     ),
+    "gap": CodeInfo(
+        "Values of the feature lie beyond a wide gap.",
+        "they are a single value, or less than 1 % of the rows, beyond more than half of the axis: probably a code",
+        "less than 5 % of the rows: the sparse tail of a distribution",
+    ),
     "few_rows": CodeInfo(
         "A bin, a level or a cell of a surface has fewer than ten rows.",
         "the value depends on these rows; or at least 50 % of the rows of a surface",
@@ -120,8 +126,8 @@ class Check(Exportable, RenamedAttributes):
     Parameters
     ----------
     code : str
-        "slope_mismatch", "heterogeneous", "extrapolation", "disagreement", "slope_changes", "no_rows", "few_rows",
-        "one_row", "collinear" or "few_pairs". Codes are stable: they keep their meaning in later versions.
+        "slope_mismatch", "heterogeneous", "extrapolation", "disagreement", "slope_changes", "no_rows", "gap",
+        "few_rows", "one_row", "collinear" or "few_pairs". Codes are stable: they keep their meaning in later versions.
     severity : {"note", "warning"}
     message : str
         What is wrong, the numbers behind it, and what to do, in one to three sentences.

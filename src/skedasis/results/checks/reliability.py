@@ -19,6 +19,8 @@ import numpy as np
 
 from skedasis._arguments import check_probability
 from skedasis._types import Bools, Floats, TableLike
+from skedasis.data.gaps import Gap
+from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
 from skedasis.results.axis import LevelAxis, LevelPairAxis, LevelStats, PairAxis
 from skedasis.results.checks.advice import (
@@ -102,9 +104,13 @@ MOST_COMBINATIONS = 100
 has at least ten rows."""
 
 
-GAP_FRACTION, GAP_RATIO, TAIL_FRACTION = 0.05, 10.0, 0.25
-"""A gap is wider than the first fraction of the axis, and than the ratio times the median of the ten gaps on either
-side. A gap with fewer than ten rows beyond it is wider than the last fraction of the axis."""
+GAP_FRACTION, GAP_RATIO = 0.05, 10.0
+"""An interval without rows is wider than this fraction of the axis, and than the ratio times the median of the ten gaps
+on either side."""
+
+
+SPARSE = 0.05
+"""Rows beyond a gap that does not separate them are a sparse tail up to this share."""
 
 
 def check_effect(
@@ -156,9 +162,11 @@ def check_effect(
     - `slope_changes`: local effects depend on x inside a bin (`skedasis.results.checks.variance_decomposition`),
       significant at `confidence_level` after Holm's correction for the number of bins. A warning if this is at least 10
       % of the bin's variance, and its standard deviation at least 5 % of the root mean square slope.
-    - `no_rows`: empty bins; gaps between neighbouring values that are wider than 5 % of the axis and ten times the
-      median of the ten gaps on either side, with at least ten rows on both sides. A gap of 25 % with fewer rows beyond
-      it is a note.
+    - `no_rows`: empty bins; intervals between neighbouring values that are wider than 5 % of the axis and ten times the
+      median of the ten gaps on either side, with at least ten rows on both sides.
+    - `gap`: a warning if rows lie beyond a gap of more than half of the axis, and share a value or are less than 1 % of
+      the rows (`skedasis.data.gaps`). A note if less than 5 % of the rows lie beyond another gap, of more than a
+      quarter of the axis.
     - `slope_mismatch`: the accumulated slopes differ from the accumulated differences of the quantity by more than
       0.25 √(importance² + score²) and three standard errors (`skedasis.results.checks.slope_check`).
     - `extrapolation`: at least 10 % (a warning: 25 %) of the rows at which the method evaluates the model are farther
@@ -192,7 +200,8 @@ def check_effect(
     found = [*_check_slope_mismatch(effect)]
     if not found:  # the importance of a curve of wrong slopes is wrong, too
         found += _check_heterogeneity(effect, confidence_level)
-    found += [*_check_bin_rows(effect), *_check_empty_bins(effect), *_check_gaps(effect)]
+    found += [*_check_bin_rows(effect), *_check_empty_bins(effect)]
+    found += [*_check_gaps(effect), *_check_intervals_without_rows(effect)]
     if "slope_changes" not in left_out:
         found += _check_slope_changes(effect, confidence_level, seed)
     found += _check_extrapolation(effect, far)
@@ -335,7 +344,56 @@ def _check_empty_bins(effect: Effect) -> Iterator[Check]:
 
 
 def _check_gaps(effect: Effect) -> Iterator[Check]:
-    """Check for wide gaps between observed values."""
+    """Check for rows beyond wide gaps: codes, and sparse tails."""
+    name, time = effect.feature, effect.time
+    for gap in effect.about.gaps:
+        ends = gap.left, gap.right
+        if gap.separates:
+            text = (
+                f"{name!r} has no values from {_value(gap.left, time)} to {_value(gap.right, time)}; beyond it "
+                f"{_are_beyond(gap, time)}. If that is a code, such as one for missing values, replace it by a "
+                "missing value. Do not interpret the curve across the gap."
+            )
+            numbers = {"rows_beyond": gap.rows, "share": gap.share}
+            yield Check("gap", "warning", text, gap.rows, name, ends, numbers)
+    for side in ("left", "right"):
+        some = [g for g in effect.about.gaps if not g.separates and g.side == side]
+        tails = [g for g in some if g.share < SPARSE]
+        if tails:
+            gap = max(tails, key=lambda g: g.rows)
+            start = gap.left if side == "right" else gap.right
+            text = (
+                f"The {side} tail of {name!r} is sparse: beyond {_value(start, time)} "
+                f"{_are_beyond(gap, time)}. That end of the curve rests on these rows."
+            )
+            numbers = {"rows_beyond": gap.rows, "share": gap.share}
+            yield Check("gap", "note", text, gap.rows, name, (gap.left, gap.right), numbers)
+
+
+def _are_beyond(gap: Gap, time: TimeAxis | None) -> str:
+    """Return the number of rows beyond a gap and their values in words."""
+    verb = "lies" if gap.rows == 1 else "lie"
+    low, high = sorted([gap.near, gap.end])
+    at = (
+        f"at {number(low, time)}"
+        if low == high
+        else f"from {number(low, time)} to {number(high, time)}"
+    )
+    return f"{verb} {count(gap.rows, 'row')} ({_percent(gap.share)}), {at}"
+
+
+def _value(value: float, time: TimeAxis | None) -> str:
+    """Return a value of a feature as text, with the digits that a code such as 99999 has."""
+    return f"{value:,.6g}" if time is None else time.text(value)
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent, with enough digits to differ from 0."""
+    return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.1g} %"
+
+
+def _check_intervals_without_rows(effect: Effect) -> Iterator[Check]:
+    """Check for intervals between observed values that are much wider than those nearby."""
     kept = effect.rows if effect.rows is not None else effect.curves
     if kept is None or isinstance(effect.axis, LevelAxis) or len(effect.axis) < 2:
         return
@@ -346,26 +404,24 @@ def _check_gaps(effect: Effect) -> Iterator[Check]:
         return
     gap, axis_length, before = np.diff(x), float(x[-1] - x[0]), np.cumsum(counts)[:-1]
     small = np.minimum(before, total - before)
-    least = np.where(small >= TRUSTED_ROWS, GAP_FRACTION, TAIL_FRACTION) * axis_length
-    for k in np.flatnonzero(gap > least):
+    reported = {g.left for g in effect.about.gaps if g.separates or g.share < SPARSE}
+    for k in np.flatnonzero((gap > GAP_FRACTION * axis_length) & (small >= TRUSTED_ROWS)):
         left, right = float(x[k]), float(x[k + 1])
         beyond = min(right, shown[-1]) <= max(left, shown[0])
         if (
             beyond
+            or left in reported
             or gap[k] <= GAP_RATIO * _median_gap_nearby(gap, int(k))
             or _is_empty_bin(effect, left, right)
         ):
             continue
-        share, rows = (right - left) / axis_length, int(small[k])
-        interval = f"between {number(left, effect.time)} and {number(right, effect.time)} ({share:.0%} of the axis)"
-        if rows < TRUSTED_ROWS:
-            text = f"No row has {effect.feature!r} {interval}, and {count(rows, 'row')} beyond it."
-            text += " That end of the curve rests on very few rows."
-        else:
-            text = f"No row has {effect.feature!r} {interval}. Do not interpret the curve there."
-        severity = "warning" if rows >= TRUSTED_ROWS else "note"
-        numbers = {"share": share, "rows_beyond": rows}
-        yield Check("no_rows", severity, text, 0, effect.feature, (left, right), numbers)
+        share = (right - left) / axis_length
+        text = (
+            f"No row has {effect.feature!r} between {number(left, effect.time)} and {number(right, effect.time)} "
+            f"({share:.0%} of the axis). Do not interpret the curve there."
+        )
+        numbers = {"share": share, "rows_beyond": int(small[k])}
+        yield Check("no_rows", "warning", text, 0, effect.feature, (left, right), numbers)
 
 
 def _median_gap_nearby(gap: Floats, k: int) -> float:
@@ -415,14 +471,23 @@ def _check_slope_changes(effect: Effect, confidence_level: float, seed: int) -> 
 def _check_slope_mismatch(effect: Effect) -> Iterator[Check]:
     """Report slopes that do not match differences of the quantity."""
     found = effect.provenance.get("slope_check")
-    if not found or found["distance"] <= found["limit"]:
+    if not found:
+        return
+    # Files of earlier versions have no range.
+    apart, allowed, how = found["distance"], found["limit"], "root mean square"
+    if apart <= allowed:
+        apart, allowed, how = (
+            found.get("range", 0.0),
+            found.get("range_limit", 0.0),
+            "range along the axis",
+        )
+    if apart <= allowed:
         return
     is_own = effect.spec.local_effects == "slopes"
     fix = f"Use sd.ALE(){', and check the slope function if you passed one' if is_own else ''}."
     text = (
         f"The slopes of {effect.feature!r} do not match the differences of {effect.about.quantity}: accumulated over "
-        f"the axis, they differ by {number_text(found['distance'])} (root mean square), more than the limit "
-        f"{number_text(found['limit'])}. {fix}"
+        f"the axis, they differ by {number_text(apart)} ({how}), more than the limit {number_text(allowed)}. {fix}"
     )
     yield Check("slope_mismatch", "warning", text, None, effect.feature, None, dict(found))
 

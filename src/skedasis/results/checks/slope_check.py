@@ -1,4 +1,4 @@
-"""Check accumulated slopes against differences of the quantity across bins.
+"""Check accumulated slopes against differences of the quantity across cells.
 
 See docs/explanation/heterogeneity.md, slopes are checked.
 """
@@ -9,18 +9,64 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis._types import Floats, Json
-from skedasis.results.effect import Effect
+from skedasis._types import Floats, Ints
+from skedasis.results.build.linear_form import slopes_across_gaps
+from skedasis.results.effect import TRUSTED_ROWS, Effect
+from skedasis.results.provenance import SlopeCheckRecord
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 
-ROWS = 512
-"""Number of rows for which differences are computed."""
+ROWS = 10_000
+"""Largest number of rows among which the checked ones are drawn, and which weight the cells."""
 
+PER_CELL, MOST_ROWS = 16, 750
+"""Number of checked rows in each cell and on each side of a gap, and in all. Each costs two model rows."""
 
 _FRACTION, _ERRORS = 0.25, 3.0
 """Allowed distance of the two curves: as a fraction of √(importance² + score²), and in standard errors."""
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedRows:
+    """The rows at which the slopes of a feature are checked: of each cell those with the smallest hashes.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (m,)
+        Indices among the drawn rows. A row next to a gap may occur twice.
+    group : ndarray of int, shape (m,)
+        The row's cell; next to a gap K + 2 g on its left and K + 2 g + 1 on its right.
+    low, high : ndarray of float, shape (m,)
+        The ends of the cell.
+    """
+
+    rows: Ints
+    group: Ints
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, cells: Cells, x: Floats) -> CheckedRows:
+        """Return the rows to check, for values in the order of the hashes; NaN is missing."""
+        size, gaps = len(cells), list(cells.gaps)
+        per_cell = min(PER_CELL, MOST_ROWS // max(size + len(gaps), 1))
+        cell = cells.locate(x)
+        order = np.argsort(cell, kind="stable")
+        order = order[np.count_nonzero(cell < 0) :]
+        start = np.searchsorted(cell[order], np.arange(size))
+        rank = np.arange(len(order)) - start[cell[order]]
+        chosen = order[(rank < per_cell) & ~np.isin(cell[order], gaps)]
+        rows, group = [chosen], [cell[chosen]]
+        for g, k in enumerate(gaps):
+            for side, end in enumerate((k, k + 1)):
+                distance = (cells.edges[end] - x) * (1 - 2 * side)
+                there = np.flatnonzero(distance >= 0)
+                rows.append(there[np.argsort(distance[there], kind="stable")[:per_cell]])
+                group.append(np.full(len(rows[-1]), size + 2 * g + side))
+        at = np.concatenate(group)
+        own = np.append(np.arange(size), np.repeat(gaps, 2).astype(int))[at]
+        return cls(np.concatenate(rows), at, cells.edges[own], cells.edges[own + 1])
 
 
 @dataclass(frozen=True)
@@ -29,31 +75,53 @@ class SlopeCheck:
 
     Parameters
     ----------
-    distance : float
-        Root mean square difference of the two centred curves over the checked rows, in units of the quantity.
-    limit : float
-        Allowed distance: the larger of 0.25 √(importance² + score²) and three standard errors.
+    distance, limit : float
+        Root mean square difference of the two centred curves over the rows, in units of the quantity, and the allowed
+        one: the larger of 0.25 √(importance² + score²) and three standard errors.
+    range, range_limit : float
+        Largest minus smallest difference of the two curves along the axis, and the allowed one: the larger of 0.25
+        √(range² + score²) and three standard errors. Importance and range are those of the differences.
     rows : int
         Number of checked rows.
     """
 
     distance: float
     limit: float
+    range: float
+    range_limit: float
     rows: int
 
     @property
     def passed(self) -> bool:
         """Whether the slopes match the differences of the quantity."""
-        return self.distance <= self.limit
+        return self.distance <= self.limit and self.range <= self.range_limit
 
     @property
-    def record(self) -> Json:
+    def outcome(self) -> str:
+        """The distance that exceeds its limit, in words."""
+        if self.distance > self.limit:
+            return f"root mean square difference {self.distance:.3g}, limit {self.limit:.3g}"
+        return f"range of the difference {self.range:.3g}, limit {self.range_limit:.3g}"
+
+    @property
+    def record(self) -> SlopeCheckRecord:
         """The outcome for the provenance."""
-        return {"distance": self.distance, "limit": self.limit, "rows": self.rows}
+        return {
+            "distance": self.distance,
+            "limit": self.limit,
+            "range": self.range,
+            "range_limit": self.range_limit,
+            "rows": self.rows,
+        }
 
 
 def slope_check(
-    effect: Effect, cells: Cells, x: Floats, rise: Floats, weight: Floats | None
+    effect: Effect,
+    cells: Cells,
+    x: Floats,
+    weight: Floats | None,
+    checked: CheckedRows,
+    rise: Floats,
 ) -> SlopeCheck:
     """Compare an effect computed from slopes with differences of the quantity in some rows.
 
@@ -62,41 +130,78 @@ def slope_check(
     effect : Effect
         Of local effects that are slopes.
     cells : Cells
-        Its bins, or others within its range.
+        Within its range.
     x : ndarray of float, shape (n,)
-        Values of the checked rows, all within the cells.
-    rise : ndarray of float, shape (n,)
-        Difference of the quantity in these rows between the right and the left edge of their cell.
+        Values of the drawn rows, NaN where missing.
     weight : ndarray of float, shape (n,), optional
+    checked : CheckedRows
+    rise : ndarray of float, shape (m,)
+        Difference of the quantity in the checked rows between the right and the left end of their cell.
 
     Notes
     -----
-    In each bin, the mean difference (of the checked rows) is subtracted from the mean slope times the width (of all
-    rows). The results are accumulated, interpolated at the checked rows, and centred there. A bin without checked rows
-    adds nothing. The standard error is that of the mean differences. If no bin has two rows, there is no standard
-    error, and no row counts as checked. Needs no model rows.
+    In each cell, the mean difference of the checked rows is subtracted from the rise of the accumulated slopes. The
+    results are accumulated and interpolated. A cell without checked rows adds nothing. The standard error is that of
+    the mean differences. If no cell has two rows, there is no standard error, and no row counts as checked. Needs no
+    model rows.
     """
-    score = effect.heterogeneity_score
-    limit = _FRACTION * float(np.hypot(effect.importance, 0.0 if np.isnan(score) else score))
-    edges, kind = cells.edges, effect.spec.weight_kind
-    # Frequency weights do not increase the number of checked rows: the total weight is limited to it.
-    counted_weight = weight
-    if weight is not None and kind == "frequency":
-        counted_weight = weight * min(1.0, ROWS / float(weight.sum()))
-    differences = Moments.of(rise, cells.locate(x), len(cells), counted_weight)
-    variance = ale_math.fill_from_neighbors(differences.variance(1, kind))
-    if len(cells) == 0 or np.isnan(variance).all():
-        return SlopeCheck(0.0, limit, 0)
-    accumulated = np.diff(effect.at(edges))
-    known = (differences.count > 0) & ~np.isnan(accumulated)
-    discrepancy = np.where(known, accumulated - differences.mean, 0.0)
-    variance = np.where(
-        known, variance / np.where(known, differences.effective_size(kind), 1.0), 0.0
+    size, cell = len(cells), cells.locate(x)
+    inside = np.flatnonzero(cell >= 0)
+    axis = Moments.of(x[inside], cell[inside], size, None if weight is None else weight[inside])
+    groups = Moments.of(
+        rise,
+        checked.group,
+        size + 2 * len(cells.gaps),
+        None if weight is None else weight[checked.rows],
     )
-    # The discrepancy of a bin shifts the curve by its full amount right of the bin, and in proportion within it.
-    part = np.clip((x[:, None] - edges[:-1]) / np.diff(edges), 0.0, 1.0)
-    share = np.full(len(x), 1 / len(x)) if weight is None else weight / weight.sum()
-    form = part - share @ part
-    distance = float(np.sqrt(share @ (form @ discrepancy) ** 2))
-    error = float(np.sqrt(share @ (form**2 @ variance)))
-    return SlopeCheck(distance, max(limit, _ERRORS * error), len(x))
+    mean, error2 = _mean_rises(groups, cells)
+    if np.isnan(error2).all():
+        return SlopeCheck(0.0, np.inf, 0.0, np.inf, 0)
+    own = np.diff(effect.at(cells.edges))
+    known = ~np.isnan(mean) & ~np.isnan(own)
+    own = np.where(np.isnan(own), 0.0, own)
+    measured, error2 = np.where(known, mean, own), np.where(known, error2, 0.0)
+    curve, off = (np.append(0.0, np.cumsum(rises)) for rises in (measured, own - measured))
+    sizes = cells.edges, axis.weight, axis.mean, axis.m2
+    distance, importance = (
+        ale_math.importance(sizes[0], values, *sizes[1:]) for values in (off, curve)
+    )
+    score = 0.0 if np.isnan(effect.heterogeneity_score) else effect.heterogeneity_score
+    error = float(np.sqrt(_spread_of_parts(axis, cells) @ error2))
+    return SlopeCheck(
+        distance,
+        max(_FRACTION * float(np.hypot(importance, score)), _ERRORS * error),
+        float(np.ptp(off)),
+        max(
+            _FRACTION * float(np.hypot(np.ptp(curve), score)),
+            _ERRORS * float(np.sqrt(error2.sum())),
+        ),
+        len(np.unique(checked.rows)),
+    )
+
+
+def _mean_rises(groups: Moments, cells: Cells) -> tuple[Floats, Floats]:
+    """Return the mean rise across each cell and its squared standard error; NaN without rows."""
+    size, count = len(cells), groups.effective_size("sampling")
+    variance = ale_math.fill_from_trusted(groups.variance(1, "sampling"), count >= TRUSTED_ROWS / 2)
+    has_rows = groups.weight > 0
+    mean = np.where(has_rows, groups.mean, np.nan)[:size]
+    error2 = np.where(has_rows, variance / np.where(has_rows, count, 1.0), np.nan)[:size]
+    if cells.gaps:
+        at = list(cells.gaps)
+        mean[at], variance, count, _ = slopes_across_gaps(
+            groups.take(slice(size, None)), 1, "sampling"
+        )
+        error2[at] = variance / count
+    return mean, error2
+
+
+def _spread_of_parts(axis: Moments, cells: Cells) -> Floats:
+    """Return the variance over the rows of the part of each cell's rise that a row's centred curve contains, (K,)."""
+    total = max(float(axis.weight.sum()), np.finfo(float).tiny)
+    share, used = axis.weight / total, axis.weight > 0
+    offset = np.where(used, axis.mean - cells.edges[:-1], 0.0)
+    spread = np.where(used, axis.m2 / np.where(used, axis.weight, 1.0), 0.0)
+    right = share.sum() - np.cumsum(share)
+    mean = right + share * offset / cells.widths
+    return right + share * (spread + offset**2) / cells.widths**2 - mean**2
