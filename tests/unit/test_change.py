@@ -129,6 +129,33 @@ def test_rows_without_a_value_are_left_out_and_counted(X):
     assert c.provenance["model_rows"] == 2 * (N - N // 5)
 
 
+def test_settings_apply_to_rows_without_a_value_and_steps_leave_them_out(X):
+    gaps = X.assign(
+        income=X.income.where(np.arange(N) % 5 > 0),
+        age=X.age.where(np.arange(N) % 3 > 0),
+        smoker=X.smoker.where(np.arange(N) % 4 > 0, None),
+    )
+
+    def filled(rows):
+        ages, income = rows["age"].fillna(99.0), rows["income"].fillna(-7.0)
+        return f(rows.assign(age=ages, income=income))
+
+    def brute(rows, **columns):
+        return np.asarray(filled(rows.assign(**columns)) - filled(rows))
+
+    c = sd.change(filled, gaps, to={"income": 2.5, "smoker": "yes"})
+    np.testing.assert_allclose(c.rows.change, brute(gaps, income=2.5, smoker="yes"))
+    assert (c.missing, c.n_rows) == (0, N)
+    assert [m.missing for m in c.moved] == [N // 5, N // 4]
+    both = sd.change(filled, gaps, {"age": 2}, to={"income": 2.5})
+    some = gaps[gaps.age.notna()]
+    np.testing.assert_allclose(both.rows.change, brute(some, age=some.age + 2, income=2.5))
+    assert (both.missing, [m.missing for m in both.moved]) == (N // 3, [N // 3, N // 5])
+    # All rows that are drawn move, those without an income too.
+    alone = sd.change(filled, gaps, to={"income": 2.5}).outside
+    assert alone.sampled == N
+
+
 def test_rows_without_any_value_are_an_error():
     X = np.array([[1.0, np.nan], [np.nan, 2.0]])
     with pytest.raises(sd.DataError, match="no row with a value of 'x0', 'x1'"):

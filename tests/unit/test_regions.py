@@ -231,6 +231,37 @@ def test_missing_values_of_the_feature_of_interest_belong_to_a_region():
     assert sum(n.count for n in r.leaves) == 4000
 
 
+@pytest.mark.parametrize("method", ["ale", "pdp", sd.ALE(top_levels=3)])
+def test_regions_count_the_missing_values_of_a_level_of_interest(method, tmp_path):
+    """A missing value is a level; a level that is not among the largest is not missing."""
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    code = rng.choice(5, 1000, p=[0.3, 0.3, 0.1, 0.1, 0.2])
+    b = rng.uniform(-1, 1, 1000)
+    level = pd.Series(np.array(["u", "v", "w", "z", None], dtype=object)[code])
+    X = pd.DataFrame({"s": level, "b": b, "code": code})
+    X.to_parquet(tmp_path / "rows.parquet")
+    f = lambda X: np.asarray((X["b"] > 0) * X["s"].isna(), dtype=float)  # noqa: E731
+    for source in (X, sd.parquet(tmp_path / "rows.parquet")):
+        r = sd.regions(f, source, "s", method=method, split_on=["b"], progress=False)
+        assert len(r) == 2
+        low = r.assign(X) == 0
+        lost = [int((code[side] == 4).sum()) for side in (low, ~low)]
+        assert [e.about.missing for e in r] == lost
+
+
+def test_rules_on_ordered_levels_say_where_missing_values_are():
+    rng = np.random.default_rng(0)
+    code = rng.choice(4, 1000)
+    sizes = pd.CategoricalDtype(["S", "M", "L"], ordered=True)
+    s = pd.Series(np.array(["S", "M", "L", None], dtype=object)[code]).astype(sizes)
+    X = pd.DataFrame({"x": rng.uniform(-1, 1, 1000), "size": s, "code": code})
+    f = lambda X: np.where(np.isin(X["code"], [0, 3]), 5.0, -1.0) * X["x"]  # noqa: E731
+    r = sd.regions(f, X, "x", split_on=["size"])
+    assert r.rules == ("size = S or missing", "size not in {S, missing}")
+    np.testing.assert_array_equal(r.assign(X), np.where(np.isin(code, [0, 3]), 0, 1))
+
+
 def test_levels_that_matter_are_exactly_those_of_the_rule():
     rng = np.random.default_rng(0)
     data = pd.DataFrame(

@@ -50,7 +50,8 @@ def test_conditions_on_numbers_read_as_inequalities(what, text):
         ({"levels": ("spring",), "excluded": True}, "season not in {spring}"),
         ({"levels": ("spring",), "missing": True}, "season = spring or missing"),
         ({"levels": ("spring", None), "missing": True}, "season = spring or missing"),
-        ({"levels": ("spring", None), "excluded": True}, "season not in {spring, missing}"),
+        ({"levels": (None, "spring"), "excluded": True}, "season not in {spring, missing}"),
+        ({"levels": (None,)}, "season = missing"),
         ({"levels": (), "missing": True}, "season is missing"),
         ({"levels": (), "excluded": True}, "season is not missing"),
         ({"levels": (1.0, True, 2.5)}, "season in {1, True, 2.5}"),
@@ -86,7 +87,8 @@ def random_condition(rng, feature):
         low, high = sorted(rng.integers(-1, 8, 2).tolist())
         ends = {"low": low if low >= 0 else -math.inf, "high": high if high < 7 else math.inf}
         return with_text(TEMP, **ends, missing=bool(rng.integers(2)))
-    some = tuple(np.array(list("abcdef"))[rng.random(6) < 0.5].tolist())
+    levels = np.array([*"abcdef", None], dtype=object)  # None: missing values are a level
+    some = tuple(levels[rng.random(7) < 0.5].tolist())
     return with_text(
         SEASON, levels=some, excluded=bool(rng.integers(2)), missing=bool(rng.integers(2))
     )
@@ -177,6 +179,15 @@ def test_missing_values_follow_the_flag():
             with_text(SEASON, levels=("b",), excluded=True, missing=missing),
         ):
             assert condition.holds(as_dataset(X)).tolist() == [True, missing]
+
+
+@pytest.mark.parametrize("excluded", [False, True])
+@pytest.mark.parametrize("flag", [False, True])
+def test_missing_values_follow_their_level_where_a_condition_names_it(excluded, flag):
+    X = pd.DataFrame({"season": ["a", "b", None]})
+    c = Condition(SEASON, levels=("a", None), excluded=excluded, missing=flag)
+    assert c.holds(as_dataset(X)).tolist() == [not excluded, excluded, not excluded]
+    assert c.missing is not excluded
 
 
 @pytest.mark.parametrize("start", ["2012-01-01", "2012-02-17", "1999-12-31"])

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from skedasis._arguments import as_numbers, check_int_or_none, shown
 from skedasis._calls import result_error
 from skedasis._escaping import Printed
-from skedasis._types import Container, Floats, Ints, JsonValue, TableLike, Values
+from skedasis._types import Bools, Container, Floats, Ints, JsonValue, TableLike, Values
 from skedasis.data.categories import (
     MAX_LEVELS,
     LevelColumn,
@@ -480,6 +480,13 @@ class Dataset:
             return self.floats(feature.position)
         except DataError:  # declared as ordinal, but not numeric
             return None
+
+    def is_missing(self, feature: Feature) -> Bools:
+        """Return which rows have no value of a feature, of a group those without one of its columns; shape (n,)."""
+        x = self.numbers(feature)
+        if x is not None:
+            return np.isnan(x)
+        return np.any([self.coded(j).codes < 0 for j in feature.columns], axis=0)
 
     def other_features(self, features: Iterable[Feature]) -> Iterator[OtherFeature]:
         """Yield the features one at a time: as numbers if they have distances, else as codes."""

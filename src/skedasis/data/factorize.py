@@ -7,6 +7,7 @@ defines which values are missing, `equality_key` which values are equal, and `ar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from numbers import Number
 from typing import NamedTuple, cast
 
@@ -197,7 +198,10 @@ def to_python(value: Level) -> Level:
 
 
 def equality_key(value: Level) -> tuple[str, Level]:
-    """Return a key that is equal for equal values only: type name and value; all numbers have one type."""
+    """Return a key that is equal for equal values only: type name and value.
+
+    All numbers have one type, and so have times of all libraries that derive from those of Python.
+    """
     value = to_python(value)
     if isinstance(value, bool):
         return "bool", value
@@ -205,6 +209,8 @@ def equality_key(value: Level) -> tuple[str, Level]:
         return "number", value
     if isinstance(value, str):
         return "str", str(value)
+    if isinstance(value, (datetime, timedelta)):
+        return ("datetime" if isinstance(value, datetime) else "timedelta"), value
     if isinstance(value, tuple):
         return "tuple", tuple(equality_key(v) for v in value)
     return type(value).__name__, value

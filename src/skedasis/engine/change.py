@@ -166,10 +166,11 @@ def change(
     Cost: two model rows for each row; of several named moves one for each move, and one for the rows as they are. None
     for tree ensembles that are evaluated from their structure. A check of the model on at most 128 rows comes on top.
 
-    Rows without a value of a moved feature are left out, and counted. A column of integers gets floats where a step is
-    no whole number. Rows that have all values already do not change. `Change.outside` is the share of rows of which a
-    moved value is outside the observed range, and the share that is far from the data jointly with the (at most three)
-    other features that share most information with the moved ones: of at most 2,000 rows, compared with 10,000.
+    A level or another setting applies to every row, also to one without a value of the feature. A step, a percentage
+    and a factor leave rows without a value out; `Change.missing` counts these. A column of integers gets floats where a
+    step is no whole number. Rows that have all values already do not change. `Change.outside` is the share of rows of
+    which a moved value is outside the observed range, and the share that is far from the data jointly with the (at most
+    three) other features that share most information with the moved ones: of at most 2,000 rows, compared with 10,000.
 
     References
     ----------
@@ -444,7 +445,9 @@ def _far(dataset: Dataset, moves: Sequence[Move], seed: int) -> _Far:
     order = np.argsort(np.argsort(drawn.rows, kind="stable"), kind="stable")
     new = order[:N_NEW_ROWS]
     own = [_values_of(part, move) for move in moves]
-    known = np.logical_and.reduce([~np.isnan(x[new]) for x in own])
+    known = np.ones(len(new), dtype=bool)
+    for move, x in zip(moves, own, strict=True):
+        known &= move.is_setting | ~move.is_missing(x[new])
     new = new[known]
     if len(part) < 2 or len(new) == 0 or len(part.features) == 0:
         return _Far()
@@ -479,17 +482,17 @@ def _values_of(rows: Dataset, move: Move) -> Floats:
 
 
 def _check_rows(change: Change) -> None:
-    """Raise if no row has a value of all features that move.
+    """Raise if no row has a value of all features that move by a step or a factor.
 
     Raises
     ------
     DataError
     """
     if change.n_rows == 0:
-        names = ", ".join(repr(n) for n in change.features)
+        names = ", ".join(repr(m.feature.name) for m in change.moved if not m.is_setting)
         raise DataError(
             "change",
             f"no row with a value of {names}",
-            "at least one row with a value of all features that move",
+            "at least one row with a value of all features that move by a step or a factor",
             "Move one of them, or fill in missing values",
         )

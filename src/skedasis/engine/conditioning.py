@@ -107,20 +107,23 @@ class ConditioningFeature:
         for side in (0, 1):
             is_excluded = side == excluded
             missing = goes_left == (side == 0)
-            said = missing and self.coded.missing
-            levels = tuple(named)
+            if None in self.levels:
+                missing = (None in named) != is_excluded
             # A short list of what is there is clearer than one of what is not.
             positive = is_excluded and pool < 0 and 0 < len(listed[side]) <= len(named)
+            shown = listed[side] if positive else named
+            if is_excluded and not positive and self.coded.missing and not missing:
+                shown = [*shown, None]  # "not in {a}" would hold for missing values
             text = condition_text(
                 self.feature,
-                levels=tuple(listed[side]) if positive else levels,
+                levels=shown,
                 excluded=is_excluded and not positive,
-                missing=said,
+                missing=missing and self.coded.missing,
             )
             conditions.append(
                 Condition(
                     self.feature,
-                    levels=levels,
+                    levels=tuple(named),
                     excluded=is_excluded,
                     missing=missing,
                     text=text,

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.data.categories import LevelColumn
-from skedasis.data.column_stats import Column
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature
 from skedasis.data.streamed import ChunkReader, StreamedDataset, StreamedLevels
@@ -174,12 +172,12 @@ class Rules:
     ----------
     leaves : tuple of RegionNode
         In the order of the regions.
-    features : mapping of str to Feature or LevelColumn
+    features : mapping of str to Feature
         The features that the regions are of, by name.
     """
 
     leaves: tuple[RegionNode, ...]
-    features: Mapping[str, Feature | LevelColumn]
+    features: Mapping[str, Feature]
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +215,7 @@ class CountPass:
         weights = None if w is None or self.quantum is None else quantised(w, self.quantum)
         known: dict[int, Bools] = {}
         for i, rules in enumerate(self.rules):
+            missing = {name: chunk.is_missing(feature) for name, feature in rules.features.items()}
             for number, leaf in enumerate(rules.leaves):
                 inside = np.ones(len(chunk), dtype=bool)
                 for condition in leaf.conditions:
@@ -226,15 +225,8 @@ class CountPass:
                 count = int(inside.sum())
                 state.rows[i][number] += count
                 state.weight[i][number] += count if weights is None else int(weights[inside].sum())
-                for name, feature in rules.features.items():
-                    state.missing[i][name][number] += int(_is_missing(chunk, feature)[inside].sum())
-
-
-def _is_missing(chunk: Dataset, feature: Feature | LevelColumn) -> Bools:
-    """Return which rows of a chunk have no value of a feature, or none of its levels."""
-    if isinstance(feature, LevelColumn):
-        return chunk.level_codes(feature) < 0
-    return np.isnan(chunk.floats(feature.position))
+                for name in rules.features:
+                    state.missing[i][name][number] += int(missing[name][inside].sum())
 
 
 def count_regions(dataset: Dataset, job: Job, rules: Sequence[Rules]) -> RegionCounts:
@@ -257,8 +249,3 @@ def count_regions(dataset: Dataset, job: Job, rules: Sequence[Rules]) -> RegionC
     # Converted at the end: floats would round the sums of multiples beyond 2**53.
     weight = [multiples.astype(float) * unit for multiples in found.weight]
     return RegionCounts(found.rows, weight, found.missing)
-
-
-def column_of(column: AnyColumn) -> Feature | LevelColumn:
-    """Return what finds missing values of a column in any rows."""
-    return column.feature if isinstance(column, Column) else column

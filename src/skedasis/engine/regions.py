@@ -53,7 +53,7 @@ from skedasis.engine.conditioning import (
 )
 from skedasis.engine.cross_validation import as_folds
 from skedasis.engine.heterogeneity_score import RegionScore, compute_region_scores
-from skedasis.engine.kept_rows import Rules, at_kept_rows, column_of, count_regions
+from skedasis.engine.kept_rows import Rules, at_kept_rows, count_regions
 from skedasis.engine.options import (
     ALPHA,
     MAX_DEPTH,
@@ -1004,7 +1004,7 @@ class _Builder:
         """Return the rules with the counts of all rows, where those at hand are some of them."""
         if self.here is self.done:
             return by_feature
-        columns = {t.key: column_of(t.column) for t in self._tasks}
+        features = {t.key: t.feature for t in self._tasks}
         several: dict[int, list[str]] = {}
         for name, rules in by_feature.items():
             if rules.regions > 1:
@@ -1012,7 +1012,7 @@ class _Builder:
         dataset = self.done.job.dataset
         groups = list(several.values())
         wanted = [
-            Rules(by_feature[names[0]].leaves, {name: columns[name] for name in names})
+            Rules(by_feature[names[0]].leaves, {name: features[name] for name in names})
             for names in groups
         ]
         counts = count_regions(dataset, self.done.job, wanted) if wanted else None
@@ -1133,6 +1133,7 @@ class _Builder:
                 measured = []
                 summary = _summary(whole, rules, measured, held_out=True)
         effects: list[Effect] = []
+        missing = self._missing_in(task, whole, rules)
         for node in rules.nodes:
             if node.region < 0:
                 continue
@@ -1140,8 +1141,7 @@ class _Builder:
                 effects.append(whole)
                 continue
             rows = np.flatnonzero(rules.region == node.region)
-            counted = None if rules.missing is None else int(rules.missing[task.key][node.region])
-            effect = self._effect_in(label, task, kept, rows, counted)
+            effect = self._effect_in(label, task, kept, rows, int(missing[node.region]))
             if measured:
                 score = measured[node.region].score
                 effect = replace(effect, swap_score=score).with_provenance({"vif": score.vif})
@@ -1161,26 +1161,30 @@ class _Builder:
             "" if self.given is None else self.given.by,
         )
 
+    def _missing_in(self, task: FeatureTask, whole: Effect, rules: _Rules) -> Ints:
+        """Return how many rows of each region have no value of a feature."""
+        if rules.missing is not None:
+            return rules.missing[task.key]
+        if rules.regions == 1 or not whole.about.missing:
+            return np.zeros(rules.regions, dtype=np.int64)
+        lost = self.here.job.dataset.is_missing(task.feature)
+        return np.bincount(rules.region[lost], minlength=rules.regions)
+
     def _effect_in(
         self,
         label: OutputLabel,
         task: FeatureTask,
         kept: KeptEffects,
         rows: Ints,
-        missing: int | None,
+        missing: int,
     ) -> Effect:
-        """Return the effect in a region; `missing` is how many of its rows have no value, if they were counted."""
+        """Return the effect in a region; `missing` is how many of its rows have no value."""
         job = self.here.job
         (about,) = abouts_of(job, label, task)
-        column = task.column
-        if isinstance(column, LevelColumn):
-            found = int(np.count_nonzero(column.codes[rows] < 0)) if column.missing else 0
-            std = about.feature_std
-        else:
+        std = about.feature_std
+        if not isinstance(task.column, LevelColumn):
             x = job.dataset.floats(task.feature.position)[rows]
-            w = None if self.weights is None else self.weights[rows]
-            found, std = int(np.isnan(x).sum()), _std(x, w)
-        missing = found if missing is None else missing
+            std = _std(x, None if self.weights is None else self.weights[rows])
         about = replace(about, feature_std=std, missing=missing)
         return kept.effect(
             rows, job.dataset, about, exact=job.sample is None, kind=job.options.weight_kind
@@ -1642,16 +1646,9 @@ def _level_regions(
     names = tuple(dataset.features[j].name for j in feature.members)
     conditions: list[Condition] = []
     for level, label in zip(column.levels.values, column.levels.labels, strict=True):
-        is_missing = level is None
-        conditions.append(
-            Condition(
-                feature,
-                levels=() if is_missing else (level,),
-                missing=is_missing,
-                text=f"{feature.title} is missing" if is_missing else f"{feature.title} = {label}",
-                columns=names,
-            )
-        )
+        value = "is missing" if level is None else f"= {label}"
+        text = f"{feature.title} {value}"
+        conditions.append(Condition(feature, levels=(level,), text=text, columns=names))
     if column.missing and not any(c.missing for c in conditions):
         text = f"{feature.title} is missing"
         conditions.append(Condition(feature, levels=(), missing=True, text=text))

@@ -54,7 +54,7 @@ from skedasis.results.effect import About
 from skedasis.stats.moments import Moments, Totals, WeightKind
 
 MISSING = "missing"
-"""Name of the sums of rows without a value."""
+"""Name of the sums of rows that are left out, and of those without a value of each moved feature."""
 
 _MOMENTS: tuple[str, ...] = (CHANGE, BEFORE, INCREASES, DECREASES, SAME, OUTSIDE)
 
@@ -93,12 +93,24 @@ class Move:
     summary: Summary | None = None
     level_column: LevelColumn | None = None
 
+    @property
+    def is_setting(self) -> bool:
+        """Return whether all rows get the same value, also rows without one."""
+        return self.kind in ("value", "level")
+
     def own(self, evaluator: Evaluator) -> Floats:
-        """Return the rows' values, (n,): codes of levels; NaN where missing."""
+        """Return the rows' values, (n,): codes of levels; NaN where missing and no level."""
         if self.level_column is None:
             return evaluator.column(self.feature.position)
         codes = evaluator.codes(self.level_column)
         return np.where(codes < 0, np.nan, codes.astype(float))
+
+    def is_missing(self, own: Floats) -> Bools:
+        """Return which of the rows' values are missing."""
+        missing = np.isnan(own)
+        if self.level_column is not None:
+            missing |= own == self.level_column.levels.find(None)
+        return missing
 
     def values(self, own: Floats) -> Floats:
         """Return the values after the move, as the column's type can represent them."""
@@ -501,11 +513,14 @@ class MovedRows(MethodVariant[ForwardDifference, Moves]):
     def compute(self, evaluator: Evaluator, plan: Moves, keep: Bools | None) -> BatchStats:
         """Return the moments of the changes of a batch by region, and its kept rows."""
         own = [move.own(evaluator) for move in plan.moves]
-        gaps = [np.isnan(x) for x in own]
-        missing = np.logical_or.reduce(gaps)
-        lost = Totals(np.array([float(missing.sum()), *(float(gap.sum()) for gap in gaps)]))
+        gaps = [move.is_missing(x) for move, x in zip(plan.moves, own, strict=True)]
+        left_out = np.zeros(len(evaluator), dtype=bool)
+        for move, gap in zip(plan.moves, gaps, strict=True):
+            if not move.is_setting:
+                left_out |= gap
+        lost = Totals(np.array([float(left_out.sum()), *(float(gap.sum()) for gap in gaps)]))
         region = plan.regions.of(evaluator)
-        rows = np.flatnonzero(~missing) if missing.any() else None
+        rows = np.flatnonzero(~left_out) if left_out.any() else None
         part = evaluator
         if rows is not None:
             own, region = [x[rows] for x in own], region[rows]

@@ -92,7 +92,7 @@ class MovedFeature:
     outside : int
         Rows whose value leaves the observed range.
     missing : int
-        Rows without a value.
+        Rows without a value: a step or a factor leaves them out, and a level or another setting applies to them.
     """
 
     feature: Feature
@@ -107,13 +107,14 @@ class MovedFeature:
 
     @property
     def is_setting(self) -> bool:
-        """Return whether all rows get the same value."""
+        """Return whether all rows get the same value, also rows without one."""
         return self.kind in ("value", "level")
 
     def column(self, x: Floats) -> Values:
         """Return values of the feature as they are shown: numbers, times, or the labels of levels."""
         if self.labels:
-            return np.array([self.labels[int(code)] for code in x], dtype=object)
+            labels = [None if np.isnan(code) else self.labels[int(code)] for code in x]
+            return np.array(labels, dtype=object)
         return x if self.feature.time is None else self.feature.time.times(x)
 
 
@@ -268,7 +269,7 @@ class Change(SavedResult):
     outside : Outside
         How many rows leave the data.
     missing : int
-        Rows that are left out because a moved feature has no value there.
+        Rows that are left out because a feature that moves by a step or a factor has no value there.
     rows : ChangeRows or None
         The kept rows; None if none are kept.
     regions_by : str

@@ -103,11 +103,11 @@ class Condition:
         For continuous features: ``low < value <= high``, in units of the feature; for times, days on
         ``feature.time``. -inf or inf where the condition has no such end. No value satisfies it if ``low >= high``.
     levels : tuple of Level, optional
-        For categorical features: the levels. None for continuous features.
+        For categorical features: the levels; None in it is the level of missing values. None for continuous features.
     excluded : bool
         Whether all levels but `levels` satisfy the condition, also levels that were not observed.
     missing : bool
-        Whether rows with a missing value satisfy the condition.
+        Whether rows with a missing value satisfy the condition. Where missing is one of `levels`, these decide.
     text : str
         The condition in words: "workingday = 0", "0.3 < temp ≤ 0.5", "season in {spring, summer}".
     columns : tuple of str
@@ -122,6 +122,10 @@ class Condition:
     missing: bool = False
     text: str = ""
     columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.levels, tuple) and None in self.levels:
+            object.__setattr__(self, "missing", not self.excluded)
 
     def holds(self, dataset: Dataset) -> Bools:
         """Return which rows satisfy the condition, shape (n,).
@@ -179,10 +183,10 @@ class Condition:
         return axis.days(found.times(values), f"column {name!r}")
 
     def _holds_level(self, dataset: Dataset) -> Bools:
-        wanted = {equality_key(v) for v in self.levels or () if v is not None}
+        wanted = {_key(v) for v in self.levels or () if v is not None}
 
         def satisfied(level: Level) -> bool:
-            return (equality_key(level) in wanted) != self.excluded
+            return (_key(level) in wanted) != self.excluded
 
         if self.feature.members:
             return self._holds_group(dataset, satisfied)
@@ -230,6 +234,18 @@ class Condition:
             fix = "Pass X with columns as in the data that were explained"
             raise DataError(f"group {name!r}", got, expected, fix)
         return list(self.feature.members)
+
+
+_SAVED = ("bool", "number", "str", "date", "datetime", "timedelta")
+"""Types of levels that are loaded as they were saved."""
+
+
+def _key(level: Level) -> tuple[str, Level]:
+    """Return a key that is equal for equal levels, also after `save`, which writes other objects as text."""
+    if isinstance(level, tuple):
+        return "tuple", tuple(map(_key, level))
+    kind, value = equality_key(level)
+    return (kind, value) if kind in _SAVED else ("str", str(value))
 
 
 def _by_combination(
@@ -323,7 +339,9 @@ def condition_text(
         return f"{name} = {_value_text(feature, only, levels)}{suffix}"
     if levels is None:
         return _interval_text(feature, name, low, high, suffix)
-    known = [v for v in levels if v is not None or not missing]
+    known = [v for v in levels if v is not None]
+    if len(known) < len(levels) and not missing:
+        known.append(None)  # last
     if not known:
         if excluded:
             return f"{name} is not missing" if not missing else f"any {name}"
@@ -435,6 +453,8 @@ def _intersection(parent: Condition, new: Condition) -> Condition:
     missing = parent.missing and new.missing
     low, high = max(parent.low, new.low), min(parent.high, new.high)
     levels, excluded = _common_levels(parent, new)
+    if levels is not None and not excluded and not missing:
+        levels = tuple(v for v in levels if v is not None)
     columns = new.columns or parent.columns
     both = Condition(new.feature, low, high, levels, excluded, missing, "", columns)
     for one in (new, parent):

@@ -1027,7 +1027,9 @@ _CHANGE = Kind(
         "decreases": _number("Share of the rows at which the quantity decreases."),
         "already": _number("Share of the rows that have all values already."),
         "rows": _integer("Number of rows."),
-        "missing": _integer("Rows that are left out because a moved feature has no value."),
+        "missing": _integer(
+            "Rows left out: a feature that moves by a step or a factor has no value."
+        ),
         "outside": _object(
             "Rows that leave the data.",
             {
