@@ -155,7 +155,7 @@ def test_what_a_process_is_not_known_for_is_left_to_differences():
     for kernel in (PairwiseKernel(metric="laplacian"), Matern(1.0, nu=0.3)):
         model = fit(process(kernel))
         assert sklearn_models.prediction_derivative(model) is None
-        e = sd.explain(model, X, 0, method="rhale")
+        e = sd.explain(model, X, 0, method="dale")
         assert e.provenance["local_effects"].startswith("central differences")
     assert sklearn_models.prediction_derivative(process(RBF())) is None  # not fitted
     assert sklearn_models.prediction_derivative(fit(process(RBF()), TWO)) is None  # ambiguous

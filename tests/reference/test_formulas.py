@@ -313,9 +313,9 @@ def test_partial_dependence_is_that_of_the_formulas(kind, center, case):
     near(e.importance, np.sqrt(weighted_mean((at_rows - m) ** 2, w)), 1e-12 * size, "importance")
 
 
-def test_the_default_grid_is_equidistant_between_the_5th_and_95th_percentile():
+def test_a_uniform_grid_is_equidistant_between_the_5th_and_95th_percentile():
     x = np.random.default_rng(0).exponential(size=1001)
-    e = sd.explain(lambda X: X[:, 0], x[:, None], 0, method=sd.PDP(grid=11))
+    e = sd.explain(lambda X: X[:, 0], x[:, None], 0, method=sd.PDP(grid=11, spacing="uniform"))
     low, high = inverse_ecdf(x, np.ones(1001), 20)[1], inverse_ecdf(x, np.ones(1001), 20)[19]
     np.testing.assert_allclose(e.x, np.linspace(low, high, 11), rtol=1e-14)
     few = np.repeat(np.arange(13.0), 9)

@@ -734,7 +734,7 @@ def test_more_bins_than_rows_are_no_trouble(method, bins):
 def test_more_points_than_rows_are_no_trouble(method):
     X = table(20)
     e = sd.explain(linear, X, 0, method=METHODS[method](grid=500))
-    assert len(e.x) == 500
+    assert 20 < len(e.x) <= 500
     np.testing.assert_allclose(e.value, 3 * e.x - X[:, 1].mean(), atol=1e-12)
 
 

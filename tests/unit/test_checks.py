@@ -260,7 +260,7 @@ def two(rho, n=2000, model=lambda X: X[:, 0] * X[:, 1]):
     rng = np.random.default_rng(12)
     z = rng.normal(size=(n, 2))
     X = np.column_stack([z[:, 0], rho * z[:, 0] + np.sqrt(1 - rho**2) * z[:, 1]])
-    return X, *(sd.explain(model, X, 0, method=m) for m in (sd.ALE(), sd.PDP()))
+    return X, *(sd.explain(model, X, 0, method=m) for m in (sd.ALE(), sd.PDP(spacing="uniform")))
 
 
 def test_correlated_features_make_pdp_and_ale_disagree_and_ale_is_to_be_trusted():
@@ -559,7 +559,12 @@ def test_many_rare_levels_are_objected_to_at_once(rare, flags):
 def test_nobody_is_advised_to_use_what_they_use():
     X = np.random.default_rng(0).normal(size=(40, 2))
     f = sd.prediction(lambda X: np.sin(3 * X[:, 0]))
-    by = {m: sd.explain(f, X, 0, method=m(bins=sd.Uniform(20))) for m in (sd.RHALE, sd.ALE)}
+    uniform = sd.Uniform(20)
+    steps = sd.RHALE(bins=uniform, local_effects="steps")
+    by = {
+        sd.RHALE: sd.explain(f, X, 0, method=steps),
+        sd.ALE: sd.explain(f, X, 0, method=sd.ALE(bins=uniform)),
+    }
     said = {m: " ".join(flag.message for flag in e.checks().of("few_rows")) for m, e in by.items()}
     assert "fewer bins: sd.RHALE(bins=sd.Quantile(" in said[sd.RHALE]
     assert "fewer bins: sd.ALE(bins=" in said[sd.ALE]

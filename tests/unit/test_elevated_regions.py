@@ -163,7 +163,7 @@ class TestNumbers:
     def test_a_run_is_where_the_mean_lies_above_its_error(self):
         X = np.random.default_rng(1).normal(size=(80, 2))
         q = lambda X: np.sin(4 * X[:, 0]) * (1 + X[:, 1])  # noqa: E731
-        e = sd.explain(q, X, 0, method=sd.ICE(grid=41))
+        e = sd.explain(q, X, 0, method=sd.ICE(grid=41, spacing="uniform"))
         curves = np.array([q(np.column_stack([e.x, np.full(41, x1)])) for x1 in X[:, 1]])
         curves -= curves.mean(axis=1, keepdims=True)
         test = stats.ttest_1samp(curves, 0, axis=0)

@@ -53,8 +53,8 @@ def test_effector_and_alibi_truncate_bin_limits_of_integers(method, dtype, bins)
 def test_effector_truncates_the_grid_of_integers(method):
     X = np.random.default_rng(0).integers(0, 100, size=(300, 2))
     e = sd.explain(first, X, 0, method=METHODS[method](grid=30))
-    assert len(e.x) == 30
-    assert (e.x % 1 != 0).any()
+    assert 20 < len(e.x) <= 30
+    assert np.isin(e.x, X[:, 0]).all()
     np.testing.assert_allclose(e.value, e.x, rtol=1e-12)
 
 

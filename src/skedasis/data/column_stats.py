@@ -115,6 +115,8 @@ class Column:
         Positive weights; None for 1 each.
     dtype : numpy dtype
         The type to which values are rounded when they are written into the column.
+    sampling : bool
+        Whether weights are sampling weights, which have no unit, instead of numbers of rows.
 
     Raises
     ------
@@ -123,13 +125,19 @@ class Column:
     """
 
     def __init__(
-        self, feature: Feature, x: Floats, weights: Floats | None, dtype: DTypeLike = float
+        self,
+        feature: Feature,
+        x: Floats,
+        weights: Floats | None,
+        dtype: DTypeLike = float,
+        *,
+        sampling: bool = False,
     ) -> None:
         # The smallest value is NaN if one is missing, so that most columns need no pass of its own for this.
         some_missing = len(x) > 0 and bool(np.isnan(x.min()))
         self.present: Ints | None = np.flatnonzero(~np.isnan(x)) if some_missing else None
         self.missing = 0 if self.present is None else len(x) - len(self.present)
-        self.feature = feature
+        self.feature, self.sampling = feature, sampling
         self.dtype: np.dtype[np.generic] = np.dtype(dtype)
         self.x = x if self.present is None else x[self.present]
         present = slice(None) if self.present is None else self.present
@@ -173,8 +181,9 @@ class Column:
 
     @property
     def row_quanta(self) -> int:
-        """Return the weight of one row in quanta; of weights below 1 on average, the mean weight."""
-        return int(min(1.0 / self.quantum, self.quanta / max(len(self), 1)))
+        """Return the weight of one row in quanta; of sampling weights, and below 1 on average, the mean weight."""
+        mean = self.quanta / max(len(self), 1)
+        return int(mean if self.sampling else min(1.0 / self.quantum, mean))
 
     @cached_property
     def std(self) -> float:

@@ -221,6 +221,8 @@ class Dataset:
         The index in X of each row of the table, if the table has drawn rows of X.
     origin : dict
         What results record of a sample that the caller asked for, and of the source of its rows.
+    sampling_weights : bool
+        Whether weights are sampling weights instead of numbers of rows.
     """
 
     table: Table[Container]
@@ -239,6 +241,7 @@ class Dataset:
     row_numbers: Ints | None = None
     level_cache: dict[int, tuple[LevelColumn, Ints]] = field(default_factory=dict)
     origin: dict[str, JsonValue] = field(default_factory=dict)
+    sampling_weights: bool = False
 
     streamed: ClassVar[bool] = False
     """Whether the rows are read in chunks (`StreamedDataset`)."""
@@ -384,7 +387,8 @@ class Dataset:
         if self.fits_cache(x.nbytes):
             x.flags.writeable = False  # shared with batches and results
             self.float_cache[j] = x
-        return Column(self.features[j], x, self.weights, self.table.numeric_type(j))
+        dtype, sampling = self.table.numeric_type(j), self.sampling_weights
+        return Column(self.features[j], x, self.weights, dtype, sampling=sampling)
 
     def levels(
         self, feature: Feature, top: int | None = None, most: int = MAX_LEVELS

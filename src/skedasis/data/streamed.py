@@ -122,6 +122,8 @@ class CountedColumn(Column):
         Unit of the integer weights in the counts; None without weights.
     ends : tuple of two int, optional
         Smallest and largest integer of a column of large integers.
+    sampling : bool
+        As in `Column`.
 
     Attributes
     ----------
@@ -142,7 +144,10 @@ class CountedColumn(Column):
         dtype: np.dtype[np.generic],
         quantum: float | None = None,
         ends: tuple[int, int] | None = None,
+        *,
+        sampling: bool = False,
     ) -> None:
+        self.sampling = sampling
         self.feature, self.dtype, self.counts = feature, dtype, counts
         self.missing, self.present = counts.missing, None
         self.x, self.weights, self.weighted = np.zeros(0), None, quantum is not None

@@ -195,7 +195,7 @@ def _column(column: AnyColumn, rows: Ints, some: Dataset) -> AnyColumn:
     x = some.floats(column.feature.position)
     if np.isnan(x).all():
         raise _only_missing(column.feature.name, len(x))
-    return Column(column.feature, x, some.weights, column.dtype)
+    return Column(column.feature, x, some.weights, column.dtype, sampling=some.sampling_weights)
 
 
 def _levels(column: LevelColumn, rows: Ints, some: Dataset) -> LevelColumn:

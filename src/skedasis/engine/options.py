@@ -11,7 +11,7 @@ import ast
 import inspect
 import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
@@ -463,9 +463,10 @@ class ExplainOptions:
     def dataset(self, X: object) -> Dataset:
         """Return the rows to explain of X in memory, with labels, weights and identifiers; see `as_dataset`."""
         checked = cast("Container", X)  # by `as_dataset`
-        return as_dataset(
+        found = as_dataset(
             checked, self.y, self.sample_weight, self.schema, self.row_id, sample=self.row_sample
         )
+        return replace(found, sampling_weights=self.weight_kind == "sampling")
 
     @property
     def memory_bytes(self) -> int:

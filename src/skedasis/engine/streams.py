@@ -249,6 +249,9 @@ def open_stream(
     found = run_pass(first, FirstState.merge, source, options, "Counting values")
     passes = [*source.scans, *passes, "counts of values"]
     dataset = _dataset(reader, found, head, quantum, {f.columns: f for f in leveled}, passes)
+    for column in dataset.columns.values():
+        if isinstance(column, CountedColumn):
+            column.sampling = options.weight_kind == "sampling"
     return replace(dataset, kept_features=need.kept_features)
 
 

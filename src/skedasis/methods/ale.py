@@ -362,8 +362,7 @@ class Accumulated(BinnedMethod):
         if spec.parameters.get("bins") == "auto" and spec.pointwise:
             spec = replace(spec, parameters={**spec.parameters, "bins": scheme.describe()})
         options = variance_options(spec, local.largest, plan.column.feature.name)
-        whole = plan.derivative_info.kind == "integer_steps"
-        found = select_bins(scheme, cells, moments, spec, options, rows, plan.coarse, whole=whole)
+        found = select_bins(scheme, cells, moments, spec, options, rows, plan.coarse, plan.values)
         gathered = found.moments if plan.values is None else {**moments, **found.moments}
         return accumulated_effect(
             found.cells, gathered, found.kept, spec, about, rows, found.trend, plan.values

@@ -242,7 +242,9 @@ class CellPlan(NumericPlan):
 
     def at_positions_of(self, other: NumericPlan) -> Self:
         """Return this plan with the cells of another one."""
-        return replace(self, cells=other.cells) if isinstance(other, CellPlan) else self
+        if not isinstance(other, CellPlan):
+            return self
+        return replace(self, cells=other.cells, nearest=other.nearest, checked=other.checked)
 
 
 @dataclass(frozen=True, eq=False)

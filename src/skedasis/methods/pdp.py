@@ -11,7 +11,7 @@ are step functions, `exact_grid` has points on both sides of every jump.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -211,7 +211,7 @@ class PDP(NumericMethod[GridPlan], Parameters):
         Subtract from each curve its unweighted mean over the grid, or its value at the left end.
     percentiles : (float, float), optional
         The feature's percentiles between which a grid with a given number of points lies. By default all values for
-        ``spacing="auto"``, else the percentiles 5 to 95.
+        ``spacing="auto"``, else, and for two features, the percentiles 5 to 95.
     spacing : {"auto", "uniform", "quantile"}
         How a given number of points is chosen. "auto": half of them are quantiles from the smallest to the largest
         value, with the ends of gaps and the values that many rows have; the others are equidistant over the percentiles
@@ -428,19 +428,15 @@ class PDP(NumericMethod[GridPlan], Parameters):
             return column.order_statistics(2, np.array([1])), "the median"
         first, last = column.order_statistics(100_000, ends)
         chosen = f"equidistant between percentiles {low:g} and {high:g}"
+        if first == last:  # nearly all rows have the same value
+            first, last, chosen = column.low, column.high, "equidistant over the whole range"
         if self.spacing == "uniform":
-            if first == last:  # nearly all rows have the same value
-                first, last, chosen = column.low, column.high, "equidistant over the whole range"
             return uniform_edges(first, last, count - 1) if count > 1 else np.array([first]), chosen
         quantiles = auto_edges(column, count // 2)
         if self.percentiles is not None:
             quantiles = quantiles[(quantiles >= first) & (quantiles <= last)]
         between = count - len(quantiles)
-        uniform = (
-            np.linspace(first, last, between + 2)[1:-1]
-            if between < 2
-            else uniform_edges(first, last, between - 1)
-        )
+        uniform = np.linspace(first, last, between) if between > 1 else np.zeros(0)
         for gap in column.gaps:
             uniform = uniform[(uniform <= gap.left) | (uniform >= gap.right)]
         return np.concatenate([quantiles, uniform]), f"quantiles, and {chosen}"
@@ -833,13 +829,15 @@ class PairPDP(PairVariant[PDP, PairGrid]):
                 "center=None or 'mean', without derivative and anchor",
                 f"Leave {keyword} out, or explain one feature",
             )
+        # The corners of a grid up to the extremes of both features are far from the data.
+        inner = base if base.percentiles else replace(base, percentiles=(5.0, 95.0))
         sides: list[SideColumn] = []
         for column, own in zip(columns, derivative_info, strict=True):
             if isinstance(column, LevelColumn):
                 levels = base.for_levels(column.feature).plan(column, own)
                 sides.append(LevelSide.of(levels))
             else:
-                sides.append(numeric_side(base.grid_of(column, N_POINTS_OF_PAIRS), column))
+                sides.append(numeric_side(inner.grid_of(column, N_POINTS_OF_PAIRS), column))
         return PairGrid((sides[0], sides[1]), {"grid": [s.chosen for s in sides]})
 
     def points_per_call(self, plans: Sequence[PairGrid]) -> int:

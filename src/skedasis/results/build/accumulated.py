@@ -70,8 +70,7 @@ def select_bins(
     options: VarianceOptions,
     rows: Rows | None = None,
     planned: Ints | None = None,
-    *,
-    whole: bool = False,
+    values: Floats | None = None,
 ) -> SelectedBins:
     """Return the bins that a binning selects.
 
@@ -87,8 +86,8 @@ def select_bins(
         If these are all rows, edges of `Optimal` bins may lie between the edges of the cells.
     planned : ndarray of int, optional
         Indices of the cells' edges that the binning may use; by default all.
-    whole : bool
-        Whether local effects are steps between integers, so that bins must start and end at integers.
+    values : ndarray of float, optional
+        The observed values, if local effects are steps between them, so that bins must start and end at values.
 
     Notes
     -----
@@ -114,8 +113,10 @@ def select_bins(
     ):
         sharp = scheme.refine_edges(cells, kept, (rows.x, rows.local, rows.weight), options)
         if sharp is not None:
-            bin_edges = np.ceil(sharp.edges) if whole else sharp.edges
-            # The largest integer uses the difference from the one before; a separate bin would have no width.
+            bin_edges = sharp.edges
+            if values is not None:
+                bin_edges = values[np.minimum(np.searchsorted(values, bin_edges), len(values) - 1)]
+            # The largest value uses the difference from the one before; a separate bin would have no width.
             wide = np.diff(bin_edges) > 0
             bin_edges, trend = bin_edges[np.append(True, wide)], sharp.trend[wide]
             edges = distinct(np.concatenate([cells.edges, bin_edges]))

@@ -35,7 +35,7 @@ from skedasis.results.build.accumulated import (
     variance_options,
 )
 from skedasis.results.build.categorical import accumulated_categorical_effect, group_steps
-from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
+from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, RISE
 from skedasis.results.build.pdp import m_plot
 from skedasis.results.build.step_functions import select_summary_bins, summarise_in_bins
 from skedasis.results.build.steps import BOTH, DOWN, UP, Steps, step_moments
@@ -183,9 +183,9 @@ def _from_rows(
     largest = float(np.abs(local[inside]).max(initial=0.0))
     spec = replace(spec, closed=cells.closed)
     moments = {LOCAL: gathered, AXIS: axis, **_by_value(effect, rows, inside)}
-    whole = spec.local_effects == "integer_steps"
+    values = effect.values if isinstance(effect, ValueStepsEffect) else None
     options = variance_options(spec, largest)
-    selected = select_bins(scheme, cells, moments, spec, options, rows, whole=whole)
+    selected = select_bins(scheme, cells, moments, spec, options, rows, values=values)
     result = _build(effect, selected, spec)
     # Rows outside the original edges were not kept: they remain outside.
     outside = effect.provenance.get("rows_outside", 0) + len(rows) - int(inside.sum())
@@ -259,8 +259,15 @@ def _from_cells(effect: BinnedEffect, scheme: Binning, spec: Spec, column: Colum
             "Explain again with these bins, or pass a subset of e.cells.edges as sd.Edges",
         )
     first, last = candidates[0], candidates[-1]
-    cells, candidates = Cells(cells.edges[first : last + 1], cells.closed), candidates - first
+    inner = np.flatnonzero((np.array(cells.gaps) >= first) & (np.array(cells.gaps) < last))
+    gaps = tuple(int(cells.gaps[g] - first) for g in inner)
+    cells = Cells(cells.edges[first : last + 1], cells.closed, gaps)
+    candidates = candidates - first
     moments = {name: effect.moments[name].take(slice(first, last)) for name in (LOCAL, AXIS)}
+    if GAP in effect.moments:
+        moments[GAP] = effect.moments[GAP].take(
+            np.stack([2 * inner, 2 * inner + 1], axis=1).ravel()
+        )
     fine = moments[LOCAL].pool(candidates[:-1])
     options = variance_options(spec, _typical_largest(fine))
     selected = select_bins(scheme, cells, moments, spec, options, None, candidates)

@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.results.build.linear_form import AXIS, LOCAL
+from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, slopes_across_gaps
 from skedasis.results.build.steps import DOWN, UP, Steps
 from skedasis.results.effect import (
     AccumulatedEffect,
@@ -473,6 +473,14 @@ class AccumulatedStatistic(MomentStatistic):
         """Return slopes, and a mask of the known ones: (P, R)."""
         local = moments[LOCAL]
         known, slope = local.weight > 0, local.mean
+        gaps, own = list(self.cells.gaps), self.effect.moments.get(GAP)
+        if gaps and own is not None:
+            # The rows nearest to a gap are not kept: the rise across it is held at its estimate.
+            known, slope = known.copy(), slope.copy()
+            known[gaps] = True
+            slope[gaps] = slopes_across_gaps(
+                own, self.effect.spec.ddof, self.effect.spec.weight_kind
+            )[0][:, None]
         return slope, known
 
     def curve_std(self, start: Floats, moments: Mapping[str, Moments]) -> Floats:
