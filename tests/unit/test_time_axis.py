@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from dateutil import tz as dateutil_zones
 
 import skedasis as sd
 from skedasis.data import times
@@ -59,6 +60,8 @@ def pandas_columns():
         "ns": t,
         "s": t.astype("datetime64[s]"),
         "zone": zoned.dt.tz_convert("Europe/Berlin"),
+        "zone of two words": zoned.dt.tz_convert("America/New_York"),
+        "zone of dateutil": zoned.dt.tz_convert(dateutil_zones.gettz("Europe/Berlin")),
         "duration": t - t.min(),
         "objects": pd.Series([v.date() for v in t], dtype=object),
         "stamp objects": pd.Series(list(t), dtype=object),
@@ -290,11 +293,78 @@ def test_objects_with_a_zone_are_made_again_in_it(name):
 
 
 def test_objects_of_pytz_have_one_zone_in_winter_and_in_summer():
-    tz = pytest.importorskip("pytz").timezone("Europe/Berlin")
+    tz = pytest.importorskip("pytz").timezone("America/New_York")
     own = zoned_moments(tz)
     assert len({id(v.tzinfo) for v in own}) == 2
-    feature = as_dataset(pd.DataFrame({"t": own}, dtype=object)).features[0]
-    assert (feature.kind, feature.time.zone) == ("continuous", "Europe/Berlin")
+    for dtype in (object, pd.DatetimeTZDtype("us", tz)):
+        feature = as_dataset(pd.DataFrame({"t": own}, dtype=dtype)).features[0]
+        assert (feature.kind, feature.time.zone) == ("continuous", "America/New_York")
+
+
+@pytest.mark.parametrize("dtype", [None, object], ids=["columns", "objects"])
+def test_columns_in_each_zone_are_times(dtype):
+    at = pd.Series(MOMENTS[:3]).dt.tz_localize("UTC")
+    names = sorted(available_timezones())
+    columns = {z: at.dt.tz_convert(ZoneInfo(z)) for z in names}
+    X = pd.DataFrame(columns, dtype=dtype)
+    table = as_dataset(X).table
+    features = table.features()
+    assert [(f.kind, f.time.zone) for f in features] == [("continuous", z) for z in names]
+    for j, feature in enumerate(features):
+        np.testing.assert_array_equal(feature.time.times(table.column(j)), MOMENTS[:3])
+
+
+def test_regions_changes_and_figures_follow_a_column_in_a_zone(tmp_path):
+    from skedasis.plots.figures.effect import effect_figure
+
+    X = pd.DataFrame({"t": pandas_columns()["zone of two words"], "z": OTHER})
+    noon = pd.Timestamp("2020-05-01 12:00", tz="America/New_York")
+
+    def model(X):
+        assert X["t"].dtype == "datetime64[ns, America/New_York]"
+        return np.where(X["t"] < noon, 1.0, -1.0) * X["z"].to_numpy()
+
+    early, late = sd.regions(model, X, "z").to_frame().itertuples()
+    assert (early.rows, late.rows) == ((X["t"] < noon).sum(), (X["t"] >= noon).sum())
+    (change,) = sd.change(model, X, {"t": "2020-05-01 12:00"}).to_frame()["value"]
+    np.testing.assert_allclose(change, np.mean(-OTHER - model(X)))
+    e = sd.explain(model, X, "t", method="pdp")
+    assert effect_figure(e).main.x.label == "t [America/New_York]"
+    assert '-04:00"' in e.to_json()
+    page = sd.report(model, X, path=tmp_path / "report.html").path.read_text()
+    assert "t [America/New_York]" in page
+
+
+UNNAMED = {
+    "zone of this machine": (dateutil_zones.tzlocal(), "UTC"),
+    "rules of a file": (dateutil_zones.gettz("America/New_York"), "UTC"),
+    "UTC of dateutil": (dateutil_zones.tzutc(), "UTC"),
+    "offset of dateutil": (dateutil_zones.tzoffset("X", 5 * 3600), "+05:00"),
+    "offset": (dt.timezone(dt.timedelta(hours=-5, minutes=-30)), "-05:30"),
+    "offset with a name": (dt.timezone(dt.timedelta(hours=-5), "X"), "-05:00"),
+}
+"""Zones without a name of the time zone database, and the zones in which their times are shown."""
+
+
+@pytest.mark.parametrize("objects", [False, True], ids=["column", "objects"])
+@pytest.mark.parametrize("name", UNNAMED)
+def test_zones_without_a_name_are_times(name, objects):
+    tz, shown = UNNAMED[name]
+    t = pd.Series(moments()).dt.tz_localize("UTC").dt.tz_convert(tz)
+    X = pd.DataFrame({"t": t.astype(object) if objects else t, "z": OTHER})
+    seen, day = set(), pd.Timedelta(1, "D")
+
+    def model(X):
+        assert X["t"].dtype == (object if objects else t.dtype)
+        seen.update((v, v.utcoffset()) for v in X["t"])
+        return (pd.to_datetime(X["t"], utc=True) - pd.Timestamp(START, tz="UTC")) / day
+
+    e = sd.explain(model, X, "t", method="ale")
+    assert e.time.zone == shown
+    np.testing.assert_allclose(e.bins.effect, 1.0)
+    # Edges are observed values, and the model gets these with their offsets from UTC.
+    assert seen <= {(v, v.utcoffset()) for v in t}
+    assert set(e.to_frame()["x"]) <= set(t)
 
 
 @pytest.mark.parametrize(
@@ -390,6 +460,15 @@ def test_tables_have_the_type_and_the_zone_of_the_column():
         assert (table["x"].type if backend == "pyarrow" else table["x"].dtype) == kind
     curves = sd.explain(model, X, "t", method=sd.ICE(grid=3)).to_frame(of="curves")
     assert curves["x"].dtype == X["t"].dtype
+
+
+def test_a_table_of_a_library_that_does_not_know_the_zone_is_in_utc():
+    X, model = zoned()
+    tz = dt.timezone(dt.timedelta(hours=1, minutes=30))
+    X["t"] = X["t"].dt.tz_convert(tz)
+    e = sd.explain(model, X, "t", method="ale")
+    assert e.to_frame()["x"].dtype == X["t"].dtype
+    assert e.to_frame("polars")["x"].to_list() == e.to_frame()["x"].to_list()
 
 
 @pytest.mark.parametrize("name", ["date", "duration", "time"])

@@ -26,7 +26,7 @@ FRAME = pd.DataFrame(
         "when": pd.to_datetime(["2024-01-01 00:00", "2024-06-01 12:30", None, "2025-01-01 00:00"]),
         "flag": [True, False, True, False],
         "é": [1, 2, 3, 4],
-        "zone": pd.to_datetime(["2024-01-01 00:30"] * 4).tz_localize("Europe/Berlin"),
+        "zone": pd.to_datetime(["2024-01-01 00:30"] * 4).tz_localize("America/New_York"),
         "class": ["x"] * 4,
         "missing": [1, 2, 3, 4],
     }
@@ -92,6 +92,11 @@ def test_an_expression_selects_the_same_rows_of_every_library_and_of_files(text,
 def test_an_array_has_numbers():
     X = np.array([[1.0, 2.0], [np.nan, 3.0]])
     assert parse("a == 1 or b > 2.5", ["a", "b"]).mask(X, ["a", "b"]).tolist() == [True, True]
+
+
+def test_objects_with_a_zone_are_local_times():
+    zone = FRAME[["zone"]].astype(object)
+    assert parse("zone == '2024-01-01 00:30'", ["zone"]).mask(zone, ["zone"]).all()
 
 
 # --- agreement with Polars' SQL on random expressions and data ------------------------------------

@@ -499,6 +499,10 @@ def as_series(points: TimePoints, name: str, backend: IntoBackend[EagerAllowed])
     if unit in ("h", "m", "s") or (unit == "D" and axis.kind != "date"):
         unit = "ms" if backend == "polars" else "s"  # Polars has no unit of seconds
     series = nw.new_series(name, times.astype(f"{times.dtype.kind}8[{unit}]"), backend=backend)
-    if axis.zone is not None:
-        series = series.dt.replace_time_zone("UTC").dt.convert_time_zone(axis.zone)
-    return series
+    if axis.zone is None:
+        return series
+    series = series.dt.replace_time_zone("UTC")
+    try:
+        return series.dt.convert_time_zone(axis.zone)
+    except Exception:  # noqa: BLE001 - each library has its own, for zones that it does not know
+        return series

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -151,9 +151,17 @@ class NamedZone(Protocol):
 
 @runtime_checkable
 class _PytzZone(Protocol):
-    """A time zone of pytz."""
+    """A time zone of pytz; one that is an offset has no name."""
 
-    zone: str
+    zone: str | None
+
+
+@runtime_checkable
+class _ZonedType(Protocol):
+    """The type of a pandas column of points in time with a time zone, which narwhals may not know."""
+
+    unit: Literal["s", "ms", "us", "ns"]
+    tz: tzinfo
 
 
 _NUMPY_TYPES: dict[type, tuple[TimeKind, str]] = {
@@ -215,17 +223,18 @@ class TimeObjects:
             return None
         tz = None
         if isinstance(first, (datetime, time)):
-            # Compared by name, because pytz has one object for each offset of a zone.
-            zones = {zone_name(v.tzinfo) for v in cast("list[datetime | time]", present)}
-            tz = first.tzinfo
-            if len(zones) != 1 or (tz is not None and (kind == "time" or zones == {None})):
+            tz, name = first.tzinfo, zone_name(first.tzinfo)
+            zones = [v.tzinfo for v in cast("list[datetime | time]", present)]
+            # Also compared by name, because pytz has one object for each offset of a zone.
+            same = all(z == tz or (name is not None and zone_name(z) == name) for z in zones)
+            if not same or (tz is not None and kind == "time"):
                 return None
         return cls(kind, type(first), dtype, tz, next(filter(is_absent, objects), None))
 
     @property
     def zone(self) -> str | None:
-        """Return the name of the time zone."""
-        return zone_name(self.tz)
+        """Return the time zone of texts."""
+        return zone_of_texts(self.tz)
 
     def read(self, values: Iterable[object]) -> Times:
         """Return objects as NumPy times, (n,), in UTC if they have a time zone."""
@@ -264,14 +273,21 @@ class TimeObjects:
 
 
 def zone_name(tz: tzinfo | None) -> str | None:
-    """Return a time zone's name, such as "Europe/Berlin", "UTC" or "+01:00"; None if it has no name."""
-    if isinstance(tz, timezone):
-        ahead = tz.utcoffset(None)
-        sign, minutes = "-" if ahead < timedelta() else "+", abs(ahead) // timedelta(minutes=1)
-        return "UTC" if not ahead else f"{sign}{minutes // 60:02}:{minutes % 60:02}"
+    """Return a time zone's name, such as "Europe/Berlin", "UTC" or "+01:00"; None if it has none, as dateutil's."""
     if isinstance(tz, NamedZone):
         return tz.key
-    return tz.zone if isinstance(tz, _PytzZone) else None
+    if isinstance(tz, _PytzZone) and tz.zone is not None:
+        return tz.zone
+    ahead = None if tz is None else tz.utcoffset(None)
+    if ahead is None:  # not the same at all times
+        return None
+    sign, minutes = "-" if ahead < timedelta() else "+", abs(ahead) // timedelta(minutes=1)
+    return "UTC" if not ahead else f"{sign}{minutes // 60:02}:{minutes % 60:02}"
+
+
+def zone_of_texts(tz: tzinfo | None) -> str | None:
+    """Return the zone in which results show times of a zone: UTC for a zone without a name; None for no zone."""
+    return None if tz is None else zone_name(tz) or "UTC"
 
 
 # ------------------------------------------------------- columns of data frames as integer ticks
@@ -289,17 +305,27 @@ def objects_of(series: Series) -> TimeObjects | None:
     return None
 
 
+def zoned_type(series: Series) -> _ZonedType | None:
+    """Return the type of a pandas column of points in time with a time zone; None for other columns."""
+    if not series.implementation.is_pandas_like():
+        return None
+    dtype = native_of(series).dtype
+    return dtype if isinstance(dtype, _ZonedType) else None
+
+
 def kind_of_column(
     series: Series, objects: TimeObjects | None
 ) -> tuple[TimeKind, str, str | None] | None:
     """Return kind, unit and time zone of a column of times; None for other columns."""
     import narwhals.stable.v2 as nw
 
-    dtype, arrow = series.dtype, str(arrow_type(series))
+    dtype, arrow, zoned = series.dtype, str(arrow_type(series)), zoned_type(series)
     if arrow.startswith(("time32", "time64")):
         return "time", arrow_unit(arrow_type(series)), None
     if dtype == nw.Date or arrow.startswith("date"):  # narwhals does not support all Arrow types
         return "date", "D", None
+    if zoned is not None:
+        dtype = nw.Datetime(zoned.unit, zone_of_texts(zoned.tz))
     if isinstance(dtype, nw.Datetime):
         return "datetime", dtype.time_unit, dtype.time_zone
     if isinstance(dtype, nw.Duration):
@@ -324,8 +350,6 @@ def ticks_of(series: Series, unit: str, objects: TimeObjects | None = None) -> t
 
     `objects` is the type of the objects, if it is a column of objects.
     """
-    import narwhals.stable.v2 as nw
-
     native = native_of(series)
     arrow = arrow_type(series)
     if arrow is not None:
@@ -339,7 +363,7 @@ def ticks_of(series: Series, unit: str, objects: TimeObjects | None = None) -> t
     if objects is not None:
         times = objects.read(native.tolist())
     else:
-        if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone:
+        if zoned_type(series) is not None:
             native = native.dt.tz_convert("UTC").dt.tz_localize(None)
         times = np.asarray(native.to_numpy())
     present = ~np.isnat(times)

@@ -26,6 +26,7 @@ import numpy as np
 from skedasis._types import Bools, Container, Values
 from skedasis.data.arrow import ArrowSchema, ArrowType, Expression, compute_functions
 from skedasis.data.factorize import missing_mask
+from skedasis.data.time_columns import kind_of_column
 from skedasis.errors import DataError
 
 _LONGEST = 10_000
@@ -681,7 +682,8 @@ def _memory_column(data: Container, j: int) -> WhereColumn:
     frame = nw.from_native(data, eager_only=True)
     series = frame.get_column(frame.columns[j])
     dtype = series.dtype
-    if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+    known = kind_of_column(series, None)
+    if known is not None and known[2] is not None:
         series = series.dt.replace_time_zone(None)
     if dtype.is_decimal():
         series = series.cast(nw.Float64())
@@ -733,7 +735,8 @@ def _typed(values: Values, present: Bools) -> Values:
     if inner.dtype.kind == "O":  # dates and decimals
         try:
             times = all(isinstance(v, date) for v in found)
-            inner = inner.astype("datetime64[us]" if times else float)
+            local = [v.replace(tzinfo=None) if isinstance(v, datetime) else v for v in found]
+            inner = np.array(local).astype("datetime64[us]" if times else float)
         except (TypeError, ValueError):
             return values
     text = inner.dtype.kind == "U"

@@ -141,7 +141,7 @@ def h_statistics(
     checked.stats.add(counted)
     decision = use_trees_if_exact(outputs, dataset, options.tree, checked, means=False)
     checked.stats.add(decision.stats)
-    sums = {label: _leaf_sum(q) for label, q in decision.outputs.items()}
+    sums = {label: _leaf_sum(q, dataset) for label, q in decision.outputs.items()}
     found: dict[OutputLabel, HStatistics] = {}
     for label, leaf_sum in sums.items():
         if leaf_sum is not None:
@@ -183,7 +183,7 @@ def exact_pairs(
     """
     found: dict[OutputLabel, list[HStatistic]] = {}
     for label, quantity in job.outputs.items():
-        leaf_sum = _leaf_sum(quantity)
+        leaf_sum = _leaf_sum(quantity, job.dataset)
         if leaf_sum is None:
             return None
         partial = _tree_partial_dependence(leaf_sum, job.dataset, features, pairs, rest=False)
@@ -220,12 +220,17 @@ def _statistics(
 # --- sums of leaves -------------------------------------------------------------------------------
 
 
-def _leaf_sum(quantity: Quantity) -> tuple[TreeModelProxy, int, float] | None:
-    """Return the trees, the output and the factor of the sum of leaves that the quantity equals; None for others."""
+def _leaf_sum(quantity: Quantity, dataset: Dataset) -> tuple[TreeModelProxy, int, float] | None:
+    """Return the trees, the output and the factor of the sum of leaves that the quantity equals; None for others.
+
+    Also None for rows that the model does not accept.
+    """
     proxy = quantity.model
     found = proxy.leaf_sum(quantity) if isinstance(proxy, TreeModelProxy) else None
     # The kernels need a compiler, which means over rows can do without.
     if found is None or not isinstance(proxy, TreeModelProxy) or not proxy.forest.compiled:
+        return None
+    if proxy.forest.refuses(dataset.table, dataset.row_id):
         return None
     return proxy, *found
 

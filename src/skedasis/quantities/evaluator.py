@@ -71,6 +71,7 @@ class Evaluated(Protocol):
 
     @property
     def has_mixed(self) -> bool: ...  # noqa: D102
+    def with_model(self, model: object) -> Evaluated | None: ...  # noqa: D102
     def describe(self) -> str: ...  # noqa: D102
     def raw(self, X: ModelRows) -> RawResponse: ...  # noqa: D102
     def read(self, raw: RawResponse, y: Values | None = None) -> object: ...  # noqa: D102

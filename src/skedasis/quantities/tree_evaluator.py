@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from skedasis._types import Floats, Ints, OutputLabel, RawResponse, TreeMode, Values
-from skedasis.data.containers import DonorRows
+from skedasis.data.containers import DonorRows, LevelReplacement, Replacement
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import ModelOutputError, TreeWarning, UnsupportedError, warn_caller
@@ -34,6 +34,7 @@ from skedasis.quantities.evaluator import (
     ProbeResult,
     ResponseCache,
     SetChanges,
+    SweepValues,
     sets_of,
 )
 from skedasis.quantities.outputs import Logit, Prediction, Probability
@@ -58,12 +59,14 @@ class TreeModelProxy(ModelProxy):
     ----------
     model : fitted estimator, booster, or a method of one
     forest : TreeForest
+    shift : float
+        Added to all sums of leaves, to see how much their rounding matters.
     """
 
-    def __init__(self, model: Any, forest: TreeForest) -> None:
+    def __init__(self, model: Any, forest: TreeForest, shift: float = 0.0) -> None:
         from skedasis.trees.readers import RESPONSE_METHODS  # imported where there are trees
 
-        self.forest = forest
+        self.model, self.forest, self.shift = model, forest, shift
         self.__name__ = title(model)
         owner = getattr(model, "__self__", None)
         tree_model = model if owner is None else owner
@@ -106,7 +109,7 @@ class TreeModelProxy(ModelProxy):
     def plain_output(self, quantity: Evaluated) -> int | None:
         """Return the index of the output whose sum of leaves the quantity equals, or None if it is another function."""
         n_outputs = len(self.forest.ensemble.base)
-        if self.forest.ensemble.link != "identity":
+        if self.forest.ensemble.link != "identity" or self.shift:
             return None
         if self._bound == "predict" and self.classes is not None:
             return None  # predicted labels are not sums of leaves
@@ -141,7 +144,7 @@ class TreeModelProxy(ModelProxy):
         """Return the response of the model's method of this name."""
         from skedasis.trees.ensemble import method_response
 
-        raw, ensemble = question.rows.raw(question), self.forest.ensemble
+        raw, ensemble = question.rows.raw(question) + self.shift, self.forest.ensemble
         if name == "predict" and self.classes is not None:
             probabilities = method_response(ensemble, raw, "predict_proba")
             return self.classes[np.argmax(probabilities, axis=1)]
@@ -168,7 +171,8 @@ class TreeEvaluator(BatchEvaluator):
     """Evaluator of a quantity of trees on one batch of rows. Does not call the model.
 
     Returns the same values as `BatchEvaluator`. If the quantity is a sum of leaves, differences and means are computed
-    per tree before summing over the trees.
+    per tree before summing over the trees. For rows and inserted values that the model does not accept, the model is
+    called, so that its own exception is raised.
     """
 
     @cached_property
@@ -193,10 +197,42 @@ class TreeEvaluator(BatchEvaluator):
     def _part(self) -> tuple[int, Any] | None:
         """Return the output and its trees on the batch if the quantity is a sum of leaves, else None."""
         output = self._trees.plain_output(self.quantity)
-        return None if output is None else (output, self._buffer.part(output))
+        if output is None or self._rows_refused:
+            return None
+        return output, self._buffer.part(output)
+
+    @cached_property
+    def _rows_refused(self) -> bool:
+        """Return whether the model does not accept all of the batch's rows."""
+        return self._trees.forest.refuses(self.batch.dataset.table, self.batch.rows)
+
+    def _refused(self, changes: Mapping[int, SweepValues | Replacement]) -> bool:
+        """Return whether the model does not accept all of the values that are to be inserted."""
+        forest, table = self._trees.forest, self.batch.dataset.table
+        for j, values in changes.items() if forest.ensemble.limited else ():
+            if isinstance(values, (DonorRows, LevelReplacement)):
+                refused = forest.refuses(table, values.rows)
+            else:
+                parts = (values,) if isinstance(values, np.ndarray) else values
+                refused = any(forest.refuses_inserted(j, part) for part in parts)
+            if refused:
+                return True
+        return False
+
+    @cached_property
+    def _of_model(self) -> BatchEvaluator:
+        """Return the evaluator that calls the model."""
+        quantity = self.quantity.with_model(self._trees.model)
+        if quantity is None:
+            raise TypeError("a quantity of trees is one of their model, too")
+        evaluator = BatchEvaluator(quantity, self.batch, self.copies, self.eps)
+        evaluator.stats, evaluator.caller = self.stats, self.caller
+        return evaluator
 
     def _ask(self, changes: SetChanges, sets: int, where: str) -> RawResponse:
-        """Evaluate the trees."""
+        """Evaluate the trees, or call the model if it does not accept all values."""
+        if self._rows_refused or self._refused(changes):
+            return self._of_model._ask(changes, sets, where)  # noqa: SLF001 - of the base class
         rows = self._buffer
         question = rows.swept(changes, sets) if changes else rows.own()
         self.stats.tree_rows += len(question)
@@ -204,7 +240,7 @@ class TreeEvaluator(BatchEvaluator):
 
     def sweep_together(self, changes: Changes, m: int) -> Floats:
         """Return the quantity with columns replaced, (n, m)."""
-        if self._part is None:
+        if self._part is None or self._refused(changes):
             return super().sweep_together(changes, m)
         output, _ = self._part
         rows = self._buffer
@@ -216,7 +252,7 @@ class TreeEvaluator(BatchEvaluator):
     def cell_differences(self, j: int, edges: Floats, cell: Ints) -> Floats:
         """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,)."""
         forest = self._buffer.forest
-        if self._part is None or forest.shape.place(j) < 0:
+        if self._part is None or forest.shape.place(j) < 0 or self._refused({j: edges}):
             return super().cell_differences(j, edges, cell)
         # Few edges: encode each once, then distribute the codes to the rows.
         codes = forest.numbers(j, edges)
@@ -224,7 +260,7 @@ class TreeEvaluator(BatchEvaluator):
 
     def edge_differences(self, j: int, low: Floats, high: Floats) -> Floats:
         """Return q(high, x_c) - q(low, x_c), (n,), from the leaves that differ between the two."""
-        if self._part is None:
+        if self._part is None or self._refused({j: (low, high)}):
             return super().edge_differences(j, low, high)
         if self._buffer.forest.shape.place(j) < 0:
             return np.zeros(len(self))
@@ -245,6 +281,8 @@ class TreeEvaluator(BatchEvaluator):
         tested = [j for j in changes if forest.shape.place(j) >= 0]
         if self._part is None or self.weights is not None or len(tested) > 1:
             return super().sums(changes, m)
+        if self._refused(changes):
+            return super().sums(changes, m)
         output, part = self._part
         self.stats.tree_rows += m * len(self)
         base = len(self) * float(forest.ensemble.base[output])
@@ -262,7 +300,15 @@ class TreeEvaluator(BatchEvaluator):
 Outputs: TypeAlias = Mapping[OutputLabel, Quantity]
 
 _TOLERANCE, _TOLERANCE_SINGLE = 1e-9, 1e-4
-"""Allowed difference relative to the largest value: for another order of summation; for single precision."""
+"""Allowed difference beyond that of rounded sums, relative to the range of the values, in double and single precision.
+
+Relative to the largest value for quantities computed from responses: logarithms amplify what these are rounded by."""
+
+_ROUNDINGS, _ROUNDINGS_SINGLE = 8, 1
+"""Largest rounding error of a sum of leaves per tree, in units in the last place of the largest sum.
+
+Half a unit in the order of the trees, which is the model's. In double precision orders differ, and leaves are divided
+by the number of trees before or after they are summed."""
 
 
 @dataclass(frozen=True)
@@ -409,14 +455,12 @@ def _verify(
     """Compare trees and model at the probe's rows and at mixtures of them; raise `_TreesUnavailable` if they differ."""
     batch = dataset.evenly_spaced_batch(PROBE_ROWS, checked.among)
     stats = CallStats()
-    single = forest.ensemble.sums_single
     # The model's responses at the rows themselves are known from the probe.
     by_model = [*checked.responses, *_at_mixed_rows(outputs, batch, checked.eps, stats)]
     try:
-        at_rows = [
-            quantity.evaluator(batch, eps=checked.eps).values() for quantity in of_trees.values()
-        ]
-        by_tree = [*at_rows, *_at_mixed_rows(of_trees, batch, checked.eps, CallStats())]
+        by_tree = _by_tree(of_trees, batch, checked.eps)
+        error = _largest_rounding(forest, batch)
+        moved = [_by_tree(_shifted(of_trees, e), batch, checked.eps) for e in (-error, error)]
     except UnsupportedError as error:
         raise _TreesUnavailable(str(error), stats=stats) from error
     except (ModelOutputError, TypeError, ValueError) as error:
@@ -424,14 +468,50 @@ def _verify(
         raise _TreesUnavailable(
             f"the trees cannot be evaluated on this X ({error})", stats=stats
         ) from error
-    for expected, computed in zip(by_model, by_tree, strict=True):
-        scale, difference = np.abs(expected).max(initial=0.0), np.abs(expected - computed)
-        if (difference > (_TOLERANCE_SINGLE if single else _TOLERANCE) * scale).any():
+    single = forest.ensemble.sums_single
+    quantities = [*outputs.values(), *outputs.values()]
+    for k, (q, expected, computed) in enumerate(zip(quantities, by_model, by_tree, strict=True)):
+        largest = np.abs(expected).max(initial=0.0)
+        is_response = type(q) in (Prediction, Probability)
+        scale = np.abs(expected - expected.mean()).max(initial=0.0) if is_response else largest
+        unit = np.spacing(np.float32(largest) if single else largest)
+        allowed = (_TOLERANCE_SINGLE if single else _TOLERANCE) * scale + 4 * unit
+        rounding = np.max([np.abs(values[k] - computed) for values in moved], axis=0)
+        difference = np.abs(expected - computed)
+        if (difference > allowed + rounding).any():
             worst = float(difference.max())
             raise _TreesUnavailable(
                 f"the trees as read and the model differ by up to {worst:.3g}", stats=stats
             )
     return stats
+
+
+def _largest_rounding(forest: TreeForest, batch: Batch) -> float:
+    """Return the largest difference of the model's sums of leaves and those of the trees because of rounding."""
+    ensemble, rows = forest.ensemble, forest.on(batch)
+    if ensemble.classifier and ensemble.link in ("identity", "normalised"):
+        return 0.0  # sums of at most 1, and an error could lead beyond 0 or 1
+    size = max(np.abs(values).max(initial=0.0) for values in (rows.raw(rows.own()), ensemble.base))
+    single = ensemble.sums_single
+    each = _ROUNDINGS_SINGLE if single else _ROUNDINGS
+    return float(each * (ensemble.trees + 1) * np.spacing(np.float32(size) if single else size))
+
+
+def _shifted(of_trees: Outputs, shift: float) -> Outputs:
+    """Return the quantities of trees with a number added to all sums of leaves."""
+    shifted: dict[OutputLabel, Quantity] = {}
+    for label, quantity in of_trees.items():
+        proxy = quantity.model
+        if isinstance(proxy, TreeModelProxy):
+            moved = quantity.with_model(TreeModelProxy(proxy.model, proxy.forest, shift))
+            shifted[label] = quantity if moved is None else moved
+    return shifted
+
+
+def _by_tree(outputs: Outputs, batch: Batch, eps: float) -> list[Floats]:
+    """Return all outputs of trees at the rows and at mixtures of them."""
+    own = [quantity.evaluator(batch, eps=eps).values() for quantity in outputs.values()]
+    return [*own, *_at_mixed_rows(outputs, batch, eps, CallStats())]
 
 
 def _at_mixed_rows(outputs: Outputs, batch: Batch, eps: float, stats: CallStats) -> list[Floats]:

@@ -75,6 +75,10 @@ class Ensemble:
         Whether the model sums its leaves in single precision.
     offset : float
         For an isolation forest: `decision_function` is `score_samples` minus this offset.
+    takes_missing : bool
+        Whether the model accepts missing values.
+    largest : float
+        The largest size of a number that the model accepts.
     """
 
     feature: Indices
@@ -98,6 +102,18 @@ class Ensemble:
     classifier: bool = False
     sums_single: bool = False
     offset: float = 0.0
+    takes_missing: bool = True
+    largest: float = np.inf
+
+    @property
+    def limited(self) -> bool:
+        """Return whether there are values that the model does not accept."""
+        return not self.takes_missing or self.largest < np.inf
+
+    def outside(self, values: Floats) -> Bools:
+        """Return which values the model does not accept."""
+        beyond = np.abs(values) > self.largest
+        return beyond if self.takes_missing else beyond | np.isnan(values)
 
     @property
     def trees(self) -> int:
@@ -278,6 +294,8 @@ class ModelInfo:
     classifier: bool = False
     sums_single: bool = False
     offset: float = 0.0
+    takes_missing: bool = True
+    largest: float = np.inf
 
 
 def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
@@ -337,6 +355,8 @@ def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
         classifier=reading.classifier,
         sums_single=reading.sums_single,
         offset=reading.offset,
+        takes_missing=reading.takes_missing,
+        largest=reading.largest,
     )
     ensemble = ensemble if _is_ordered(ensemble, inner) else _ordered(ensemble)
     _check_tests(ensemble)

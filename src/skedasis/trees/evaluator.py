@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from skedasis._types import Container, Floats, Ints, Level
+from skedasis._types import Bools, Container, Floats, Ints, Level
 from skedasis.data.containers import DonorRows, LevelReplacement, Replacement, Rows, Table
 from skedasis.data.dataset import Batch
 from skedasis.trees.arrays import Codes, Words
@@ -62,15 +62,16 @@ class TreeForest:
     ensemble: Ensemble
     compiled: bool = True
     _held: WeakKeyDictionary[AnyTable, dict[int, Codes]] = field(default_factory=WeakKeyDictionary)
+    _outside: WeakKeyDictionary[AnyTable, Bools] = field(default_factory=WeakKeyDictionary)
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state without the codes of tables, which stay in their process."""
-        return {**vars(self), "_held": None}
+        return {**vars(self), "_held": None, "_outside": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Restore the state, with no codes."""
         vars(self).update(state)
-        self._held = WeakKeyDictionary()
+        self._held, self._outside = WeakKeyDictionary(), WeakKeyDictionary()
 
     @cached_property
     def shape(self) -> TreeLayout:
@@ -161,6 +162,26 @@ class TreeForest:
         ):
             return {j: self.rows(batch.dataset.table, j, batch.rows)}
         return {j: self.numbers(j, batch.column(j))}
+
+    def refuses(self, table: AnyTable, rows: Rows | None) -> bool:
+        """Return whether some rows of a table have a value that the model does not accept; None means all rows."""
+        if not self.ensemble.limited:
+            return False
+        if table not in self._outside:
+            self._outside[table] = self._outside_rows(table)
+        outside = self._outside[table]
+        return bool((outside if rows is None else outside[rows]).any())
+
+    def _outside_rows(self, table: AnyTable) -> Bools:
+        """Return which rows of a table have a value in any column that the model does not accept."""
+        outside = np.zeros(len(table), bool)
+        for j in range(self.ensemble.columns):
+            outside |= self.ensemble.outside(table.column(j))
+        return outside
+
+    def refuses_inserted(self, j: int, values: Floats) -> bool:
+        """Return whether the model does not accept some values in a column."""
+        return bool(self.ensemble.outside(values).any())
 
     def on(self, batch: Batch) -> TreeRows:
         """Return the ensemble on a batch."""

@@ -8,7 +8,7 @@ row whose other columns do not matter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
@@ -25,6 +25,9 @@ from skedasis.trees.ensemble import Ensemble, TreesUnreadable
 from skedasis.trees.evaluator import AnyTable, TreeForest
 from skedasis.trees.layout import ColumnTests, JointTests, TreeLayout
 from skedasis.trees.preprocessing import Output, Preprocessing, preprocessing_of
+
+_OUTSIDE = -1
+"""The code of inserted values that the model does not accept."""
 
 _CELLS = 4_000_000
 """Target number of entries of transformed rows at a time."""
@@ -257,14 +260,28 @@ class PipelineForest(TreeForest):
 
     def _of_table(self, table: AnyTable, rows: Rows, columns: Sequence[int]) -> dict[int, Codes]:
         """Return the codes of some columns for rows of a table, which are transformed in parts."""
-        indices = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
-        step = max(1, _CELLS // max(len(self.preprocessing.outputs), 1))
         found: dict[int, list[Codes]] = {j: [np.zeros(0, np.int32)] for j in columns}
-        for start in range(0, len(indices), step):
-            part = indices[start : start + step]
-            for j, codes in self._coded(table.tile(part, 1).own(), columns).items():
+        for part in self._in_parts(table, rows):
+            for j, codes in self._coded(part, columns).items():
                 found[j].append(codes)
         return {j: np.concatenate(codes) for j, codes in found.items()}
+
+    def _in_parts(self, table: AnyTable, rows: Rows) -> Iterator[ModelRows]:
+        """Yield rows of a table as models take them, as many at a time as are transformed together."""
+        indices = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        step = max(1, _CELLS // max(len(self.preprocessing.outputs), 1))
+        for start in range(0, len(indices), step):
+            yield table.tile(indices[start : start + step], 1).own()
+
+    def _outside_rows(self, table: AnyTable) -> Bools:
+        """Return which rows of a table have a transformed value that the model does not accept."""
+        parts = self._in_parts(table, slice(0, len(table)))
+        outside = [super(PipelineForest, self)._outside_rows(self.preprocessing(X)) for X in parts]
+        return np.concatenate([np.zeros(0, bool), *outside])
+
+    def refuses_inserted(self, j: int, values: Floats) -> bool:
+        """Return whether the model does not accept some values in a column, once they are transformed."""
+        return bool((self.numbers(j, values) == _OUTSIDE).any())
 
     def own(self, batch: Batch, j: int) -> Mapping[int, Codes]:
         """Return a batch's own codes of all columns, which are transformed together."""
@@ -274,7 +291,10 @@ class PipelineForest(TreeForest):
         return self._of_table(table, batch.rows, self.shape.columns)
 
     def numbers(self, j: int, values: Floats) -> Codes:
-        """Return the codes of inserted values of a column, of any shape. Each distinct value is transformed once."""
+        """Return the codes of inserted values of a column, of any shape; `_OUTSIDE` if the model does not accept it.
+
+        Each distinct value is transformed once.
+        """
         distinct, inverse = np.unique(values, return_inverse=True)
         known, codes = self._inserted.get(j, (np.zeros(0), np.zeros(0, np.int32)))
         place = np.searchsorted(known, distinct)
@@ -285,7 +305,7 @@ class PipelineForest(TreeForest):
         out[found] = codes[place[found]]
         new = distinct[~found]
         if len(new):
-            out[~found] = self._coded(self.with_values({j: new}), [j])[j]
+            out[~found] = self._inserted_codes(j, new)
             if len(known) + len(new) > _INSERTED:
                 known, codes = np.zeros(0), np.zeros(0, np.int32)
             together = np.concatenate([known, new])
@@ -293,6 +313,16 @@ class PipelineForest(TreeForest):
             # One assignment of a new pair: threads may read the former one.
             self._inserted[j] = together[order], np.concatenate([codes, out[~found]])[order]
         return out[inverse].reshape(values.shape)
+
+    def _inserted_codes(self, j: int, values: Floats) -> Codes:
+        table = self.preprocessing(self.with_values({j: values}))
+        parts = [self.inner.rows_of(table, d) for d in self.sources.get(j, [])]
+        codes = self.joins[j].codes(parts) if parts else np.zeros(len(values), np.int32)
+        outside = np.zeros(len(values), bool)
+        for d, output in enumerate(self.preprocessing.outputs):
+            if self.ensemble.limited and output.column == j:
+                outside |= self.ensemble.outside(table.column(d))
+        return np.where(outside, _OUTSIDE, codes)
 
     def with_values(self, values: Mapping[int, Floats]) -> ModelRows:
         """Return a row of X with columns replaced by these values, of which there are equally many."""

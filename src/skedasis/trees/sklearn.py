@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,6 +29,10 @@ _LINKS: dict[str, tuple[Link, float]] = {
 }
 
 
+_LARGEST = float(np.finfo(np.float32).max)
+"""The largest size of a number that trees accept, which are given X in single precision."""
+
+
 class _Tree(Protocol):
     """The arrays of scikit-learn's `Tree`, (nodes,) each; `value` is (nodes, outputs, classes)."""
 
@@ -39,6 +43,12 @@ class _Tree(Protocol):
     children_right: Ints
     missing_go_to_left: NDArray[np.uint8]
     value: Floats
+
+
+class _Tagged(Protocol):
+    """An estimator of a version before 1.6."""
+
+    def _get_tags(self) -> Mapping[str, bool]: ...
 
 
 class _HistogramTree(Protocol):
@@ -73,6 +83,8 @@ def forest(model: Any) -> Ensemble:
         title=type(model).__name__,
         classifier=classifier,
         single=True,
+        takes_missing=_takes_missing(model),
+        largest=_LARGEST,
     )
     return assemble(_nodes(trees, value), reading)
 
@@ -99,6 +111,8 @@ def boosting(model: Any) -> Ensemble:
         link=link,
         scale=scale,
         single=True,
+        takes_missing=_takes_missing(model),
+        largest=_LARGEST,
     )
     return assemble(_nodes(trees, value), reading)
 
@@ -140,6 +154,7 @@ def isolation(model: Any) -> Ensemble:
     2008, Eq. 1). `decision_function` is `score_samples` minus ``model.offset_``.
     """
     trees: list[_Tree] = [e.tree_ for e in model.estimators_]
+    missing = _takes_missing(model)
     depth = np.concatenate(
         [
             length + average - 1.0
@@ -156,6 +171,9 @@ def isolation(model: Any) -> Ensemble:
         offset=float(model.offset_),
         scale=len(trees) * float(_average_path(model._max_samples)),
         single=True,
+        takes_missing=missing,
+        # Versions that accept missing values do not look at X at all.
+        largest=np.inf if missing else _LARGEST,
     )
     return assemble(_nodes(trees, depth, model.estimators_features_), reading)
 
@@ -166,6 +184,15 @@ def link_of(model: Any) -> tuple[Link, float]:
     if name not in _LINKS:
         raise TreesUnreadable(f"the link {name} of scikit-learn's loss is not supported")
     return _LINKS[name]
+
+
+def _takes_missing(model: _Tagged) -> bool:
+    """Return whether an estimator accepts missing values, in any version of scikit-learn."""
+    try:
+        from sklearn.utils import get_tags
+    except ImportError:  # before 1.6
+        return model._get_tags()["allow_nan"]
+    return bool(get_tags(model).input_tags.allow_nan)
 
 
 def _nodes(trees: Sequence[_Tree], value: Floats, columns: Sequence[Ints] | None = None) -> Nodes:
