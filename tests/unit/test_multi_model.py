@@ -190,7 +190,7 @@ def test_trees_of_one_kind_and_mixed_kinds() -> None:
     alone = sd.explain(trees[0], X, 0)
     assert mixed.models[1].provenance.get("bins") == alone.provenance.get("bins")
     assert "all models" in mixed.models[1].provenance["local_effects"]
-    smooth = sd.explain([LinearRegression().fit(X, y), times(1.0)], X, 0)
+    smooth = sd.explain([LinearRegression().fit(X, y), lambda X: X[:, 0] + X[:, 1] ** 2], X, 0)
     assert [e.spec.local_effects for e in smooth.models] == ["slopes", "differences"]
     exact = sd.explain(trees[:2], X, 0, method=sd.PDP(grid="exact"))
     single = sd.explain(trees[1], X, 0, method=sd.PDP(grid=exact.x))

@@ -23,22 +23,24 @@ def test_slopes_are_not_blamed_for_what_bins_straighten(bins, method):
 
 
 def test_the_check_compares_the_result_s_own_bins():
-    e = sd.explain(
-        bends, X, 0, method=sd.DALE(bins=sd.Edges([-1, -0.3, 0.6, 1])), heterogeneity_rows=0
-    )
+    """Of an additive model the rises are the same in all rows, so that those of a few rows are exact."""
     edges, x = np.array([-1, -0.3, 0.6, 1]), X[:, 0]
-    # From the definition, with all rows; the library checks 512 of them.
-    off = np.zeros(3)
-    for k in range(3):
-        rows = X[(x >= edges[k]) & (x < edges[k + 1])]
-        low, high = rows.copy(), rows.copy()
-        low[:, 0], high[:, 0] = edges[k], edges[k + 1]
-        slope = 6 * np.cos(6 * rows[:, 0]) + rows[:, 1]
-        off[k] = slope.mean() * (edges[k + 1] - edges[k]) - (bends(high) - bends(low)).mean()
-    curve = np.interp(x, edges, np.append(0.0, np.cumsum(off)))
+    method = sd.DALE(bins=sd.Edges(edges))
+    e = sd.explain(lambda X: np.sin(6 * X[:, 0]) + X[:, 1], X, 0, method=method)
+    cell = np.searchsorted(edges, x, side="right") - 1
+    slopes = np.array([6 * np.cos(6 * x[cell == k]).mean() for k in range(3)])
+    rises = np.diff(np.sin(6 * edges))
+    off, curve = (
+        np.interp(x, edges, np.append(0.0, np.cumsum(r)))
+        for r in (slopes * np.diff(edges) - rises, rises)
+    )
     found = e.provenance["slope_check"]
-    assert found["distance"] == pytest.approx(curve.std(), abs=0.03)
-    assert found["limit"] >= 0.25 * e.importance * (1 - 1e-12)
+    assert found["distance"] == pytest.approx(off.std(), rel=1e-6)
+    assert found["limit"] == pytest.approx(0.25 * np.hypot(curve.std(), e.heterogeneity_score))
+    assert found["range"] == pytest.approx(
+        np.ptp(np.cumsum(np.append(0, slopes * np.diff(edges) - rises)))
+    )
+    assert found["rows"] == 3 * 16
 
 
 def test_an_output_is_checked_alone_as_it_is_among_others():

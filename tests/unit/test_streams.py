@@ -247,10 +247,10 @@ def test_identifiers_of_the_caller_key_the_draws(frame, folder, tmp_path):
 @pytest.mark.parametrize(
     ("method", "passes"),
     [
-        (sd.ALE(bins=sd.Uniform(20)), 2),
-        (sd.RHALE(bins=sd.Optimal()), 2),
+        (sd.ALE(bins=sd.Uniform(20)), 3),
+        (sd.RHALE(bins=sd.Optimal()), 3),
         (sd.ALE(bins=20), 3),
-        (sd.PDP(grid=9), 3),
+        (sd.PDP(grid=9), 4),
         (sd.MPlot(), 3),
     ],
     ids=lambda v: v.name if isinstance(v, sd.ALE | sd.RHALE | sd.PDP | sd.MPlot) else str(v),

@@ -204,6 +204,7 @@ LAYOUT: Mapping[str, Mapping[str, Layout]] = {
         "value": _layout("*S"),
         "heterogeneity": _layout("*S", NOT_NEGATIVE),
     },
+    "ValueStepsEffect": {"values": _layout("V", INCREASING)},
 }
 """Class → field → shape and rules. Subclasses add to what their bases have."""
 
@@ -468,6 +469,18 @@ def _of_binned_effect(parts: Parts) -> str:
         return "its bins are not adjacent"
     if len(bins) and not np.isin(bins.edges, cells.edges).all():
         return "its bins are no unions of its cells"
+    across = parts["moments"].get("gap")
+    if any(not 0 <= k < len(cells) for k in cells.gaps):
+        return "its cells have no such gaps"
+    if across is not None and len(across.weight) != 2 * len(cells.gaps):
+        return "its moments are of other gaps"
+    return ""
+
+
+def _of_value_steps(parts: Parts) -> str:
+    steps = parts["moments"].get("up")
+    if steps is not None and len(steps.weight) != len(parts["values"]):
+        return "its steps are between other values"
     return ""
 
 
@@ -526,5 +539,6 @@ _ACROSS: Mapping[str, Callable[[Parts], str]] = {
     "LevelStats": _of_levels,
     "Regions": _of_regions,
     "Surface": _of_surface,
+    "ValueStepsEffect": _of_value_steps,
 }
 """Class → a function that returns what is wrong between the fields of an object; an empty text if nothing is."""
