@@ -142,7 +142,7 @@ MOST_BINS = 40
 
 
 def bins_text(bins: BinStats) -> str:
-    """Return bins as a text table: ends, rows, weight where it is not the rows, effect and its errors, and remarks."""
+    """Return bins as a text table: ends, rows, weight where it is not the rows, effect, rise, errors, and remarks."""
     table = bins_table(bins)
     head = [name.replace("_", " ") for name in table]
     lines = [list(line) for line in zip(*table.values(), strict=True)]
@@ -169,7 +169,12 @@ def bins_table(bins: BinStats) -> dict[str, list[str]]:
     table["rows"] = [f"{n:,}" for n in bins.count.tolist()]
     if not np.array_equal(bins.weight, bins.count):
         table["weight"] = [f"{w:.6g}" for w in bins.weight.tolist()]
-    numbers = {"effect": bins.effect, "std": bins.std, "std_error": bins.std_error}
+    numbers = {
+        "effect": bins.effect,
+        "rise": bins.rise,
+        "std": bins.std,
+        "std_error": bins.std_error,
+    }
     if np.any(bins.slope_change):
         numbers["slope_change"] = bins.slope_change
     for name, column in numbers.items():
