@@ -49,6 +49,7 @@ from skedasis.results.display import (
     SavedResult,
     bins_text,
     count,
+    outside_text,
     sample_text,
     save_if,
 )
@@ -644,7 +645,7 @@ class Effect(SavedResult):
         where = f" where {self.rule}" if self.rule else ""
         return (
             f"<Effect of {self.feature!r} on {self.about.quantity}{where}: {self.spec.method}, "
-            f"{count(self.n_parts, self.part_noun)}, "
+            f"{count(self.n_parts, self.part_noun)}{outside_text(self.provenance)}, "
             f"importance {self.importance:.4g}, heterogeneity {self.heterogeneity_score:.4g}"
             f"{sample_text(self.provenance)}>"
         )

@@ -229,11 +229,12 @@ class ValueStepStatistic(StepStatistic):
         local[:-1] += up.mean[:-1] / widths
         local[1:-1] /= 2
         place = statistic.place(self.values)
-        cell, first = np.unique(place[place >= 0], return_index=True)
+        inside, (size, count) = np.flatnonzero(place >= 0), local.shape
+        cell, first = np.unique(place[inside], return_index=True)
         in_cells: dict[str, Moments] = {}
-        for name, mean in ((LOCAL, local), (AXIS, self.values[:, None] + np.zeros(local.shape))):
-            found = replace(up, mean=mean).take(place >= 0).pool(first)
-            in_cells[name] = Moments.zeros((statistic.size, local.shape[1]))
+        for name, mean in ((LOCAL, local), (AXIS, np.repeat(self.values, count))):
+            found = replace(up, mean=mean.reshape(size, count)).take(inside).pool(first)
+            in_cells[name] = Moments.zeros((statistic.size, count))
             for into, values in zip(
                 in_cells[name].arrays().values(), found.arrays().values(), strict=True
             ):
