@@ -224,17 +224,17 @@ class ValueStepStatistic(StepStatistic):
     def _mean_effects(self, moments: Mapping[str, Moments]) -> Floats:
         """Return the mean local effects of the bins, (K, R); a row's is the mean of its two steps per unit."""
         statistic, widths = accumulated_statistic(self.effect), np.diff(self.values)[:, None]
-        up, local = moments[UP], np.zeros(moments[UP].mean.shape)
+        up, local = moments[UP], np.zeros_like(moments[UP].mean)
         local[1:] += moments[DOWN].mean[1:] / widths
         local[:-1] += up.mean[:-1] / widths
         local[1:-1] /= 2
         place = statistic.place(self.values)
-        inside, (size, count) = np.flatnonzero(place >= 0), local.shape
+        inside = np.flatnonzero(place >= 0)
         cell, first = np.unique(place[inside], return_index=True)
         in_cells: dict[str, Moments] = {}
-        for name, mean in ((LOCAL, local), (AXIS, np.repeat(self.values, count))):
-            found = replace(up, mean=mean.reshape(size, count)).take(inside).pool(first)
-            in_cells[name] = Moments.zeros((statistic.size, count))
+        for name, mean in ((LOCAL, local), (AXIS, np.zeros_like(local) + self.values[:, None])):
+            found = replace(up, mean=mean).take(inside).pool(first)
+            in_cells[name] = Moments.zeros((statistic.size, len(local.T)))
             for into, values in zip(
                 in_cells[name].arrays().values(), found.arrays().values(), strict=True
             ):
