@@ -496,7 +496,7 @@ def test_bins_print_as_a_table():
     rows = np.arange(100.0)[:, None]
     bins = sd.explain(lambda X: X[:, 0] ** 2, rows, 0, method=sd.ALE(bins=edges)).bins
     lines = str(bins).splitlines()
-    assert lines[0].split() == ["from", "to", "rows", "effect", "std", "std", "error"]
+    assert lines[0].split() == ["from", "to", "rows", "effect", "rise", "std", "std", "error"]
     assert lines[1].split()[:4] == ["0", "0.1", "1", f"{bins.effect[0]:.4g}"]
     assert lines[1].endswith("fewer than 10 rows")
     assert lines[5].endswith("no rows")

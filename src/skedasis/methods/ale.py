@@ -252,14 +252,14 @@ class Accumulated(BinnedMethod):
         )
         x = evaluator.column(column.feature.position)
         cell = cells.locate(x)
-        outside = int(np.count_nonzero(cell < 0))
-        beyond = outside - int(np.count_nonzero(np.isnan(x))) if outside else 0
         if len(cells) == 0:
             return BatchStats({LOCAL: Moments.zeros(0), AXIS: Moments.zeros(0)})
         gaps: dict[str, Moments] = {}
         if plan.nearest is not None and plan.difference_bins is None:
             gaps = {GAP: _across_gaps(evaluator, column.feature.position, plan.nearest)}
-        if outside:
+        outside, all_weights = cell < 0, evaluator.weights
+        if outside.any():
+            outside &= ~np.isnan(x)
             rows = np.flatnonzero(cell >= 0)
             evaluator, cell, x = evaluator.subset(rows), cell[rows], x[rows]
             keep = None if keep is None else keep[rows]
@@ -269,15 +269,15 @@ class Accumulated(BinnedMethod):
             moments = {RISE: Moments.of(effects, cell, len(cells), evaluator.weights)}
             return BatchStats(moments, select_rows({"across": effects}, keep))
         if plan.values is not None:
-            return self._by_values(evaluator, plan, (x, cell), keep, beyond)
+            by_values = self._by_values(evaluator, plan, (x, cell), keep)
+            return by_values.with_outside(outside, all_weights)
         effects = self._effects(evaluator, plan, cell)
         local, axis = Moments.of_both(effects, x, cell, len(cells), evaluator.weights)
         return BatchStats(
             {LOCAL: local, AXIS: axis, **gaps},
             select_rows({"x": x, "effect": effects, "weight": evaluator.weights}, keep),
             _largest(effects),
-            beyond,
-        )
+        ).with_outside(outside, all_weights)
 
     def _by_values(
         self,
@@ -285,7 +285,6 @@ class Accumulated(BinnedMethod):
         plan: CellPlan,
         at: tuple[Floats, Ints],
         keep: Bools | None,
-        beyond: int,
     ) -> BatchStats:
         """Return the moments of the differences between each row's value and the adjacent values."""
         (x, cell), values, cells, j = at, plan.values, plan.cells, plan.column.feature.position
@@ -306,7 +305,7 @@ class Accumulated(BinnedMethod):
         local, axis = Moments.of_both(effects, x, cell, len(cells), w)
         moments = {**step_moments(down, up, code, size, w), LOCAL: local, AXIS: axis}
         kept = {"x": x, "effect": both, "weight": w, "across": effects}
-        return BatchStats(moments, select_rows(kept, keep), _largest(effects), beyond)
+        return BatchStats(moments, select_rows(kept, keep), _largest(effects))
 
     def _effects(self, evaluator: Evaluator, plan: CellPlan, cell: Ints) -> Floats:
         """Return each row's local effect: its slope, or its difference across its cell divided by the width."""
@@ -332,7 +331,7 @@ class Accumulated(BinnedMethod):
         check_rows_in_cells(plan.column.feature, stats.moments[LOCAL].count[: len(plan.cells)])
         spec, rows = self._spec(plan, kind), kept_rows(stats, exact=exact)
         effect = self._effect(plan, stats, spec, about, rows)
-        notes = {"local_effects": plan.derivative_info.description, "rows_outside": stats.outside}
+        notes = {"local_effects": plan.derivative_info.description, **stats.notes_outside}
         return effect.with_provenance({**notes, **plan.notes})
 
     def _spec(self, plan: CellPlan, kind: WeightKind) -> Spec:

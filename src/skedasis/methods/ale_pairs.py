@@ -546,7 +546,7 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
         x = tuple(s.values(evaluator) for s in plan.sides)
         homes = tuple(side.home_of(values) for side, values in zip(sides, x, strict=True))
         inside = (homes[0] >= 0) & (homes[1] >= 0)
-        beyond = left_out(plan.sides, x, inside)
+        outside, all_weights = left_out(plan.sides, x, inside), evaluator.weights
         if not inside.all():
             rows = np.flatnonzero(inside)
             evaluator, x = evaluator.subset(rows), tuple(v[rows] for v in x)
@@ -556,7 +556,8 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
         kept = {"x0": x[0], "x1": x[1], "weight": evaluator.weights, "across": double.across}
         # Rounding error of a double difference of four values: a few units in their last place.
         rounding = 16 * evaluator.eps * double.largest
-        return BatchStats(double.moments, select_rows(kept, keep), largest=rounding, outside=beyond)
+        stats = BatchStats(double.moments, select_rows(kept, keep), largest=rounding)
+        return stats.with_outside(outside, all_weights)
 
     def finalize(
         self,
@@ -585,7 +586,7 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
         used = int(stats.moments[HOME].count.sum())
         rounding = {"rounding": stats.largest} if self.local_effects == "edges" else {}
         return result.with_provenance(
-            {"rows_outside": stats.outside, "rows_in_cells": used, **plan.notes, **rounding}
+            {**stats.notes_outside, "rows_in_cells": used, **plan.notes, **rounding}
         )
 
 
@@ -636,7 +637,7 @@ class PairDALE(PairALE):
         sides = (plan.sides[0].side, plan.sides[1].side)
         x0, x1 = (s.values(evaluator) for s in plan.sides)
         inside = (sides[0].home_of(x0) >= 0) & (sides[1].home_of(x1) >= 0)
-        beyond = left_out(plan.sides, (x0, x1), inside)
+        outside, all_weights = left_out(plan.sides, (x0, x1), inside), evaluator.weights
         if not inside.all():
             rows = np.flatnonzero(inside)
             evaluator, x0, x1 = evaluator.subset(rows), x0[rows], x1[rows]
@@ -652,7 +653,7 @@ class PairDALE(PairALE):
         moments = gather_moments(sides, rows, widths) or {}
         kept = {"x0": x0, "x1": x1, "effect": mixed, "weight": evaluator.weights}
         kept |= {"slope0": slope0, "slope1": slope1}
-        return BatchStats(moments, select_rows(kept, keep), outside=beyond)
+        return BatchStats(moments, select_rows(kept, keep)).with_outside(outside, all_weights)
 
 
 def kept_pair_rows(stats: BatchStats, *, exact: bool) -> PairRows | None:
@@ -664,13 +665,13 @@ def kept_pair_rows(stats: BatchStats, *, exact: bool) -> PairRows | None:
     return PairRows(r["x0"], r["x1"], effect, weight, exact, *slopes, r.get("across"))
 
 
-def left_out(sides: tuple[SideColumn, SideColumn], x: tuple[Floats, ...], inside: Bools) -> int:
-    """Return the number of rows outside the bins or at omitted levels, not counting rows with missing values."""
+def left_out(sides: tuple[SideColumn, SideColumn], x: tuple[Floats, ...], inside: Bools) -> Bools:
+    """Return which rows are outside the bins or at omitted levels; not those with missing values."""
     missing = np.zeros(len(inside), dtype=bool)
     for side, values in zip(sides, x, strict=True):
         if not isinstance(side, LevelSide) or side.levels.column.n_other == 0:
             missing |= np.isnan(values)
-    return int(np.count_nonzero(~inside & ~missing))
+    return ~inside & ~missing
 
 
 def check_rows(local: BatchStats, sides: tuple[SideColumn, SideColumn], method: str) -> None:

@@ -283,7 +283,9 @@ class BatchStats:
     largest : float
         Largest absolute local effect.
     outside : int
-        Number of rows outside the cells.
+        Number of rows outside the cells; without those whose value is missing.
+    weight_outside : float
+        Their weight.
     notes : dict
         Entries for the provenance.
     totals : dict of str to Totals
@@ -302,6 +304,7 @@ class BatchStats:
     totals: dict[str, Totals] = field(default_factory=dict[str, Totals])
     row_id: Ints | None = None
     quantity: Evaluated | None = None
+    weight_outside: float = 0.0
 
     def detach_rows(self) -> BatchStats:
         """Return the kept rows alone, and remove them here."""
@@ -318,7 +321,19 @@ class BatchStats:
             notes={**other.notes, **self.notes},
             totals={k: t.merge(other.totals[k]) for k, t in self.totals.items()},
             quantity=self.quantity,
+            weight_outside=self.weight_outside + other.weight_outside,
         )
+
+    def with_outside(self, outside: Bools, weights: Floats | None) -> BatchStats:
+        """Return the statistics with the number of rows outside the cells, given by a mask, and their weight."""
+        rows = int(np.count_nonzero(outside))
+        weight = float(rows if weights is None else weights[outside].sum())
+        return replace(self, outside=rows, weight_outside=weight)
+
+    @property
+    def notes_outside(self) -> Notes:
+        """Return the entries of the provenance about the rows outside the cells."""
+        return {"rows_outside": self.outside, "weight_outside": self.weight_outside}
 
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)

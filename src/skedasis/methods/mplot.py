@@ -160,7 +160,7 @@ class MPlot(BinnedMethod):
         cell = np.where(np.isnan(x), -1, 0) if len(cells) == 0 else cells.locate(x)
         inside, absent = cell >= 0, np.isnan(x)
         missing = _moments_of_missing(values, weights, absent)
-        beyond = int(np.count_nonzero(~inside & ~absent))
+        outside, all_weights = ~inside & ~absent, weights
         if not inside.all():
             x, values, cell = x[inside], values[inside], cell[inside]
             weights = None if weights is None else weights[inside]
@@ -170,7 +170,8 @@ class MPlot(BinnedMethod):
         kept = {"x": x, "effect": values, "weight": weights}
         largest = float(np.abs(values).max(initial=0.0))
         moments = {LOCAL: local, AXIS: axis, MISSING: missing}
-        return BatchStats(moments, select_rows(kept, keep), largest, beyond)
+        stats = BatchStats(moments, select_rows(kept, keep), largest)
+        return stats.with_outside(outside, all_weights)
 
     def finalize(
         self, plan: CellPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
@@ -184,7 +185,7 @@ class MPlot(BinnedMethod):
             kept = self.binning().choose(plan.cells, stats.moments[LOCAL], options)
         rows = kept_rows(stats, exact=exact)
         effect = m_plot(plan.cells, stats.moments, kept, spec, self.about(about), rows)
-        return effect.with_provenance({"averaged": self.of, "rows_outside": stats.outside})
+        return effect.with_provenance({"averaged": self.of, **stats.notes_outside})
 
     def spec(self, kind: WeightKind, closed: Side = "left") -> Spec:
         """Return the specification of the result."""

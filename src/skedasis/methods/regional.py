@@ -58,12 +58,15 @@ class KeptEffects:
         Of the whole pass.
     rows : ndarray of int, shape (r,)
         The rows that the arrays of `stats.kept` belong to, as indices into the dataset, ascending.
+    outside : ndarray of int
+        The rows outside the cells, of those that were kept.
     """
 
     variant: RegionalVariant
     plan: RegionalPlan
     stats: BatchStats
     rows: Ints
+    outside: Ints
 
     @property
     def arrays(self) -> RowArrays:
@@ -239,7 +242,9 @@ class KeptEffects:
             stats = _steps_of_levels(plan, kept)
             return variant.finalize(plan, stats, about, exact=exact, kind=kind)
         if isinstance(variant, Accumulated) and isinstance(plan, CellPlan):
-            stats = _stats_of_cells(plan, kept)
+            beyond = self.outside[inside[self.outside]]
+            weights = None if dataset.weights is None else dataset.weights[beyond]
+            stats = _stats_of_cells(plan, kept).with_outside(np.ones(len(beyond), bool), weights)
             return variant.finalize(plan, stats, about, exact=exact, kind=kind)
         stats = self._curve_stats(kept, some, dataset)
         if isinstance(variant, LevelPDP) and isinstance(plan, LevelPlan):
@@ -289,12 +294,17 @@ def kept_effects(
     check_local_effects(variant)
     if isinstance(variant, (Accumulated, LevelSteps)) and isinstance(plan, (CellPlan, LevelPlan)):
         used = _with_local_effects(plan, dataset)
-        rows = np.flatnonzero(used if sample is None else used & sample)
-        return KeptEffects(variant, plan, stats, rows)
+        outside = np.zeros(len(dataset), dtype=bool)
+        if isinstance(plan, CellPlan):
+            outside = ~used & ~np.isnan(dataset.floats(plan.column.feature.position))
+        kept = np.ones(len(dataset), dtype=bool) if sample is None else sample
+        rows, beyond = np.flatnonzero(used & kept), np.flatnonzero(outside & kept)
+        return KeptEffects(variant, plan, stats, rows, beyond)
     base = variant.base if isinstance(variant, LevelPDP) else variant
     if isinstance(base, PDP) and isinstance(plan, (GridPlan, LevelPlan)):
         rows = np.arange(len(dataset)) if sample is None else np.flatnonzero(sample)
-        return KeptEffects(variant if isinstance(variant, LevelPDP) else base, plan, stats, rows)
+        variant, none = variant if isinstance(variant, LevelPDP) else base, rows[:0]
+        return KeptEffects(variant, plan, stats, rows, none)
     raise no_local_effects(variant.name)
 
 

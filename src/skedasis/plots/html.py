@@ -421,12 +421,13 @@ def _without(columns: Mapping[str, Column], *names: str) -> dict[str, Column]:
 def _telling(columns: Mapping[str, Column]) -> dict[str, Column]:
     """Return the columns of bins or cells without uninformative ones.
 
-    Often weights equal counts, no bin is empty, and no slope changes within a bin.
+    Often weights equal counts, no bin is empty, and no slope changes within a bin. M-plots have no rise.
     """
     known = {n: np.asarray(c) for n, c in columns.items() if not isinstance(c, TimePoints)}
     leave = [name for name in ("empty", "slope_change") if name in known and not known[name].any()]
     leave += ["weight"] if np.array_equal(known["weight"], known["count"]) else []
     leave += ["trusted"] if "trusted" in known and known["trusted"].all() else []
+    leave += ["rise"] if "rise" in known and np.isnan(known["rise"]).all() else []
     return _without(columns, *leave)
 
 

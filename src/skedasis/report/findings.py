@@ -1275,6 +1275,7 @@ _WARNINGS = {
     "slope_mismatch": "the slopes of the model do not match its predictions",
     "extrapolation": "its curve needs predictions for rows far from the data",
     "disagreement": "PDP shows a clearly different curve, because features depend on one another",
+    "rows_outside": "its curve leaves out rows outside the edges",
     "slope_changes": "its slope changes within bins",
     "no_rows": "part of its curve has no rows",
     "few_rows": "part of its curve has few rows",

@@ -6,7 +6,7 @@ Result classes inherit from `SavedResult`. `skedasis.plots.html` renders the pag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, SupportsIndex, TypeVar, overload
@@ -65,6 +65,29 @@ def sample_text(provenance: Provenance) -> str:
     if sample is None:
         return ""
     return f", a sample of {sample:,} of {count(provenance.get('source_rows', 0), 'row')}"
+
+
+def outside_text(provenance: Mapping[str, object]) -> str:
+    """Return how many rows a result does not include, because they are outside its bins; else an empty text.
+
+    Examples
+    --------
+    >>> outside_text({"rows_outside": 907})
+    ', 907 rows outside'
+    """
+    rows = provenance.get("rows_outside")  # of several models, a list
+    return f", {count(rows, 'row')} outside" if rows and isinstance(rows, int) else ""
+
+
+def outside_texts(results: Mapping[str, Mapping[str, object]]) -> str:
+    """Return how many rows some of several results do not include, by their names.
+
+    Examples
+    --------
+    >>> outside_texts({"age": {"rows_outside": 907}, "bmi": {"rows_outside": 0}})
+    ', 907 rows outside (age)'
+    """
+    return "".join(f"{text} ({name})" for name, p in results.items() if (text := outside_text(p)))
 
 
 SHAP_DEPENDENCE = "SHAP dependence"
@@ -142,7 +165,7 @@ MOST_BINS = 40
 
 
 def bins_text(bins: BinStats) -> str:
-    """Return bins as a text table: ends, rows, weight where it is not the rows, effect and its errors, and remarks."""
+    """Return bins as a text table: ends, rows, weight where it is not the rows, effect, rise, errors, and remarks."""
     table = bins_table(bins)
     head = [name.replace("_", " ") for name in table]
     lines = [list(line) for line in zip(*table.values(), strict=True)]
@@ -169,7 +192,12 @@ def bins_table(bins: BinStats) -> dict[str, list[str]]:
     table["rows"] = [f"{n:,}" for n in bins.count.tolist()]
     if not np.array_equal(bins.weight, bins.count):
         table["weight"] = [f"{w:.6g}" for w in bins.weight.tolist()]
-    numbers = {"effect": bins.effect, "std": bins.std, "std_error": bins.std_error}
+    numbers = {
+        "effect": bins.effect,
+        "rise": bins.rise,
+        "std": bins.std,
+        "std_error": bins.std_error,
+    }
     if np.any(bins.slope_change):
         numbers["slope_change"] = bins.slope_change
     for name, column in numbers.items():

@@ -121,6 +121,8 @@ def _bins(effect: Effect) -> Content | None:
         "std": bins.std,
         "error": bins.std_error,
     }
+    if not isinstance(effect, AnyMPlot):
+        content["rise"] = bins.rise
     if np.any(bins.slope_change):
         content["slope_change"] = bins.slope_change
     return content

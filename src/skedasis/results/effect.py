@@ -21,6 +21,7 @@ The first three are `BinnedEffect`; a `ValueStepsEffect` is an `AccumulatedEffec
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import EllipsisType
@@ -49,11 +50,12 @@ from skedasis.results.display import (
     SavedResult,
     bins_text,
     count,
+    outside_text,
     sample_text,
     save_if,
 )
 from skedasis.results.export import Content, ExportOptions
-from skedasis.results.immutable import Immutable
+from skedasis.results.immutable import Immutable, make_read_only
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
 from skedasis.stats.ale_math import Accumulate
@@ -192,11 +194,16 @@ class BinStats(Immutable, DisplayMixin):
     weight : ndarray of float, shape (K,)
         Sum of the rows' weights.
     effect : ndarray of float, shape (K,)
-        Mean slope, in units of the quantity per unit of the feature (for times: per day; RHALE Eq. 10); NaN in an empty
-        bin. For a categorical feature: the mean difference per step to the next level. For an M-plot: the mean of the
-        quantity.
+        Mean of the rows' local effects, which are slopes, in units of the quantity per unit of the feature (for times:
+        per day; RHALE Eq. 10); NaN in an empty bin. If local effects are differences across bins or cells (ALE, step
+        functions, few values): the mean slope of the curve, which is `rise` over the width. For a categorical feature:
+        the mean difference per step to the next level. For an M-plot: the mean of the quantity.
+    rise : ndarray of float, shape (K,)
+        Value of the curve at the right end of the bin minus that at its left end, in units of the quantity; NaN where
+        the curve has no value, and for an M-plot. For whole numbers, whose curve adds up the steps from value to value,
+        it differs from `effect` times the width.
     std : ndarray of float, shape (K,)
-        Standard deviation of the slopes (Eq. 11); NaN where the weight is 1 or less.
+        Standard deviation of the local effects (Eq. 11); NaN where the weight is 1 or less.
     std_error : ndarray of float, shape (K,)
         Standard error of `effect`; NaN where the weight is 1 or less.
     empty, trusted : ndarray of bool, shape (K,)
@@ -217,10 +224,10 @@ class BinStats(Immutable, DisplayMixin):
     ...         lambda X: X[:, 0] ** 2, X, 0, method=sd.ALE(bins=sd.Edges([0, 50, 95, 99]))
     ...     ).bins
     ... )
-    from  to  rows  effect  std  std error
-       0  50    51      50    0          0
-      50  95    45     145    0          0
-      95  99     4     194    0          0  fewer than 10 rows
+    from  to  rows  effect  rise  std  std error
+       0  50    51      50  2500    0          0
+      50  95    45     145  6525    0          0
+      95  99     4     194   776    0          0  fewer than 10 rows
     """
 
     low: NDArray[Any]
@@ -228,6 +235,7 @@ class BinStats(Immutable, DisplayMixin):
     count: Ints
     weight: Floats
     effect: Floats
+    rise: Floats = field(init=False)
     std: Floats
     std_error: Floats
     empty: Bools
@@ -239,7 +247,15 @@ class BinStats(Immutable, DisplayMixin):
         # By default slopes are constant within bins.
         if len(self.slope_change) != len(self.low):
             object.__setattr__(self, "slope_change", np.zeros(len(self.low)))
+        object.__setattr__(self, "rise", np.full(len(self.low), np.nan))
         super().__post_init__()
+
+    def on_curve(self, value: Floats) -> BinStats:
+        """Return the bins with the rises of a curve, which is given at the ends of the bins: (K + 1,)."""
+        bins = copy(self)
+        object.__setattr__(bins, "rise", np.diff(value))
+        make_read_only(bins.rise)
+        return bins
 
     def __len__(self) -> int:
         return len(self.low)
@@ -633,7 +649,7 @@ class Effect(SavedResult):
         where = f" where {self.rule}" if self.rule else ""
         return (
             f"<Effect of {self.feature!r} on {self.about.quantity}{where}: {self.spec.method}, "
-            f"{count(self.n_parts, self.part_noun)}, "
+            f"{count(self.n_parts, self.part_noun)}{outside_text(self.provenance)}, "
             f"importance {self.importance:.4g}, heterogeneity {self.heterogeneity_score:.4g}"
             f"{sample_text(self.provenance)}>"
         )
@@ -1231,6 +1247,11 @@ class BinnedEffect(Effect):
 class AccumulatedEffect(BinnedEffect):
     """An effect of a numeric feature that is accumulated from local effects: ALE, DALE, UALE and RHALE."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        ends = self.value[np.searchsorted(self.points, self.bins.edges)]
+        object.__setattr__(self, "bins", self.bins.on_curve(ends))
+
     def at(self, x_new: Floats) -> Floats:
         """Evaluate the effect at numbers or days; in bins whose `bins.slope_change` is not 0 it is a parabola."""
         value = self.axis.interpolate(x_new, self.value)
@@ -1280,6 +1301,11 @@ class LevelStepsEffect(Effect):
 
     axis: LevelAxis
     bins: BinStats = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        ends = self.value[self.axis.levels.codes(np.append(self.bins.low, self.bins.high[-1:]))]
+        object.__setattr__(self, "bins", self.bins.on_curve(ends))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,7 +17,7 @@ from skedasis._types import Floats, Level, TableLike
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.containers import Columns, ResultMapping, explained_name, frame_library
-from skedasis.results.display import Ranking, sample_text, save_if
+from skedasis.results.display import Ranking, outside_texts, sample_text, save_if
 from skedasis.results.effect import Effect
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
@@ -110,7 +110,8 @@ class Effects(ResultMapping[str, Effect]):
 
     def __repr__(self) -> str:
         names = f"{', '.join(list(self)[:6])}{', …' if len(self) > 6 else ''}"
-        return f"<Effects of {len(self)} features: {names}{sample_text(self.provenance)}>"
+        outside = outside_texts({name: e.provenance for name, e in self.effects.items()})
+        return f"<Effects of {len(self)} features: {names}{sample_text(self.provenance)}{outside}>"
 
     @checked_call
     def ranking(

@@ -30,7 +30,7 @@ from skedasis.results.axis import (
     TimedAxis,
 )
 from skedasis.results.containers import ResultMapping, explained_name, frame_library
-from skedasis.results.display import Ranking, SavedResult, save_if
+from skedasis.results.display import Ranking, SavedResult, outside_text, save_if
 from skedasis.results.effect import About, Effect, MPlotEffect, Spec
 from skedasis.results.effects import check_order
 from skedasis.results.export import Content, ExportOptions
@@ -252,6 +252,13 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
         """Return the mean over the models of a number that each of their results has."""
         return float(mean_of(np.array([number(result) for result in self.models])))
 
+    @property
+    def _outside(self) -> str:
+        """Return how many rows the models' results do not include; the most, if they differ."""
+        rows = [result.provenance.get("rows_outside", 0) for result in self.models]
+        text = outside_text({"rows_outside": max(rows)})
+        return text if min(rows) == max(rows) else text.replace(", ", ", up to ", 1)
+
     def _numbers(self, options: ExportOptions) -> Content:
         """Return the mean over the models, its variation and its interval, for `to_dict`."""
         lower, upper = self.interval(options.confidence_level)
@@ -466,7 +473,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
     def __repr__(self) -> str:
         return (
             f"<MultiModelEffect: {len(self)} models, {self.feature!r} on {self.about.quantity}: "
-            f"{self.spec.method}, {len(self.axis)} {self.axis.nouns}, importance {self.importance:.4g}>"
+            f"{self.spec.method}, {len(self.axis)} {self.axis.nouns}{self._outside}, importance {self.importance:.4g}>"
         )
 
     def __call__(self, x_new: ArrayLike) -> Floats:
@@ -939,7 +946,7 @@ class MultiModelSurface(MultiModelResult[Surface]):
         first = self.models[0]
         return (
             f"<MultiModelSurface: {len(self)} models, {a!r} and {b!r} on {self.about.quantity}: "
-            f"{first.spec.method}, {first.value.shape[0]} x {first.value.shape[1]} points, "
+            f"{first.spec.method}, {first.value.shape[0]} x {first.value.shape[1]} points{self._outside}, "
             f"interaction strength {self.interaction_strength():.4g}>"
         )
 

@@ -32,7 +32,7 @@ from skedasis.results.containers import (
     key_column,
     no_members_error,
 )
-from skedasis.results.display import Ranking, count, save_if
+from skedasis.results.display import Ranking, count, outside_text, save_if
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
@@ -188,7 +188,8 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
         # Of the classes of effects and of surfaces, the base class, which is the public one.
         bases = [c.__name__ for c in type(first).__mro__]
         kind = next((name for name in ("Effect", "Surface") if name in bases), bases[0])
-        return f"<MultiOutput of {count(len(self), 'output')}, each {kind}: {labels}{more}>"
+        said = f"{count(len(self), 'output')}, each {kind}: {labels}{more}"
+        return f"<MultiOutput of {said}{outside_text(first.provenance)}>"
 
     def __str__(self) -> str:
         first = next(iter(self.outputs.values()), None)

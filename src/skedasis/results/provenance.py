@@ -71,7 +71,9 @@ class Provenance(TypedDict, total=False):
     missing : str
         How the point of missing values was computed.
     rows_outside : int
-        Rows outside the edges or the grid.
+        Rows outside the edges or the grid, or with levels that were left out.
+    weight_outside : float
+        The weight of the rows outside the edges.
     rows_in_cells : int
         For a surface: rows inside its cells.
     rows_kept : int or str
@@ -166,6 +168,7 @@ class Provenance(TypedDict, total=False):
     donors: int
     missing: str
     rows_outside: int
+    weight_outside: float
     rows_in_cells: int
     rows_kept: Required[int | str]
     kept_as_wanted: Required[bool]

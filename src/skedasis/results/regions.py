@@ -49,6 +49,7 @@ from skedasis.results.display import (
     Ranking,
     SavedResult,
     count,
+    outside_text,
     sample_text,
     save_if,
 )
@@ -1229,6 +1230,7 @@ def heading_text(regions: Regions) -> str:
 def regions_text(regions: Regions) -> str:
     """Return regions as text: a line on all, the tree of rules, and a line on each curve."""
     heading = heading_text(regions) + sample_text(regions.provenance)
+    heading += outside_text(regions.whole.provenance)
     blocks = [heading, tree_text(regions.nodes, regions.scores)]
     blocks.append(
         "\n".join(

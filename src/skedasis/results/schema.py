@@ -212,8 +212,13 @@ _BINS = _object(
     },
     optional={
         "slope": _numbers(
-            "Mean slope, in units of the quantity per unit of the feature, of times per day; for a categorical feature "
-            "the mean difference per step."
+            "Mean of the local effects, in units of the quantity per unit of the feature, of times per day; for "
+            "differences across bins or cells the mean slope of the curve; for a categorical feature the mean "
+            "difference per step."
+        ),
+        "rise": _numbers(
+            "Value of the curve at the right end minus that at the left end, in units of the quantity. Absent for an "
+            "M-plot."
         ),
         "mean": _numbers("For an M-plot instead of `slope`: the mean of the quantity."),
         "slope_change": _numbers(

@@ -33,7 +33,7 @@ from skedasis.results.axis import (
     between,
 )
 from skedasis.results.containers import Columns
-from skedasis.results.display import SavedResult, save_if
+from skedasis.results.display import SavedResult, outside_text, save_if
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.immutable import Immutable
@@ -345,7 +345,8 @@ class Surface(SavedResult):
         sample = "" if self.rows is None or self.rows.exact else f" (from {len(self.rows):,} rows)"
         return (
             f"<Surface of {a!r} and {b!r} on {self.about.quantity}: {self.spec.method}, "
-            f"{self.value.shape[0]} x {self.value.shape[1]} points, {name} {self.interaction_strength():.4g}{sample}>"
+            f"{self.value.shape[0]} x {self.value.shape[1]} points{outside_text(self.provenance)}, "
+            f"{name} {self.interaction_strength():.4g}{sample}>"
         )
 
     @checked_call

@@ -22,7 +22,7 @@ from skedasis.results.containers import (
     key_column,
     no_members_error,
 )
-from skedasis.results.display import Ranking, count, save_if
+from skedasis.results.display import Ranking, count, outside_texts, save_if
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
@@ -136,7 +136,10 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
         first = next(iter(self.surfaces.values()), None)
         if first is None:
             return "<Surfaces of 0 pairs>"
-        return f"<Surfaces of {count(len(self), 'pair')} on {first.about.quantity}: {pairs}>"
+        outside = outside_texts({f"{a} × {b}": s.provenance for (a, b), s in self.surfaces.items()})
+        return (
+            f"<Surfaces of {count(len(self), 'pair')} on {first.about.quantity}: {pairs}{outside}>"
+        )
 
     def __str__(self) -> str:
         return f"{self!r}\n{self.ranking()}" if self.surfaces else repr(self)

@@ -16,7 +16,7 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints
 from skedasis.binning import EXACT, Binning, Optimal, VarianceOptions
 from skedasis.results.axis import NumericAxis
-from skedasis.results.build.linear_form import AXIS, LOCAL, LinearForm, linear_form
+from skedasis.results.build.linear_form import AXIS, LOCAL, LinearForm, bin_stats, linear_form
 from skedasis.results.build.step_functions import accumulated_effect_of_steps
 from skedasis.results.effect import About, AccumulatedEffect, BinStats, Rows, Spec
 from skedasis.stats import ale_math
@@ -185,7 +185,7 @@ def accumulated_effect(
     bins, pieces = form.bins, form.pieces
     edges, slope = cells.edges[kept], np.where(pieces.known, pieces.slope, 0.0)
     error, df = _errors(form, spec)
-    stats = _bin_stats(edges, form, spec)
+    stats = bin_stats(edges, form, spec)
     heterogeneity = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
     supported = _supported(bins.count)
     return AccumulatedEffect(
@@ -218,24 +218,6 @@ def _errors(form: LinearForm, spec: Spec) -> tuple[Floats, Floats]:
         within = error**2 / variance
         pooled_df = 1.0 / (within**2 / df + (1.0 - within) ** 2 / max(form.size - 1.0, 1.0))
     return np.sqrt(variance), np.where(variance > 0, pooled_df, np.inf)
-
-
-def _bin_stats(edges: Floats, form: LinearForm, spec: Spec) -> BinStats:
-    """Return the statistics of the bins; for differences, the mean effect is that across the bin over its width."""
-    pieces, bins = form.pieces, form.bins
-    variance = pieces.variance[pieces.starts]
-    effect, error2 = pieces.effects()
-    if not spec.pointwise:
-        effect = np.where(np.isnan(effect), np.nan, np.diff(form.start) / np.diff(edges))
-    error = np.where(np.isnan(variance), np.nan, np.sqrt(error2))
-    return BinStats.of(
-        edges,
-        bins,
-        effect=effect,
-        std=np.sqrt(variance),
-        std_error=error,
-        slope_change=pieces.trend,
-    )
 
 
 def _importance(

@@ -254,6 +254,24 @@ def slopes_across_gaps(
     return slope, own, effective, np.where(total > 0, df, 1.0)
 
 
+def bin_stats(edges: Floats, form: LinearForm, spec: Spec) -> BinStats:
+    """Return the statistics of the bins; for differences, the mean effect is that across the bin over its width."""
+    pieces, bins = form.pieces, form.bins
+    variance = pieces.variance[pieces.starts]
+    effect, error2 = pieces.effects()
+    if not spec.pointwise:
+        effect = np.where(np.isnan(effect), np.nan, np.diff(form.start) / np.diff(edges))
+    error = np.where(np.isnan(variance), np.nan, np.sqrt(error2))
+    return BinStats.of(
+        edges,
+        bins,
+        effect=effect,
+        std=np.sqrt(variance),
+        std_error=error,
+        slope_change=pieces.trend,
+    )
+
+
 # --- linear trends of the slope within bins -------------------------------------------------------
 
 

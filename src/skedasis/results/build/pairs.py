@@ -327,10 +327,15 @@ def rebin_surface(
     )
     again = accumulated_surface(sides, moments or {}, spec, shown.abouts, rows, fill=fill)
     record = {**shown.provenance, **again.provenance, "rebinned": [s.describe() for s in schemes]}
-    # Rows outside the original edges were not kept: they remain outside.
     outside = shown.provenance.get("rows_outside", 0)
-    used = int(again.moments[HOME].count.sum())
-    record |= {"rows_outside": outside + len(rows) - used, "rows_in_cells": used}
+    old, new = shown.moments[HOME], again.moments[HOME]
+    used = int(new.count.sum())
+    outside += int(old.count.sum()) - used
+    weight = shown.provenance.get("weight_outside", 0.0) + float(
+        old.weight.sum() - new.weight.sum()
+    )
+    record |= {"rows_outside": outside, "weight_outside": weight if outside else 0.0}
+    record |= {"rows_in_cells": used}
     record.pop("main_effects", None)
     return again.with_provenance(record)
 

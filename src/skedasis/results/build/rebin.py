@@ -91,7 +91,7 @@ def _no_bins_error(effect: Effect) -> UnsupportedError:
     )
 
 
-def _rebinned_numeric(effect: BinnedEffect, bins: Binning | int) -> Effect:
+def _rebinned_numeric(effect: BinnedEffect, bins: Binning | int) -> BinnedEffect:
     """Return the effect of a numeric feature on other bins."""
     is_m_plot = isinstance(effect, MPlotEffect)
     scheme = as_binning(bins, Quantile if is_m_plot else Uniform)
@@ -111,7 +111,17 @@ def _rebinned_numeric(effect: BinnedEffect, bins: Binning | int) -> Effect:
         )
         result = _from_cells(effect, scheme, spec, column)
     record = {**effect.provenance, **result.provenance, "rebinned": scheme.describe()}
+    record |= _rows_outside(effect, result)
     return _with_missing(effect, result).with_provenance(record)
+
+
+def _rows_outside(before: BinnedEffect, after: BinnedEffect) -> dict[str, float]:
+    """Return the entries of the provenance about the rows outside the bins; inside and outside they are as many."""
+    old, new, known = before.bins, after.bins, before.provenance
+    outside = known.get("rows_outside", 0)
+    rows = outside + int(old.count.sum() - new.count.sum())
+    weight = known.get("weight_outside", outside) + float(old.weight.sum() - new.weight.sum())
+    return {"rows_outside": rows, "weight_outside": weight if rows else 0.0}
 
 
 def _with_bins(spec: Spec, scheme: Binning) -> Spec:
@@ -186,10 +196,7 @@ def _from_rows(
     values = effect.values if isinstance(effect, ValueStepsEffect) else None
     options = variance_options(spec, largest)
     selected = select_bins(scheme, cells, moments, spec, options, rows, values=values)
-    result = _build(effect, selected, spec)
-    # Rows outside the original edges were not kept: they remain outside.
-    outside = effect.provenance.get("rows_outside", 0) + len(rows) - int(inside.sum())
-    return result.with_provenance({"rows_outside": outside})
+    return _build(effect, selected, spec)
 
 
 def _by_value(effect: BinnedEffect, rows: Rows, inside: Bools) -> dict[str, Moments]:

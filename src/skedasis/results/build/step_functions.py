@@ -22,7 +22,7 @@ from skedasis.results.build.linear_form import (
     AXIS,
     LOCAL,
     RISE,
-    fit_lines,
+    bin_stats,
     linear_form,
 )
 from skedasis.results.build.steps import Steps, step_errors
@@ -95,29 +95,23 @@ def accumulated_effect_of_steps(
     Notes
     -----
     The curve at an edge is the sum of the steps before it, so that it does not depend on the bins. The centre is the
-    mean over the rows.
+    mean over the rows. The mean effect of a bin is that of its rows' local effects for integer steps, which belong to
+    points, and the mean slope of the curve for steps between few values.
     """
     edges = cells.edges[kept]
     steps = Steps.of(moments, values)
     forms = step_forms(values, edges, steps.known)
     start = forms @ steps.mean
-    bins, axis = moments[LOCAL].pool(kept[:-1]), moments[AXIS].pool(kept[:-1])
-    slope, slope_error = bin_slopes(values, edges, steps, spec)
-    variance, slope_change = bins.variance(spec.ddof, spec.weight_kind), None
-    if trend is not None and trend.any():
-        fit = fit_lines(cells, moments[LOCAL], moments[AXIS], kept, trend, spec)
-        variance, slope_change = fit.variance, fit.trend
-    stats = BinStats.of(
-        edges,
-        bins,
-        effect=slope,
-        std=np.sqrt(variance),
-        std_error=slope_error,
-        slope_change=slope_change,
-    )
+    if spec.pointwise:
+        stats = bin_stats(edges, linear_form(cells, moments, kept, spec, trend), spec)
+    else:
+        bins = moments[LOCAL].pool(kept[:-1])
+        std = np.sqrt(bins.variance(spec.ddof, spec.weight_kind))
+        slope, error = bin_slopes(values, edges, steps, spec)
+        stats = BinStats.of(edges, bins, effect=slope, std=std, std_error=error)
     matrix, own, offset = forms, np.zeros((len(edges), len(values))), 0.0
     if spec.center == "mean":
-        centre = centre_form(edges, axis)
+        centre = centre_form(edges, moments[AXIS].pool(kept[:-1]))
         matrix = forms - centre @ forms
         quadratic = stats.quadratic_term(values)
         offset = float(_fractions(values, edges, steps) @ quadratic)

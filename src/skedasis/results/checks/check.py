@@ -22,6 +22,7 @@ Code = Literal[
     "heterogeneous",
     "extrapolation",
     "disagreement",
+    "rows_outside",
     "slope_changes",
     "no_rows",
     "gap",
@@ -83,6 +84,11 @@ CODES: Mapping[Code, CodeInfo] = {
         "Two methods give different curves of the same feature.",
         "the curves differ by more than their errors, and by at least 10 % of their range",
     ),
+    "rows_outside": CodeInfo(
+        "Rows are left out, because their values lie outside given edges of the bins.",
+        "at least 5 % of the rows, by weight",
+        "fewer",
+    ),
     "slope_changes": CodeInfo(
         "Local effects depend on the position within a bin.",
         "the change is at least 10 % of the bin's variance, and 5 % of the root mean square slope",
@@ -126,8 +132,8 @@ class Check(Exportable, RenamedAttributes):
     Parameters
     ----------
     code : str
-        "slope_mismatch", "heterogeneous", "extrapolation", "disagreement", "slope_changes", "no_rows", "gap",
-        "few_rows", "one_row", "collinear" or "few_pairs". Codes are stable: they keep their meaning in later versions.
+        "slope_mismatch", "heterogeneous", "extrapolation", "disagreement", "rows_outside", "slope_changes", "no_rows",
+        "gap", "few_rows", "one_row", "collinear" or "few_pairs". Codes are stable: they keep their meaning later.
     severity : {"note", "warning"}
     message : str
         What is wrong, the numbers behind it, and what to do, in one to three sentences.

@@ -23,6 +23,8 @@ from skedasis.data.gaps import Gap
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
 from skedasis.results.axis import LevelAxis, LevelPairAxis, LevelStats, PairAxis
+from skedasis.results.build.pairs import HOME
+from skedasis.results.change import share_text
 from skedasis.results.checks.advice import (
     BETWEEN_VALUES,
     automatic_bins,
@@ -76,6 +78,7 @@ from skedasis.results.effect import (
     MPlotEffect,
     PartialDependence,
 )
+from skedasis.results.provenance import Provenance
 from skedasis.results.surface import AccumulatedSurface, Surface
 from skedasis.stats.heterogeneity_score import COLLINEAR, FEW_PAIRS, HeterogeneityScore
 from skedasis.stats.random import RandomState, as_seed
@@ -97,6 +100,10 @@ mean square slope."""
 VISIBLE_SCORE = 0.05
 """A score that exceeds the importance is a warning from this fraction of the quantity's standard deviation on: the
 scores of features that hardly have an effect exceed their importances, too."""
+
+
+OUTSIDE = 0.05
+"""From this fraction of the rows on, by weight, rows outside given edges are a warning."""
 
 
 MOST_COMBINATIONS = 100
@@ -157,6 +164,8 @@ def check_effect(
 
     - `heterogeneous`: the heterogeneity score exceeds the importance by more than its error (at `confidence_level`). A
       warning if the score is at least 5 % of the quantity's standard deviation, otherwise a note.
+    - `rows_outside`: rows with a value outside given edges of the bins. A warning from 5 % of the weight of the rows
+      with a value, otherwise a note.
     - `few_rows`, `one_row`: bins and levels with fewer than ten rows; bins without a variance of their own: a weight of
       1 or less, or for sampling weights a single row.
     - `slope_changes`: local effects depend on x inside a bin (`skedasis.results.checks.variance_decomposition`),
@@ -200,7 +209,7 @@ def check_effect(
     found = [*_check_slope_mismatch(effect)]
     if not found:  # the importance of a curve of wrong slopes is wrong, too
         found += _check_heterogeneity(effect, confidence_level)
-    found += [*_check_bin_rows(effect), *_check_empty_bins(effect)]
+    found += [*_check_rows_outside(effect), *_check_bin_rows(effect), *_check_empty_bins(effect)]
     found += [*_check_gaps(effect), *_check_intervals_without_rows(effect)]
     if "slope_changes" not in left_out:
         found += _check_slope_changes(effect, confidence_level, seed)
@@ -251,6 +260,33 @@ def check_effects(
             ignore=left_out[name],
         )
     return Checks(flags)
+
+
+def _check_rows_outside(effect: Effect) -> Iterator[Check]:
+    """Check how many rows are outside given edges."""
+    if isinstance(effect, BinnedEffect) and len(effect.bins):
+        bins, name = effect.bins, effect.feature
+        ends = f"from {number(bins.low[0], effect.time)} to {number(bins.high[-1], effect.time)}"
+        inside = int(bins.count.sum()), float(bins.weight.sum())
+        where = f"outside the edges of {name!r}, {ends}"
+        yield from _rows_outside(effect.provenance, inside, name, f"{where}: the curve")
+
+
+def _rows_outside(
+    known: Provenance, inside: tuple[int, float], name: str, where: str
+) -> Iterator[Check]:
+    """Report rows that are left out; `inside` are the number and the weight of the others."""
+    rows = known.get("rows_outside", 0)
+    if rows == 0:
+        return
+    weight = known.get("weight_outside", float(rows))
+    share = weight / (weight + inside[1])
+    of_weight = "" if weight + inside[1] == rows + inside[0] else " of the weight"
+    text = (
+        f"{rows:,} of {count(rows + inside[0], 'row')} ({share_text(share)}{of_weight}) {'is' if rows == 1 else 'are'} "
+        f"{where} does not include them. Use wider edges, or bins='auto', if it should."
+    )
+    yield Check("rows_outside", _severity(share, OUTSIDE), text, rows, name, None, {"share": share})
 
 
 def _check_bin_rows(effect: Effect) -> Iterator[Check]:
@@ -737,6 +773,7 @@ def check_surface(
     -----
     Needs no model rows. The rules:
 
+    - `rows_outside`: as for effects; rows with levels that are left out count, too, if one feature is categorical.
     - `no_rows`: the fraction of the area without rows (for categorical features, of the steps or level combinations). A
       note from 10 %, a warning from 25 %. For a PDP, the fraction of the grid's points that are farther from all rows,
       in the plane of the two features, than 99 % of the rows are from their nearest neighbour.
@@ -757,6 +794,7 @@ def check_surface(
     seed = as_seed("checks(random_state)", random_state)
     left_out = check_codes("checks(ignore)", ignore)
     found = [
+        *_check_rows_outside_cells(surface),
         *_check_cells(surface),
         *_check_grid_points(surface),
         *_check_surface_extrapolation(surface, X, seed),
@@ -785,6 +823,16 @@ def _widths(side: PairAxis) -> Floats:
 
 def _severity(share: float, is_warning: float) -> Severity:
     return "warning" if share >= is_warning else "note"
+
+
+def _check_rows_outside_cells(surface: Surface) -> Iterator[Check]:
+    """Check how many rows are outside given edges of an accumulated surface."""
+    numeric = [not isinstance(side, LevelPairAxis) for side in surface.sides]
+    if HOME in surface.moments and any(numeric):
+        homes, name = surface.moments[HOME], _names(surface)
+        where = f"outside the cells of {name}: the surface"
+        inside = int(homes.count.sum()), float(homes.weight.sum())
+        yield from _rows_outside(surface.provenance, inside, name, where)
 
 
 def _check_cells(surface: Surface) -> Iterator[Check]:

@@ -135,7 +135,7 @@ def blocks_of(effect: Effect, of: StatisticName) -> ErrorBlocks | None:
         return _marginal(effect, of)
     if isinstance(effect, LevelStepsEffect):
         return _categorical(effect, of)
-    if isinstance(effect, ValueStepsEffect):
+    if isinstance(effect, ValueStepsEffect) and (of == "value" or effect.spec.on_cells):
         return _between_values(effect, of)
     if isinstance(effect, AccumulatedEffect):
         return _of_slopes(effect, of)
@@ -163,7 +163,7 @@ def bin_df(effect: BinnedEffect | LevelStepsEffect) -> Floats:
         return bins.effective_size(kind) - 1.0
     if isinstance(effect, LevelStepsEffect):
         return satterthwaite(_categorical(effect, "bins"))
-    if isinstance(effect, ValueStepsEffect):
+    if isinstance(effect, ValueStepsEffect) and effect.spec.on_cells:
         return satterthwaite(_between_values(effect, "bins"))
     if not isinstance(effect, AccumulatedEffect):
         raise TypeError(f"no bins of {type(effect).__name__}")

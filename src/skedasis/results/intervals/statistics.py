@@ -198,6 +198,8 @@ class ValueStepStatistic(StepStatistic):
 
     def evaluate(self, moments: Mapping[str, Moments], of: StatisticName) -> Floats:
         """Return the statistic, (m, R)."""
+        if of == "bins" and not self.effect.spec.on_cells:
+            return self._mean_effects(moments)
         steps = Steps.of(moments, self.values)
         differences = self.filled_steps(steps)
         start = cumulated(differences)
@@ -218,6 +220,26 @@ class ValueStepStatistic(StepStatistic):
         known = self._at(edges) @ present >= 1 - 1e-9
         value = np.where(known, curve - level if centred else curve, np.nan)
         return value if centred else np.where(steps.known[0], value, np.nan)
+
+    def _mean_effects(self, moments: Mapping[str, Moments]) -> Floats:
+        """Return the mean local effects of the bins, (K, R); a row's is the mean of its two steps per unit."""
+        statistic, widths = accumulated_statistic(self.effect), np.diff(self.values)[:, None]
+        up, local = moments[UP], np.zeros_like(moments[UP].mean)
+        local[1:] += moments[DOWN].mean[1:] / widths
+        local[:-1] += up.mean[:-1] / widths
+        local[1:-1] /= 2
+        place = statistic.place(self.values)
+        inside = np.flatnonzero(place >= 0)
+        cell, first = np.unique(place[inside], return_index=True)
+        in_cells: dict[str, Moments] = {}
+        for name, mean in ((LOCAL, local), (AXIS, np.zeros_like(local) + self.values[:, None])):
+            found = replace(up, mean=mean).take(inside).pool(first)
+            in_cells[name] = Moments.zeros((statistic.size, len(local.T)))
+            for into, values in zip(
+                in_cells[name].arrays().values(), found.arrays().values(), strict=True
+            ):
+                into[cell] = values
+        return statistic.evaluate(in_cells, "bins")
 
     def filled_steps(self, steps: Steps) -> Floats:
         """Return the mean steps, (L - 1, R). Unknown ones get the mean slope of the nearest known ones."""
