@@ -221,7 +221,8 @@ class TestLooks:
         assert compare_figure({"a model": three[0]}).main.title == "a model"
 
     def test_slopes(self, X):
-        es = [sd.explain(model, X, 0, method=sd.PDP(derivative=True, grid=g)) for g in (4, 9)]
+        pdp = sd.PDP(derivative=True, grid=4, spacing="uniform")
+        es = [sd.explain(model, X, 0, method=replace(pdp, grid=g)) for g in (4, 9)]
         shown = overlay_figure(es)
         np.testing.assert_allclose(strands(shown)[0].y, 2)
         assert shown.main.y.label == "slope of prediction per x0"

@@ -50,7 +50,7 @@ def rhale(X):
 
 @pytest.fixture(scope="module")
 def pdp(X):
-    return sd.explain(model, X, 0, method=sd.PDP(grid=9))
+    return sd.explain(model, X, 0, method=sd.PDP(grid=9, spacing="uniform"))
 
 
 def heterogeneity_and_interval(panel):
@@ -396,7 +396,7 @@ class TestDependence:
         assert own.label == "observed value of each row"
 
     def test_curves_are_those_of_their_rows(self, X):
-        e = sd.explain(model, X, 0, method=sd.ICE(grid=5))
+        e = sd.explain(model, X, 0, method=sd.ICE(grid=5, spacing="uniform"))
         main = effect_figure(e, EffectPlotOptions(curves=30)).main
         curves = only(main, Curves)
         assert main.notes[1] == "30 curves"

@@ -32,7 +32,7 @@ def X():
 @pytest.fixture(scope="module")
 def e(X):
     q = sd.prediction(inside, name="entropy", unit="nats")
-    return sd.explain(q, X, 0, method=sd.ICE(grid=41))
+    return sd.explain(q, X, 0, method=sd.ICE(grid=41, spacing="uniform"))
 
 
 def drawn(effect, **options):

@@ -102,9 +102,9 @@ def test_a_gap_beyond_the_grid_is_none_of_the_curves():
 def test_an_end_that_one_row_carries_is_noted():
     rng = np.random.default_rng(5)
     X = np.column_stack([np.append(rng.uniform(size=500), 3.0), rng.uniform(size=501)])
-    (flag,) = sd.explain(linear, X, 0, method=sd.ALE()).checks().of("no_rows")
-    assert flag.severity == "note"
-    assert "1 row beyond" in flag.message
+    (flag,) = sd.explain(linear, X, 0, method=sd.ALE()).checks().of("gap")
+    assert flag.severity == "warning"
+    assert "beyond it lies 1 row (0.2 %), at 3." in flag.message
 
 
 @pytest.mark.many

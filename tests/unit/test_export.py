@@ -187,7 +187,9 @@ def test_names_that_differ_only_in_surrogates_stay_distinct():
 
 def test_without_heterogeneity_unknown_numbers_are_none():
     X = np.random.default_rng(0).normal(size=(40, 2))
-    e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(grid=3, heterogeneity=False))
+    e = sd.explain(
+        lambda X: X[:, 0], X, 0, method=sd.PDP(grid=[-1.0, 0.0, 1.0], heterogeneity=False)
+    )
     found = checked(e)
     assert found["curve"]["lower"] == [None] * 3
     assert found["heterogeneity_score"] is None

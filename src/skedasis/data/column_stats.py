@@ -7,7 +7,7 @@ what remains of it when the values are released. All statistics are exact.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -62,6 +62,8 @@ class Summary:
         The type to which values are rounded when they are written into the column.
     gaps : tuple of Gap
         The gaps between the values.
+    values : ndarray of float, optional
+        The sorted distinct values, where differences are to be taken between observed values only.
     """
 
     feature: Feature
@@ -73,6 +75,24 @@ class Summary:
     weighted: bool
     dtype: np.dtype[np.generic]
     gaps: tuple[Gap, ...] = ()
+    values: Floats | None = None
+
+    @property
+    def discrete(self) -> bool:
+        """Return whether a model should see observed values only: whole numbers, which may be codes, and times."""
+        return self.integer or self.feature.time is not None
+
+    def around(self, x: Floats, step: Floats | float) -> tuple[Floats, Floats]:
+        """Return values at least a step below and above x; where only observed ones are allowed, the nearest of these.
+
+        At the ends of the observed values the smaller, or the larger, is x itself.
+        """
+        if self.values is None:
+            return self.snap(x - step), self.snap(x + step)
+        below = np.searchsorted(self.values, x - step, side="right") - 1
+        above = np.searchsorted(self.values, x + step, side="left")
+        last = len(self.values) - 1
+        return self.values[np.maximum(below, 0)], self.values[np.minimum(above, last)]
 
     @property
     def resolution(self) -> float:
@@ -212,7 +232,7 @@ class Column:
 
     @property
     def discrete(self) -> bool:
-        """Return whether a model should see observed values only: whole numbers, which may be codes, and times."""
+        """Return whether a model should see observed values only; see `Summary.discrete`."""
         return self.integer or self.feature.time is not None
 
     def observed(self, points: Floats) -> Floats:
@@ -387,6 +407,11 @@ class Column:
         self.x, self.weights, self.present = self.x[:0].copy(), None, None
         for cached in ("_by_value", "_ordered"):
             self.__dict__.pop(cached, None)
+
+    def summary_of_observed(self) -> Summary:
+        """Return the summary, for whole numbers and times with the observed values if they can be collected."""
+        summary = self.summary()
+        return replace(summary, values=self.values_to_step_between()) if self.discrete else summary
 
     def summary(self) -> Summary:
         """Return the column without its values."""

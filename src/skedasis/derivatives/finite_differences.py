@@ -133,7 +133,7 @@ def _difference(
         x = np.where(np.isnan(x), column.low, x)
         step = np.where(np.isnan(step), column.std, step)
     step = np.maximum(step, column.resolution)  # the smallest step between two times
-    low, high = column.snap(x - step), column.snap(x + step)
+    low, high = column.around(x, step)
     if column.integer:
         # A whole step may leave the data (from 0 and 1 to -1 and 2): at the ends the difference is one-sided.
         low, high = np.maximum(low, column.low), np.minimum(high, column.high)
@@ -188,8 +188,8 @@ def probe_derivatives(
     evaluator : DifferenceEvaluator
     column : Summary
     values : ndarray of float, optional
-        The sorted distinct values of an integer feature: the model is evaluated at these only. If they are not known,
-        it is evaluated at integers near the rows' own.
+        The sorted distinct values of a feature of integers or times: the model is evaluated at these only. If they are
+        not known, it is evaluated at integers near the rows' own, and at other times.
 
     Notes
     -----
@@ -226,12 +226,12 @@ def _persistent_slopes(
     """Return differences, and the rows in which they are slopes: they persist when the step is a sixteenth.
 
     Across a jump, the difference quotient of the shorter step is sixteen times as large, or zero if the jump lies
-    outside the step. Integers have no shorter step: see `_persistent_integer_slopes`.
+    outside the step. Between observed values there is no shorter step: see `_persistent_steps`.
     """
-    if column.integer:
-        if values is None:
-            values = _integers_nearby(evaluator, column)
-        return _persistent_integer_slopes(evaluator, column, noise, values)
+    if column.integer and values is None:
+        values = _integers_nearby(evaluator, column)
+    if values is not None:
+        return _persistent_steps(evaluator, column, noise, values)
     eps = round_off(evaluator, column)
     spacing = np.spacing(max(abs(column.low), abs(column.high)))
     step = max(float(np.cbrt(eps)) * column.std, 64 * spacing)
@@ -249,10 +249,10 @@ def _integers_nearby(evaluator: DifferenceEvaluator, column: Summary) -> Floats:
     return np.unique(np.clip(np.concatenate([x - step, x, x + step]), column.low, column.high))
 
 
-def _persistent_integer_slopes(
+def _persistent_steps(
     evaluator: DifferenceEvaluator, column: Summary, noise: Floats, values: Floats
 ) -> tuple[Floats, Bools]:
-    """Return the slopes between neighbouring observed integers, and the rows in which they resemble the next slope.
+    """Return the slopes between neighbouring observed values, and the rows in which they resemble the next slope.
 
     If most rows whose quantity changes change in one step and not in the next, the changes are jumps, and no row counts
     as sloped. A step up followed by a step down of the same size is not a jump but a corner, as the distance of two
@@ -263,11 +263,15 @@ def _persistent_integer_slopes(
     there = np.where(np.isnan(x), column.low, x)
     middle = np.clip(np.searchsorted(values, there), min(1, last), max(last - 1, 0))
     near = values[np.stack([middle - min(1, last), middle, np.minimum(middle + 1, last)])]
-    widths = np.maximum(np.diff(near, axis=0), 1.0)
-    before, after = np.diff(evaluator.sweep(column.feature.position, near.T), axis=1).T / widths
+    widths = np.diff(near, axis=0)
+    widths[widths == 0] = 1.0  # there is no value beyond the last one
+    responses = evaluator.sweep(column.feature.position, near.T)
+    before, after = np.diff(responses, axis=1).T / widths
+    rounding = round_off(evaluator, column) * np.abs(responses).max(axis=1)
+    noise = np.maximum(noise, 16 * rounding / widths.min(axis=0))
     larger = np.maximum(np.abs(before), np.abs(after))
     changes = larger > noise
-    if column.high - column.low <= _FEW_INTEGERS:
+    if column.integer and column.high - column.low <= _FEW_INTEGERS:
         return (before + after) / 2, changes & (np.count_nonzero(changes) > len(x) // 10)
     corner = np.abs(np.abs(after) - np.abs(before)) <= larger / 16
     persists = changes & (corner | (np.abs(after - before) <= larger / 2 + 2 * noise))
@@ -369,11 +373,11 @@ def _around(
     x = evaluator.column(column.feature.position)
     sd = column.std
     if column.integer:
-        whole = max(1.0, np.rint((wide or eps**power) * sd))
-        low, high = np.maximum(x - whole, column.low), np.minimum(x + whole, column.high)
+        low, high = column.around(x, max(1.0, np.rint((wide or eps**power) * sd)))
+        low, high = np.maximum(low, column.low), np.minimum(high, column.high)
         return low, high, high - low
     lift = np.maximum(1.0, np.abs(x) / sd)
     step = wide * sd if wide else np.minimum((eps * lift) ** power, _WIDE) * sd
     step = np.maximum(np.maximum(step, 32 * np.spacing(np.abs(x))), column.resolution)
-    low, high = column.snap(x - step), column.snap(x + step)
+    low, high = column.around(x, step)
     return low, high, high - low

@@ -403,7 +403,7 @@ def _derivative_info(
     if isinstance(task, FeatureTask) and task.variant.observed_only(column):
         # Probing derivatives would evaluate the model between observed values.
         return derivative_info
-    whole = column.integer and derivative_info.kind == "differences"
+    whole = column.discrete and derivative_info.kind == "differences"
     values = column.values_to_step_between() if whole else None
     return derivative_info_of(quantity, dataset, column.summary(), checked, cache, values)
 

@@ -324,6 +324,9 @@ def _checked_cells(plan: CellPlan, effect: Effect, x: Floats) -> Cells:
         wanted = np.nanquantile(x, np.linspace(0, 1, N_AUTO_CELLS + 1)[1:-1])
         near = np.abs(edges[:, None] - wanted).argmin(axis=0)
         edges = np.unique(np.concatenate([edges[[0, -1]], edges[near]]))
+    if plan.column.discrete:
+        values = np.unique(x[~np.isnan(x)])
+        edges = np.unique(values[np.minimum(np.searchsorted(values, edges), len(values) - 1)])
     return Cells(edges, effect.spec.closed)
 
 

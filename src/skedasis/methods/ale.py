@@ -188,7 +188,9 @@ class Accumulated(BinnedMethod):
         cells = cells_for_column(bins, scheme, column, derivative_info.kind, derivative_info.jumps)
         by_values = derivative_info.kind in ("value_steps", "integer_steps") and len(cells) > 0
         values = column.distinct_values if by_values else None
-        plan = CellPlan(column.summary(), derivative_info, cells, values=values)
+        observed = derivative_info.kind == "differences" and column.feature.time is not None
+        summary = column.summary_of_observed() if observed else column.summary()
+        plan = CellPlan(summary, derivative_info, cells, values=values)
         if plan.at_points and self.checks_slopes and scheme.uses_likelihood:
             return replace(plan, checked=auto_cells(column))
         if not cells.gaps:
@@ -218,7 +220,7 @@ class Accumulated(BinnedMethod):
             return derivative_info if derivative_info.kind == "steps" else _BETWEEN
         if few:
             return _VALUES
-        if column.discrete and derivative_info.kind == "differences":
+        if column.integer and derivative_info.kind == "differences":
             return _INTEGERS if column.values_to_step_between() is not None else _NEAR_INTEGERS
         return derivative_info
 

@@ -620,8 +620,9 @@ class PairDALE(PairALE):
                 )
         plan = super().plan(columns, derivative_info)
         notes = {**plan.notes, "local_effects": "mixed second derivatives"}
+        first, second = (_of_observed(s, c) for s, c in zip(plan.sides, columns, strict=True))
         return PairPlan(
-            plan.sides, derivative_info, {**notes, "slopes": derivative_info[0].description}
+            (first, second), derivative_info, {**notes, "slopes": derivative_info[0].description}
         )
 
     def points_per_call(self, plans: Sequence[PairPlan]) -> int:
@@ -654,6 +655,13 @@ class PairDALE(PairALE):
         kept = {"x0": x0, "x1": x1, "effect": mixed, "weight": evaluator.weights}
         kept |= {"slope0": slope0, "slope1": slope1}
         return BatchStats(moments, select_rows(kept, keep)).with_outside(outside, all_weights)
+
+
+def _of_observed(side: SideColumn, column: Column | LevelColumn) -> SideColumn:
+    """Return a side whose differences are taken between observed values, for whole numbers and times."""
+    if not isinstance(side, NumericSide) or not isinstance(column, Column):
+        return side
+    return replace(side, summary=column.summary_of_observed())
 
 
 def kept_pair_rows(stats: BatchStats, *, exact: bool) -> PairRows | None:

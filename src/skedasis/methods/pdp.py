@@ -370,6 +370,8 @@ class PDP(NumericMethod[GridPlan], Parameters):
             else self.grid_of(column, N_POINTS)
         )
         notes = {"derivative": _slope_source(derivative_info, len(grid))} if self.derivative else {}
+        if column.dtype.kind in "iu" and (grid.points % 1 != 0).any():
+            notes["promoted"] = f"{column.dtype} to float64, for the points of the grid"
         return GridPlan(column.summary(), derivative_info, grid, notes)
 
     def grid_of(self, column: Column, default: int) -> Grid:

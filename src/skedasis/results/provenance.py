@@ -105,6 +105,8 @@ class Provenance(TypedDict, total=False):
 
     local_effects : str
         What the local effects are, and where slopes come from.
+    promoted : str
+        The type of a column of whole numbers and the one in which the model got it, if points of the grid are fractions.
     slope_check : SlopeCheckRecord
         Slopes in comparison with differences.
     averaged : str
@@ -190,6 +192,7 @@ class Provenance(TypedDict, total=False):
     tree_rows: int
     h2_rows: int
     local_effects: str
+    promoted: str
     slope_check: SlopeCheckRecord
     averaged: str
     grid: str | list[str]

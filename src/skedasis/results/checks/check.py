@@ -96,8 +96,8 @@ CODES: Mapping[Code, CodeInfo] = {
     ),
     "no_rows": CodeInfo(
         "A part of the axis, or of a surface, has no rows.",
-        "the bin or gap is inside the curve; or at least 25 % of a surface",
-        "fewer than ten rows lie beyond the gap; or at least 10 % of a surface",
+        "the bin or interval is inside the curve; or at least 25 % of a surface",
+        "at least 10 % of a surface",
     ),
     "gap": CodeInfo(
         "Values of the feature lie beyond a wide gap.",

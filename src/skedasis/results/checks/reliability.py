@@ -410,11 +410,9 @@ def _are_beyond(gap: Gap, time: TimeAxis | None) -> str:
     """Return the number of rows beyond a gap and their values in words."""
     verb = "lies" if gap.rows == 1 else "lie"
     low, high = sorted([gap.near, gap.end])
-    at = (
-        f"at {number(low, time)}"
-        if low == high
-        else f"from {number(low, time)} to {number(high, time)}"
-    )
+    at = f"at {_value(low, time)}"
+    if low < high:
+        at = f"from {_value(low, time)} to {_value(high, time)}"
     return f"{verb} {count(gap.rows, 'row')} ({_percent(gap.share)}), {at}"
 
 
