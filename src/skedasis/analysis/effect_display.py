@@ -583,6 +583,8 @@ class _MethodOptions:
             changes["grid"] = check_int(what, self.grid_resolution, 2, "Use 50")
         if self.percentiles is not None:
             changes["percentiles"] = _percent(self.percentiles)
+        if changes:
+            changes["spacing"] = "uniform"
         if self.custom_values is not None:
             named = {name for p in panels for name in ((p,) if isinstance(p, str) else p)}
             points = dict.fromkeys(named, changes["grid"]) if "grid" in changes else {}

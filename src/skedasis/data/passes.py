@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -600,7 +600,7 @@ class Found(Protocol):
     """What a pass gathers to answer a request that needs one pass."""
 
     def add(self, x: Floats, weights: Floats | None) -> None: ...  # noqa: D102
-    def merge(self, other: Any) -> None: ...  # noqa: D102
+    def merge(self, other: Self) -> None: ...  # noqa: D102
     def answer(self) -> Answer: ...  # noqa: D102
 
 

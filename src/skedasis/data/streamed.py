@@ -304,7 +304,7 @@ class CountedColumn(Column):
     @overload
     def _answered(self, request: PartsRequest) -> Parts: ...
     def _answered(self, request: Request) -> Answer:
-        """Return the answer to a request, or note it; whoever asks anything also asks for the gaps sooner or later."""
+        """Return the answer to a request, or note it, with the request for gaps, which follows sooner or later."""
         if request in self._answers:
             return self._answers[request]
         whole = PartsRequest(self.low, self.high)

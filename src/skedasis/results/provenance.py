@@ -106,7 +106,7 @@ class Provenance(TypedDict, total=False):
     local_effects : str
         What the local effects are, and where slopes come from.
     promoted : str
-        The type of a column of whole numbers and the one in which the model got it, if points of the grid are fractions.
+        The type of a column of whole numbers, and the one in which the model got it for points that are fractions.
     slope_check : SlopeCheckRecord
         Slopes in comparison with differences.
     averaged : str
