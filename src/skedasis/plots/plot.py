@@ -347,21 +347,21 @@ def _beside_moved(panel: Panel, x: Axis) -> Panel:
             at = np.where(at == before, after, at)
         return at
 
-    marks: list[Mark] = []
-    for mark in panel.marks if pairs else ():
+    def beside(mark: Mark) -> Mark:
         if isinstance(mark, Points):
-            mark = replace(mark, x=moved(mark.x))
-        elif isinstance(mark, Segments):
-            mark = replace(mark, x0=moved(mark.x0), x1=moved(mark.x1))
-        elif isinstance(mark, Rectangles):
-            mark = replace(mark, left=moved(mark.left), right=moved(mark.right))
-        marks.append(mark)
+            return replace(mark, x=moved(mark.x))
+        if isinstance(mark, Segments):
+            return replace(mark, x0=moved(mark.x0), x1=moved(mark.x1))
+        if isinstance(mark, Rectangles):
+            return replace(mark, left=moved(mark.left), right=moved(mark.right))
+        return mark
+
     ends = dict(pairs)
     tips = tuple(
         replace(tip, left=ends[tip.left], right=ends[tip.right]) if tip.left in ends else tip
         for tip in panel.tooltips
     )
-    return replace(panel, marks=tuple(marks), tooltips=tips) if pairs else panel
+    return replace(panel, marks=tuple(map(beside, panel.marks)), tooltips=tips)
 
 
 def _check_log(axis: Axis, method: str) -> None:
