@@ -139,7 +139,7 @@ class TestPlaces:
         marker = only(ordinal, Points, "missing")
         assert marker.label == f"missing values (n={n})"
         assert marker.y == e.missing_point.value
-        assert marker.x == ordinal.x.beside
+        assert marker.x == ordinal.x.asides[-1].at
         assert ordinal.notes[-1] == f"{n} rows with a missing value"
 
     def test_one_level(self, X):

@@ -320,7 +320,7 @@ def test_missing_values_are_said():
     (tip,) = [t for t in main.tooltips if t.text.startswith("x0: missing")]
     lines = tip.text.split("\n")
     assert lines[1:3] == ["43 rows", f"average {number(e.missing_point.value)}"]
-    assert (tip.left, tip.right) == main.x.gap
+    assert (tip.left, tip.right) == main.x.asides[-1][1:3]
     assert "43 rows with a missing value" in main.notes
 
 

@@ -102,14 +102,15 @@ class TestMissing:
             e.missing_point,
         )
         assert point.y == at.value
-        assert point.x == bar.x0 == main.x.beside
+        (place,) = main.x.asides
+        assert point.x == bar.x0 == place.at
         assert point.label == "missing values (n=12)"
         # Student's t with 11 degrees of freedom.
         assert (bar.y1 - bar.y0)[0] / at.std_error == pytest.approx(2 * 2.200985, rel=1e-6)
         assert main.x.missing_label == "missing"
-        assert main.x.range[1] < main.x.gap[0] < main.x.beside < main.x.limits[1]
+        assert main.x.range[1] < place.left < place.at < place.right == main.x.limits[1]
         aside = only(main, Rectangles, "aside")
-        assert (aside.left[0], aside.right[0]) == main.x.gap
+        assert (aside.left[0], aside.right[0]) == (place.left, place.right)
         assert main.y.limits[0] < point.y < main.y.limits[1]
         assert {"missing", "missing values (n=12)"} <= set(drawn(e))
 

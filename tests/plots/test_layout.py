@@ -355,7 +355,7 @@ def test_ticks_up_are_on_the_axis_and_apart(axis, length, room):
 def test_names_are_apart_however_many(axis, length):
     letters = Lettering()
     ticks = ticks_across(axis, length, letters)
-    assert set(ticks.at) <= {*axis.ticks, axis.beside}
+    assert set(ticks.at) <= {*axis.ticks, *(aside.at for aside in axis.asides)}
     shown = [t for t in ticks.texts if t]
     assert shown
     names = shown[:-1] if axis.missing_label else shown

@@ -264,7 +264,7 @@ def test_the_axis_contains_the_rows_and_both_renderers_draw_them(mixed):
         assert "row 6" in svg
     beside = with_rows(effect_figure(section.rhale["holes"]).main, section, "holes", "curve")
     absent = next(m for m in beside.marks if isinstance(m, Points) and m.label == "row 5")
-    assert absent.x[0] == beside.x.beside
+    assert absent.x[0] == beside.x.asides[-1].at
 
 
 def panel_stack(spec, panel):

@@ -64,6 +64,13 @@ class Gap:
         return self.left if self.side == "left" else self.right
 
 
+def main_stretch(gaps: Sequence[Gap]) -> tuple[float, float]:
+    """Return the ends of the axis without the few rows beyond gaps; -inf or inf where there are none."""
+    few = [gap for gap in gaps if gap.few_beyond]
+    low = max((gap.right for gap in few if gap.side == "left"), default=-np.inf)
+    return float(low), float(min((g.left for g in few if g.side == "right"), default=np.inf))
+
+
 class Upto(NamedTuple):
     """Values of a column up to some points, (m,) each: their number, their weight in quanta, the largest of them."""
 

@@ -221,6 +221,8 @@ class Accumulated(BinnedMethod):
         if few:
             return _VALUES
         if column.integer and derivative_info.kind == "differences":
+            if self.binning().uses_likelihood and column.gaps:
+                return _BESIDE_GAPS
             return _INTEGERS if column.values_to_step_between() is not None else _NEAR_INTEGERS
         return derivative_info
 
@@ -385,6 +387,10 @@ _VALUES = DerivativeInfo("value_steps", "steps between the feature's few distinc
 _BETWEEN = DerivativeInfo("integer_steps", "steps between the feature's few distinct values")
 
 _INTEGERS = DerivativeInfo("integer_steps", "steps between neighbouring observed integers")
+
+_BESIDE_GAPS = DerivativeInfo(
+    "steps", "differences across bins, because bins of slopes would span the gaps between the values"
+)
 
 _NEAR_INTEGERS = DerivativeInfo(
     "differences",

@@ -348,7 +348,7 @@ def _fill(figure: Figure, placed: Layout, colors: Colors) -> None:
         ax = figure.add_axes((f.left / wide, 1 - f.bottom / high, f.width / wide, f.height / high))
         _set_frame(ax, panel, colors, placed.lettering)
         _set_axes(ax, panel.panel, panel.across, panel.up)
-        _move_missing_label(ax, panel)
+        _move_labels_beside(ax, panel)
         _Painter(ax, panel.panel, f, colors, thin).marks()
         _write_heads(ax, panel, colors, placed.lettering)
         _write_texts(ax, panel.texts, f, colors, placed.lettering)
@@ -541,18 +541,18 @@ def _set_axes(ax: Axes, panel: Panel, across: Ticks, up: Ticks) -> None:
         for text in ax.get_xticklabels():
             if across.turn == 40:
                 text.set(ha="right", va="top", rotation_mode="anchor")
-    if panel.x.labels or panel.y.labels or panel.x.missing_label:
+    if panel.x.labels or panel.y.labels or panel.x.asides:
         for text in (*ax.get_xticklabels(), *ax.get_yticklabels()):
             _as_plain(text)
 
 
-def _move_missing_label(ax: Axes, placed: PlacedPanel) -> None:
-    """Move the tick label of missing values to where the layout has found room for it."""
-    axis, shift = placed.panel.x, 0.0
-    for text in placed.tick_texts if axis.missing_label else ():
-        if text.lines == (axis.missing_label,):
-            shift = text.x - float(placed.frame.across(axis.beside))
-    if shift:
+def _move_labels_beside(ax: Axes, placed: PlacedPanel) -> None:
+    """Move the tick labels beside the axis to where the layout has found room for them."""
+    for aside in placed.panel.x.asides[-1:]:  # the last one on the right
+        texts = [text for text in placed.tick_texts if text.lines == (aside.text,)]
+        shift = texts[-1].x - float(placed.frame.across(aside.at)) if texts else 0.0
+        if not shift:
+            continue
         label = ax.get_xticklabels()[-1]
         moved = ScaledTranslation(shift / 72, 0, ax.figure.canvas.figure.dpi_scale_trans)
         label.set_transform(label.get_transform() + moved)

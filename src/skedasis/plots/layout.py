@@ -806,11 +806,12 @@ def _texts_below(ticks: Ticks, frame: Frame, letters: Lettering) -> Iterator[Pla
     """Yield the tick labels below a frame."""
     size, at = letters.size("tick"), frame.across(np.array(ticks.at)).tolist()
     foot = frame.bottom + TICK + GAP
-    for place, (text, x) in enumerate(zip(ticks.texts, at, strict=True)):
+    beside = {aside.at for aside in frame.x.asides}
+    for value, text, x in zip(ticks.at, ticks.texts, at, strict=True):
         if not text:
             continue
-        # The label of missing values is one short word and never rotated.
-        if frame.x.missing_label and place == len(ticks.at) - 1:
+        # The labels beside the axis are short and never rotated.
+        if value in beside:
             most = frame.right + RIGHT - letters.width(text, "tick") / 2
             yield PlacedText((text,), min(x, most), foot + 0.8 * size, "tick", 0)
         elif not ticks.turn:

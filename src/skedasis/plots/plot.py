@@ -43,7 +43,16 @@ from skedasis.plots.figures.regions import (
     regions_overview_figure,
 )
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
-from skedasis.plots.marks import Area, FigureSpec, Line, Mark, Panel
+from skedasis.plots.marks import (
+    Area,
+    FigureSpec,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Rectangles,
+    Segments,
+)
 from skedasis.plots.scales import Axis, counted
 from skedasis.results.change import Change, Changes
 from skedasis.results.diagnosis import Diagnosis
@@ -320,9 +329,39 @@ def _customized(panel: Panel, options: FigureOptions, method: str) -> Panel:
     if options.xscale == "log":
         _check_log(x, method)
         x = replace(x, log=True, ticks=())
-        marks = tuple(_densified(m, x) for m in panel.marks)
-        return replace(panel, x=x, y=y, marks=marks)
-    return replace(panel, x=x, y=y)
+    moved = _beside_moved(panel, x)
+    marks = tuple(_densified(m, x) for m in moved.marks) if x.log else moved.marks
+    return replace(moved, x=x, y=y, marks=marks)
+
+
+def _beside_moved(panel: Panel, x: Axis) -> Panel:
+    """Return a panel whose marks and tooltips beside the axis are beside another one."""
+    pairs = [
+        (before, after)
+        for a, b in zip(panel.x.asides, x.asides, strict=True)
+        for before, after in zip(a[:3], b[:3], strict=True)
+    ]
+
+    def moved(at: Floats) -> Floats:
+        for before, after in pairs:
+            at = np.where(at == before, after, at)
+        return at
+
+    def beside(mark: Mark) -> Mark:
+        if isinstance(mark, Points):
+            return replace(mark, x=moved(mark.x))
+        if isinstance(mark, Segments):
+            return replace(mark, x0=moved(mark.x0), x1=moved(mark.x1))
+        if isinstance(mark, Rectangles):
+            return replace(mark, left=moved(mark.left), right=moved(mark.right))
+        return mark
+
+    ends = dict(pairs)
+    tips = tuple(
+        replace(tip, left=ends[tip.left], right=ends[tip.right]) if tip.left in ends else tip
+        for tip in panel.tooltips
+    )
+    return replace(panel, marks=tuple(map(beside, panel.marks)), tooltips=tips)
 
 
 def _check_log(axis: Axis, method: str) -> None:

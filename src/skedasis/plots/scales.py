@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -159,7 +160,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 ASIDE = 0.12
-"""Fraction of an axis that the separate position of missing values takes."""
+"""Fraction of an axis that a separate position beside it takes."""
 
 
 ROUNDING = 1e-13
@@ -320,6 +321,24 @@ class Ratios(Scale):
         return raised if digits == "1" else f"{digits}{_TIMES}{raised}"
 
 
+class Beyond(NamedTuple):
+    """Values beyond the range of an axis that have a separate position beside it: their ends, and its tick label."""
+
+    text: str
+    low: float
+    high: float
+    side: Literal[-1, 1]
+
+
+class Aside(NamedTuple):
+    """A separate position beside an axis: where its point is, the ends of the area around it, and its tick label."""
+
+    at: float
+    left: float
+    right: float
+    text: str
+
+
 @dataclass(frozen=True)
 class Axis:
     """The range of a variable, with its name, unit, ticks and labels.
@@ -337,7 +356,9 @@ class Axis:
     labels : tuple of str
         Names of levels, one per tick; empty for numbers.
     missing_label : str
-        Tick label of the separate position of missing values, at `beside`; empty without one.
+        Tick label of the separate position of missing values, the last one on the right; empty without one.
+    beyond : tuple of Beyond
+        Values beyond the range with a separate position, on each side from the range outward.
     time : TimeAxis, optional
         For dates, times and durations: the meaning of the days on the axis.
     log : bool
@@ -354,6 +375,7 @@ class Axis:
     ticks: tuple[float, ...] = ()
     labels: tuple[str, ...] = ()
     missing_label: str = ""
+    beyond: tuple[Beyond, ...] = ()
     time: TimeAxis | None = None
     log: bool = False
     hidden: bool = False
@@ -370,25 +392,42 @@ class Axis:
 
     @cached_property
     def limits(self) -> tuple[float, float]:
-        """Return the ends of the axis, including the position of missing values."""
-        return self.range[0], self._beyond(1.0) if self.missing_label else self.range[1]
-
-    @property
-    def beside(self) -> float:
-        """Return the position of missing values."""
-        return self._beyond(0.6)
-
-    @property
-    def gap(self) -> tuple[float, float]:
-        """Return the ends of the area around the position of missing values."""
-        return self._beyond(0.2), self.limits[1]
-
-    def _beyond(self, part: float) -> float:
-        """Return a position above the range, as a fraction of the space for missing values."""
+        """Return the ends of the axis, including the separate positions beside it."""
         low, high = self.range
+        ends = [end for aside in self.asides for end in (aside.left, aside.right)]
+        return min([low, *ends]), max([high, *ends])
+
+    @cached_property
+    def asides(self) -> tuple[Aside, ...]:
+        """Return the separate positions beside the axis: those of `beyond`, then that of missing values."""
+        given = [(b.text, b.side) for b in self.beyond]
+        given += [(self.missing_label, 1)] if self.missing_label else []
+        found: list[Aside] = []
+        taken = {-1: 0, 1: 0}
+        for text, side in given:
+            at, near, far = (self._beside(side, taken[side] + part) for part in (0.6, 0.2, 1.0))
+            found.append(Aside(at, min(near, far), max(near, far), text))
+            taken[side] += 1
+        return tuple(found)
+
+    def place(self, value: float) -> float:
+        """Return the position of a value: that of missing values for NaN; NaN for a value without a position."""
+        if math.isnan(value):
+            return self.asides[-1].at if self.missing_label else math.nan
+        for aside, (_, low, high, _) in zip(self.asides, self.beyond, strict=False):
+            if low <= value <= high:
+                return aside.at
+        sides = {b.side for b in self.beyond}
+        hidden = (value < self.range[0] and -1 in sides) or (value > self.range[1] and 1 in sides)
+        return math.nan if hidden else value
+
+    def _beside(self, side: int, part: float) -> float:
+        """Return a position below (-1) or above (1) the range, in units of the space for a separate position."""
+        low, high = self.range
+        end = high if side > 0 else low
         if self.log:
-            return high * (high / low) ** (part * ASIDE)
-        return high + part * ASIDE * (high - low)
+            return end * (high / low) ** (side * part * ASIDE)
+        return end + side * part * ASIDE * (high - low)
 
     def share(self, values: Floats | float) -> Floats:
         """Return positions as fractions of the axis; those of ±inf are its ends.

@@ -282,6 +282,8 @@ STYLES: dict[str, Style] = {
     "interval-bar": Style("interval", 5.5),
     "compared": Style("curve", 1.0, (1.0, 1.6)),
     "missing": Style("average", 1.1, fill="ground", shape="diamond", size=2.2),
+    "beyond-above": Style("average", 1.1, fill="ground", shape="triangle", size=2.2),
+    "beyond-below": Style("average", 1.1, fill="ground", shape="wedge", size=2.2),
     "zero": Style("soft", 0.7),
     # The effect in all rows behind that of a region.
     "whole": Style("rim", 1.1),

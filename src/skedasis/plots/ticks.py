@@ -79,20 +79,25 @@ def ticks_across(
         if axis.labels
         else _numbers_across(axis, length, lettering, (before, beyond))
     )
-    if not axis.missing_label:
+    if not axis.asides:
         return ticks
-    half = lettering.width(axis.missing_label, "tick") / 2
-    place = min(length * float(axis.share(axis.beside)), length + beyond - half)
-    at: list[float] = []
-    texts: list[str] = []
-    for v, text in zip(ticks.at, ticks.texts, strict=True):
-        if axis.range[0] <= v <= axis.range[1]:
-            # The label of missing values must not touch the last number.
-            wide = 0.0 if ticks.turn else lettering.width(text, "tick") / 2
-            free = length * float(axis.share(v)) + wide <= place - half - 4
-            at.append(v)
-            texts.append(text if free else "")
-    return Ticks((*at, axis.beside), (*texts, axis.missing_label), ticks.turn)
+    # The labels beside the axis come first, the outermost ones before the others: numbers must not touch them.
+    low, high = axis.range
+    sides = sorted(axis.asides, key=lambda aside: -abs(float(axis.share(aside.at)) - 0.5))
+    given = [(aside.at, aside.text) for aside in sides]
+    given += [(v, t) for v, t in zip(ticks.at, ticks.texts, strict=True) if low <= v <= high]
+    taken: list[tuple[float, float]] = []
+    kept: dict[float, str] = {}
+    for k, (v, text) in enumerate(given):
+        beside = k < len(sides)
+        wide = 0.0 if ticks.turn and not beside else lettering.width(text, "tick") / 2
+        x = length * float(axis.share(v))
+        x = min(x, length + beyond - wide) if beside else x
+        free = all(x + wide <= a - 4 or x - wide >= b + 4 for a, b in taken)
+        kept[v] = text if free else ""
+        taken += [(x - wide, x + wide)] if beside and free else []
+    at = sorted(kept)
+    return Ticks(tuple(at), tuple(kept[v] for v in at), ticks.turn)
 
 
 def ticks_up(axis: Axis, length: float, lettering: Lettering, *, room: float = math.inf) -> Ticks:

@@ -27,6 +27,7 @@ from itertools import combinations
 import numpy as np
 
 from skedasis._types import Floats
+from skedasis.data.gaps import main_stretch
 from skedasis.models.introspection import with_article
 from skedasis.plots.scales import ROUNDING_NOISE, counted, number, shorten
 from skedasis.report.content import ModelSection
@@ -38,6 +39,7 @@ from skedasis.results.checks.check import Check
 from skedasis.results.curve_words import ERRORS, PROMINENCE, Curve, standard_errors
 from skedasis.results.effect import BinnedEffect, Effect
 from skedasis.results.ledger import LedgerPart
+from skedasis.results.main_stretch import beyond_text
 from skedasis.results.regions import RegionNode, Regions
 
 LEAST_PART = 0.02
@@ -558,6 +560,7 @@ def _distribution(effect: Effect) -> tuple[Floats, Floats]:
         edges, weight = effect.bins.edges, effect.bins.weight
     else:
         return np.zeros(0), np.zeros(0)
+    edges = np.clip(edges, *main_stretch(effect.about.gaps))
     total = float(weight.sum())
     if not total > 0:
         return np.zeros(0), np.zeros(0)
@@ -878,7 +881,7 @@ def _feature_story(
     text = _each_change(leaves, words)
     if 0 < len(text) <= LONGEST - len(name):
         by = tuple(dict.fromkeys(f for leaf in leaves for f in leaf.features))
-        text = _with_missing(f"{name}: {text}.", effect)
+        text = _with_other_rows(f"{name}: {text}.", effect)
         return _Story(Finding("feature", (effect.feature, *by), text), by)
     found = None if regions is None else _groups(regions)
     if found is not None:
@@ -891,7 +894,7 @@ def _feature_story(
         text = between if len(between) <= LONGEST else text
         if text and len(text) <= LONGEST:
             by = tuple(dict.fromkeys((*a.features, *b.features)))
-            text = _with_missing(f"{name}: {text}.", effect)
+            text = _with_other_rows(f"{name}: {text}.", effect)
             return _Story(Finding("feature", (effect.feature, *by), text), by)
     text = _alone(_group(effect), words)
     others = None if stated else _modulating(section, effect, MISLEADING if text else 1.0)
@@ -902,7 +905,7 @@ def _feature_story(
     if not text:
         return None
     features = (effect.feature, *(others or ()))
-    return _Story(Finding("feature", features, _with_missing(f"{name}: {text}.", effect)))
+    return _Story(Finding("feature", features, _with_other_rows(f"{name}: {text}.", effect)))
 
 
 def _modulating(section: ModelSection, effect: Effect, ratio: float) -> list[str] | None:
@@ -1143,8 +1146,10 @@ def _net(group: _Group) -> float:
     return float(value[-1] - value[0]) if len(value) > 1 else 0.0
 
 
-def _with_missing(text: str, effect: Effect) -> str:
-    """Add the effect of missing values, if it is large."""
+def _with_other_rows(text: str, effect: Effect) -> str:
+    """Add what lies beyond gaps, and the effect of missing values, if it is large."""
+    beyond = beyond_text(effect)
+    text = f"{text} {beyond}." if beyond else text
     point = effect.missing_point
     if point is None or not point.weight > 0:
         return text

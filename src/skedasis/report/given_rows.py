@@ -426,11 +426,8 @@ def _point(
 
 def _position(effect: Effect, x: float, axis: Axis | None, most: int) -> float:
     """Return the horizontal position of a coordinate of the effect; NaN if it has none."""
-    if math.isnan(x):
-        beside = axis is not None and axis.missing_label
-        return axis.beside if axis is not None and beside else math.nan
-    if not isinstance(effect.axis, LevelAxis):
-        return x
+    if math.isnan(x) or not isinstance(effect.axis, LevelAxis):
+        return x if axis is None else axis.place(x)
     return float(Places.of(effect.about.feature, effect.axis.levels, most).place[int(x)])
 
 

@@ -40,6 +40,7 @@ from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.ledger import LedgerPart
+from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import Regions, score_text, summary_text
 
 LEVEL = 0.95
@@ -77,6 +78,13 @@ def effect_sentence(effect: Effect, unit: str) -> str:
     """Describe the shape of the curve, or the levels with the highest and the lowest effect."""
     if isinstance(effect.axis, LevelAxis):
         return categorical_text.effect_sentence(effect, effect.axis.levels)
+    beyond = beyond_text(effect)
+    text = _course(main_part(effect).effect, unit)
+    return f"{text} {beyond}." if beyond else text
+
+
+def _course(effect: Effect, unit: str) -> str:
+    """Describe the shape of the curve of a numeric feature."""
     x, value = curve_polygon(effect.bins, effect.points, effect.value)
     x, value = x[np.isfinite(value)], value[np.isfinite(value)]
     if len(x) < 2:
@@ -137,6 +145,7 @@ def _score_sentence(effect: Effect) -> str:
 
 def precision_sentence(rhale: Effect, ale: Effect) -> str:
     """Describe the precision of the average effect, and the difference between RHALE and ALE."""
+    rhale, ale = (main_part(effect).effect for effect in (rhale, ale))
     lower, upper = rhale.interval(LEVEL)
     half = (upper - lower)[np.isfinite(upper - lower)] / 2
     if len(half) == 0 or len(rhale.points) < 2:
@@ -486,7 +495,8 @@ def curves_by_method(section: ModelSection, feature: str) -> dict[str, Effect]:
 
 
 def _range(effect: Effect) -> float:
-    there = effect.value[np.isfinite(effect.value)]
+    value = main_part(effect).effect.value
+    there = value[np.isfinite(value)]
     return float(np.ptp(there)) if len(there) else float("nan")
 
 
@@ -690,7 +700,8 @@ def region_texts(regions: Regions) -> RegionTexts:
             f"{counted(leaf.count, 'row')} ({percent(leaf.weight / total)}): {curve_words(effect)}"
         )
         lines.append((leaf.rule, said))
-    return RegionTexts(f"{lead}.", lines)
+    beyond = beyond_text(regions.whole)
+    return RegionTexts(f"{lead}. {beyond}." if beyond else f"{lead}.", lines)
 
 
 def one_region_sentence(section: ModelSection, feature: str) -> str:

@@ -18,6 +18,7 @@ from skedasis.data.times import TimeAxis
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import Effect
+from skedasis.results.main_stretch import beyond_text, main_part
 
 PROMINENCE = 0.15
 """A peak or dip differs from its surroundings by at least this fraction of the range of the curve."""
@@ -48,7 +49,7 @@ WORTH_A_POSITION = 0.05
 
 
 def curve_words(effect: Effect) -> str:
-    """Return the shape of a curve in words, without the name of the feature.
+    """Return the shape of a curve on its main stretch in words, and what lies beyond, without the name of the feature.
 
     Parameters
     ----------
@@ -81,7 +82,10 @@ def curve_words(effect: Effect) -> str:
     'one peak at 4: rises by 16 from 0, falls by 36 to 10'
     """
     said = _levels(effect, effect.axis) if isinstance(effect.axis, LevelAxis) else _course(effect)
-    return f"slope: {said}" if effect.spec.derivative else said
+    said = f"slope: {said}" if effect.spec.derivative else said
+    # The gaps of a region are those of all rows, which are said once for all regions.
+    beyond = "" if effect.rule else beyond_text(effect)
+    return f"{said}; {beyond}" if beyond else said
 
 
 def _levels(effect: Effect, axis: LevelAxis) -> str:
@@ -120,7 +124,8 @@ class Curve:
 
     @classmethod
     def of(cls, effect: Effect) -> Curve:
-        """Return the curve of an effect of a numeric feature, with its parabolas as polygons."""
+        """Return the curve of an effect of a numeric feature on its main stretch, with its parabolas as polygons."""
+        effect = main_part(effect).effect
         at = effect.axis.coordinates
         x, value = curve_polygon(effect.bins, at, effect.value)
         known, own = np.isfinite(value), np.isfinite(effect.value)

@@ -57,6 +57,7 @@ from skedasis.results.effect import About, Effect
 from skedasis.results.effects import Effects
 from skedasis.results.export import Content, ExportOptions, iso_times
 from skedasis.results.immutable import Immutable
+from skedasis.results.main_stretch import beyond_text
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
 from skedasis.stats.random import RandomState
@@ -1238,6 +1239,8 @@ def regions_text(regions: Regions) -> str:
             for i, (rule, effect) in enumerate(zip(regions.rules, regions.effects, strict=True))
         )
     )
+    said = beyond_text(regions.whole)
+    blocks += [f"{said} of {_one_line(regions.feature_title)}"] if said else []
     if regions.left_out:
         said = "; ".join(f"{_one_line(name)} ({why})" for name, why in regions.left_out.items())
         blocks.append(f"not used as conditions: {said}")

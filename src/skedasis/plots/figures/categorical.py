@@ -301,11 +301,11 @@ def _panel(
             Band(value - spread, value + spread, said),
             Band(lower[places.shown], upper[places.shown], label),
         )
-    point = effect_parts.missing_effect(effect, options.confidence_level)
+    beside = effect_parts.effects_beside(effect, options)
     x = _axis(places, effect)
     individual = () if curves is None else curves.reached
     groups = () if curves is None else curves.groups
-    y = effect_parts.vertical(effect, bands, (value, *individual), around, point)
+    y = effect_parts.vertical(effect, bands, (value, *individual), around, beside)
     label = "average effect" if isinstance(effect, LevelStepsEffect) else "average"
     on_colors = curves is not None and options.color is not None
     marks: list[Mark] = [
@@ -320,7 +320,7 @@ def _panel(
         ),
         *_averages(places, groups),
         *(() if curves is None else curves.own),
-        *effect_parts.missing_marks(x, point),
+        *effect_parts.marks_beside(x, y, beside),
     ]
     means = [(g.label, g.value) for g in groups]
     tips = effect_texts.level_tooltips(
@@ -333,7 +333,7 @@ def _panel(
         effect_parts.MAIN,
         title=effect_parts.titled(effect),
         notes=(*notes, *effect_parts.missing(effect)),
-        tooltips=(*tips, *effect_texts.missing_tooltip(effect, (x, y), point, below)),
+        tooltips=(*tips, *effect_texts.tooltips_beside((x, y), beside, below)),
     )
 
 

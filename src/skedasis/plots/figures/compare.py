@@ -57,6 +57,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS, curve_polygon
 from skedasis.results.effect import BinnedEffect, Effect, PartialDependence
 from skedasis.results.effects import Effects
+from skedasis.results.main_stretch import main_part
 from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelSurface
 from skedasis.results.regions import ALL_ROWS, Regions
 from skedasis.results.surface import Surface
@@ -396,7 +397,10 @@ def overlay_panel(
     if places is None and known:
         rug = effect_parts.effect_rug(max(known, key=lambda e: len(e.rows or ())))
     zero = center == "mean" or first.spec.derivative
+    y = overlaid_vertical(effects, curves, center)
+    hatched, words = effect_parts.hatches(None, y, effect_parts.hatched_gaps(first))
     marks = (
+        *hatched,
         *((horizontal_line(0.0),) if zero else ()),
         *bands,
         *(mark for _, marks in drawn for mark in marks),
@@ -404,11 +408,12 @@ def overlay_panel(
     )
     panel = Panel(
         x,
-        overlaid_vertical(effects, curves, center),
+        y,
         marks,
         height=160.0,
         title=_listed(names, "effect"),
         notes=tuple(notes),
+        texts=words,
         tooltips=tuple(overlaid_tooltips(first.feature_title, x, curves, places)),
     )
     return panel, curves
@@ -546,15 +551,16 @@ def overlaid_horizontal(effects: Sequence[Effect]) -> Axis:
     """Return the axis of a numeric feature, with the ticks that all effects have."""
     axes = [effect_parts.horizontal(e) for e in effects]
     ticks = axes[0].ticks if len({a.ticks for a in axes}) == 1 else ()
-    return replace(axes[0].spanning(axes), ticks=ticks, missing_label="")
+    return replace(axes[0].spanning(axes), ticks=ticks, missing_label="", beyond=())
 
 
 def curve_of(effect: Effect, label: str, confidence_level: float) -> OverlaidCurve:
-    """Return the curve of a numeric feature with its confidence interval."""
-    at = effect.axis.coordinates
-    x, y = curve_polygon(effect.bins, at, effect.value)
+    """Return the curve of a numeric feature on the main stretch, with its confidence interval."""
+    part, take = main_part(effect)
+    at = part.axis.coordinates
+    x, y = curve_polygon(part.bins, at, part.value)
     ends = _interval(effect, confidence_level)
-    lower, upper = (curve_polygon(effect.bins, at, end)[1] for end in ends)
+    lower, upper = (curve_polygon(part.bins, at, take(end))[1] for end in ends)
     return OverlaidCurve(label, x, y, lower, upper)
 
 

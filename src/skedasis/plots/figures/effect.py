@@ -36,6 +36,7 @@ from skedasis.results.effect import (
     LevelStepsEffect,
     MPlotEffect,
 )
+from skedasis.results.main_stretch import main_part
 from skedasis.stats.grid import Cells
 
 
@@ -124,7 +125,7 @@ def effect_panels(
     )
     if not has_bins(effect):
         return (main,)
-    bins = effect.bins
+    bins = _main(effect).bins
     counts = effect_parts.counts_panel(bins.low, bins.high, bins.count, main.x)
     return (main, slopes(effect, per_sd=per_sd), counts)
 
@@ -180,6 +181,7 @@ def slopes(
             "an effect with bins",
             "Use sd.ALE() or sd.RHALE()",
         )
+    x, effect = effect_parts.horizontal(effect), _main(effect)
     bins, about, means = effect.bins, effect.about, isinstance(effect, MPlotEffect)
     factor = about.feature_std if per_sd and not means else 1.0
     y, cell, weight = _local(effect)
@@ -192,7 +194,7 @@ def slopes(
         per = shorten(about.feature.slope_denominator, LONG)
         named = ("slope", f"{about.unit or quantity} per {per}")
     panel = effect_parts.spread_panel(
-        effect_parts.horizontal(effect),
+        x,
         named,
         labels,
         left=bins.low,
@@ -202,6 +204,7 @@ def slopes(
         trusted=bins.trusted,
         local=(factor * y, cell, weight),
         doubtful=effect_parts.doubts(bins),
+        gaps=effect_parts.hatched_gaps(effect),
         zero=not means,
         rise=factor * bins.slope_change * bins.widths if np.any(bins.slope_change) else None,
         limits=limits,
@@ -245,19 +248,21 @@ def _curve(
     around: tuple[str, str],
 ) -> Panel:
     """Return the main panel: a curve with its bands."""
+    whole, effect = effect, _main(effect)
     bins = effect.bins
     at, value = curve_polygon(bins, effect.points, effect.value)
     std = np.interp(at, effect.points, effect.heterogeneity)
     bands = (
         Band(value - std, value + std, spread),
-        effect_parts.interval(effect, options),
+        effect_parts.interval(whole, options),
     )
-    point = effect_parts.missing_effect(effect, options.confidence_level)
-    x = effect_parts.horizontal(effect)
-    y = effect_parts.vertical(effect, bands, (value,), around, point)
+    beside = effect_parts.effects_beside(whole, options)
+    x = effect_parts.horizontal(whole)
+    y = effect_parts.vertical(effect, bands, (value,), around, beside)
     hatched, texts = [], ()
     if has_bins(effect):
-        hatched, texts = effect_parts.hatches(effect_parts.doubts(bins), y)
+        gaps = effect_parts.hatched_gaps(effect)
+        hatched, texts = effect_parts.hatches(effect_parts.doubts(bins), y, gaps)
     # On a grid finer than the bins only bin edges are marked; the points of an M-plot are means, and all are marked.
     finer = not isinstance(effect, MPlotEffect) and len(at) > len(bins) + 1
     vertices = np.flatnonzero(np.isin(at, bins.edges)) if finer else None
@@ -270,24 +275,30 @@ def _curve(
         effect_parts.area(at, bands[1], "interval"),
         *effect_parts.average(at, value, label, vertices=vertices),
         *([] if rug is None else [rug]),
-        *effect_parts.missing_marks(x, point),
+        *effect_parts.marks_beside(x, y, beside),
     ]
     tips = (
         effect_texts.bin_tooltips(effect, below=2)
         if has_bins(effect)
         else effect_texts.point_tooltips(effect, (x, y), (at, value, label), bands)
     )
-    missing = effect_texts.missing_tooltip(effect, (x, y), point, below=2)
+    side_tips = effect_texts.tooltips_beside((x, y), beside, below=2)
     return Panel(
         x,
         y,
         tuple(marks),
         effect_parts.MAIN,
         title=effect_parts.titled(effect),
-        notes=(*_notes(effect), *notes, *effect_parts.missing(effect)),
+        notes=(*_notes(whole), *notes, *effect_parts.missing(whole)),
         texts=texts,
-        tooltips=(*tips, *missing),
+        tooltips=(*tips, *side_tips),
     )
+
+
+def _main(effect: BinnedEffect) -> BinnedEffect:
+    """Return an effect on the main stretch of its axis."""
+    part = main_part(effect).effect
+    return part if isinstance(part, BinnedEffect) else effect
 
 
 def _local(effect: BinnedEffect) -> tuple[Floats, Ints, Floats]:

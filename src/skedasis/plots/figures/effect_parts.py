@@ -27,9 +27,11 @@ from skedasis.plots.marks import (
     Text,
     horizontal_line,
 )
-from skedasis.plots.scales import LEAST, Axis, counted, extent, shorten
+from skedasis.plots.scales import LEAST, Axis, Beyond, counted, extent, number, shorten
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, BinStats, Effect, Rows
+from skedasis.results.main_stretch import beyond as rows_beyond_gaps
+from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.stats.resampling import t_interval
 
 MAIN, LOWER, COUNTS = 147.0, 107.0, 29.0
@@ -189,17 +191,31 @@ class Band(NamedTuple):
     label: str
 
 
-class MissingEffect(NamedTuple):
-    """The effect of a missing value, with its confidence interval."""
+class Beside(NamedTuple):
+    """An effect that is drawn beside the axis, with its confidence interval: of missing values, or beyond a gap.
+
+    `lines` are the first lines of its tooltip: what it is, and the number of rows. Missing values must be visible;
+    values beyond a gap may be so far off that the curve would be flat.
+    """
 
     y: float
     lower: float
     upper: float
     label: str
+    lines: tuple[str, ...]
+    visible: bool = True
 
 
 def horizontal(effect: Effect) -> Axis:
-    """Return the axis of a numeric feature; if it has few grid points or values, these are the ticks."""
+    """Return the axis of a numeric feature; if it has few grid points or values, these are the ticks.
+
+    It is the main stretch, with a position beside it for the rows beyond each gap with few of them.
+    """
+    beyond = tuple(
+        Beyond(b.text, b.low, b.high, -1 if b.gap.side == "left" else 1)
+        for b in rows_beyond_gaps(effect)
+    )
+    effect = main_part(effect).effect
     x, feature = effect.points, effect.about.feature
     if isinstance(effect, BinnedEffect):
         # The points of an M-plot are inside its bins, whose outer edges are the range of the data.
@@ -220,6 +236,7 @@ def horizontal(effect: Effect) -> Axis:
         0.03,
         ticks,
         missing_label=missing_label,
+        beyond=beyond,
         time=effect.time,
     )
 
@@ -229,7 +246,7 @@ def vertical(
     bands: Sequence[Band],
     curves: Sequence[Floats],
     around: tuple[str, str] = ("", ""),
-    missing: MissingEffect | None = None,
+    beside: Sequence[Beside] = (),
 ) -> Axis:
     """Return the vertical axis, on the scale of the quantity.
 
@@ -242,15 +259,17 @@ def vertical(
         Curves that must be visible.
     around : tuple of two str
         Text before and after the name of the quantity.
-    missing : MissingEffect, optional
-        It must be visible, too.
+    beside : sequence of Beside
+        Effects beside the axis. Those beyond a gap determine the scale as far as the curve stays readable.
     """
     spread = [end for band in bands[:1] for end in band[:2]]
     reached = [end for band in bands[1:] for end in band[:2]] or list(curves)
     low, high = extent([*spread, *curves])
-    if missing is not None:
-        low, high = extent([np.array([low, high, missing.y])])
-        reached.append(np.array([missing.lower, missing.upper]))
+    room = (high - low) / 2
+    for point in beside:
+        if point.visible or low - room <= point.y <= high + room:
+            low, high = extent([np.array([low, high, point.y])])
+            reached.append(np.array([point.lower, point.upper]))
     span = high - low
     if span > 0:
         # With two rows the interval may be twelve times the standard error: it does not determine the scale alone.
@@ -282,10 +301,15 @@ def length_of(effect: Effect) -> int | None:
 
 
 def missing(effect: Effect) -> tuple[str, ...]:
-    """Return a note on rows with a missing value; for a nominal feature these are a level of their own."""
+    """Return notes on rows with a missing value, and on those beyond gaps.
+
+    For a nominal feature missing values are a level of their own.
+    """
     if effect.about.feature.kind == "nominal":
         return ()
-    return (f"{counted(effect.missing, 'row')} with a missing value",) if effect.missing else ()
+    notes = (f"{counted(effect.missing, 'row')} with a missing value",) if effect.missing else ()
+    said = beyond_text(effect)
+    return (*notes, said) if said else notes
 
 
 def stepped(effect: Effect) -> bool:
@@ -306,14 +330,35 @@ def local_effects(rows: Rows | None) -> Floats | None:
 
 
 def interval(effect: Effect, options: EffectPlotOptions) -> Band:
-    """Return the confidence interval of the average, at the vertices of its curve."""
+    """Return the confidence interval of the average, at the vertices of its curve on the main stretch."""
     ends = effect.interval(options.confidence_level, simultaneous=options.simultaneous)
     what = "simultaneous band" if options.simultaneous else "interval"
-    lower, upper = (curve_polygon(effect.bins, effect.points, end)[1] for end in ends)
+    part, take = main_part(effect)
+    lower, upper = (curve_polygon(part.bins, part.points, take(end))[1] for end in ends)
     return Band(lower, upper, f"{100 * options.confidence_level:g} % {what} of the average")
 
 
-def missing_effect(effect: Effect, confidence_level: float) -> MissingEffect | None:
+def effects_beside(effect: Effect, options: EffectPlotOptions) -> tuple[Beside, ...]:
+    """Return the effects beside the axis: of rows beyond gaps, then of missing values."""
+    name, found = shorten(effect.feature_title, LONG), list[Beside]()
+    some = rows_beyond_gaps(effect)
+    ends = (np.zeros(0), np.zeros(0))
+    if some and not effect.spec.mean_alone:
+        ends = effect.interval(options.confidence_level, simultaneous=options.simultaneous)
+    for b in some:
+        lower, upper = np.nan, np.nan
+        if len(ends[0]):
+            at = [b.low, b.high]
+            lower, upper = (float(np.interp(at, effect.points, end).mean()) for end in ends)
+        rows = "" if b.rows is None else f" (n={b.rows:,})"
+        lines = (f"{name} = {b.text}, beyond a gap",)
+        lines += () if b.rows is None else (counted(b.rows, "row"),)
+        found.append(Beside(b.value, lower, upper, f"{b.text}{rows}", lines, visible=False))
+    point = missing_effect(effect, options.confidence_level)
+    return (*found, point) if point is not None else tuple(found)
+
+
+def missing_effect(effect: Effect, confidence_level: float) -> Beside | None:
     """Return the effect of missing values; its degrees of freedom follow from standard error and deviation."""
     point = effect.missing_point
     if point is None:
@@ -323,7 +368,8 @@ def missing_effect(effect: Effect, confidence_level: float) -> MissingEffect | N
         np.array([point.value]), np.array([point.std_error]), np.array([size - 1]), confidence_level
     )
     label = f"missing values (n={point.count:,})"
-    return MissingEffect(point.value, float(lower[0]), float(upper[0]), label)
+    lines = (f"{shorten(effect.feature_title, LONG)}: missing", counted(point.count, "row"))
+    return Beside(point.value, float(lower[0]), float(upper[0]), label, lines)
 
 
 def area(x: Floats, band: Band, style: str) -> Mark:
@@ -365,24 +411,31 @@ def average(
         yield Points(x[at], y[at], f"{before}{'vertex' if few else 'dot'}", label)
 
 
-def missing_marks(x: Axis, found: MissingEffect | None) -> Iterator[Mark]:
-    """Yield the effect of a missing value at its position beside the axis."""
-    if found is not None:
-        at, y = np.array([x.beside]), np.array([found.y])
-        yield Segments(at, np.array([found.lower]), at, np.array([found.upper]), "interval-bar")
-        yield Points(at, y, "missing", found.label)
+def marks_beside(x: Axis, y: Axis, found: Sequence[Beside]) -> Iterator[Mark]:
+    """Yield effects at their positions beside the axis; one outside the panel as a triangle at its edge."""
+    low, high = y.range
+    for aside, point in zip(x.asides, found, strict=True):
+        at, ends = np.array([aside.at]), np.array([[point.lower], [point.upper]])
+        if low <= point.y <= high or np.isnan(point.y):
+            yield Segments(at, ends[0], at, ends[1], "interval-bar")
+            yield Points(at, np.array([point.y]), "missing", point.label)
+            continue
+        side, edge = ("above", y.most) if point.y > high else ("below", y.least)
+        said = f"{point.label}: {number(point.y)}, {side} the panel"
+        yield Points(at, np.array([edge]), f"beyond-{side}", said)
 
 
 def backdrop(x: Axis) -> Iterator[Mark]:
-    """Yield the background of the position of missing values."""
-    if x.missing_label:
-        left, right, ends = *x.gap, np.full(1, np.inf)
-        yield Rectangles(np.full(1, left), np.full(1, right), -ends, ends, "aside")
+    """Yield the background of the positions beside the axis."""
+    if x.asides:
+        left, right = np.array([(aside.left, aside.right) for aside in x.asides]).T
+        ends = np.full(len(left), np.inf)
+        yield Rectangles(left, right, -ends, ends, "aside")
 
 
 def effect_rug(effect: Effect) -> Rug | None:
-    """Return the rug of the kept rows."""
-    rows = effect.rows
+    """Return the rug of the kept rows in the main stretch."""
+    rows = main_part(effect).effect.rows
     return None if rows is None or len(rows) == 0 else rug(rows.x, rows.weight, exact=rows.exact)
 
 
@@ -410,7 +463,7 @@ def legend_order(panels: Sequence[Panel]) -> tuple[str, ...]:
 
 # --- bins: counts, hatches, local effects --------------------------------------------------------
 
-FEW, EMPTY = f"fewer than {TRUSTED_ROWS} rows", "no data"
+FEW, EMPTY, GAP = f"fewer than {TRUSTED_ROWS} rows", "no data", "no values"
 """Legend entries of hatched intervals."""
 
 Doubts: TypeAlias = tuple[Floats, Floats, Ints]
@@ -428,24 +481,52 @@ def doubts(bins: BinStats) -> Doubts:
     return bins.low, bins.high, np.where(bins.empty, 2, np.where(bins.trusted, 0, 1))
 
 
-def hatches(found: Doubts, y: Axis) -> tuple[list[Mark], tuple[Text, ...]]:
-    """Return hatched intervals with few or no rows, touching ones joined, and the texts in those without rows."""
+def hatched_gaps(effect: Effect) -> tuple[Floats, Floats]:
+    """Return the ends of the gaps in the axis of a figure: those that separate more than a few rows."""
+    gaps = [gap for gap in effect.about.gaps if gap.separates and not gap.few_beyond]
+    return np.array([gap.left for gap in gaps]), np.array([gap.right for gap in gaps])
+
+
+def hatches(
+    found: Doubts | None, y: Axis, gaps: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
+) -> tuple[list[Mark], tuple[Text, ...]]:
+    """Return hatched intervals with few or no rows, and the texts in those without rows.
+
+    Touching intervals are joined; those within a gap are part of it.
+    """
+    marks, texts = _hatched_gaps(gaps, y)
+    if found is None:
+        return marks, texts
     left, right, doubt = found
+    for a, b in zip(*gaps, strict=True):
+        doubt = np.where((left >= a) & (right <= b), 0, doubt)
     new = (np.diff(doubt, prepend=-1) != 0) | (left > np.append(np.inf, right[:-1]))
     first = np.flatnonzero(new)
     left, right, doubt = left[first], right[np.append(first[1:], len(right)) - 1], doubt[first]
-    marks: list[Mark] = []
     for code, style, label in ((1, "few", FEW), (2, "empty", EMPTY)):
         mine = doubt == code
         ends = np.full(int(mine.sum()), np.inf)
         if mine.any():
             marks.append(Rectangles(left[mine], right[mine], -ends, ends, style, label))
+    return marks, (*texts, *_texts_within(left[doubt == 2], right[doubt == 2], y, EMPTY))
+
+
+def _hatched_gaps(gaps: tuple[Floats, Floats], y: Axis) -> tuple[list[Mark], tuple[Text, ...]]:
+    """Return the hatches of gaps, and the texts in them."""
+    left, right = gaps
+    if len(left) == 0:
+        return [], ()
+    ends = np.full(len(left), np.inf)
+    mark = Rectangles(left, right, -ends, ends, "empty", GAP)
+    return [mark], tuple(_texts_within(left, right, y, GAP))
+
+
+def _texts_within(left: Floats, right: Floats, y: Axis, word: str) -> Iterator[Text]:
+    """Yield a word in the middle of each interval."""
     low, high = y.range
-    texts = tuple(
-        Text((a + b) / 2, low / 2 + high / 2, (EMPTY,), room=(a, b, -np.inf, np.inf), upright=True)
-        for a, b in zip(left[doubt == 2].tolist(), right[doubt == 2].tolist(), strict=True)
-    )
-    return marks, texts
+    for a, b in zip(left.tolist(), right.tolist(), strict=True):
+        room = (a, b, -np.inf, np.inf)
+        yield Text((a + b) / 2, low / 2 + high / 2, (word,), room=room, upright=True)
 
 
 MOST_COUNTS = 100
@@ -479,6 +560,7 @@ def spread_panel(
     trusted: Bools,
     local: tuple[Floats, Ints, Floats],
     doubtful: Doubts,
+    gaps: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0)),
     zero: bool,
     rise: Floats | None = None,
     limits: tuple[float, float] | None = None,
@@ -500,6 +582,8 @@ def spread_panel(
         Local effects, the indices of their bins, and their weights.
     doubtful : Doubts
         Intervals that are hatched if they have few or no rows.
+    gaps : tuple of two ndarray of float
+        Ends of further hatched intervals.
     zero : bool
         Whether zero means "no effect" and must be visible; rounding errors are then small on the scale.
     rise : ndarray of float, shape (K,), optional
@@ -516,7 +600,7 @@ def spread_panel(
     if zero:
         low, high = float(np.fmin(low, 0.0)), float(np.fmax(high, 0.0))
     up = Axis(*y, low, high, 0.06)
-    marks, texts = hatches(doubtful, up)
+    marks, texts = hatches(doubtful, up, gaps)
     marks = [*backdrop(x), *marks, *([horizontal_line(0.0)] if zero else [])]
     # Values that exceed the range by rounding alone count as inside.
     slack = 1e-9 * max(abs(low), abs(high))

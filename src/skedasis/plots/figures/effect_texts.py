@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.plots.figures.effect_parts import LONG, Band, MissingEffect, average_of
+from skedasis.plots.figures.effect_parts import GAP, LONG, Band, Beside, average_of, hatched_gaps
 from skedasis.plots.marks import Line, Panel, Points, Tooltip
 from skedasis.plots.scales import (
     Axis,
@@ -161,6 +161,7 @@ def bin_tooltips(effect: BinnedEffect, below: int) -> Iterator[Tooltip]:
             lines.append(counted(int(bins.count[k]), "row"))
             lines += _of_bin(effect, k)
             lines += [] if bins.trusted[k] else [RARE]
+        lines += gap_lines(effect, float(bins.low[k]), float(bins.high[k]))
         yield Tooltip(float(bins.low[k]), float(bins.high[k]), "\n".join(lines), below=below)
 
 
@@ -226,6 +227,7 @@ def point_tooltips(
         lines += value_lines(i, y, label, bands, axes[1].unit)
         lines += group_lines(i, groups)
         lines += [said for left, right, said in regions if left <= x[i] <= right]
+        lines += gap_lines(effect, float(edges[place]), float(edges[place + 1]))
         yield Tooltip(float(edges[place]), float(edges[place + 1]), "\n".join(lines))
 
 
@@ -288,18 +290,24 @@ def step_tooltips(
         yield Tooltip(first, last, f"{between}\n{value}\n{spread}")
 
 
-def missing_tooltip(
-    effect: Effect, axes: tuple[Axis, Axis], found: MissingEffect | None, below: int
+def tooltips_beside(
+    axes: tuple[Axis, Axis], found: Sequence[Beside], below: int
 ) -> Iterator[Tooltip]:
-    """Yield the tooltip of missing values: number of rows, average and interval."""
-    if found is None or effect.missing_point is None:
-        return
-    lines = [f"{shorten(effect.feature_title, LONG)}: missing"]
-    lines.append(counted(effect.missing_point.count, "row"))
-    lines.append(f"average {number(found.y)}{_unit(axes[1].unit)}")
-    if np.isfinite(found.upper - found.lower):
-        lines.append(f"interval: {number(found.lower)} to {number(found.upper)}")
-    yield Tooltip(*axes[0].gap, "\n".join(lines), below=below)
+    """Yield the tooltips of effects beside the axis: number of rows, average and interval."""
+    for aside, point in zip(axes[0].asides, found, strict=True):
+        lines = [*point.lines]
+        if np.isfinite(point.y):
+            lines.append(f"average {number(point.y)}{_unit(axes[1].unit)}")
+        if np.isfinite(point.upper - point.lower):
+            lines.append(f"interval: {number(point.lower)} to {number(point.upper)}")
+        yield Tooltip(aside.left, aside.right, "\n".join(lines), below=below)
+
+
+def gap_lines(effect: Effect, low: float, high: float) -> Iterator[str]:
+    """Yield the hatched gaps that overlap with an interval."""
+    for a, b in zip(*hatched_gaps(effect), strict=True):
+        if a < high and b > low:
+            yield f"{GAP} {' – '.join(position_texts(np.array([a, b]), effect.time))}"
 
 
 def group_tooltips(

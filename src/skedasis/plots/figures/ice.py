@@ -57,6 +57,7 @@ from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.build.linear_form import AXIS
 from skedasis.results.checks.elevated_regions import ElevatedRegion, Verdict, elevated_regions
 from skedasis.results.effect import Curves, Effect
+from skedasis.results.main_stretch import main_part
 from skedasis.stats.grid import EXACT_STEP_GRID, width_weights
 
 # --- colour encoding of curves -------------------------------------------------------------------
@@ -554,6 +555,13 @@ def _regions(effect: Effect, options: EffectPlotOptions) -> tuple[ElevatedRegion
     return elevated_regions(effect, options.confidence_level) if wanted else ()
 
 
+def _within(found: Sequence[ElevatedRegion], at: Floats) -> list[ElevatedRegion]:
+    """Return the parts of elevated regions that are on the axis."""
+    low, high = float(at[0]), float(at[-1])
+    there = [r for r in found if r.left < high and r.right > low]
+    return [replace(r, left=max(r.left, low), right=min(r.right, high)) for r in there]
+
+
 def _strips(found: Sequence[ElevatedRegion], y: Axis) -> tuple[Axis, list[Mark], tuple[Text, ...]]:
     """Return the vertical axis with space for strips that mark elevated regions, the strips, and texts above them."""
     if not found:
@@ -597,6 +605,7 @@ VERTICES = 13
 def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
     """Return the panel of a PDP, ICE or d-ICE of a numeric feature."""
     shown, centring = centred_as_requested(effect, options)
+    whole, (shown, _) = shown, main_part(shown)
     at, value, spread = shown.points, shown.value, shown.heterogeneity
     derivative = effect.spec.derivative
     said = f"± standard deviation of {'the slopes' if derivative else 'centred curves'}"
@@ -604,7 +613,7 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
     if not effect.spec.mean_alone:
         bands = (
             Band(value - spread, value + spread, said),
-            effect_parts.interval(shown, options),
+            effect_parts.interval(whole, options),
         )
     curves = individual_curves(at, shown.curves, options, shown) if options.ice else None
     moves = centring or effect.spec.center is not None
@@ -613,22 +622,24 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
         notes += [counted(len(curves.y), "curve"), *curves.notes]
     individual = () if curves is None else curves.reached
     groups = () if curves is None else curves.groups
-    point = effect_parts.missing_effect(shown, options.confidence_level)
+    beside = effect_parts.effects_beside(whole, options)
     around = ("effect on " if moves else "", "")
     if derivative:
         around = ("slope of ", per_words(effect.about.feature))
     x = effect_parts.horizontal(effect)
-    y = effect_parts.vertical(effect, bands, (value, *individual), around, point)
+    y = effect_parts.vertical(effect, bands, (value, *individual), around, beside)
     if derivative:
         y = replace(y, unit=slope_unit(effect))
-    regions = _regions(effect, options)
+    regions = _within(_regions(effect, options), at)
     y, strips, texts = _strips(regions, y)
+    hatched, words = effect_parts.hatches(None, y, effect_parts.hatched_gaps(shown))
     rug = effect_parts.effect_rug(effect)
     vertices = None if len(at) <= VERTICES else np.zeros(0, dtype=np.int64)
     on_colors = curves is not None and options.color is not None
     marks: list[Mark] = [
         *effect_parts.backdrop(x),
         *(effect_parts.area(at, b, "heterogeneity") for b in bands[:1]),
+        *hatched,
         *([horizontal_line(0.0)] if moves or derivative else []),
         *(() if curves is None else curves.marks),
         *(effect_parts.area(at, b, "interval") for b in bands[1:]),
@@ -637,11 +648,11 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
         *(() if curves is None else curves.own),
         *strips,
         *([] if rug is None else [rug]),
-        *effect_parts.missing_marks(x, point),
+        *effect_parts.marks_beside(x, y, beside),
     ]
     ends = [(r.left, r.right, LABELS[r.verdict]) for r in regions]
     means = [(g.label, g.value) for g in groups]
-    tips = effect_texts.point_tooltips(effect, (x, y), (at, value, "average"), bands, ends, means)
+    tips = effect_texts.point_tooltips(shown, (x, y), (at, value, "average"), bands, ends, means)
     return Panel(
         x,
         y,
@@ -654,8 +665,8 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
             *_beyond(effect),
             *effect_parts.missing(effect),
         ),
-        texts=(*texts, *texts_of_groups(at, groups)),
-        tooltips=(*tips, *effect_texts.missing_tooltip(effect, (x, y), point, 0)),
+        texts=(*words, *texts, *texts_of_groups(at, groups)),
+        tooltips=(*tips, *effect_texts.tooltips_beside((x, y), beside, 0)),
     )
 
 

@@ -39,6 +39,13 @@ from skedasis.results.axis import LevelAxis, NumericAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import AnyMPlot
 from skedasis.results.importance import Importance
+from skedasis.results.main_stretch import (
+    along,
+    beyond_text,
+    joint_stretch,
+    main_part,
+    stretch_points,
+)
 from skedasis.results.multi_model import IntervalTarget, MultiModelEffect, MultiModelImportance
 
 MEAN, EACH = "mean of the models", "individual models"
@@ -137,9 +144,14 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
     drawn, numbers = found if levels else _bent(found), np.arange(1, len(found) + 1)
     at, value, each = drawn.axis.coordinates, drawn.value, drawn.values
     lower, upper = drawn.interval(confidence_level, of)
+    if not levels:
+        some = stretch_points(at, *joint_stretch(found.models))
+        value, each, lower, upper = (along(some, at, v) for v in (value, each, lower, upper))
+        at = some
     notes = [counted(len(found), "model"), _rows(found), *_reach(found)]
-    y, zero = _vertical(drawn, (lower, upper))
+    y, zero = _vertical(drawn, each, (lower, upper))
     marked, join, rug = None, "line", None
+    hatched, words = effect_parts.hatches(None, y, effect_parts.hatched_gaps(found.models[0]))
     if isinstance(found.axis, LevelAxis):
         places = Places.of(found.about.feature, found.axis.levels, MOST_LEVELS)
         at, x, join = places.x, places.axis(found.about.feature), "thin" if places.ordered else ""
@@ -151,11 +163,10 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
         notes += places.notes()[1:]
     else:
         points = found.axis.coordinates
-        x = effect_parts.horizontal(replace(found.models[0], missing_point=None))
-        low, high = extent([np.array([x.least, x.most]), points])
-        x, rug = replace(x, least=low, most=high), _rug(found)
+        x, rug = _horizontal(found, at), _rug(found)
+        notes += _beyond(found)
         band = effect_parts.area(at, Band(lower, upper, label), "interval")
-        marked = np.searchsorted(at, points if len(points) <= VERTICES else points[:0])
+        marked = np.flatnonzero(np.isin(at, points if len(points) <= VERTICES else points[:0]))
         unit, name = f" {shorten(x.unit, 30)}" if x.unit else "", shorten(found.feature_title, LONG)
         names = [f"{name} = {t}{unit}" for t in position_texts(at, found.time)]
         edges = [x.range[0], *((at[:-1] + at[1:]) / 2).tolist(), x.range[1]]
@@ -165,6 +176,7 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
         around, y0 = np.add.outer(shift if levels else 0 * shift, at).ravel(), each.ravel()
         curves = Segments(around, y0, around, y0, "model-dash", EACH, reach=1.7)
     marks = (
+        *hatched,
         *((horizontal_line(0.0),) if zero else ()),
         band,
         curves,
@@ -178,6 +190,7 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
         height=160.0,
         title=found.spec.method,
         notes=tuple(notes),
+        texts=words,
         tooltips=_tooltips(names, edges, y.unit, value, each, (lower, upper, label)),
     )
 
@@ -214,7 +227,8 @@ def _tooltips(
 
 def _alt_text(found: MultiModelEffect, panel: Panel) -> str:
     """Return the alternative text: the range of the mean, and the notes."""
-    low, high = extent([found.value])
+    curve = effect_parts.average_of(panel)
+    low, high = extent([curve.y])
     top, ends = max(abs(low), abs(high)), ""
     if np.isfinite(top):
         ends = f" The mean of the models ranges from {number_or_zero(low, top)} to {number_or_zero(high, top)}."
@@ -246,6 +260,18 @@ def interval_label(
     return f"{level} for the learner (c = {found.correction:.2g})"
 
 
+def _horizontal(found: MultiModelEffect, at: Floats) -> Axis:
+    """Return the axis of a numeric feature, which contains some points."""
+    x = effect_parts.horizontal(found.models[0])
+    low, high = extent([np.array([x.least, x.most]), at])
+    return replace(x, least=low, most=high, missing_label="", beyond=())
+
+
+def _beyond(found: MultiModelEffect) -> tuple[str, ...]:
+    """Return what lies beyond the gaps of the data of each model, once if it is the same."""
+    return tuple(dict.fromkeys(text for e in found.models if (text := beyond_text(e))))
+
+
 def _rows(found: MultiModelEffect | MultiModelImportance) -> str:
     rows = found.provenance.get("rows", [])
     if len(set(rows)) == 1:
@@ -262,7 +288,8 @@ def _reach(found: MultiModelEffect) -> tuple[str, ...]:
 
 def _rug(found: MultiModelEffect) -> Rug | None:
     """Return the rug of the rows: of all models, if each has its own rows."""
-    rows = [e.rows for e in found.models if e.rows is not None and len(e.rows)]
+    parts = [main_part(e).effect.rows for e in found.models]
+    rows = [r for r in parts if r is not None and len(r)]
     if not rows:
         return None
     if found.provenance.get("cv", "").startswith("all rows"):
@@ -273,13 +300,15 @@ def _rug(found: MultiModelEffect) -> Rug | None:
     return replace(rug, label="rows of all models, or quantiles") if len(rows) > 1 else rug
 
 
-def _vertical(found: MultiModelEffect, ends: tuple[Floats, Floats]) -> tuple[Axis, bool]:
+def _vertical(
+    found: MultiModelEffect, each: Floats, ends: tuple[Floats, Floats]
+) -> tuple[Axis, bool]:
     """Return the vertical axis, and whether zero means "no effect" on it.
 
     The curves of the models determine the scale, and the interval as far as they stay readable: with two models it has
     one degree of freedom and may be 13 times as wide as their distance.
     """
-    low, high = extent([found.values])
+    low, high = extent([each])
     least, most = extent(ends)
     span = high - low if high > low else np.inf
     low, high = np.fmin(low, max(least, low - span)), np.fmax(high, min(most, high + span))

@@ -60,6 +60,7 @@ from skedasis.plots.scales import (
 from skedasis.results.axis import LevelAxis
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
+from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
     ALL_ROWS,
     MultiModelRegions,
@@ -173,7 +174,8 @@ def _figure_notes(regions: Regions, view: RegionsPlotOptions, shown: int) -> tup
         notes.append(f"bands: {100 * view.confidence_level:g} % intervals")
     if view.scores and len(regions) > 1 and not math.isfinite(regions.scores.whole):
         notes.append("heterogeneity scores not computed")
-    return tuple(notes)
+    said = beyond_text(regions.whole)
+    return (*notes, said) if said else tuple(notes)
 
 
 def _centre(effect: Effect) -> Zero:
@@ -232,9 +234,10 @@ def _region_panel(
 ) -> Panel:
     """Return the panel of one region."""
     band, line = overlaid_marks(curve._replace(label="region"), 0, places, small=True)
-    hatched: list[Mark] = []
-    if places is None and has_bins(effect):
-        hatched, _ = effect_parts.hatches(effect_parts.doubts(effect.bins), y)
+    gaps = effect_parts.hatched_gaps(regions.whole)
+    part = main_part(effect).effect
+    doubts = effect_parts.doubts(part.bins) if places is None and has_bins(part) else None
+    hatched, words = effect_parts.hatches(doubts, y, gaps)
     rug = effect_parts.effect_rug(effect) if places is None else None
     marks = (
         *hatched,
@@ -256,6 +259,7 @@ def _region_panel(
         PANEL,
         title=title,
         notes=notes,
+        texts=words if len(gaps[0]) else (),
         tooltips=tuple(overlaid_tooltips(regions.feature_title, x, shown, places)),
     )
 
@@ -291,7 +295,9 @@ def _together(
     rug = None
     if places is None and regions.whole.rows is not None:
         rug = effect_parts.effect_rug(regions.whole)
+    hatched, words = effect_parts.hatches(None, y, effect_parts.hatched_gaps(regions.whole))
     marks = (
+        *hatched,
         *((horizontal_line(0.0),) if has_zero(regions.whole) else ()),
         *((band for band, _ in drawn) if len(curves) <= BANDS else ()),
         *(whole_marks(all_rows, places) if len(curves) > 1 else ()),
@@ -306,6 +312,7 @@ def _together(
         TOGETHER,
         title=f"{regions.whole.spec.method} of {shorten(regions.feature_title, LONG)}",
         notes=(counted(regions.nodes[0].count, "row"), counted(len(effects), "region")),
+        texts=words,
         tooltips=tuple(overlaid_tooltips(regions.feature_title, x, shown, places)),
     )
 
@@ -411,6 +418,8 @@ def _alt_text(regions: Regions, labels: Sequence[str], effects: Sequence[Effect]
     parts += [f"{label}: {curve_words(e)}." for label, e in zip(labels, effects, strict=True)][:8]
     if len(effects) > 8:
         parts.append(f"And {len(effects) - 8} more regions.")
+    said = beyond_text(regions.whole)
+    parts += [f"{said}."] if said else []
     scores = regions.scores
     if math.isfinite(scores.whole) and len(regions) > 1:
         before = with_error(scores.whole, scores.whole_error)

@@ -334,8 +334,8 @@ def _wide(mark: Mark) -> bool:
 
 
 def _beside(tip: Tooltip, x: Axis) -> bool:
-    """Return whether a tooltip is that of missing values, beside the axis."""
-    return bool(x.missing_label) and tip.left >= x.gap[0]
+    """Return whether a tooltip is that of a point beside the axis."""
+    return any(tip.left == aside.left for aside in x.asides)
 
 
 def _point_tips(effect: Effect, panel: Panel) -> Iterator[Tooltip]:

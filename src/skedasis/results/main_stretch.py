@@ -1,0 +1,282 @@
+"""The part of an effect that figures and sentences are about: the axis without the few rows beyond its gaps.
+
+With two rows at the code 99999, incomes up to 142 would be a thousandth of the axis (`skedasis.data.gaps`). For the
+rows beyond, `beyond` returns the effect, and `beyond_text` the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from skedasis._types import Bools, Floats
+from skedasis.data.gaps import Gap, main_stretch
+from skedasis.data.times import TimeAxis
+from skedasis.results.axis import LevelAxis, NumericAxis
+from skedasis.results.display import count
+from skedasis.results.effect import (
+    AccumulatedEffect,
+    BinnedEffect,
+    BinStats,
+    Effect,
+    MPlotEffect,
+    PartialDependence,
+    Rows,
+)
+
+
+class MainPart(NamedTuple):
+    """An effect on the main stretch of its axis.
+
+    `take` returns values at its points from those at the points of the whole effect, (..., m).
+    """
+
+    effect: Effect
+    take: Callable[[Floats], Floats]
+
+
+def joint_stretch(effects: Sequence[Effect]) -> tuple[float, float]:
+    """Return the ends of the union of the main stretches of effects."""
+    low, high = zip(*(main_stretch(effect.about.gaps) for effect in effects), strict=True)
+    return min(low), max(high)
+
+
+def stretch_points(points: Floats, low: float, high: float) -> Floats:
+    """Return the points of a curve in a stretch, with the ends of the stretch that it passes."""
+    inner = [end for end in (low, high) if points[0] < end < points[-1]]
+    return np.union1d(points[(points >= low) & (points <= high)], inner)
+
+
+def main_part(effect: Effect) -> MainPart:
+    """Return an effect on the main stretch of its axis, and the effect itself if no gap has few rows beyond it."""
+    low, high = main_stretch(effect.about.gaps)
+    points, axis = effect.axis.coordinates, effect.axis
+    if isinstance(axis, LevelAxis) or not (low > points[0] or high < points[-1]):
+        return MainPart(effect, lambda value: value)
+    bins, cut = effect.bins, np.zeros(0, dtype=bool)
+    if isinstance(effect, BinnedEffect):
+        bins, cut = _main_bins(effect, low, high)
+    if isinstance(effect, MPlotEffect):
+        there, at = _main_means(effect, low, high)
+
+        def take(value: Floats) -> Floats:
+            return value[..., there]
+
+        value = take(effect.value)
+    else:
+        at = stretch_points(points, low, high)
+
+        def take(value: Floats) -> Floats:
+            return along(at, points, value)
+
+        value = effect.at(at)
+    if len(at) == 0:
+        return MainPart(effect, lambda value: value)
+    spread = take(effect.heterogeneity)
+    if isinstance(effect, AccumulatedEffect):
+        spread = _accumulated_from(low, at, effect)
+    part = replace(
+        effect,
+        axis=NumericAxis.of(effect.about.feature, at),
+        value=value,
+        heterogeneity=spread,
+        std_error=take(effect.std_error),
+        df=take(effect.df),
+        rows=_main_rows(effect, bins, cut, low, high),
+        about=replace(
+            effect.about, gaps=tuple(gap for gap in effect.about.gaps if not gap.few_beyond)
+        ),
+    )
+    if isinstance(part, BinnedEffect):
+        part = replace(part, bins=cast("BinStats", bins))
+    elif isinstance(part, PartialDependence) and part.curves is not None:
+        part = replace(part, curves=replace(part.curves, value=take(part.curves.value)))
+    return MainPart(part, take)
+
+
+def along(at: Floats, points: Floats, value: Floats) -> Floats:
+    """Return values (..., m) at other points, linear between the given ones."""
+    j = np.clip(np.searchsorted(points, at, side="right") - 1, 0, max(len(points) - 2, 0))
+    k = np.minimum(j + 1, len(points) - 1)
+    share = (at - points[j]) / np.where(k > j, points[k] - points[j], 1.0)
+    between = (1 - share) * value[..., j] + share * value[..., k]
+    # Next to an unknown value, a known one stays known.
+    return np.where(share == 0, value[..., j], np.where(share == 1, value[..., k], between))
+
+
+def _accumulated_from(low: float, at: Floats, effect: AccumulatedEffect) -> Floats:
+    """Return the heterogeneity at points of the main stretch, accumulated from its left end instead of the curve's."""
+    points, power = effect.points, 2.0 if effect.spec.accumulate == "variance" else 1.0
+    sums = effect.heterogeneity**power
+    steps, widths = np.diff(sums), np.diff(points)
+    low = max(low, float(points[0]))
+    first, k = (
+        np.clip(np.searchsorted(points, x, side="right") - 1, 0, len(steps) - 1) for x in (low, at)
+    )
+    # From an end of an interval on, the root of the sum is proportional to the distance.
+    before = steps[first] * ((points[first + 1] - low) / widths[first]) ** power
+    before = before + sums[k] - sums[first + 1]
+    start = np.where(k == first, low, points[k])
+    within = steps[k] * ((at - start) / widths[k]) ** power
+    total = np.where(k == first, within, before + within)
+    return np.maximum(total, 0.0) ** (1 / power)
+
+
+def _main_means(effect: MPlotEffect, low: float, high: float) -> tuple[Bools, Floats]:
+    """Return which means are of bins in the main stretch, and the means of the feature there without rows beyond."""
+    bins = effect.bins
+    full = ~bins.empty
+    left, right, weight = bins.low[full], bins.high[full], bins.weight[full]
+    there, total = (left < high) & (right > low), weight * effect.points
+    for gap in effect.about.gaps:
+        if gap.few_beyond:
+            beyond = float(bins.weight.sum()) * gap.share
+            own = (left <= min(gap.near, gap.end)) & (right >= max(gap.near, gap.end))
+            total = np.where(own, total - beyond * (gap.near + gap.end) / 2, total)
+            weight = np.where(own, weight - beyond, weight)
+    mean = np.where(weight > 0, total, effect.points) / np.where(weight > 0, weight, 1.0)
+    return there, np.clip(mean[there], low, high)
+
+
+def _main_bins(effect: BinnedEffect, low: float, high: float) -> tuple[BinStats, Bools]:
+    """Return the bins within the main stretch, and which of them are cut.
+
+    A cut bin has the mean slope of the curve within the stretch. Its standard deviation is unknown if it is that of
+    differences across the whole bin.
+    """
+    bins = effect.bins
+    kept = np.flatnonzero((bins.low < high) & (bins.high > low))
+    left, right = np.maximum(bins.low[kept], low), np.minimum(bins.high[kept], high)
+    cut = (left > bins.low[kept]) | (right < bins.high[kept])
+    mean, std, rows = bins.effect[kept], bins.std[kept], bins.count[kept]
+    if not isinstance(effect, MPlotEffect):
+        slope = (effect.at(right) - effect.at(left)) / (right - left)
+        mean = np.where(cut & ~bins.empty[kept], slope, mean)
+        std = np.where(cut & effect.spec.on_cells, np.nan, std)
+    for gap, beyond in ((gap, rows_beyond(effect, gap)) for gap in effect.about.gaps):
+        ends = sorted([gap.near, gap.end])
+        within = cut & (bins.low[kept] <= ends[0]) & (bins.high[kept] >= ends[1])
+        rows = np.where(within & gap.few_beyond, np.maximum(rows - (beyond or 0), 0), rows)
+    return (
+        replace(
+            bins,
+            low=left,
+            high=right,
+            count=rows,
+            weight=bins.weight[kept],
+            effect=mean,
+            std=std,
+            std_error=bins.std_error[kept],
+            empty=bins.empty[kept],
+            trusted=bins.trusted[kept],
+            slope_change=bins.slope_change[kept],
+        ),
+        cut,
+    )
+
+
+def _main_rows(
+    effect: Effect, bins: BinStats | None, cut: Bools, low: float, high: float
+) -> Rows | None:
+    """Return the rows in the main stretch, without their differences across gaps and across bins that are cut."""
+    rows = effect.rows
+    if rows is None:
+        return None
+    there = (rows.x >= low) & (rows.x <= high)
+    x = rows.x[there]
+    local, slope = (None if v is None else v[there] for v in (rows.effect, rows.bin_slope))
+    if local is not None and isinstance(effect, BinnedEffect) and not effect.spec.pointwise:
+        across = np.isin(effect.cells.locate(x), effect.cells.gaps)
+        if bins is not None and effect.spec.on_cells:
+            for a, b in zip(bins.low[cut].tolist(), bins.high[cut].tolist(), strict=True):
+                across |= (x >= a) & (x <= b)
+        local = np.where(across, np.nan, local)
+        slope = None if slope is None else np.where(across, np.nan, slope)
+    weight = None if rows.weight is None else rows.weight[there]
+    return replace(rows, x=x, effect=local, weight=weight, bin_slope=slope)
+
+
+# --- what lies beyond -----------------------------------------------------------------------------
+
+
+class Beyond(NamedTuple):
+    """The rows beyond a gap: their values as text, their number (None if unknown), and the curve there."""
+
+    gap: Gap
+    text: str
+    rows: int | None
+    value: float
+
+    @property
+    def low(self) -> float:
+        """Return their smallest value."""
+        return min(self.gap.near, self.gap.end)
+
+    @property
+    def high(self) -> float:
+        """Return their largest value."""
+        return max(self.gap.near, self.gap.end)
+
+
+def beyond(effect: Effect) -> list[Beyond]:
+    """Return the rows beyond gaps that separate few, on each side from the main stretch outward.
+
+    The curve is NaN where it does not reach them.
+    """
+    found: list[Beyond] = []
+    few = [gap for gap in effect.about.gaps if gap.few_beyond]
+    left = [gap for gap in reversed(few) if gap.side == "left"]
+    for gap in (*left, *(gap for gap in few if gap.side == "right")):
+        rows = rows_beyond(effect, gap)
+        if rows == 0:
+            continue
+        value = float(np.mean(effect.at(np.array([gap.near, gap.end]))))
+        if isinstance(effect, MPlotEffect):  # points are means of bins, which contain these values
+            value = float(effect.value[-1 if gap.side == "right" else 0])
+        found.append(Beyond(gap, values_text(gap, effect.time), rows, value))
+    return found
+
+
+def rows_beyond(effect: Effect, gap: Gap) -> int | None:
+    """Return the number of rows beyond a gap; in a region, whose gaps are those of all rows, None if it is unknown."""
+    if not effect.rule:
+        return gap.rows
+    if effect.rows is None or not effect.rows.exact:
+        return None
+    low, high = sorted([gap.near, gap.end])
+    return int(np.count_nonzero((effect.rows.x >= low) & (effect.rows.x <= high)))
+
+
+def values_text(gap: Gap, time: TimeAxis | None) -> str:
+    """Return the values of the rows beyond a gap as text: "99,999", or "9,990 to 9,999"."""
+    ends = dict.fromkeys(_text(value, time) for value in sorted([gap.near, gap.end]))
+    return " to ".join(ends)
+
+
+def _text(value: float, time: TimeAxis | None) -> str:
+    """Return a value with the digits that a code such as 99999 has."""
+    if time is not None:
+        return time.text(value)
+    whole = value == round(value) and abs(value) < 1e15
+    return (f"{value:,.0f}" if whole else f"{value:,.6g}").replace("-", "\N{MINUS SIGN}")
+
+
+def beyond_text(effect: Effect) -> str:
+    """Return "2 rows at 99,999 lie beyond a gap"; empty if there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.append(np.linspace(0, 10, 500), 99999)[:, None]
+    >>> beyond_text(sd.explain(lambda X: np.log1p(X[:, 0]), X, 0))
+    '1 row at 99,999 lies beyond a gap'
+    """
+    parts = [
+        f"{'rows' if b.rows is None else count(b.rows, 'row')} at {b.text}" for b in beyond(effect)
+    ]
+    one = [b.rows for b in beyond(effect)] == [1]
+    return f"{' and '.join(parts)} {'lies' if one else 'lie'} beyond a gap" if parts else ""
