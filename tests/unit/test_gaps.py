@@ -255,3 +255,14 @@ def test_what_lies_beyond_a_gap_is_said():
     assert "The right tail of 'x0' is sparse: beyond" in found.message
     clean = np.random.default_rng(0).normal(size=N)
     assert not explained(clean, f, "rhale").checks().of("gap")
+
+
+def test_whole_numbers_beyond_a_gap_do_not_bend_the_others():
+    rng = np.random.default_rng(0)
+    x = rng.lognormal(4, 0.6, N).round()
+    x[:2] = 99999
+    e = explained(x, lambda x: 3 * np.log1p(x), "rhale")
+    inside = x < 99999
+    error = e(x[inside]) - 3 * np.log1p(x[inside])
+    assert np.ptp(error) < 0.2
+    assert e.importance == pytest.approx(np.std(3 * np.log1p(x)), rel=0.02)

@@ -221,10 +221,14 @@ class Accumulated(BinnedMethod):
         if few:
             return _VALUES
         if column.integer and derivative_info.kind == "differences":
-            if self.binning().uses_likelihood and column.gaps:
-                return _BESIDE_GAPS
-            return _INTEGERS if column.values_to_step_between() is not None else _NEAR_INTEGERS
+            return self._between_integers(column)
         return derivative_info
+
+    def _between_integers(self, column: Column) -> DerivativeInfo:
+        """Return how local effects of whole numbers are computed under a model without slopes."""
+        if self.binning().uses_likelihood and column.gaps:
+            return _BESIDE_GAPS
+        return _INTEGERS if column.values_to_step_between() is not None else _NEAR_INTEGERS
 
     def points_per_call(self, plans: Sequence[CellPlan]) -> int:
         """Return 2 if rows are evaluated at two edges or on either side; 1 for slopes and for adjacent values."""
@@ -389,7 +393,8 @@ _BETWEEN = DerivativeInfo("integer_steps", "steps between the feature's few dist
 _INTEGERS = DerivativeInfo("integer_steps", "steps between neighbouring observed integers")
 
 _BESIDE_GAPS = DerivativeInfo(
-    "steps", "differences across bins, because bins of slopes would span the gaps between the values"
+    "steps",
+    "differences across bins, because bins of slopes would span the gaps between the values",
 )
 
 _NEAR_INTEGERS = DerivativeInfo(

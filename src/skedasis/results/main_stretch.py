@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -89,10 +89,9 @@ def main_part(effect: Effect) -> MainPart:
         about=replace(
             effect.about, gaps=tuple(gap for gap in effect.about.gaps if not gap.few_beyond)
         ),
+        bins=bins,
     )
-    if isinstance(part, BinnedEffect):
-        part = replace(part, bins=cast("BinStats", bins))
-    elif isinstance(part, PartialDependence) and part.curves is not None:
+    if isinstance(part, PartialDependence) and part.curves is not None:
         part = replace(part, curves=replace(part.curves, value=take(part.curves.value)))
     return MainPart(part, take)
 
@@ -252,11 +251,11 @@ def rows_beyond(effect: Effect, gap: Gap) -> int | None:
 
 def values_text(gap: Gap, time: TimeAxis | None) -> str:
     """Return the values of the rows beyond a gap as text: "99,999", or "9,990 to 9,999"."""
-    ends = dict.fromkeys(_text(value, time) for value in sorted([gap.near, gap.end]))
+    ends = dict.fromkeys(value_text(value, time) for value in sorted([gap.near, gap.end]))
     return " to ".join(ends)
 
 
-def _text(value: float, time: TimeAxis | None) -> str:
+def value_text(value: float, time: TimeAxis | None) -> str:
     """Return a value with the digits that a code such as 99999 has."""
     if time is not None:
         return time.text(value)

@@ -78,6 +78,7 @@ from skedasis.results.effect import (
     MPlotEffect,
     PartialDependence,
 )
+from skedasis.results.main_stretch import value_text, values_text
 from skedasis.results.provenance import Provenance
 from skedasis.results.surface import AccumulatedSurface, Surface
 from skedasis.stats.heterogeneity_score import COLLINEAR, FEW_PAIRS, HeterogeneityScore
@@ -386,7 +387,7 @@ def _check_gaps(effect: Effect) -> Iterator[Check]:
         ends = gap.left, gap.right
         if gap.separates:
             text = (
-                f"{name!r} has no values from {_value(gap.left, time)} to {_value(gap.right, time)}; beyond it "
+                f"{name!r} has no values from {value_text(gap.left, time)} to {value_text(gap.right, time)}; beyond it "
                 f"{_are_beyond(gap, time)}. If that is a code, such as one for missing values, replace it by a "
                 "missing value. Do not interpret the curve across the gap."
             )
@@ -399,7 +400,7 @@ def _check_gaps(effect: Effect) -> Iterator[Check]:
             gap = max(tails, key=lambda g: g.rows)
             start = gap.left if side == "right" else gap.right
             text = (
-                f"The {side} tail of {name!r} is sparse: beyond {_value(start, time)} "
+                f"The {side} tail of {name!r} is sparse: beyond {value_text(start, time)} "
                 f"{_are_beyond(gap, time)}. That end of the curve rests on these rows."
             )
             numbers = {"rows_beyond": gap.rows, "share": gap.share}
@@ -409,16 +410,8 @@ def _check_gaps(effect: Effect) -> Iterator[Check]:
 def _are_beyond(gap: Gap, time: TimeAxis | None) -> str:
     """Return the number of rows beyond a gap and their values in words."""
     verb = "lies" if gap.rows == 1 else "lie"
-    low, high = sorted([gap.near, gap.end])
-    at = f"at {_value(low, time)}"
-    if low < high:
-        at = f"from {_value(low, time)} to {_value(high, time)}"
+    at = f"at {values_text(gap, time)}"
     return f"{verb} {count(gap.rows, 'row')} ({_percent(gap.share)}), {at}"
-
-
-def _value(value: float, time: TimeAxis | None) -> str:
-    """Return a value of a feature as text, with the digits that a code such as 99999 has."""
-    return f"{value:,.6g}" if time is None else time.text(value)
 
 
 def _percent(share: float) -> str:
