@@ -780,8 +780,9 @@ class AnswerState:
     def merge(self, other: AnswerState) -> None:
         """Add another range."""
         for own, more in zip(self.parts, other.parts, strict=True):
-            if not isinstance(own, Tally) or isinstance(more, Tally):
-                own.merge(more)
+            # Both are of the kind that the question gathers.
+            merge = cast("Callable[[object], None]", own.merge)
+            merge(more)
 
 
 # ------------------------------------------------------------------------------------ joint counts

@@ -226,7 +226,7 @@ class Accumulated(BinnedMethod):
 
     def _between_integers(self, column: Column) -> DerivativeInfo:
         """Return how local effects of whole numbers are computed under a model without slopes."""
-        if self.binning().uses_likelihood and column.gaps:
+        if self.binning().uses_likelihood and any(gap.separates for gap in column.gaps):
             return _BESIDE_GAPS
         return _INTEGERS if column.values_to_step_between() is not None else _NEAR_INTEGERS
 

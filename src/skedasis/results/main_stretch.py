@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +79,8 @@ def main_part(effect: Effect) -> MainPart:
     spread = take(effect.heterogeneity)
     if isinstance(effect, AccumulatedEffect):
         spread = _accumulated_from(low, at, effect)
-    part = replace(
+    changed = partial(
+        replace,
         effect,
         axis=NumericAxis.of(effect.about.feature, at),
         value=value,
@@ -89,8 +91,8 @@ def main_part(effect: Effect) -> MainPart:
         about=replace(
             effect.about, gaps=tuple(gap for gap in effect.about.gaps if not gap.few_beyond)
         ),
-        bins=bins,
     )
+    part = changed(bins=bins) if isinstance(effect, BinnedEffect) else changed()
     if isinstance(part, PartialDependence) and part.curves is not None:
         part = replace(part, curves=replace(part.curves, value=take(part.curves.value)))
     return MainPart(part, take)
