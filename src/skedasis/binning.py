@@ -33,6 +33,7 @@ from skedasis._calls import checked_call
 from skedasis._types import Bools, Floats, Ints, JsonValue, Side, SupportsArray
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
+from skedasis.data.gaps import Gap
 from skedasis.data.times import TimeLike, given_times
 from skedasis.errors import BinningWarning, DataError, UnsupportedError, warn_caller
 from skedasis.stats.grid import Cells, distinct, uniform_edges
@@ -681,43 +682,47 @@ _WIDE, _MOST_ADDED = 16, 12
 """A cell wider than this fraction of the axis without its gaps is cut; gaps and cuts add at most so many cells."""
 
 
-def auto_edges(column: Column, k: int) -> Floats:
-    """Return all values if there are at most k + 1, else quantiles with the atoms and the ends of gaps.
+def auto_edges(column: Column, k: int, gaps: Sequence[Gap] | None = None) -> Floats:
+    """Return all values if there are at most k + 1, else quantiles and atoms; and the ends of gaps.
 
     Atoms are values that several of the k + 1 order statistics have. They are edges, and the rows outside them get the
     quantiles that are left over, ten rows or more to each. So one value that most rows have does not leave few cells to
-    the others.
+    the others. For a sample of the rows, `gaps` are those of all rows.
     """
     values = column.distinct(k + 1)
-    if values is not None:
-        return values
-    quantiles, atoms, left = column.order_statistics(k), np.zeros(0), k
-    while len(quantiles) > len(found := distinct(quantiles)):
-        repeated = found[
-            np.diff(np.searchsorted(np.sort(quantiles), found, side="right"), prepend=0) > 1
-        ]
-        atoms = distinct(np.concatenate([atoms, repeated]))
+    edges = [_atoms_and_quantiles(column, k) if values is None else values]
+    gaps = column.gaps if gaps is None else gaps
+    return distinct(np.concatenate([*edges, [z for gap in gaps for z in (gap.left, gap.right)]]))
+
+
+def _atoms_and_quantiles(column: Column, k: int) -> Floats:
+    quantiles, atoms = column.order_statistics(k), np.zeros(0)
+    ends = quantiles[[0, -1]]
+    while True:
+        values, times = np.unique(quantiles, return_counts=True)
+        if (times == 1).all():
+            return np.concatenate([ends, atoms, quantiles])
+        atoms = distinct(np.concatenate([atoms, values[times > 1]]))
         left, outside = k - len(atoms), column.quanta_without(atoms)
         if left <= 0 or not outside:
-            quantiles = atoms
-            break
+            return np.concatenate([ends, atoms])
         parts = max(1, min(left, outside // (_ROWS_PER_AUTO_CELL * column.row_quanta)))
         quantiles = column.order_statistics(parts, without=atoms)
-    ends = [z for gap in column.gaps for z in (gap.left, gap.right)]
-    return distinct(np.concatenate([[column.low, column.high], atoms, quantiles, ends]))
 
 
-def auto_cells(column: Column) -> Cells:
+def auto_cells(column: Column, gaps: Sequence[Gap] | None = None) -> Cells:
     """Return the cells of ``bins="auto"``, closed on the right: between few values, else those of `auto_edges`.
 
-    Of the latter, in which a cell wider than a sixteenth of the axis without its gaps is cut into
-    equal widths, at observed values with ten rows or more on both sides (docs/explanation/effects.md, cells).
+    Of the latter, a cell wider than a sixteenth of the axis without its gaps is cut into equal widths, at observed
+    values with ten rows or more on both sides (docs/explanation/effects.md, cells).
     """
-    values = column.few_values()
-    edges = auto_edges(column, N_AUTO_CELLS) if values is None else values
-    gaps = {gap.left for gap in column.gaps}
-    edges = _with_wide_cells_cut(column, edges, gaps)
-    return Cells(edges, "right", tuple(np.flatnonzero(np.isin(edges[:-1], [*gaps])).tolist()))
+    gaps = column.gaps if gaps is None else gaps
+    edges = column.few_values()
+    if edges is None:
+        edges = auto_edges(column, N_AUTO_CELLS, gaps)
+    left = {gap.left for gap in gaps}
+    edges = _with_wide_cells_cut(column, edges, left)
+    return Cells(edges, "right", tuple(np.flatnonzero(np.isin(edges[:-1], [*left])).tolist()))
 
 
 def _with_wide_cells_cut(column: Column, edges: Floats, gaps: set[float]) -> Floats:

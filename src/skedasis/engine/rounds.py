@@ -18,7 +18,8 @@ from functools import partial
 import numpy as np
 
 from skedasis._types import Floats, Ints, TableLike
-from skedasis.binning import N_AUTO_CELLS
+from skedasis.binning import N_AUTO_CELLS, auto_cells
+from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset, is_stream
 from skedasis.engine.assemble import (
     abouts_of,
@@ -238,7 +239,7 @@ def check_slopes(
     Notes
     -----
     The cells are those of ``bins="auto"``; for bins that were not chosen by the penalized likelihood, the bins. In each
-    cell the rows with the smallest hashes of seed and row identifier are checked, of at most 10,000; at a gap those
+    cell the rows with the smallest hashes of seed and row identifier are checked, of at most 4,096; at a gap those
     nearest to it on both sides. They cost at most 1,500 model rows per feature, counted as ``check_rows``; per feature
     and output if each output has bins of its own. None for tree ensembles evaluated from their structure.
     """
@@ -254,24 +255,30 @@ def check_slopes(
         return {}, {}
     dataset = job.dataset.drawable
     rows = score_rows(dataset.identifiers, dataset.weights, ROWS, job.options.seed)
+    ascending = np.sort(rows.rows)
+    part, by_hash = dataset.subset(ascending), np.searchsorted(ascending, rows.rows)
     results: dict[Key, Effect] = {}
     for key, task in tasks.items():
         effect = finalize_task(job, key[0], task, gathered[key], scores)
         if isinstance(effect, Effect):
             results[key] = effect
-    values, cells, checked = {}, {}, {}
+    values: dict[int, Floats] = {}
+    cells: dict[Key, Cells] = {}
     for key, effect in results.items():
         j, plan = tasks[key].feature.position, job.plans[key]
+        if not isinstance(plan, CellPlan):
+            raise TypeError(f"{key[1]!r} has no cells")
         if j not in values:
-            values[j] = dataset.floats(j)[rows.rows]
-        cells[key] = (
-            _checked_cells(plan, effect, values[j])
-            if isinstance(plan, CellPlan)
-            else Cells(np.zeros(1))
+            values[j] = part.floats(j)[by_hash]
+        follows = tasks[key].variant.follows_curve
+        cells[key] = _checked_cells(
+            plan.column, None if follows else effect, values[j], rows.weights
         )
-        checked[key] = CheckedRows.of(cells[key], values[j])
+    checked = {
+        key: CheckedRows.of(c, values[tasks[key].feature.position]) for key, c in cells.items()
+    }
     rises = _rises(
-        job, dataset, rows.rows, {k: (tasks[k].feature.position, c) for k, c in checked.items()}
+        job, part, by_hash, {k: (tasks[k].feature.position, c) for k, c in checked.items()}
     )
     checks: dict[Key, SlopeCheck] = {}
     for key, effect in results.items():
@@ -283,16 +290,16 @@ def check_slopes(
 
 
 def _rises(
-    job: Job, dataset: Dataset, drawn: Ints, checked: Mapping[Key, tuple[int, CheckedRows]]
+    job: Job, drawn: Dataset, by_hash: Ints, checked: Mapping[Key, tuple[int, CheckedRows]]
 ) -> dict[Key, Floats]:
     """Return the quantity's differences across the cells of the checked rows, by feature."""
-    used = np.unique(np.concatenate([drawn[c.rows] for _, c in checked.values()]))
-    part, first = dataset.subset(used), 0
+    used = np.unique(np.concatenate([by_hash[c.rows] for _, c in checked.values()]))
+    part, first = drawn.subset(used), 0
     found = {key: np.full(len(c.rows), np.nan) for key, (_, c) in checked.items()}
     for batch in part.batches(max(1, min(job.batch_rows, len(part)))):
         evaluators = make_evaluators(job, batch, min(job.copies, 2))
         for key, (position, c) in checked.items():
-            place = np.searchsorted(used, drawn[c.rows]) - first
+            place = np.searchsorted(used, by_hash[c.rows]) - first
             here = np.flatnonzero((place >= 0) & (place < len(batch)))
             if len(here):
                 evaluator = evaluators[key[0]].subset(place[here], 2)
@@ -308,14 +315,19 @@ def _has_slopes(plan: object) -> bool:
     return isinstance(plan, CellPlan) and plan.at_points and len(plan.cells) > 0
 
 
-def _checked_cells(plan: CellPlan, effect: Effect, x: Floats) -> Cells:
-    """Return the cells on which an effect is checked: those of the plan, else its own bins, or unions of them.
+def _checked_cells(
+    column: Summary, effect: Effect | None, x: Floats, weights: Floats | None
+) -> Cells:
+    """Return the cells on which slopes are checked: those of ``bins="auto"``, or the bins of an effect or their unions.
 
-    Bins that were not chosen by the penalized likelihood may be too wide to follow the curve. On other cells that would
-    look like an error of the slopes.
+    The effect's bins, if they were not chosen by the penalized likelihood, may be too wide to follow the curve. On
+    other cells that would look like an error of the slopes. Automatic cells are those of the drawn rows, so that each
+    has several; the gaps are those of all rows.
     """
-    if plan.checked is not None:
-        return plan.checked
+    if np.isnan(x).all():
+        return Cells(np.zeros(1))
+    if effect is None:
+        return auto_cells(Column(column.feature, x, weights, column.dtype), column.gaps)
     bins = effect.bins
     if bins is None or len(bins) == 0:
         return Cells(np.zeros(1))
@@ -324,7 +336,7 @@ def _checked_cells(plan: CellPlan, effect: Effect, x: Floats) -> Cells:
         wanted = np.nanquantile(x, np.linspace(0, 1, N_AUTO_CELLS + 1)[1:-1])
         near = np.abs(edges[:, None] - wanted).argmin(axis=0)
         edges = np.unique(np.concatenate([edges[[0, -1]], edges[near]]))
-    if plan.column.discrete:
+    if column.discrete:
         values = np.unique(x[~np.isnan(x)])
         edges = np.unique(values[np.minimum(np.searchsorted(values, edges), len(values) - 1)])
     return Cells(edges, effect.spec.closed)

@@ -38,7 +38,6 @@ from skedasis.binning import (
     Quantile,
     Uniform,
     as_binning,
-    auto_cells,
     cells_for_column,
     check_rows_in_cells,
     is_fixed,
@@ -191,8 +190,6 @@ class Accumulated(BinnedMethod):
         observed = derivative_info.kind == "differences" and column.feature.time is not None
         summary = column.summary_of_observed() if observed else column.summary()
         plan = CellPlan(summary, derivative_info, cells, values=values)
-        if plan.at_points and self.checks_slopes and scheme.uses_likelihood:
-            return replace(plan, checked=auto_cells(column))
         if not cells.gaps:
             return plan
         ends = np.stack([cells.edges[list(cells.gaps)], cells.edges[np.add(cells.gaps, 1)]], axis=1)

@@ -218,8 +218,6 @@ class CellPlan(NumericPlan):
         Bins that the first round chose. The second round computes each row's difference across its bin.
     nearest : Nearest, optional
         The rows nearest to the gaps of the cells, if differences are computed across cells with gaps.
-    checked : Cells, optional
-        Cells on which slopes are checked; None for the bins of the result.
     """
 
     cells: Cells
@@ -228,7 +226,6 @@ class CellPlan(NumericPlan):
     values: Floats | None = None
     difference_bins: Cells | None = None
     nearest: Nearest | None = None
-    checked: Cells | None = None
 
     @property
     def on_cells(self) -> bool:
@@ -244,7 +241,7 @@ class CellPlan(NumericPlan):
         """Return this plan with the cells of another one."""
         if not isinstance(other, CellPlan):
             return self
-        return replace(self, cells=other.cells, nearest=other.nearest, checked=other.checked)
+        return replace(self, cells=other.cells, nearest=other.nearest)
 
 
 @dataclass(frozen=True, eq=False)
