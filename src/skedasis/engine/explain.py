@@ -487,8 +487,8 @@ def explain(
 
     Rows with a missing value of the feature are evaluated at observed values of it: this costs about 2 n model rows in
     all, or 10 for each row with a missing value where these are many. A check of the model on at most 128 rows comes on
-    top. For models without derivatives, up to 896 rows per feature decide whether finite differences are meaningful.
-    Provenances count both as ``check_rows``.
+    top. For models without derivatives, up to 896 rows per feature decide whether finite differences are meaningful;
+    slopes are compared with differences in up to 1,500. Provenances count all of these as ``check_rows``.
 
     Tree ensembles that are evaluated from their structure cost no model rows except those of two checks, at most 192.
 

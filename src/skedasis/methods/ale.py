@@ -426,11 +426,12 @@ class ALE(Accumulated):
     Parameters
     ----------
     bins : "auto", int, Binning or mapping
-        "auto": 32 quantiles; for a feature with few values (at most 13, or at most 64 with on average at least ten rows
-        per value) its values, where the difference between two adjacent values is the mean of the two values' mean
-        differences. An integer means `Quantile` bins; ``{"feature": bins}`` sets them for each feature. For a scheme
-        that chooses bins (`Optimal`, …), differences are computed across its fine cells, which are then merged. For two
-        features "auto" means 20 quantiles, or the values of a feature with few values.
+        "auto": 32 quantiles, with more cells for values that many rows have, gaps and sparse tails
+        (docs/explanation/effects.md, cells); for a feature with few values (at most 13, or at most 64 with on average
+        at least ten rows per value) its values, where the difference between two adjacent values is the mean of the
+        two values' mean differences. An integer means `Quantile` bins; ``{"feature": bins}`` sets them for each
+        feature. For a scheme that chooses bins (`Optimal`, …), differences are computed across its fine cells, which
+        are then merged. For two features "auto" means 20 quantiles, or the values of a feature with few values.
     center, accumulate, ddof, accumulate_se, top_levels
         As in `RHALE`.
     order : None, "similarity", sequence of levels, or a mapping of these by feature
@@ -442,9 +443,9 @@ class ALE(Accumulated):
 
     Notes
     -----
-    Costs at most 2 N model rows per feature; fewer if edges equal the rows' own values. The same holds for features
-    with few values and for categorical features, plus N once for all of them. For two numeric features 4 N,
-    independent of the bins; at most 6 N if one of the two is categorical, 9 N if both are.
+    Costs at most 2 N model rows per feature, and about 128 for each gap; fewer if edges equal the rows' own values. The
+    same holds for features with few values and for categorical features, plus N once for all of them. For two numeric
+    features 4 N, independent of the bins; at most 6 N if one of the two is categorical, 9 N if both are.
 
     References
     ----------
@@ -619,7 +620,7 @@ class RHALE(Accumulated):
     Notes
     -----
     Costs N slope rows for all features together if the model has slopes, else 2 N model rows per feature; and up to
-    1,024 model rows per feature to compare slopes with differences of the model. For step functions and features with
+    1,500 model rows per feature to compare slopes with differences of the model. For step functions and features with
     few values: 2 N model rows per feature for the curve, and in a second round up to 2 N more for the rows' differences
     across the bins that the first round chose. The cost does not depend on the number of bins.
 
