@@ -690,6 +690,7 @@ def auto_edges(column: Column, k: int, gaps: Sequence[Gap] | None = None) -> Flo
     the others. For a sample of the rows, `gaps` are those of all rows.
     """
     values = column.distinct(k + 1)
+    # Before the gaps, so that data that are read in chunks answer both in one pass.
     edges = [_atoms_and_quantiles(column, k) if values is None else values]
     gaps = column.gaps if gaps is None else gaps
     return distinct(np.concatenate([*edges, [z for gap in gaps for z in (gap.left, gap.right)]]))
@@ -716,11 +717,10 @@ def auto_cells(column: Column, gaps: Sequence[Gap] | None = None) -> Cells:
     Of the latter, a cell wider than a sixteenth of the axis without its gaps is cut into equal widths, at observed
     values with ten rows or more on both sides (docs/explanation/effects.md, cells).
     """
-    gaps = column.gaps if gaps is None else gaps
     edges = column.few_values()
     if edges is None:
         edges = auto_edges(column, N_AUTO_CELLS, gaps)
-    left = {gap.left for gap in gaps}
+    left = {gap.left for gap in (column.gaps if gaps is None else gaps)}
     edges = _with_wide_cells_cut(column, edges, left)
     return Cells(edges, "right", tuple(np.flatnonzero(np.isin(edges[:-1], [*left])).tolist()))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 import zipfile
+from collections.abc import Iterator
 from email import message_from_bytes
 from html.parser import HTMLParser
 from pathlib import Path
@@ -218,14 +220,25 @@ hooks: [hooks.py]
 """
 
 
+@pytest.fixture
+def project(tmp_path, monkeypatch) -> Iterator[Path]:
+    """Return the folder of a copy of the project, whose modules are forgotten after the test."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    yield tmp_path / "project"
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
 @pytest.mark.parametrize("state", STATES)
-def test_the_site_has_the_addresses_that_are_known(tmp_path, monkeypatch, state):
+def test_the_site_has_the_addresses_that_are_known(project, monkeypatch, state):
     pytest.importorskip("material")
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 
     monkeypatch.setenv("NO_MKDOCS_2_WARNING", "1")
-    project = with_addresses(copied(tmp_path / "project"), **STATES[state])
+    project = with_addresses(copied(project), **STATES[state])
     (project / "docs").mkdir()
     (project / "docs" / "index.md").write_text("# Words\n")
     (project / "hooks.py").write_text(PAGE_HOOKS)

@@ -364,7 +364,7 @@ class TestDependence:
         ]  # fmt: skip
 
     def test_centred_error_is_that_of_an_effect_centred_at_once(self, X, pdp):
-        at_once = sd.explain(model, X, 0, method=sd.PDP(grid=9, center="mean"))
+        at_once = sd.explain(model, X, 0, method=sd.PDP(grid=9, center="mean", spacing="uniform"))
         here, there = (only(effect_figure(e).main, Area, "interval") for e in (pdp, at_once))
         np.testing.assert_allclose(here.lower, there.lower)
         np.testing.assert_allclose(here.upper, there.upper)
