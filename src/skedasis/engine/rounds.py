@@ -239,7 +239,7 @@ def check_slopes(
     Notes
     -----
     The cells are those of ``bins="auto"``; for bins that were not chosen by the penalized likelihood, the bins. In each
-    cell the rows with the smallest hashes of seed and row identifier are checked, of at most 4,096; at a gap those
+    cell the rows with the smallest hashes of seed and row identifier are checked, of at most 2,048; at a gap those
     nearest to it on both sides. They cost at most 1,500 model rows per feature, counted as ``check_rows``; per feature
     and output if each output has bins of its own. None for tree ensembles evaluated from their structure.
     """

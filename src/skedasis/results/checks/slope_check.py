@@ -17,7 +17,7 @@ from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 
-ROWS = 4096
+ROWS = 2048
 """Largest number of rows among which the checked ones are drawn, and which weight the cells."""
 
 PER_CELL, MOST_ROWS = 16, 750
