@@ -1,6 +1,7 @@
 """Conditions and rules: their words, intersections, and the rows that satisfy them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,9 @@ DAYS = pd.date_range("2012-01-01", periods=200, freq="D")
 
 
 def with_text(feature, **what):
-    return Condition(feature, **what, text=condition_text(feature, **what))
+    found = Condition(feature, **what, text="")
+    settings = found.low, found.high, found.levels, found.excluded, found.missing
+    return replace(found, text=condition_text(feature, *settings))
 
 
 @pytest.mark.parametrize(

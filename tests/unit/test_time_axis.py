@@ -190,6 +190,8 @@ def test_an_effect_is_that_of_the_same_days_as_numbers(made, method):
     e = sd.explain(model, X, "t", method=method)
     days = numbers(X)
     plain = np.column_stack([days, OTHER])
+    if method == "pdp":  # whose points are times that occur
+        method = sd.PDP(grid=(e.x - e.x[0]) / np.timedelta64(1, "D") + days.min())
     want = sd.explain(
         lambda X: 3 * X[:, 0] + np.sin(X[:, 0] / 20) * X[:, 1], plain, 0, method=method
     )
@@ -200,7 +202,7 @@ def test_an_effect_is_that_of_the_same_days_as_numbers(made, method):
         return
     got = (e.x - e.x[0]) / np.timedelta64(1, "D")
     np.testing.assert_allclose(got, want.x - want.x[0], atol=1.01 * tick + 1e-9)
-    if method == "ale":
+    if method != "mplot":
         assert set(np.round(got + days.min(), 8)) <= set(np.round(days, 8))
     if len(e.value) == len(want.value):
         np.testing.assert_allclose(e.value, want.value, atol=4 * tick + 1e-6)

@@ -256,7 +256,8 @@ def test_float_grids_of_every_size_have_both_ends_and_no_more():
         assert len(e.x) == k + 1
         assert (e.x[0], e.x[-1]) == (low, high)
     for m in range(2, 60):
-        assert len(sd.explain(first, X, 0, method=sd.PDP(grid=m)).x) == m
+        pdp = sd.PDP(grid=m, spacing="uniform")
+        assert len(sd.explain(first, X, 0, method=pdp).x) == m
 
 
 @pytest.mark.parametrize("n", [10, 30, 49, 100, 130, 1000])

@@ -394,7 +394,8 @@ class Column:
         left = before - self.upto(np.nextafter(low, -np.inf)).weight
         window = np.stack([left, self.upto(high).weight - before], axis=1)
         bounds = np.stack([low, ends[:, 0], ends[:, 1], high], axis=1).reshape(-1, 2)
-        share = np.minimum(wanted / window, 1.0).ravel()
+        # Some more rows do not matter, and are the same for weights as for repeated rows.
+        share = np.where(window > 2 * wanted, wanted / window, 1.0).ravel()
         return Nearest(bounds[:, 0], bounds[:, 1], share, np.repeat(ends, 2, axis=0))
 
     def snap(self, values: Floats) -> Floats:

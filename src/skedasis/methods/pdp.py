@@ -438,7 +438,9 @@ class PDP(NumericMethod[GridPlan], Parameters):
         if self.percentiles is not None:
             quantiles = quantiles[(quantiles >= first) & (quantiles <= last)]
         between = count - len(quantiles)
-        uniform = np.linspace(first, last, between) if between > 1 else np.zeros(0)
+        # A single point lies in the middle.
+        uniform = np.linspace(first, last, max(between, 0) + 2 * (between == 1))
+        uniform = uniform[1:2] if between == 1 else uniform
         for gap in column.gaps:
             uniform = uniform[(uniform <= gap.left) | (uniform >= gap.right)]
         return np.concatenate([quantiles, uniform]), f"quantiles, and {chosen}"

@@ -120,13 +120,13 @@ class Ordered:
         if self._sorted is not None:
             x = self._sorted
             wide = np.flatnonzero(np.diff(x) > share * (x[-1] - x[0]))
-            return [(float(x[k]), float(x[k + 1])) for k in wide]
+            return [(float(x[k]) + 0.0, float(x[k + 1]) + 0.0) for k in wide]
         used, found = np.flatnonzero(self._size), list[tuple[float, float]]()
         for k in np.flatnonzero(np.diff(used) > share * _BUCKETS - 2):
             some, _ = self._select(used[k : k + 2])
             left = int(self._size[used[k]]) - 1
             if some[left + 1] - some[left] > share * self._range:
-                found.append((float(some[left]), float(some[left + 1])))
+                found.append((float(some[left]) + 0.0, float(some[left + 1]) + 0.0))
         return found
 
 

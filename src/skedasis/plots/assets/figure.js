@@ -184,15 +184,15 @@
     curve.path.after(again);
   }
 
-  /* Tooltip text of a curve: row, group, and value at x. */
-  function told(curve, panel, x, withPlace) {
+  /* Tooltip text of a curve: row, group, and value at x, which may differ from the position of a mark beside it. */
+  function told(curve, panel, x) {
     const [across, up] = [scale(panel, "data-x"), scale(panel, "data-y")];
     const y = heightAt(curve, x);
     const each = curve.path.closest("[data-each]")?.getAttribute("data-each") ?? "row";
     const who = [curve.row === "" ? `one ${each}` : `${each} ${curve.row}`, curve.name].filter(Boolean);
     if (y === undefined || up === null || across === null) return who.join(", ");
-    const where = withPlace ? ` at ${placed(panel, across.value(x), across.range)}` : "";
-    return `${who.join(", ")}: ${number(up.value(y), up.range)}${where}`;
+    const where = placed(panel, across.value(x), across.range);
+    return `${who.join(", ")}: ${number(up.value(y), up.range)} at ${where}`;
   }
 
   /* A position on a horizontal axis as text: a number, or for a time axis a date, a time or a number of days. */
@@ -220,7 +220,7 @@
     const lines = linesOf(stop);
     if (curve !== null) {
       light(curve);
-      lines.push(told(curve, panel, x, stop === null));
+      lines.push(told(curve, panel, x));
     }
     say(lines, aloud);
     put(box());

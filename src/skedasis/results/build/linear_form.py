@@ -248,7 +248,8 @@ def slopes_across_gaps(
     own = np.where(share > 0, share * variance, 0.0).sum(axis=1)
     degrees = (size - 1).reshape(-1, 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = total**2 / np.where(share > 0, error2**2 / np.maximum(degrees, 1.0), 0.0).sum(axis=1)
+        parts = np.where(share > 0, error2 / total[:, None], 0.0)
+        df = 1.0 / (parts**2 / np.maximum(degrees, 1.0)).sum(axis=1)
         effective = np.where(total > 0, own / total, 1.0)
     slope = (share * nearest.mean.reshape(-1, 2)).sum(axis=1)
     return slope, own, effective, np.where(total > 0, df, 1.0)
