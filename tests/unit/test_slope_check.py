@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from skedasis.results.checks.slope_check import CheckedRows, slope_check
+from skedasis.stats.grid import Cells
 
 X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
 
@@ -41,6 +43,31 @@ def test_the_check_compares_the_result_s_own_bins():
         np.ptp(np.cumsum(np.append(0, slopes * np.diff(edges) - rises)))
     )
     assert found["rows"] == 3 * 16
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_limit_has_the_errors_of_the_mean_rises(weighted):
+    """From the definition: each row's centred curve is linear in the mean rises, whose errors are independent."""
+    rng = np.random.default_rng(4)
+    x = np.append(rng.uniform(size=58), [0.0, 1.0])
+    w = rng.uniform(0.5, 2, 60) if weighted else np.ones(60)
+    cells, z = Cells(np.array([0.0, 0.2, 0.7, 1.0])), rng.normal(size=60)
+    rise = z * np.diff(cells.edges)[cells.locate(x)]
+    e = sd.explain(lambda X: X[:, 0] * X[:, 1], np.column_stack([x, z]), 0, heterogeneity_rows=0)
+    e = e.rebin(sd.Edges([x.min(), x.max()]))
+    checked = CheckedRows.of(cells, x)
+    found = slope_check(e, cells, x, w if weighted else None, checked, rise[checked.rows])
+    share, error2, form = w / w.sum(), np.zeros(3), np.zeros((60, 3))
+    for k in range(3):
+        rows = checked.rows[checked.group == k]
+        v = w[rows] / w[rows].sum()
+        mean, size = v @ rise[rows], 1 / (v @ v)
+        error2[k] = v @ (rise[rows] - mean) ** 2 / (1 - v @ v) / size
+        form[:, k] = np.clip((x - cells.edges[k]) / (cells.edges[k + 1] - cells.edges[k]), 0, 1)
+    form -= share @ form
+    assert found.rows == len(np.unique(checked.rows)) <= 48
+    assert found.limit == pytest.approx(3 * np.sqrt(share @ (form**2 @ error2)), rel=1e-9)
+    assert found.range_limit == pytest.approx(3 * np.sqrt(error2.sum()), rel=1e-9)
 
 
 def test_an_output_is_checked_alone_as_it_is_among_others():

@@ -17,9 +17,9 @@ from numpy.typing import DTypeLike
 from skedasis._types import Floats, Ints
 from skedasis.data.features import LARGEST_INTEGER, Feature, check_range, infinite_values, no_values
 from skedasis.data.gaps import (
-    MOST,
-    NEAREST,
-    SHARE,
+    GAP_SHARE,
+    MOST_GAPS,
+    NEAREST_ROWS,
     Gap,
     Nearest,
     Step,
@@ -370,11 +370,11 @@ class Column:
     def gaps(self) -> tuple[Gap, ...]:
         """Return the gaps between the values, from left to right."""
         found, stretches = list[Step](), [(self.low, self.high)]
-        while stretches and len(found) < MOST:
+        while stretches and len(found) < MOST_GAPS:
             level, stretches = stretches, []
-            for (low, high), steps in zip(level, self.wide_steps(level, SHARE), strict=True):
+            for (low, high), steps in zip(level, self.wide_steps(level, GAP_SHARE), strict=True):
                 # A step between the only two values of a stretch is a cell anyway.
-                if len(found) < MOST and steps and steps != [(low, high)]:
+                if len(found) < MOST_GAPS and steps and steps != [(low, high)]:
                     left, right = max(steps, key=lambda step: step[1] - step[0])
                     found.append((left, right, low, high))
                     stretches += [
@@ -387,7 +387,7 @@ class Column:
 
     def nearest(self, ends: Floats) -> Nearest:
         """Return the rows nearest to gaps with the given ends, (gaps, 2)."""
-        wanted = NEAREST * self.row_quanta
+        wanted = NEAREST_ROWS * self.row_quanta
         before = self.upto(ends[:, 0]).weight
         low = self.at_weights(np.maximum(before - wanted + 1, 1))
         high = self.at_weights(np.minimum(before + wanted, self.quanta))

@@ -16,7 +16,7 @@ import numpy as np
 from skedasis._types import Floats, Ints
 from skedasis.stats.random import row_hashes, uniform_from_hash
 
-SHARE, MOST = 0.25, 8
+GAP_SHARE, MOST_GAPS = 0.25, 8
 """Smallest width of a gap as a share of its stretch, and largest number of gaps."""
 
 _FEW, _HALF = 0.01, 0.5
@@ -120,7 +120,7 @@ def gaps_of(steps: Sequence[Step], points: Floats, upto: Upto) -> tuple[Gap, ...
     return tuple(sorted(gaps, key=lambda gap: gap.left))
 
 
-NEAREST = 32
+NEAREST_ROWS = 32
 """Number of rows on either side of a gap from which the rise across it is estimated."""
 
 

@@ -259,10 +259,6 @@ class ColumnCounts:
             return None
         return few.values, few.rows, few.rows if self.quantum is None else few.weights
 
-    def targets(self, k: int, steps: Ints) -> Ints:
-        """Return the cumulative weights of the order statistics at ``steps / k`` (`targets_of`)."""
-        return targets_of(self.weight, k, steps, 0 if self.whole_weights else self.n)
-
     @property
     def bucket_weights(self) -> Ints:
         """The weight of each bucket."""
