@@ -42,6 +42,8 @@ def test_the_unit_of_sampling_weights_decides_nothing(method, unit):
     want, got = explained(X, method, 1.0), explained(X, method, unit)
     assert got.spec.local_effects == want.spec.local_effects
     np.testing.assert_array_equal(got.bins.low, want.bins.low)
+    checks = [e.provenance.get("slope_check") for e in (want, got)]
+    assert checks[1] == (None if checks[0] is None else pytest.approx(checks[0], rel=1e-6))
     for name in ("value", "std_error", "heterogeneity"):
         np.testing.assert_allclose(getattr(got, name), getattr(want, name), rtol=1e-8, atol=1e-12)
     assert got.heterogeneity_score == pytest.approx(want.heterogeneity_score, rel=1e-12)

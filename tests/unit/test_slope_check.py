@@ -70,6 +70,18 @@ def test_the_limit_has_the_errors_of_the_mean_rises(weighted):
     assert found.range_limit == pytest.approx(3 * np.sqrt(error2.sum()), rel=1e-9)
 
 
+def test_the_unit_of_sampling_weights_does_not_change_the_check():
+    rng = np.random.default_rng(0)
+    Z = np.column_stack([rng.exponential(size=500), rng.normal(size=500)])
+    w = rng.uniform(0.5, 1.5, 500)
+    method = sd.RHALE(local_effects="slopes")
+    one, other = (
+        sd.explain(bends, Z, 0, method=method, sample_weight=w * unit, weight_kind="sampling")
+        for unit in (1.0, 2.0**40)
+    )
+    assert one.provenance["slope_check"] == pytest.approx(other.provenance["slope_check"])
+
+
 def test_an_output_is_checked_alone_as_it_is_among_others():
     def two(X):
         return np.stack([bends(X), np.cos(5 * X[:, 0]) * X[:, 1]], axis=1)

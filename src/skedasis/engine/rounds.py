@@ -262,6 +262,7 @@ def check_slopes(
         effect = finalize_task(job, key[0], task, gathered[key], scores)
         if isinstance(effect, Effect):
             results[key] = effect
+    sampling = job.options.weight_kind == "sampling"
     values: dict[int, Floats] = {}
     cells: dict[Key, Cells] = {}
     for key, effect in results.items():
@@ -272,7 +273,7 @@ def check_slopes(
             values[j] = part.floats(j)[by_hash]
         follows = tasks[key].variant.follows_curve
         cells[key] = _checked_cells(
-            plan.column, None if follows else effect, values[j], rows.weights
+            plan.column, None if follows else effect, values[j], rows.weights, sampling=sampling
         )
     checked = {
         key: CheckedRows.of(c, values[tasks[key].feature.position]) for key, c in cells.items()
@@ -316,7 +317,7 @@ def _has_slopes(plan: object) -> bool:
 
 
 def _checked_cells(
-    column: Summary, effect: Effect | None, x: Floats, weights: Floats | None
+    column: Summary, effect: Effect | None, x: Floats, weights: Floats | None, *, sampling: bool
 ) -> Cells:
     """Return the cells on which slopes are checked: those of ``bins="auto"``, or the bins of an effect or their unions.
 
@@ -327,7 +328,8 @@ def _checked_cells(
     if np.isnan(x).all():
         return Cells(np.zeros(1))
     if effect is None:
-        return auto_cells(Column(column.feature, x, weights, column.dtype), column.gaps)
+        drawn = Column(column.feature, x, weights, column.dtype, sampling=sampling)
+        return auto_cells(drawn, column.gaps)
     bins = effect.bins
     if bins is None or len(bins) == 0:
         return Cells(np.zeros(1))
