@@ -100,10 +100,10 @@ def test_a_mark_tells_what_it_is_while_the_pointer_is_over_it(visit):
 def test_the_nearest_curve_is_lit_and_says_its_row_and_value(visit):
     seen = visit(by_hand())
     at(seen, 140, 202)  # x = 2.5, where row 12 is at -0.5
-    assert lines(seen) == ["0 – 5 years", "57 rows", "row 12: −0.500"]
+    assert lines(seen) == ["0 – 5 years", "57 rows", "row 12: −0.500 at 2.50"]
     assert seen.page.locator(".curve-lit").get_attribute("d") == "M40 250L440 50"
     at(seen, 140, 73)  # row 57 falls from 1 to 0.5 at x = 5
-    assert lines(seen)[-1] == "row 57: 0.750"
+    assert lines(seen)[-1] == "row 57: 0.750 at 2.50"
     assert seen.page.locator(".curve-lit").count() == 1
     at(seen, 300, 240)  # no curve is near
     assert lines(seen) == ["5 – 10 years", "3 rows"]
@@ -120,13 +120,13 @@ def test_arrow_keys_go_from_mark_to_mark_and_from_curve_to_curve(visit):
     pressed(seen, "ArrowRight ArrowRight ArrowRight")  # there is no third one
     assert lines(seen) == ["5 – 10 years", "3 rows"]
     pressed(seen, "ArrowUp")  # in the middle of this bin: 0.5, and 0.75 above it
-    assert lines(seen)[-1] == "row 12: 0.500"
+    assert lines(seen)[-1] == "row 12: 0.500 at 7.50"
     pressed(seen, "ArrowUp ArrowUp")
-    assert lines(seen)[-1] == "row 57: 0.750"
+    assert lines(seen)[-1] == "row 57: 0.750 at 7.50"
     pressed(seen, "ArrowDown ArrowLeft")  # the curve remains selected when the bin changes
-    assert lines(seen) == ["0 – 5 years", "57 rows", "row 12: −0.500"]
+    assert lines(seen) == ["0 – 5 years", "57 rows", "row 12: −0.500 at 2.50"]
     pressed(seen, "End")
-    assert lines(seen) == ["5 – 10 years", "3 rows", "row 12: 0.500"]
+    assert lines(seen) == ["5 – 10 years", "3 rows", "row 12: 0.500 at 7.50"]
     assert tip(seen).get_attribute("role") == "status"
     assert tip(seen).get_attribute("aria-live") == "polite"
     pressed(seen, "Escape")
@@ -315,7 +315,8 @@ def test_a_row_s_curve_tells_its_row_and_its_value(visit, data):
             x = px0 + (effect.x[k] - x0) / (x1 - x0) * (px1 - px0)
             y = py0 + (curves[row][k] - y0) / (y1 - y0) * (py1 - py0)
             at(seen, x, y)
-            said = re.fullmatch(r"row (\d+): (.+)", lines(seen)[-1])
+            said = re.fullmatch(r"row (\d+): (.+) at (.+)", lines(seen)[-1])
+            assert number(said[3]) == pytest.approx(effect.x[k], abs=2 * (x1 - x0) / (px1 - px0))
             # Another curve may be as near: the text must be true for the row that it names.
             assert abs(number(said[2]) - curves[int(said[1])][k]) < 4 * (y1 - y0) / abs(py1 - py0)
             section += int(said[1]) == row
