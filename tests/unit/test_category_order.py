@@ -177,6 +177,19 @@ def test_equal_weights_below_one_are_no_weights(share):
     np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 0.5, 150.0, 2.0**40])
+def test_the_unit_of_sampling_weights_changes_no_distance(unit):
+    rng = np.random.default_rng(5)
+    x, codes = rng.normal(size=130), rng.integers(0, 5, 130)
+    for weights in (np.ones(130), rng.integers(1, 4, 130).astype(float)):
+        got = level_distances(codes, 5, [OtherFeature(x, None)], weights * unit, sampling=True)
+        want = level_distances(codes, 5, [OtherFeature(x, None)], weights, sampling=True)
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+    equal = level_distances(codes, 5, [OtherFeature(x, None)], np.full(130, unit), sampling=True)
+    plain = level_distances(codes, 5, [OtherFeature(x, None)], None)
+    np.testing.assert_allclose(equal, plain, rtol=1e-12)
+
+
 @pytest.mark.parametrize("width", [3, 3000])
 def test_fractional_weights_are_frequencies_of_categories(width):
     codes = np.array([0, 0, 1, 1, 1])

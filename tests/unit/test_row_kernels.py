@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import skedasis as sd
 from skedasis import _compilation as compilation
 from skedasis.stats import grid, moments, row_kernels
-from skedasis.stats.grid import OUTSIDE, Cells, Grid, order_statistics
+from skedasis.stats.grid import OUTSIDE, Cells, Grid, Ordered
 from skedasis.stats.moments import Moments
 
 FORMS = ["plain", pytest.param("compiled", marks=pytest.mark.filterwarnings("error"))]
@@ -152,12 +152,12 @@ def test_cells_and_order_statistics(form: str, kind: str, k: int) -> None:
     def work() -> list[Any]:
         inside = np.array(Cells(some, "left").locate(x)), np.array(Cells(some, "right").locate(x))
         counted = Grid(some).locate(present)
-        return [*inside, counted, order_statistics(present, low, high, ranks)]
+        return [*inside, counted, Ordered(present, low, high).at(ranks)]
 
     same_bits(work, form)
     with using(form):
         np.testing.assert_array_equal(Cells(some).locate(x)[::97], OUTSIDE if len(some) else -1)
-        found = order_statistics(present, low, high, ranks)
+        found = Ordered(present, low, high).at(ranks)
     np.testing.assert_array_equal(found, np.sort(present)[ranks])
 
 

@@ -14,7 +14,9 @@ import pandas as pd
 from sklearn.linear_model import LinearRegression
 
 from skedasis.data import passes, streamed
+from skedasis.data.column_stats import column_moments
 from skedasis.engine import streams
+from skedasis.stats.order_statistics import ColumnCounts, weight_quantum
 from tests.unit.test_streams import _all_equal, _differences, _written
 
 QUIET = {"progress": False, "heterogeneity_rows": 100}
@@ -346,6 +348,27 @@ def test_the_similarity_of_ordered_levels_with_missing_values(tmp_path, weight):
     memory = sd.explain(model, frame[columns], "c", **options, **weights)
     found = sd.explain(model, data, "c", **options)
     assert not _differences(memory, found)
+
+
+@pytest.mark.parametrize("sampling", [False, True])
+@pytest.mark.parametrize("unit", [0.25, 1.0, 150.0])
+def test_distributions_are_compared_at_the_same_points_in_chunks(sampling, unit):
+    rng = np.random.default_rng(6)
+    x, weights = rng.normal(size=800).round(2), rng.integers(1, 3, 800) * unit
+    quantum = weight_quantum(weights.max(), len(x))
+    counts = ColumnCounts(0.0, quantum)
+    counts.add(x, weights)
+    moments = column_moments(x, weights)
+    column = streamed.CountedColumn(
+        sd.Feature("x"), counts, moments, x.dtype, quantum, sampling=sampling
+    )
+    # Type 7: the values at p (W - one row's weight) of the cumulative weight.
+    order = np.argsort(x)
+    below = np.cumsum(weights[order])
+    row = weights.mean() if sampling else min(1.0, weights.mean())
+    at = np.arange(100) * (weights.sum() - row) / 99
+    wanted = np.unique(x[order][np.searchsorted(below, at, side="right")])
+    np.testing.assert_array_equal(column.quantile_floors(), wanted)
 
 
 # ------------------------------------------------------------------------------------ messages

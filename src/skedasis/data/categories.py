@@ -177,6 +177,11 @@ class RowSource(Protocol):
         ...
 
     @property
+    def sampling_weights(self) -> bool:
+        """Return whether these are sampling weights."""
+        ...
+
+    @property
     def row_id(self) -> Ints | None:
         """Return the indices of the rows in X; None for all rows."""
         ...
@@ -259,7 +264,10 @@ class LevelColumn:
         own = set(self.feature.columns)
         features = [f for f in chosen if not own & set(f.columns)]
         parts = self.dataset.other_features(features)
-        return similarity_order(level_distances(self.codes, len(self.levels), parts, self.weights))
+        sampling = self.dataset.sampling_weights
+        return similarity_order(
+            level_distances(self.codes, len(self.levels), parts, self.weights, sampling=sampling)
+        )
 
 
 def ordered_levels(

@@ -18,7 +18,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import DataError
-from skedasis.stats.grid import bucket, locate, order_statistics
+from skedasis.stats.grid import Ordered, bucket, locate
 
 STEPS = 99
 """Distributions are compared at the 100 quantiles 0, 1/99, …, 1, as in ALEPlot."""
@@ -55,7 +55,12 @@ class OtherFeature:
 
 
 def level_distances(
-    codes: Ints, levels: int, others: Iterable[OtherFeature], weights: Floats | None
+    codes: Ints,
+    levels: int,
+    others: Iterable[OtherFeature],
+    weights: Floats | None,
+    *,
+    sampling: bool = False,
 ) -> Floats:
     r"""Return the distances between levels: how differently the other features are distributed in them.
 
@@ -78,6 +83,8 @@ def level_distances(
         value at position p · (W - 1) of the cumulative weight, with W the total weight of the rows with a value. If
         weights are below 1 on average, they are not counts: the mean weight takes the place of the 1, so that equal
         weights give the same result as no weights.
+    sampling : bool
+        Whether these are sampling weights, which have no unit: the mean weight takes the place of the 1.
 
     Returns
     -------
@@ -112,10 +119,10 @@ def level_distances(
     if levels < 2:
         return np.zeros((levels, levels))
     fractional = weights is not None and not (weights % 1 == 0).all()
-    slack = _ROUNDING * len(codes) if fractional else 0.0
+    slack, one = _ROUNDING * len(codes) if fractional else 0.0, np.inf if sampling else 1.0
     # `map` releases each feature before it requests the next; a loop variable would keep it in memory.
     return sum_of_distances(
-        map(partial(_distances, codes, levels, weights, slack), others), levels, slack
+        map(partial(_distances, codes, levels, weights, slack, one), others), levels, slack
     )
 
 
@@ -201,13 +208,18 @@ def _coordinates(distances: Floats) -> Floats:
 
 
 def _distances(
-    codes: Ints, levels: int, weights: Floats | None, slack: float, other: OtherFeature
+    codes: Ints,
+    levels: int,
+    weights: Floats | None,
+    slack: float,
+    one: float,
+    other: OtherFeature,
 ) -> Floats:
     """Return the contribution of one other feature to the distances, in SciPy's condensed form."""
     if other.x is not None:
         x, codes, weights = _present(other.x, ~np.isnan(other.x), codes, weights)
         if len(x):
-            return _numeric(x, codes, levels, weights, slack)
+            return _numeric(x, codes, levels, weights, slack, one)
     elif other.codes is not None:
         values, codes, weights = _present(other.codes, other.codes >= 0, codes, weights)
         part = _categorical if other.levels <= _MAX_DENSE_LEVELS else _categorical_sparse
@@ -235,11 +247,13 @@ def _present(
     return values[present], codes[present], None if weights is None else weights[present]
 
 
-def _numeric(x: Floats, codes: Ints, levels: int, weights: Floats | None, slack: float) -> Floats:
+def _numeric(
+    x: Floats, codes: Ints, levels: int, weights: Floats | None, slack: float, one: float
+) -> Floats:
     """Return the largest differences of the levels' distribution functions at the column's quantiles."""
     low, high = float(x.min()), float(x.max())
     code = bucket(x, low, high)
-    points = _quantile_floors(x, low, high, weights, slack, code)
+    points = _quantile_floors(x, low, high, weights, slack, one, code)
     cell = locate(points, x, low, high, "right", code)
     return numeric_distances(_weight_table(cell, len(points) + 1, codes, levels, weights))
 
@@ -276,7 +290,13 @@ def filled(table: Floats) -> Floats:
 
 
 def _quantile_floors(
-    x: Floats, low: float, high: float, weights: Floats | None, slack: float, code: Ints | None
+    x: Floats,
+    low: float,
+    high: float,
+    weights: Floats | None,
+    slack: float,
+    one: float,
+    code: Ints | None,
 ) -> Floats:
     """Return the distinct values at or below the column's type 7 quantiles at 0, 1/99, …, 1.
 
@@ -287,12 +307,12 @@ def _quantile_floors(
     steps = np.arange(STEPS + 1)
     if weights is None:
         ranks = steps * (len(x) - 1) // STEPS
-        return np.unique(order_statistics(x, low, high, ranks, code))
+        return np.unique(Ordered(x, low, high, code).at(ranks))
     order = np.argsort(x)
     cumulative = np.cumsum(weights[order])
     # The first row whose cumulative weight exceeds h. Both sides are multiplied by 99, which is exact for integer
-    # weights, as for repeated rows. Type 7 uses n - 1; if weights are below 1 on average, subtract the mean weight.
-    last = float(cumulative[-1]) - min(1.0, float(cumulative[-1]) / len(x))
+    # weights, as for repeated rows. Type 7 uses n - 1; if the mean weight is smaller than one row's, it is subtracted.
+    last = float(cumulative[-1]) - min(one, float(cumulative[-1]) / len(x))
     target = steps * max(last, 0.0) * (1.0 + slack)
     ranks = np.searchsorted(cumulative * STEPS, target, side="right")
     return np.unique(x[order[np.minimum(ranks, len(order) - 1)]])

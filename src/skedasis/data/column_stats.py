@@ -27,7 +27,7 @@ from skedasis.data.gaps import (
     gaps_of,
     points_around,
 )
-from skedasis.stats.grid import Ordered
+from skedasis.stats.grid import Ordered, at_or_above
 from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
 from skedasis.stats.order_statistics import (
     are_whole,
@@ -90,9 +90,7 @@ class Summary:
         if self.values is None:
             return self.snap(x - step), self.snap(x + step)
         below = np.searchsorted(self.values, x - step, side="right") - 1
-        above = np.searchsorted(self.values, x + step, side="left")
-        last = len(self.values) - 1
-        return self.values[np.maximum(below, 0)], self.values[np.minimum(above, last)]
+        return self.values[np.maximum(below, 0)], at_or_above(self.values, x + step)
 
     @property
     def resolution(self) -> float:
@@ -236,8 +234,8 @@ class Column:
         return self.integer or self.feature.time is not None
 
     def observed(self, points: Floats) -> Floats:
-        """Return the smallest value that is not below each point; the largest value for points above it."""
-        before = self.upto(np.nextafter(np.minimum(points, self.high), -np.inf)).weight
+        """Return the smallest value that is not below each point, in ascending order; the largest for points above."""
+        before = self.upto(np.nextafter(np.minimum(np.sort(points), self.high), -np.inf)).weight
         return self.at_weights(before + 1) + 0.0
 
     def distinct(self, limit: int | None = None) -> Floats | None:
@@ -343,7 +341,7 @@ class Column:
         return x[np.minimum(np.searchsorted(cumulative, targets, side="left"), len(x)) - 1]
 
     def upto(self, points: Floats) -> Upto:
-        """Return how many values, and of what weight, are at most as large as each point, and the largest of them."""
+        """Return how many values, and of what weight, are at most as large as each ascending point, and the largest."""
         if self.weights is None:
             rows, largest = self._ordered.upto(points)
             return Upto(rows, rows, largest + 0.0)

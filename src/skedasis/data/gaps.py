@@ -1,8 +1,8 @@
 """`Gap`: a wide interval of a feature's axis in which no value lies, such as between incomes and the code 99999.
 
 A gap is a step between neighbouring observed values that is wider than a quarter of the stretch it lies in. The
-stretches to its left and right are searched again, breadth first. Cells, grids, figures and sentences treat gaps apart:
-no row tells what happens within one (docs/explanation/effects.md, gaps).
+stretches to its left and right are searched again, breadth first. Cells, grids, figures and sentences treat gaps
+separately: no row shows what happens within one (docs/explanation/effects.md, gaps).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Gap:
     share : float
         Their share of the weight of all rows.
     separates : bool
-        Whether the rows beyond stand apart (sentinels, codes of missing values) instead of being the sparse tail of a
+        Whether the rows beyond are separate (sentinels, codes of missing values) instead of being the sparse tail of a
         distribution.
     """
 

@@ -631,11 +631,10 @@ class Distinct:
 
 
 class CountedUpto:
-    """The number, the weight and the largest of the values up to each point."""
+    """The number, the weight and the largest of the values up to each ascending point."""
 
     def __init__(self, points: Floats, quantum: float) -> None:
-        self._order = np.argsort(points, kind="stable")
-        self._points, self._quantum = points[self._order], quantum
+        self._points, self._quantum = points, quantum
         self._rows = np.zeros(len(points) + 1, dtype=np.int64)
         self._sums, self._largest = self._rows.copy(), np.full(len(points) + 1, -np.inf)
 
@@ -658,9 +657,8 @@ class CountedUpto:
 
     def answer(self) -> Upto:
         """Return the cumulative counts."""
-        back = np.argsort(self._order)
-        rows, weight = (sums[:-1].cumsum()[back] for sums in (self._rows, self._sums))
-        largest = np.maximum.accumulate(self._largest[:-1])[back]
+        rows, weight = (sums[:-1].cumsum() for sums in (self._rows, self._sums))
+        largest = np.maximum.accumulate(self._largest[:-1])
         return Upto(rows, weight, np.where(rows > 0, largest, np.nan))
 
 

@@ -623,6 +623,7 @@ class _NoRows:
 
     features: tuple[Feature, ...] = ()
     weights: Floats | None = None
+    sampling_weights: bool = False
     row_id: Ints | None = None
 
     def other_features(self, features: Iterable[Feature]) -> Iterator[OtherFeature]:
@@ -742,6 +743,7 @@ class StreamedDataset(Dataset):
             targets=None if self.targets is None else self.targets[index],
             keys=None if self.keys is None else self.keys[index],
             sampled=True,
+            sampling_weights=self.sampling_weights,
         )
 
     def subset(self, places: Ints) -> Dataset:

@@ -38,7 +38,7 @@ from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.base import Quantity
 from skedasis.results.checks.slope_check import ROWS, CheckedRows, SlopeCheck, slope_check
 from skedasis.results.effect import Effect
-from skedasis.stats.grid import Cells
+from skedasis.stats.grid import Cells, at_or_above
 from skedasis.stats.heterogeneity_score import score_rows
 
 
@@ -262,7 +262,6 @@ def check_slopes(
         effect = finalize_task(job, key[0], task, gathered[key], scores)
         if isinstance(effect, Effect):
             results[key] = effect
-    sampling = job.options.weight_kind == "sampling"
     values: dict[int, Floats] = {}
     cells: dict[Key, Cells] = {}
     for key, effect in results.items():
@@ -273,7 +272,11 @@ def check_slopes(
             values[j] = part.floats(j)[by_hash]
         follows = tasks[key].variant.follows_curve
         cells[key] = _checked_cells(
-            plan.column, None if follows else effect, values[j], rows.weights, sampling=sampling
+            plan.column,
+            None if follows else effect,
+            values[j],
+            rows.weights,
+            sampling=dataset.sampling_weights,
         )
     checked = {
         key: CheckedRows.of(c, values[tasks[key].feature.position]) for key, c in cells.items()
@@ -339,8 +342,7 @@ def _checked_cells(
         near = np.abs(edges[:, None] - wanted).argmin(axis=0)
         edges = np.unique(np.concatenate([edges[[0, -1]], edges[near]]))
     if column.discrete:
-        values = np.unique(x[~np.isnan(x)])
-        edges = np.unique(values[np.minimum(np.searchsorted(values, edges), len(values) - 1)])
+        edges = np.unique(at_or_above(np.unique(x[~np.isnan(x)]), edges))
     return Cells(edges, effect.spec.closed)
 
 

@@ -248,10 +248,9 @@ def open_stream(
     )
     found = run_pass(first, FirstState.merge, source, options, "Counting values")
     passes = [*source.scans, *passes, "counts of values"]
-    dataset = _dataset(reader, found, head, quantum, {f.columns: f for f in leveled}, passes)
-    for column in dataset.columns.values():
-        if isinstance(column, CountedColumn):
-            column.sampling = options.weight_kind == "sampling"
+    sampling = options.weight_kind == "sampling"
+    levels = {f.columns: f for f in leveled}
+    dataset = _dataset(reader, found, head, quantum, levels, passes, sampling=sampling)
     return replace(dataset, kept_features=need.kept_features)
 
 
@@ -484,12 +483,14 @@ def _dataset(
     quantum: float | None,
     leveled: Mapping[Columns, Feature],
     passes: list[str],
+    *,
+    sampling: bool = False,
 ) -> StreamedDataset:
     """Return the data set from what the first pass found."""
     numbers, drawn, rows = found.rows.result()
     table_types = {j: head.table.numeric_type(j) for j in found.numeric}
     columns = {
-        j: _column(head.features[j], state, table_types[j], quantum)
+        j: _column(head.features[j], state, table_types[j], quantum, sampling=sampling)
         for j, state in found.numeric.items()
     }
     unit = 1.0 if quantum is None else quantum
@@ -520,17 +521,25 @@ def _dataset(
         examples=examples,
         leveled=leveled,
         quantum=quantum,
+        sampling_weights=sampling,
     )
 
 
 def _column(
-    feature: Feature, state: NumericState, dtype: np.dtype[np.generic], quantum: float | None
+    feature: Feature,
+    state: NumericState,
+    dtype: np.dtype[np.generic],
+    quantum: float | None,
+    *,
+    sampling: bool,
 ) -> CountedColumn | DataError:
     """Return a numeric feature, or the error if it cannot be explained."""
     try:
         usable = state.counts.n > 0 and state.counts.infinite == 0
         moments = state.moments.result() if usable else column_moments(np.zeros(0), None)
-        return CountedColumn(feature, state.counts, moments, dtype, quantum, state.ends)
+        return CountedColumn(
+            feature, state.counts, moments, dtype, quantum, state.ends, sampling=sampling
+        )
     except DataError as error:
         return error
 
@@ -617,7 +626,9 @@ def _column_within(
     moments = column_moments(np.array([counts.low, counts.high]), None)
     dtype = dataset.table.numeric_type(part.position)
     feature = dataset.features[part.position]
-    column = CountedColumn(feature, counts, moments, dtype, dataset.quantum)
+    column = CountedColumn(
+        feature, counts, moments, dtype, dataset.quantum, sampling=dataset.sampling_weights
+    )
     column.within = part.column
     return column
 

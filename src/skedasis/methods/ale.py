@@ -533,9 +533,9 @@ class DALE(Accumulated):
 
     Notes
     -----
-    Costs N slope rows for all features together if the model has slopes, else 2 N model rows per feature. For two
-    features the local effect is the mixed second derivative: N slope rows if the model provides it, else 2 N slope
-    rows, else 4 N model rows.
+    Costs N slope rows for all features together if the model has slopes, else 2 N model rows per feature; and up to
+    1,500 model rows per feature to compare slopes with differences of the model. For two features the local effect is
+    the mixed second derivative: N slope rows if the model provides it, else 2 N slope rows, else 4 N model rows.
 
     References
     ----------
@@ -621,8 +621,8 @@ class RHALE(Accumulated):
     -----
     Costs N slope rows for all features together if the model has slopes, else 2 N model rows per feature; and up to
     1,500 model rows per feature to compare slopes with differences of the model. For step functions and features with
-    few values: 2 N model rows per feature for the curve, and in a second round up to 2 N more for the rows' differences
-    across the bins that the first round chose. The cost does not depend on the number of bins.
+    few values: 2 N model rows per feature for the curve, about 128 more for each gap, and in a second round up to 2 N
+    for the rows' differences across the bins that the first round chose. The number of bins does not change the cost.
 
     For step functions, `x`, `value` and `std_error` refer to the edges of the cells and are those of the ALE; `bins`
     are the chosen bins. A row's local effect is its difference across its whole bin divided by the bin's width, so that

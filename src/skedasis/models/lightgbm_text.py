@@ -24,7 +24,8 @@ _CATEGORIES = b"\npandas_categorical:"
 
 # Possessive, so that no memory is kept for each number.
 _INTEGERS = re.compile(rb"(?:-?\d{1,10}(?: |\Z))*+\Z")
-_NUMBERS = re.compile(rb"(?: (?:-?\d[0-9.e+-]*+|-?inf|-?nan))*+ \Z")
+_NO_NUMBER = re.compile(rb" (?!-?(?:\d[0-9.e+-]*+|inf|nan) |\Z)")
+"""A space that is not followed by a number. (Python before 3.11.5 matches possessive groups wrongly.)"""
 _NUMBER_CHARACTERS = b"0123456789+-.e "
 _BEGINNINGS = (b"  ", b" .", b" e", b" +", b" - ", b" -.", b" -e", b" -+", b" --")
 """How a text of these characters goes on where a space is not followed by a number."""
@@ -360,7 +361,7 @@ def _check_numbers(texts: list[bytes], key: str) -> None:
     joined = b" " + b" ".join(texts) + b" "
     # Ten times as fast as the regular expression, which is needed for words such as "inf".
     if joined.translate(None, _NUMBER_CHARACTERS):
-        fits = _NUMBERS.match(joined) is not None
+        fits = _NO_NUMBER.search(joined) is None
     else:
         fits = not any(part in joined for part in _BEGINNINGS)
     if not fits:

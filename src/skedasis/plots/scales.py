@@ -321,7 +321,7 @@ class Ratios(Scale):
         return raised if digits == "1" else f"{digits}{_TIMES}{raised}"
 
 
-class Beyond(NamedTuple):
+class OffAxis(NamedTuple):
     """Values beyond the range of an axis that have a separate position beside it: their ends, and its tick label."""
 
     text: str
@@ -357,7 +357,7 @@ class Axis:
         Names of levels, one per tick; empty for numbers.
     missing_label : str
         Tick label of the separate position of missing values, the last one on the right; empty without one.
-    beyond : tuple of Beyond
+    off_axis : tuple of OffAxis
         Values beyond the range with a separate position, on each side from the range outward.
     time : TimeAxis, optional
         For dates, times and durations: the meaning of the days on the axis.
@@ -375,7 +375,7 @@ class Axis:
     ticks: tuple[float, ...] = ()
     labels: tuple[str, ...] = ()
     missing_label: str = ""
-    beyond: tuple[Beyond, ...] = ()
+    off_axis: tuple[OffAxis, ...] = ()
     time: TimeAxis | None = None
     log: bool = False
     hidden: bool = False
@@ -399,8 +399,8 @@ class Axis:
 
     @cached_property
     def asides(self) -> tuple[Aside, ...]:
-        """Return the separate positions beside the axis: those of `beyond`, then that of missing values."""
-        given = [(b.text, b.side) for b in self.beyond]
+        """Return the separate positions beside the axis: those of `off_axis`, then that of missing values."""
+        given = [(b.text, b.side) for b in self.off_axis]
         given += [(self.missing_label, 1)] if self.missing_label else []
         found: list[Aside] = []
         taken = {-1: 0, 1: 0}
@@ -414,10 +414,10 @@ class Axis:
         """Return the position of a value: that of missing values for NaN; NaN for a value without a position."""
         if math.isnan(value):
             return self.asides[-1].at if self.missing_label else math.nan
-        for aside, (_, low, high, _) in zip(self.asides, self.beyond, strict=False):
+        for aside, (_, low, high, _) in zip(self.asides, self.off_axis, strict=False):
             if low <= value <= high:
                 return aside.at
-        sides = {b.side for b in self.beyond}
+        sides = {b.side for b in self.off_axis}
         hidden = (value < self.range[0] and -1 in sides) or (value > self.range[1] and 1 in sides)
         return math.nan if hidden else value
 

@@ -1281,6 +1281,7 @@ _WARNINGS = {
     "extrapolation": "its curve needs predictions for rows far from the data",
     "disagreement": "PDP shows a clearly different curve, because features depend on one another",
     "rows_outside": "its curve leaves out rows outside the edges",
+    "gap": "some of its values lie beyond a wide gap, and may be codes",
     "slope_changes": "its slope changes within bins",
     "no_rows": "part of its curve has no rows",
     "few_rows": "part of its curve has few rows",

@@ -67,16 +67,22 @@ def sample_text(provenance: Provenance) -> str:
     return f", a sample of {sample:,} of {count(provenance.get('source_rows', 0), 'row')}"
 
 
-def outside_text(provenance: Mapping[str, object]) -> str:
+def outside_text(rows: object, most: str = "") -> str:
     """Return how many rows a result does not include, because they are outside its bins; else an empty text.
+
+    Parameters
+    ----------
+    rows : object
+        What a provenance has as ``"rows_outside"``; of several models a list, about which nothing is said.
+    most : str
+        Before the number: "up to ".
 
     Examples
     --------
-    >>> outside_text({"rows_outside": 907})
+    >>> outside_text(907)
     ', 907 rows outside'
     """
-    rows = provenance.get("rows_outside")  # of several models, a list
-    return f", {count(rows, 'row')} outside" if rows and isinstance(rows, int) else ""
+    return f", {most}{count(rows, 'row')} outside" if rows and isinstance(rows, int) else ""
 
 
 def outside_texts(results: Mapping[str, Mapping[str, object]]) -> str:
@@ -87,7 +93,8 @@ def outside_texts(results: Mapping[str, Mapping[str, object]]) -> str:
     >>> outside_texts({"age": {"rows_outside": 907}, "bmi": {"rows_outside": 0}})
     ', 907 rows outside (age)'
     """
-    return "".join(f"{text} ({name})" for name, p in results.items() if (text := outside_text(p)))
+    texts = {name: outside_text(p.get("rows_outside")) for name, p in results.items()}
+    return "".join(f"{text} ({name})" for name, text in texts.items() if text)
 
 
 SHAP_DEPENDENCE = "SHAP dependence"

@@ -649,7 +649,7 @@ class Effect(SavedResult):
         where = f" where {self.rule}" if self.rule else ""
         return (
             f"<Effect of {self.feature!r} on {self.about.quantity}{where}: {self.spec.method}, "
-            f"{count(self.n_parts, self.part_noun)}{outside_text(self.provenance)}, "
+            f"{count(self.n_parts, self.part_noun)}{outside_text(self.provenance.get('rows_outside'))}, "
             f"importance {self.importance:.4g}, heterogeneity {self.heterogeneity_score:.4g}"
             f"{sample_text(self.provenance)}>"
         )

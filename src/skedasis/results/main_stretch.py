@@ -134,10 +134,10 @@ def _main_means(effect: MPlotEffect, low: float, high: float) -> tuple[Bools, Fl
     there, total = (left < high) & (right > low), weight * effect.points
     for gap in effect.about.gaps:
         if gap.few_beyond:
-            beyond = float(bins.weight.sum()) * gap.share
+            weight_beyond = float(bins.weight.sum()) * gap.share
             own = (left <= min(gap.near, gap.end)) & (right >= max(gap.near, gap.end))
-            total = np.where(own, total - beyond * (gap.near + gap.end) / 2, total)
-            weight = np.where(own, weight - beyond, weight)
+            total = np.where(own, total - weight_beyond * (gap.near + gap.end) / 2, total)
+            weight = np.where(own, weight - weight_beyond, weight)
     mean = np.where(weight > 0, total, effect.points) / np.where(weight > 0, weight, 1.0)
     return there, np.clip(mean[there], low, high)
 
@@ -157,10 +157,11 @@ def _main_bins(effect: BinnedEffect, low: float, high: float) -> tuple[BinStats,
         slope = (effect.at(right) - effect.at(left)) / (right - left)
         mean = np.where(cut & ~bins.empty[kept], slope, mean)
         std = np.where(cut & effect.spec.on_cells, np.nan, std)
-    for gap, beyond in ((gap, rows_beyond(effect, gap)) for gap in effect.about.gaps):
-        ends = sorted([gap.near, gap.end])
-        within = cut & (bins.low[kept] <= ends[0]) & (bins.high[kept] >= ends[1])
-        rows = np.where(within & gap.few_beyond, np.maximum(rows - (beyond or 0), 0), rows)
+    for gap in effect.about.gaps:
+        if gap.few_beyond:
+            first, last = sorted([gap.near, gap.end])
+            within = cut & (bins.low[kept] <= first) & (bins.high[kept] >= last)
+            rows = np.where(within, np.maximum(rows - (rows_beyond(effect, gap) or 0), 0), rows)
     return (
         replace(
             bins,

@@ -256,8 +256,7 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
     def _outside(self) -> str:
         """Return how many rows the models' results do not include; the most, if they differ."""
         rows = [result.provenance.get("rows_outside", 0) for result in self.models]
-        text = outside_text({"rows_outside": max(rows)})
-        return text if min(rows) == max(rows) else text.replace(", ", ", up to ", 1)
+        return outside_text(max(rows), "" if min(rows) == max(rows) else "up to ")
 
     def _numbers(self, options: ExportOptions) -> Content:
         """Return the mean over the models, its variation and its interval, for `to_dict`."""

@@ -189,7 +189,7 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
         bases = [c.__name__ for c in type(first).__mro__]
         kind = next((name for name in ("Effect", "Surface") if name in bases), bases[0])
         said = f"{count(len(self), 'output')}, each {kind}: {labels}{more}"
-        return f"<MultiOutput of {said}{outside_text(first.provenance)}>"
+        return f"<MultiOutput of {said}{outside_text(first.provenance.get('rows_outside'))}>"
 
     def __str__(self) -> str:
         first = next(iter(self.outputs.values()), None)

@@ -1231,7 +1231,7 @@ def heading_text(regions: Regions) -> str:
 def regions_text(regions: Regions) -> str:
     """Return regions as text: a line on all, the tree of rules, and a line on each curve."""
     heading = heading_text(regions) + sample_text(regions.provenance)
-    heading += outside_text(regions.whole.provenance)
+    heading += outside_text(regions.whole.provenance.get("rows_outside"))
     blocks = [heading, tree_text(regions.nodes, regions.scores)]
     blocks.append(
         "\n".join(

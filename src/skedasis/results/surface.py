@@ -345,7 +345,7 @@ class Surface(SavedResult):
         sample = "" if self.rows is None or self.rows.exact else f" (from {len(self.rows):,} rows)"
         return (
             f"<Surface of {a!r} and {b!r} on {self.about.quantity}: {self.spec.method}, "
-            f"{self.value.shape[0]} x {self.value.shape[1]} points{outside_text(self.provenance)}, "
+            f"{self.value.shape[0]} x {self.value.shape[1]} points{outside_text(self.provenance.get('rows_outside'))}, "
             f"{name} {self.interaction_strength():.4g}{sample}>"
         )
 

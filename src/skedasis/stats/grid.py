@@ -165,11 +165,9 @@ class Parts:
         return [(float(left[k]), float(right[k])) for k in wide]
 
 
-def order_statistics(
-    x: Floats, low: float, high: float, ranks: Ints, code: Ints | None = None
-) -> Floats:
-    """Return the values at the given ranks of the sorted values; the parameters are those of `Ordered`."""
-    return Ordered(x, low, high, code).at(ranks)
+def at_or_above(values: Floats, points: Floats) -> Floats:
+    """Return the smallest of some sorted values that is not below each point; the largest one for points above all."""
+    return values[np.minimum(np.searchsorted(values, points), len(values) - 1)]
 
 
 def locate(

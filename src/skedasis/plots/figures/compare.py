@@ -551,7 +551,7 @@ def overlaid_horizontal(effects: Sequence[Effect]) -> Axis:
     """Return the axis of a numeric feature, with the ticks that all effects have."""
     axes = [effect_parts.horizontal(e) for e in effects]
     ticks = axes[0].ticks if len({a.ticks for a in axes}) == 1 else ()
-    return replace(axes[0].spanning(axes), ticks=ticks, missing_label="", beyond=())
+    return replace(axes[0].spanning(axes), ticks=ticks, missing_label="", off_axis=())
 
 
 def curve_of(effect: Effect, label: str, confidence_level: float) -> OverlaidCurve:

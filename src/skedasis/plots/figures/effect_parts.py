@@ -27,11 +27,10 @@ from skedasis.plots.marks import (
     Text,
     horizontal_line,
 )
-from skedasis.plots.scales import LEAST, Axis, Beyond, counted, extent, number, shorten
+from skedasis.plots.scales import LEAST, Axis, OffAxis, counted, extent, number, shorten
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, BinStats, Effect, Rows
-from skedasis.results.main_stretch import beyond as rows_beyond_gaps
-from skedasis.results.main_stretch import beyond_text, main_part
+from skedasis.results.main_stretch import beyond, beyond_text, main_part
 from skedasis.stats.resampling import t_interval
 
 MAIN, LOWER, COUNTS = 147.0, 107.0, 29.0
@@ -211,9 +210,8 @@ def horizontal(effect: Effect) -> Axis:
 
     It is the main stretch, with a position beside it for the rows beyond each gap with few of them.
     """
-    beyond = tuple(
-        Beyond(b.text, b.low, b.high, -1 if b.gap.side == "left" else 1)
-        for b in rows_beyond_gaps(effect)
+    off_axis = tuple(
+        OffAxis(b.text, b.low, b.high, -1 if b.gap.side == "left" else 1) for b in beyond(effect)
     )
     effect = main_part(effect).effect
     x, feature = effect.points, effect.about.feature
@@ -236,7 +234,7 @@ def horizontal(effect: Effect) -> Axis:
         0.03,
         ticks,
         missing_label=missing_label,
-        beyond=beyond,
+        off_axis=off_axis,
         time=effect.time,
     )
 
@@ -341,7 +339,7 @@ def interval(effect: Effect, options: EffectPlotOptions) -> Band:
 def effects_beside(effect: Effect, options: EffectPlotOptions) -> tuple[Beside, ...]:
     """Return the effects beside the axis: of rows beyond gaps, then of missing values."""
     name, found = shorten(effect.feature_title, LONG), list[Beside]()
-    some = rows_beyond_gaps(effect)
+    some = beyond(effect)
     ends = (np.zeros(0), np.zeros(0))
     if some and not effect.spec.mean_alone:
         ends = effect.interval(options.confidence_level, simultaneous=options.simultaneous)
@@ -605,7 +603,7 @@ def spread_panel(
     # Values that exceed the range by rounding alone count as inside.
     slack = 1e-9 * max(abs(low), abs(high))
     seen = (values >= low - slack) & (values <= high + slack)
-    beyond = len(values) - int(seen.sum())
+    unseen = len(values) - int(seen.sum())
     marks += _bodies((values[seen], cell[seen], weight[seen]), left, right, labels[2])
     fine, middle = "-fine" if len(mean) > 20 else "", (left + right) / 2
     caps = 1.0 if fine else 2.7
@@ -613,7 +611,7 @@ def spread_panel(
         Segments(middle, lower, middle, upper, f"whisker{fine}", labels[1], caps),
         Segments(left, mean - tilt, right, mean + tilt, f"slope{fine}", labels[0]),
     ]
-    notes = (f"{beyond:,} of {len(values):,} {labels[2]} outside the panel",) if beyond else ()
+    notes = (f"{unseen:,} of {len(values):,} {labels[2]} outside the panel",) if unseen else ()
     return Panel(x, up, tuple(marks), LOWER, notes=notes, texts=texts, kind="detail")
 
 

@@ -264,7 +264,7 @@ def _horizontal(found: MultiModelEffect, at: Floats) -> Axis:
     """Return the axis of a numeric feature, which contains some points."""
     x = effect_parts.horizontal(found.models[0])
     low, high = extent([np.array([x.least, x.most]), at])
-    return replace(x, least=low, most=high, missing_label="", beyond=())
+    return replace(x, least=low, most=high, missing_label="", off_axis=())
 
 
 def _beyond(found: MultiModelEffect) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from skedasis.results.build.linear_form import AXIS, LOCAL, LinearForm, bin_stat
 from skedasis.results.build.step_functions import accumulated_effect_of_steps
 from skedasis.results.effect import About, AccumulatedEffect, BinStats, Rows, Spec
 from skedasis.stats import ale_math
-from skedasis.stats.grid import Cells, distinct
+from skedasis.stats.grid import Cells, at_or_above, distinct
 from skedasis.stats.moments import Moments
 
 # --- selection of bins ----------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def select_bins(
         if sharp is not None:
             bin_edges = sharp.edges
             if values is not None:
-                bin_edges = values[np.minimum(np.searchsorted(values, bin_edges), len(values) - 1)]
+                bin_edges = at_or_above(values, bin_edges)
             # The largest value uses the difference from the one before; a separate bin would have no width.
             wide = np.diff(bin_edges) > 0
             bin_edges, trend = bin_edges[np.append(True, wide)], sharp.trend[wide]

@@ -65,6 +65,7 @@ from skedasis.results.checks.extrapolation import (
 )
 from skedasis.results.checks.heterogeneity_test import NEGLIGIBLE
 from skedasis.results.checks.method_disagreement import check_comparable, disagreement
+from skedasis.results.checks.slope_check import SlopeCheck
 from skedasis.results.checks.variance_decomposition import ROUNDING, variance_decomposition
 from skedasis.results.curve_words import number_text
 from skedasis.results.display import count
@@ -112,9 +113,9 @@ MOST_COMBINATIONS = 100
 has at least ten rows."""
 
 
-GAP_FRACTION, GAP_RATIO = 0.05, 10.0
-"""An interval without rows is wider than this fraction of the axis, and than the ratio times the median of the ten gaps
-on either side."""
+EMPTY_FRACTION, STEP_RATIO = 0.05, 10.0
+"""An interval without rows is wider than this fraction of the axis, and than the ratio times the median of the ten
+steps between values on either side."""
 
 
 SPARSE = 0.05
@@ -173,7 +174,7 @@ def check_effect(
       significant at `confidence_level` after Holm's correction for the number of bins. A warning if this is at least 10
       % of the bin's variance, and its standard deviation at least 5 % of the root mean square slope.
     - `no_rows`: empty bins; intervals between neighbouring values that are wider than 5 % of the axis and ten times the
-      median of the ten gaps on either side, with at least ten rows on both sides.
+      median of the ten steps between values on either side, with at least ten rows on both sides.
     - `gap`: a warning if rows lie beyond a gap of more than half of the axis, and share a value or are less than 1 % of
       the rows (`skedasis.data.gaps`). A note if less than 5 % of the rows lie beyond another gap, of more than a
       quarter of the axis.
@@ -387,9 +388,9 @@ def _check_gaps(effect: Effect) -> Iterator[Check]:
         ends = gap.left, gap.right
         if gap.separates:
             text = (
-                f"{name!r} has no values from {value_text(gap.left, time)} to {value_text(gap.right, time)}; beyond it "
-                f"{_are_beyond(gap, time)}. If that is a code, such as one for missing values, replace it by a "
-                "missing value. Do not interpret the curve across the gap."
+                f"{name!r} has a gap, without rows, from {value_text(gap.left, time)} to "
+                f"{value_text(gap.right, time)}; beyond it {_are_beyond(gap, time)}. If that is a code, such as one "
+                "for missing values, replace it by a missing value. Do not interpret the curve across the gap."
             )
             numbers = {"rows_beyond": gap.rows, "share": gap.share}
             yield Check("gap", "warning", text, gap.rows, name, ends, numbers)
@@ -411,12 +412,7 @@ def _are_beyond(gap: Gap, time: TimeAxis | None) -> str:
     """Return the number of rows beyond a gap and their values in words."""
     verb = "lies" if gap.rows == 1 else "lie"
     at = f"at {values_text(gap, time)}"
-    return f"{verb} {count(gap.rows, 'row')} ({_percent(gap.share)}), {at}"
-
-
-def _percent(share: float) -> str:
-    """Return a share in percent, with enough digits to differ from 0."""
-    return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.1g} %"
+    return f"{verb} {count(gap.rows, 'row')} ({share_text(gap.share)}), {at}"
 
 
 def _check_intervals_without_rows(effect: Effect) -> Iterator[Check]:
@@ -429,16 +425,16 @@ def _check_intervals_without_rows(effect: Effect) -> Iterator[Check]:
     total = int(counts.sum())
     if total < 2 * TRUSTED_ROWS or len(x) < 2:
         return
-    gap, axis_length, before = np.diff(x), float(x[-1] - x[0]), np.cumsum(counts)[:-1]
+    step, axis_length, before = np.diff(x), float(x[-1] - x[0]), np.cumsum(counts)[:-1]
     small = np.minimum(before, total - before)
     reported = {g.left for g in effect.about.gaps if g.separates or g.share < SPARSE}
-    for k in np.flatnonzero((gap > GAP_FRACTION * axis_length) & (small >= TRUSTED_ROWS)):
+    for k in np.flatnonzero((step > EMPTY_FRACTION * axis_length) & (small >= TRUSTED_ROWS)):
         left, right = float(x[k]), float(x[k + 1])
         beyond = min(right, shown[-1]) <= max(left, shown[0])
         if (
             beyond
             or left in reported
-            or gap[k] <= GAP_RATIO * _median_gap_nearby(gap, int(k))
+            or step[k] <= STEP_RATIO * _median_step_nearby(step, int(k))
             or _is_empty_bin(effect, left, right)
         ):
             continue
@@ -451,14 +447,14 @@ def _check_intervals_without_rows(effect: Effect) -> Iterator[Check]:
         yield Check("no_rows", "warning", text, 0, effect.feature, (left, right), numbers)
 
 
-def _median_gap_nearby(gap: Floats, k: int) -> float:
-    """Return the median of the ten gaps on either side of gap k."""
-    near = np.concatenate([gap[max(k - TRUSTED_ROWS, 0) : k], gap[k + 1 : k + 1 + TRUSTED_ROWS]])
+def _median_step_nearby(step: Floats, k: int) -> float:
+    """Return the median of the ten steps between values on either side of step k."""
+    near = np.concatenate([step[max(k - TRUSTED_ROWS, 0) : k], step[k + 1 : k + 1 + TRUSTED_ROWS]])
     return float(np.median(near)) if len(near) else np.inf
 
 
 def _is_empty_bin(effect: Effect, left: float, right: float) -> bool:
-    """Return whether a gap is reported already as an empty bin."""
+    """Return whether an interval is reported already as an empty bin."""
     if not isinstance(effect, BinnedEffect):
         return False
     stats = effect.bins
@@ -501,20 +497,15 @@ def _check_slope_mismatch(effect: Effect) -> Iterator[Check]:
     if not found:
         return
     # Files of earlier versions have no range.
-    apart, allowed, how = found["distance"], found["limit"], "root mean square"
-    if apart <= allowed:
-        apart, allowed, how = (
-            found.get("range", 0.0),
-            found.get("range_limit", 0.0),
-            "range along the axis",
-        )
-    if apart <= allowed:
+    along = found.get("range", 0.0), found.get("range_limit", 0.0)
+    check = SlopeCheck(found["distance"], found["limit"], *along, found["rows"])
+    if check.passed:
         return
     is_own = effect.spec.local_effects == "slopes"
     fix = f"Use sd.ALE(){', and check the slope function if you passed one' if is_own else ''}."
     text = (
-        f"The slopes of {effect.feature!r} do not match the differences of {effect.about.quantity}: accumulated over "
-        f"the axis, they differ by {number_text(apart)} ({how}), more than the limit {number_text(allowed)}. {fix}"
+        f"The slopes of {effect.feature!r} do not match the differences of {effect.about.quantity}, both accumulated "
+        f"over the axis: {check.outcome}. {fix}"
     )
     yield Check("slope_mismatch", "warning", text, None, effect.feature, None, dict(found))
 

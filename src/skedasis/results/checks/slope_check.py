@@ -98,7 +98,7 @@ class SlopeCheck:
 
     @property
     def outcome(self) -> str:
-        """The distance that exceeds its limit, in words."""
+        """The difference that exceeds its limit, in words."""
         if self.distance > self.limit:
             return f"root mean square difference {self.distance:.3g}, limit {self.limit:.3g}"
         return f"range of the difference {self.range:.3g}, limit {self.range_limit:.3g}"
@@ -162,12 +162,12 @@ def slope_check(
     own = np.where(np.isnan(own), 0.0, own)
     measured, error2 = np.where(known, mean, own), np.where(known, error2, 0.0)
     curve, off = (np.append(0.0, np.cumsum(rises)) for rises in (measured, own - measured))
-    sizes = cells.edges, axis.weight, axis.mean, axis.m2
     distance, importance = (
-        ale_math.importance(sizes[0], values, *sizes[1:]) for values in (off, curve)
+        ale_math.importance(cells.edges, values, axis.weight, axis.mean, axis.m2)
+        for values in (off, curve)
     )
     score = 0.0 if np.isnan(effect.heterogeneity_score) else effect.heterogeneity_score
-    error = float(np.sqrt(_spread_of_parts(axis, cells) @ error2))
+    error = float(np.sqrt(_variance_of_parts(axis, cells) @ error2))
     return SlopeCheck(
         distance,
         max(_FRACTION * float(np.hypot(importance, score)), _ERRORS * error),
@@ -196,7 +196,7 @@ def _mean_rises(groups: Moments, cells: Cells) -> tuple[Floats, Floats]:
     return mean, error2
 
 
-def _spread_of_parts(axis: Moments, cells: Cells) -> Floats:
+def _variance_of_parts(axis: Moments, cells: Cells) -> Floats:
     """Return the variance over the rows of the part of each cell's rise that a row's centred curve contains, (K,)."""
     total = max(float(axis.weight.sum()), np.finfo(float).tiny)
     share, used = axis.weight / total, axis.weight > 0
