@@ -243,7 +243,9 @@ def _plan(plan: AnyPlan, task: Task) -> AnyPlan:
     if isinstance(plan, LevelPlan) and isinstance(task.column, LevelColumn):
         return LevelPlan.of(task.column, plan.order, plan.chosen)
     if isinstance(plan, NumericPlan) and isinstance(task.column, Column):
-        return replace(plan, column=task.column.summary())
+        plan = replace(plan, column=task.column.summary())
+        if isinstance(plan, CellPlan) and plan.nearest is not None:
+            return replace(plan, nearest=task.column.nearest(plan.nearest.across[::2]))
     return plan
 
 

@@ -237,7 +237,7 @@ class Accumulated(BinnedMethod):
         n_floats = {"steps": 3, "value_steps": 4, "integer_steps": 4}.get(
             plan.derivative_info.kind, 2
         )
-        return 8 * (n_floats + plan.column.weighted)
+        return 8 * (n_floats + plan.column.weighted + len(plan.cells.gaps))
 
     def with_fine_cells(self, plan: CellPlan) -> CellPlan:
         """Return a plan with up to 1,024 fine cells, if local effects are evaluated at points."""
@@ -260,14 +260,17 @@ class Accumulated(BinnedMethod):
         if len(cells) == 0:
             return BatchStats({LOCAL: Moments.zeros(0), AXIS: Moments.zeros(0)})
         gaps: dict[str, Moments] = {}
+        across_gaps: Floats | None = None
         if plan.nearest is not None and plan.difference_bins is None:
-            gaps = {GAP: _across_gaps(evaluator, column.feature.position, plan.nearest)}
+            across_gaps = _across_gaps(evaluator, column.feature.position, plan.nearest)
+            gaps = {GAP: gap_moments(plan.nearest, x, across_gaps, evaluator.weights)}
         outside, all_weights = cell < 0, evaluator.weights
         if outside.any():
             outside &= ~np.isnan(x)
             rows = np.flatnonzero(cell >= 0)
             evaluator, cell, x = evaluator.subset(rows), cell[rows], x[rows]
             keep = None if keep is None else keep[rows]
+            across_gaps = None if across_gaps is None else across_gaps[rows]
         if plan.difference_bins is not None:
             difference = evaluator.cell_differences(column.feature.position, cells.edges, cell)
             effects = difference / cells.widths.take(cell)
@@ -280,7 +283,15 @@ class Accumulated(BinnedMethod):
         local, axis = Moments.of_both(effects, x, cell, len(cells), evaluator.weights)
         return BatchStats(
             {LOCAL: local, AXIS: axis, **gaps},
-            select_rows({"x": x, "effect": effects, "weight": evaluator.weights}, keep),
+            select_rows(
+                {
+                    "x": x,
+                    "effect": effects,
+                    "weight": evaluator.weights,
+                    "across_gaps": across_gaps,
+                },
+                keep,
+            ),
             _largest(effects),
         ).with_outside(outside, all_weights)
 
@@ -373,14 +384,23 @@ class Accumulated(BinnedMethod):
         )
 
 
-def _across_gaps(evaluator: Evaluator, j: int, nearest: Nearest) -> Moments:
-    """Return the moments of the differences across gaps over their widths, of the rows nearest to them: two a gap."""
+def _across_gaps(evaluator: Evaluator, j: int, nearest: Nearest) -> Floats:
+    """Return the rows' differences across gaps over their widths, (n, gaps); NaN for rows that are not the nearest."""
     rows, group = nearest.rows(evaluator.column(j), evaluator.identifiers)
-    if not len(rows):
-        return Moments.zeros(len(nearest.low))
-    part, (low, high) = evaluator.subset(rows, 2), nearest.across[group].T
-    slope = part.edge_differences(j, low, high) / (high - low)
-    return Moments.of(slope, group, len(nearest.low), part.weights)
+    slope = np.full((len(evaluator.column(j)), len(nearest.low) // 2), np.nan)
+    if len(rows):
+        low, high = nearest.across[group].T
+        part = evaluator.subset(rows, 2)
+        slope[rows, group // 2] = part.edge_differences(j, low, high) / (high - low)
+    return slope
+
+
+def gap_moments(nearest: Nearest, x: Floats, slope: Floats, weights: Floats | None) -> Moments:
+    """Return the moments of the rows' slopes across gaps, (n, gaps), two a gap: of rows on its left and its right."""
+    row, gap = np.nonzero(~np.isnan(slope))
+    group = 2 * gap + (x[row] > nearest.across[2 * gap, 0])
+    own = None if weights is None else weights[row]
+    return Moments.of(slope[row, gap], group, len(nearest.low), own)
 
 
 _VALUES = DerivativeInfo("value_steps", "steps between the feature's few distinct values")

@@ -8,6 +8,7 @@ the rows by the method's own `finalize`. No model row.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -17,7 +18,7 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError
-from skedasis.methods.ale import Accumulated
+from skedasis.methods.ale import Accumulated, gap_moments
 from skedasis.methods.ale_categorical import LevelPlan, LevelSteps
 from skedasis.methods.base import (
     AnyFeatureMethod,
@@ -28,7 +29,7 @@ from skedasis.methods.base import (
     param_for_feature,
 )
 from skedasis.methods.pdp import ANCHORED, PDP, RAW, LevelPDP, axis_moments, curve_moments
-from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
+from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, RISE
 from skedasis.results.build.steps import step_moments
 from skedasis.results.effect import About, Effect
 from skedasis.stats.moments import Moments, WeightKind
@@ -244,7 +245,8 @@ class KeptEffects:
         if isinstance(variant, Accumulated) and isinstance(plan, CellPlan):
             beyond = self.outside[inside[self.outside]]
             weights = None if dataset.weights is None else dataset.weights[beyond]
-            stats = _stats_of_cells(plan, kept).with_outside(np.ones(len(beyond), bool), weights)
+            stats = _stats_of_cells(plan, kept, self.stats.moments)
+            stats = stats.with_outside(np.ones(len(beyond), bool), weights)
             return variant.finalize(plan, stats, about, exact=exact, kind=kind)
         stats = self._curve_stats(kept, some, dataset)
         if isinstance(variant, LevelPDP) and isinstance(plan, LevelPlan):
@@ -371,8 +373,11 @@ def _steps_of_levels(plan: LevelPlan, kept: RowArrays) -> BatchStats:
     return BatchStats(moments, kept, largest)
 
 
-def _stats_of_cells(plan: CellPlan, kept: RowArrays) -> BatchStats:
-    """Return the moments of the local effects of some rows, as `Accumulated.compute` returns those of a batch."""
+def _stats_of_cells(plan: CellPlan, kept: RowArrays, whole: Mapping[str, Moments]) -> BatchStats:
+    """Return the moments of the local effects of some rows, as `Accumulated.compute` returns those of a batch.
+
+    Across a gap to which none of the rows are nearest, the differences are those of the whole.
+    """
     x, w, size = kept["x"], kept.get("weight"), len(plan.cells)
     cell = plan.cells.locate(x)
     if plan.values is not None:
@@ -386,6 +391,11 @@ def _stats_of_cells(plan: CellPlan, kept: RowArrays) -> BatchStats:
         moments, effects = {}, kept["effect"]
     local, axis = Moments.of_both(effects, x, cell, size, w)
     moments = {**moments, LOCAL: local, AXIS: axis}
+    if plan.nearest is not None and "across_gaps" in kept:
+        own = gap_moments(plan.nearest, x, kept["across_gaps"], w)
+        none = np.repeat(own.count.reshape(-1, 2).sum(axis=1) == 0, 2)
+        others = (np.where(none, values, 0.0) for values in whole[GAP].arrays().values())
+        moments[GAP] = own.merge(Moments(*others))
     if plan.difference_bins is not None:
         bins = plan.difference_bins
         moments[RISE] = Moments.of(kept["across"], bins.locate(x), len(bins), w)
