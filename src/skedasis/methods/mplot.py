@@ -38,7 +38,7 @@ from skedasis.models.adapters import DerivativeInfo
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.pdp import categorical_m_plot, m_plot
 from skedasis.results.effect import About, Effect, Spec
-from skedasis.stats.grid import Cells
+from skedasis.stats.grid import Cells, distinct
 from skedasis.stats.moments import Moments, WeightKind
 
 
@@ -50,7 +50,8 @@ class MPlot(BinnedMethod):
     Parameters
     ----------
     bins : "auto", int or Binning
-        "auto": one bin per value for a feature with few values, else 20 quantiles. An integer means `Quantile` bins,
+        "auto": one bin per value for a feature with few values, else 20 quantiles and the ends of gaps with few rows
+        beyond. An integer means `Quantile` bins,
         which are then the same as those of `ALE`.
     of : {"quantity", "label", "residual"}
         What is averaged: the quantity, the observed label ``y``, or the label minus the quantity. The last two require
@@ -130,6 +131,11 @@ class MPlot(BinnedMethod):
         values = column.few_values() if self.bins == "auto" else None
         if values is None or len(values) == 1:
             cells = self.binning().candidates(column)
+            few = [gap for gap in column.gaps if gap.few_beyond] if self.bins == "auto" else []
+            # The rows beyond a gap have bins of their own. A lowest value alone ends its bin within the gap.
+            ends = [g.left if g.left > column.low else g.left / 2 + g.right / 2 for g in few]
+            if ends:
+                cells = Cells(distinct(np.concatenate([cells.edges, ends])), cells.closed)
         else:  # edges halfway between the values, and below the right one even for adjacent floats
             midpoints = values[:-1] + np.diff(values) / 2
             midpoints = np.minimum(midpoints, np.nextafter(values[1:], -np.inf))

@@ -27,6 +27,7 @@ from skedasis.results.effect import (
     PartialDependence,
     Rows,
 )
+from skedasis.stats.grid import Cells
 
 
 class MainPart(NamedTuple):
@@ -55,19 +56,22 @@ def main_part(effect: Effect) -> MainPart:
     """Return an effect on the main stretch of its axis, and the effect itself if no gap has few rows beyond it."""
     low, high = main_stretch(effect.about.gaps)
     points, axis = effect.axis.coordinates, effect.axis
-    if isinstance(axis, LevelAxis) or not (low > points[0] or high < points[-1]):
+    reach = effect.bins.edges if isinstance(effect, MPlotEffect) else points
+    if isinstance(axis, LevelAxis) or not (low > reach[0] or high < reach[-1]):
         return MainPart(effect, lambda value: value)
     bins, cut = effect.bins, np.zeros(0, dtype=bool)
-    if isinstance(effect, BinnedEffect):
-        bins, cut = _main_bins(effect, low, high)
     if isinstance(effect, MPlotEffect):
-        there, at = _main_means(effect, low, high)
+        main = _main_means(effect)
+        there = main[~effect.bins.empty]
+        bins, cut = _main_bins(effect, low, high, main)
 
         def take(value: Floats) -> Floats:
             return value[..., there]
 
-        value = take(effect.value)
+        at, value = take(points), take(effect.value)
     else:
+        if isinstance(effect, BinnedEffect):
+            bins, cut = _main_bins(effect, low, high)
         at = stretch_points(points, low, high)
 
         def take(value: Floats) -> Floats:
@@ -126,30 +130,48 @@ def _accumulated_from(low: float, at: Floats, effect: AccumulatedEffect) -> Floa
     return np.maximum(total, 0.0) ** (1 / power)
 
 
-def _main_means(effect: MPlotEffect, low: float, high: float) -> tuple[Bools, Floats]:
-    """Return which means are of bins in the main stretch, and the means of the feature there without rows beyond."""
-    bins = effect.bins
-    full = ~bins.empty
-    left, right, weight = bins.low[full], bins.high[full], bins.weight[full]
-    there, total = (left < high) & (right > low), weight * effect.points
+def _bins_beyond(effect: MPlotEffect, gap: Gap) -> slice:
+    """Return the bins that contain rows beyond a gap."""
+    edges, ends = effect.bins.edges, np.sort([gap.near, gap.end])
+    if ends[1] < edges[0] or ends[0] > edges[-1]:
+        return slice(0, 0)
+    first, last = Cells(edges, effect.spec.closed).locate(np.clip(ends, edges[0], edges[-1]))
+    return slice(int(first), int(last) + 1)
+
+
+def _main_means(effect: MPlotEffect) -> Bools:
+    """Return which bins contain no rows beyond gaps."""
+    there = np.ones(len(effect.bins), dtype=bool)
     for gap in effect.about.gaps:
         if gap.few_beyond:
-            weight_beyond = float(bins.weight.sum()) * gap.share
-            own = (left <= min(gap.near, gap.end)) & (right >= max(gap.near, gap.end))
-            total = np.where(own, total - weight_beyond * (gap.near + gap.end) / 2, total)
-            weight = np.where(own, weight - weight_beyond, weight)
-    mean = np.where(weight > 0, total, effect.points) / np.where(weight > 0, weight, 1.0)
-    return there, np.clip(mean[there], low, high)
+            there[_bins_beyond(effect, gap)] = False
+    return there
 
 
-def _main_bins(effect: BinnedEffect, low: float, high: float) -> tuple[BinStats, Bools]:
-    """Return the bins within the main stretch, and which of them are cut.
+def _mean_beyond(effect: MPlotEffect, gap: Gap) -> float:
+    """Return the mean over the rows beyond a gap; NaN if their bins contain other rows as well."""
+    bins, some = effect.bins, _bins_beyond(effect, gap)
+    low, high, full = bins.low[some], bins.high[some], ~bins.empty
+    alone = len(low) and (low[0] >= gap.left if gap.side == "right" else high[-1] <= gap.right)
+    inside = np.flatnonzero(full[some])
+    if not alone or not len(inside):
+        return np.nan
+    value = np.full(len(bins), np.nan)
+    value[full] = effect.value
+    return float(np.average(value[some][inside], weights=bins.weight[some][inside]))
+
+
+def _main_bins(
+    effect: BinnedEffect, low: float, high: float, wanted: Bools | None = None
+) -> tuple[BinStats, Bools]:
+    """Return the bins within the main stretch, or those of them that are wanted, and which of these are cut.
 
     A cut bin has the mean slope of the curve within the stretch. Its standard deviation is unknown if it is that of
     differences across the whole bin.
     """
     bins = effect.bins
-    kept = np.flatnonzero((bins.low < high) & (bins.high > low))
+    within = (bins.low < high) & (bins.high > low)
+    kept = np.flatnonzero(within if wanted is None else within & wanted)
     left, right = np.maximum(bins.low[kept], low), np.minimum(bins.high[kept], high)
     cut = (left > bins.low[kept]) | (right < bins.high[kept])
     mean, std, rows = bins.effect[kept], bins.std[kept], bins.count[kept]
@@ -160,8 +182,8 @@ def _main_bins(effect: BinnedEffect, low: float, high: float) -> tuple[BinStats,
     for gap in effect.about.gaps:
         if gap.few_beyond:
             first, last = sorted([gap.near, gap.end])
-            within = cut & (bins.low[kept] <= first) & (bins.high[kept] >= last)
-            rows = np.where(within, np.maximum(rows - (rows_beyond(effect, gap) or 0), 0), rows)
+            own = cut & (bins.low[kept] <= first) & (bins.high[kept] >= last)
+            rows = np.where(own, np.maximum(rows - (rows_beyond(effect, gap) or 0), 0), rows)
     return (
         replace(
             bins,
@@ -235,9 +257,10 @@ def beyond(effect: Effect) -> list[Beyond]:
         rows = rows_beyond(effect, gap)
         if rows == 0:
             continue
-        value = float(np.mean(effect.at(np.array([gap.near, gap.end]))))
-        if isinstance(effect, MPlotEffect):  # points are means of bins, which contain these values
-            value = float(effect.value[-1 if gap.side == "right" else 0])
+        if isinstance(effect, MPlotEffect):
+            value = _mean_beyond(effect, gap)
+        else:
+            value = float(np.mean(effect.at(np.array([gap.near, gap.end]))))
         found.append(Beyond(gap, values_text(gap, effect.time), rows, value))
     return found
 
