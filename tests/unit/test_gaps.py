@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,11 @@ import skedasis as sd
 from skedasis.binning import auto_cells
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
+from skedasis.results.build.linear_form import slopes_across_gaps
+from skedasis.results.main_stretch import beyond as rows_beyond_gaps
+from skedasis.results.main_stretch import main_part
 from skedasis.stats.ale_math import fill_from_trusted
+from skedasis.stats.moments import Moments
 
 N = 2000
 Curve = Callable[[np.ndarray], np.ndarray]
@@ -156,6 +162,55 @@ def test_gaps_are_those_of_the_sorted_values(seed, n, outliers):
     assert [(g.left, g.right) for g in column(x).gaps] == gaps_by_sorting(x)
 
 
+def quantiles_and_atoms(x: np.ndarray) -> np.ndarray:
+    """Return the edges before gaps and cuts by their definition: sorted rows, counted one by one."""
+    rest, atoms, parts = np.sort(x), np.zeros(0), 32
+    while True:
+        n = len(rest)
+        quantiles = rest[[max(-(-n * j // parts), 1) - 1 for j in range(parts + 1)]]
+        values, times = np.unique(quantiles, return_counts=True)
+        again = values[times > 1]
+        if not len(again):
+            return np.unique(np.concatenate([x[[x.argmin(), x.argmax()]], atoms, quantiles]))
+        atoms = np.union1d(atoms, again)
+        rest = rest[~np.isin(rest, atoms)]
+        if len(atoms) >= 32 or not len(rest):
+            return np.union1d(x[[x.argmin(), x.argmax()]], atoms)
+        parts = min(32 - len(atoms), max(1, len(rest) // 10))
+
+
+def cells_by_sorting(x: np.ndarray) -> np.ndarray:
+    """Return the edges of the automatic cells by their definition."""
+    gaps = gaps_by_sorting(x)
+    edges = np.unique(np.concatenate([quantiles_and_atoms(x), *map(np.array, gaps)]))
+    starts = [left for left, _ in gaps]
+    length = sum(b - a for a, b in pairwise(edges) if a not in starts)
+    added: list[float] = []
+    for a, b in pairwise(edges):
+        if a in starts or b - a <= length / 16 * (1 + 1e-9):
+            continue
+        pieces, last = math.ceil((b - a) / (length / 16) * (1 - 1e-9)), a
+        for z in np.linspace(a, b, pieces + 1)[1:-1]:
+            if ((x > last) & (x <= z)).sum() >= 10 and ((x > z) & (x <= b)).sum() >= 10:
+                added.append(x[x <= z].max())
+                last = z
+    return np.union1d(edges, added[: max(12 - 2 * len(gaps), 0)])
+
+
+@given(st.integers(0, 10**6))
+def test_cells_are_those_of_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([150, 600, 3000]))
+    x = [rng.standard_t(2, n), rng.lognormal(0, 1.5, n), rng.uniform(size=n) ** 3][seed % 3]
+    # A sparse tail, values that many rows have, and sentinels.
+    some = rng.random(n)
+    x = np.where(some < rng.choice([0.0, 0.05]), rng.uniform(x.max(), 4 * x.max(), n), x)
+    for _ in range(rng.integers(0, 4)):
+        x = np.where(rng.random(n) < rng.choice([0.05, 0.3]), rng.choice(x), x)
+    x[: rng.integers(0, 3)] = x.max() * 50
+    np.testing.assert_array_equal(auto_cells(column(x)).edges, cells_by_sorting(x))
+
+
 @given(st.integers(0, 10**6))
 def test_a_weight_is_a_repetition_for_cells_and_gaps(seed):
     rng = np.random.default_rng(seed)
@@ -175,6 +230,14 @@ def test_a_gap_knows_the_rows_beyond_it():
     assert gap.left == np.sort(x)[-3]
     assert gap.share == pytest.approx(2 / N)
     assert gap.few_beyond
+    # Codes of 1 % and more are a part of the axis, also if they are one value; of several values, 1 % are a tail.
+    for rows, code, expected in ((30, False, (False, False)), (30, True, (True, False))):
+        beyond = 9999.0 if code else np.linspace(9000, 9999, rows)
+        (gap,) = column(np.append(x[2:], np.full(rows, beyond) if code else beyond)).gaps[-1:]
+        assert (gap.separates, gap.few_beyond) == expected
+    # What is wide within rows that a gap has put aside does not separate the others.
+    aside = column(np.concatenate([np.linspace(0, 1, 500), [1000.0, 1001.0, 1900.0]]))
+    assert [g.separates for g in aside.gaps if g.left > 1] == [False]
     two_clusters = np.random.default_rng(0).normal(size=N) + np.where(np.arange(N) < N / 2, 9, -9)
     assert [g.separates for g in column(two_clusters).gaps] == [False]
 
@@ -211,6 +274,154 @@ def test_weights_are_repetitions_across_a_gap():
     assert weighted.cells.gaps == repeated.cells.gaps != ()
     np.testing.assert_allclose(weighted.value, repeated.value, rtol=1e-10)
     np.testing.assert_allclose(weighted.std_error, repeated.std_error, rtol=1e-10)
+
+
+def test_the_two_sides_of_a_gap_count_half_each():
+    rng = np.random.default_rng(3)
+    sides = rng.normal(2, 1, 32), rng.normal(5, 3, 5)
+
+    def across(*sides: np.ndarray) -> list[float]:
+        group = np.repeat([0, 1], [len(side) for side in sides])
+        found = slopes_across_gaps(Moments.of(np.concatenate(sides), group, 2), 1, "frequency")
+        return [float(part[0]) for part in found]
+
+    slope, variance, size, df = across(*sides)
+    assert slope == pytest.approx(sum(s.mean() for s in sides) / 2)
+    errors = [s.var(ddof=1) / len(s) / 4 for s in sides]
+    assert variance / size == pytest.approx(sum(errors))
+    freedom = sum(errors) ** 2 / sum(
+        e**2 / (len(s) - 1) for e, s in zip(errors, sides, strict=True)
+    )
+    assert df == pytest.approx(freedom)
+    # A single row has the variance of the other side; a side without rows leaves the other alone.
+    slope, variance, size, _ = across(sides[0], sides[1][:1])
+    assert slope == pytest.approx((sides[0].mean() + sides[1][0]) / 2)
+    assert variance / size == pytest.approx(sides[0].var(ddof=1) * (1 / 32 + 1) / 4)
+    slope, variance, size, df = across(sides[0][:0], sides[1])
+    assert (slope, df) == (pytest.approx(sides[1].mean()), pytest.approx(4))
+    assert variance / size == pytest.approx(sides[1].var(ddof=1) / 5)
+    slope, _, size, _ = across(sides[0][:0], sides[1][:0])
+    assert np.isnan(slope)
+    assert size == 0
+
+
+def clusters(seed: int, n: int = 1000) -> np.ndarray:
+    """Return half of the rows below 1 and half above 9, in random order, with another feature."""
+    rng = np.random.default_rng(seed)
+    x = np.concatenate([rng.uniform(0, 1, n // 2), rng.uniform(9, 10, n - n // 2)])
+    return np.column_stack([rng.permutation(x), rng.normal(size=n)])
+
+
+def waves(X: np.ndarray) -> np.ndarray:
+    """Rise by 1 across the gap in every row; the waves of the two halves of the other feature have opposite signs."""
+    return np.where(X[:, 1] > 0, 1, -1) * np.sin(2 * np.pi * X[:, 0]) + (X[:, 0] > 5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("method", ["ale", sd.RHALE(local_effects="steps")])
+def test_a_region_rises_across_a_gap_as_its_own_rows_do(method, seed):
+    """The row at the right end of the gap is in one region only; the other one was bridged by slopes beside the gap."""
+    X = clusters(seed)
+    for found in (
+        list(sd.regions(waves, X, 0, method=method, progress=False)),
+        list(sd.explain(waves, X, 0, method=method, by=X[:, 1] > 0, progress=False)),
+    ):
+        assert len(found) == 2
+        for e in found:
+            assert e.at(9.5) - e.at(0.5) == pytest.approx(1, abs=0.1)
+            assert e.importance == pytest.approx(np.sqrt(0.75), rel=0.1)
+
+
+def test_a_region_without_rows_near_a_gap_rises_as_the_whole():
+    X = clusters(0)
+    order = np.argsort(X[:, 0])
+    X[:, 1] = -1
+    X[order[400:600], 1] = 1
+    first, second = sd.explain(waves, X, 0, method="ale", by=X[:, 1] > 0, progress=False)
+    whole = sd.explain(waves, X, 0, method="ale", progress=False)
+    (k,) = whole.cells.gaps
+    assert {len(e.cells.gaps) for e in (first, second)} == {1}
+    for e in (first, second):
+        at = e.at(whole.cells.edges[[k, k + 1]])
+        assert np.diff(at) == pytest.approx(np.diff(whole.at(whole.cells.edges[[k, k + 1]])))
+
+
+def test_models_of_many_folds_rise_across_a_gap_as_their_own_rows_do():
+    """A fold of 20 rows has none of the 64 rows that are the nearest ones of all."""
+    X = clusters(1)
+    step = lambda X: 5 * (X[:, 0] > 5) + X[:, 1]  # noqa: E731
+    parts = np.array_split(np.arange(1000), 50)
+    folds = [(np.setdiff1d(np.arange(1000), part), part) for part in parts]
+    e = sd.explain([step] * 50, X, 0, method="ale", cv=folds, progress=False)
+    for one in e.models:
+        (k,) = one.cells.gaps
+        assert one.value[k + 1] - one.value[k] == pytest.approx(5, rel=1e-9)
+
+
+def test_a_bin_that_begins_with_a_gap_has_the_variance_that_its_cells_share():
+    X = clusters(2)
+    q = lambda X: X[:, 0] ** 2 * X[:, 1]  # noqa: E731
+    e = sd.explain(q, X, 0, method=sd.ALE(center="start"), progress=False)
+    (k,) = e.cells.gaps
+    edges = e.cells.edges
+    binned = e.rebin(sd.Edges(edges[[0, k, len(edges) - 1]], closed="right"))
+    local = e.moments["local"]
+    wanted = local.m2[k:].sum() / (local.weight[k:][local.weight[k:] > 1] - 1).sum()
+    assert binned.bins.std[1] == pytest.approx(np.sqrt(wanted))
+    # The error across the gap remains that of the nearest rows.
+    assert binned.std_error == pytest.approx(e.std_error[[0, k, len(edges) - 1]], rel=0.1)
+
+
+def test_half_of_a_grid_is_quantiles_and_no_point_lies_in_a_gap():
+    rng = np.random.default_rng(8)
+    x = np.concatenate([rng.normal(0, 1, 1200), rng.normal(40, 1, 800)])
+    found = explained(x, np.sin, sd.PDP(grid=50)).x
+    ((left, right),) = gaps_by_sorting(x)
+    n = len(x)
+    ranks = np.sort(x)[[max(-(-n * j // 25), 1) - 1 for j in range(26)]]
+    quantiles = np.union1d(ranks, [left, right])
+    first, last = np.sort(x)[[n // 20 - 1, 19 * n // 20 - 1]]
+    uniform = np.linspace(first, last, 50 - len(quantiles))
+    uniform = uniform[(uniform <= left) | (uniform >= right)]
+    np.testing.assert_allclose(found, np.union1d(quantiles, uniform), rtol=1e-12)
+
+
+# --- M-plots --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("beyond", [[50000] * 9 + [60000], [50000] * 9 + [99999], [5000] * 3])
+def test_rows_beyond_a_gap_have_bins_of_their_own_in_an_m_plot(beyond, side):
+    x = side * np.random.default_rng(0).lognormal(3, 0.6, N)
+    x[: len(beyond)] = side * np.array(beyond)
+    f = lambda x: np.log1p(np.abs(x))  # noqa: E731
+    e = explained(x, f, sd.MPlot())
+    part = main_part(e).effect
+    z = np.random.default_rng(99).normal(size=N)
+    rest = np.ones(N, dtype=bool)
+    rest[: len(beyond)] = False
+    assert (np.diff(part.points) > 0).all()
+    assert (part.bins.weight * part.value).sum() == pytest.approx((f(x) + z)[rest].sum())
+    assert (part.bins.weight * part.points).sum() == pytest.approx(x[rest].sum())
+    own = [(b.low, b.high, b.rows, b.value) for b in rows_beyond_gaps(e)]
+    for low, high, rows, value in own:
+        there = (x >= low) & (x <= high)
+        assert (rows, value) == (there.sum(), pytest.approx((f(x) + z)[there].mean()))
+    assert sum(rows for _, _, rows, _ in own) == len(beyond)
+
+
+def test_a_mean_over_rows_on_both_sides_of_a_gap_is_not_drawn():
+    x = np.random.default_rng(0).lognormal(3, 0.6, N)
+    x[:9], x[9] = 50000, 60000
+    e = explained(x, np.log1p, sd.MPlot(sd.Quantile(50)))
+    part = main_part(e).effect
+    np.testing.assert_array_equal(part.points, e.points[:-1])
+    np.testing.assert_array_equal(part.value, e.value[:-1])
+    (beyond,) = rows_beyond_gaps(e)
+    assert np.isnan(beyond.value)
+
+
+# --- the variance of single rows ------------------------------------------------------------------
 
 
 def test_a_single_row_takes_the_variance_of_the_nearest_cell_with_ten():

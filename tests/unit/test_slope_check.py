@@ -70,6 +70,21 @@ def test_the_limit_has_the_errors_of_the_mean_rises(weighted):
     assert found.range_limit == pytest.approx(3 * np.sqrt(error2.sum()), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("size", "gaps", "each"), [(32, (), 16), (60, (5, 20), 12), (44, (9,), 16)]
+)
+def test_the_check_takes_sixteen_rows_of_a_cell_and_at_most_750(size, gaps, each):
+    edges = np.linspace(0, 1, size + 1)
+    x = np.random.default_rng(3).permutation(np.linspace(0, 1, 4001))
+    x = x[~np.isin(Cells(edges, "right").locate(x), gaps)]
+    checked = CheckedRows.of(Cells(edges, "right", gaps), x)
+    counts = np.bincount(checked.group, minlength=size + 2 * len(gaps))
+    wanted = np.full(size + 2 * len(gaps), each)
+    wanted[list(gaps)] = 0
+    np.testing.assert_array_equal(counts, wanted)
+    assert counts.sum() <= 750
+
+
 def test_the_unit_of_sampling_weights_does_not_change_the_check():
     rng = np.random.default_rng(0)
     Z = np.column_stack([rng.exponential(size=500), rng.normal(size=500)])

@@ -222,10 +222,13 @@ def _slopes_of_cells(
     slope, variance = np.where(fine.weight > 0, fine.mean, np.nan), pooled[bin_of_cell]
     size, degrees = fine.effective_size(kind).copy(), df[bin_of_cell]
     if cells.gaps and GAP in moments:
-        at = list(cells.gaps)
-        slope[at], variance[at], size[at], degrees[at] = slopes_across_gaps(
-            moments[GAP], spec.ddof, kind
-        )
+        at = np.array(cells.gaps)
+        slope[at], own, rows, df = slopes_across_gaps(moments[GAP], spec.ddof, kind)
+        # The cells of a bin share one variance, a gap that is not a bin of its own has only its error.
+        shared = (np.diff(kept)[bin_of_cell[at]] > 1) & (variance[at] > 0) & (own > 0)
+        size[at] = np.where(shared, rows * variance[at] / np.where(shared, own, 1.0), rows)
+        variance[at] = np.where(shared, variance[at], own)
+        degrees[at] = np.where(shared, degrees[at], df)
     part = cells.widths / np.diff(cells.edges[kept])[bin_of_cell]
     return Slopes(slope, variance, size, degrees, starts, part, trend)
 
@@ -237,6 +240,7 @@ def slopes_across_gaps(
 
     The slope is ½ mean over the nearest rows on the left + ½ mean over those on the right, its squared standard error
     ¼ (σ²/n + σ²/n). A side without rows leaves the other one alone; one with a single row takes the other's variance.
+    Without any rows the slope is NaN.
     """
     size, variance = nearest.effective_size(kind), nearest.variance(ddof, kind)
     share = np.where(nearest.weight > 0, 0.5, 0.0).reshape(-1, 2)
@@ -252,7 +256,9 @@ def slopes_across_gaps(
         df = 1.0 / (parts**2 / np.maximum(degrees, 1.0)).sum(axis=1)
         effective = np.where(total > 0, own / total, 1.0)
     slope = (share * nearest.mean.reshape(-1, 2)).sum(axis=1)
-    return slope, own, effective, np.where(total > 0, df, 1.0)
+    some = share.sum(axis=1) > 0
+    effective = np.where(some, effective, 0.0)
+    return np.where(some, slope, np.nan), own, effective, np.where(total > 0, df, 1.0)
 
 
 def bin_stats(edges: Floats, form: LinearForm, spec: Spec) -> BinStats:

@@ -182,17 +182,18 @@ def slope_check(
 
 def _mean_rises(groups: Moments, cells: Cells) -> tuple[Floats, Floats]:
     """Return the mean rise across each cell and its squared standard error; NaN without rows."""
-    size, count = len(cells), groups.effective_size("sampling")
-    variance = ale_math.fill_from_trusted(groups.variance(1, "sampling"), count >= TRUSTED_ROWS / 2)
-    has_rows = groups.weight > 0
-    mean = np.where(has_rows, groups.mean, np.nan)[:size]
-    error2 = np.where(has_rows, variance / np.where(has_rows, count, 1.0), np.nan)[:size]
+    size = len(cells)
+    own = groups.take(slice(size))
+    count, has_rows = own.effective_size("sampling"), own.weight > 0
+    variance = ale_math.fill_from_trusted(own.variance(1, "sampling"), count >= TRUSTED_ROWS / 2)
+    mean = np.where(has_rows, own.mean, np.nan)
+    error2 = np.where(has_rows, variance / np.where(has_rows, count, 1.0), np.nan)
     if cells.gaps:
         at = list(cells.gaps)
         mean[at], variance, count, _ = slopes_across_gaps(
             groups.take(slice(size, None)), 1, "sampling"
         )
-        error2[at] = variance / count
+        error2[at] = np.where(count > 0, variance / np.where(count > 0, count, 1.0), np.nan)
     return mean, error2
 
 

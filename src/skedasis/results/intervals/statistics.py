@@ -499,10 +499,9 @@ class AccumulatedStatistic(MomentStatistic):
         if gaps and own is not None:
             # The rows nearest to a gap are not kept: the rise across it is held at its estimate.
             known, slope = known.copy(), slope.copy()
-            known[gaps] = True
-            slope[gaps] = slopes_across_gaps(
-                own, self.effect.spec.ddof, self.effect.spec.weight_kind
-            )[0][:, None]
+            spec = self.effect.spec
+            slope[gaps] = slopes_across_gaps(own, spec.ddof, spec.weight_kind)[0][:, None]
+            known[gaps] = ~np.isnan(slope[gaps])
         return slope, known
 
     def curve_std(self, start: Floats, moments: Mapping[str, Moments]) -> Floats:
