@@ -326,6 +326,17 @@ def test_a_poor_model_is_the_first_finding():
     assert not any("poorly" in f.text for f in good)
 
 
+def test_codes_of_the_most_important_feature_are_a_caution():
+    """An eighth of the rows have a code: too many to be left out of the axis, so that only the check tells."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [np.where(rng.random(800) < 0.12, 99999, rng.normal(size=800)), rng.normal(size=800)]
+    )
+    found = findings(section_of(lambda X: np.where(X[:, 0] > 9000, 3.0, np.tanh(X[:, 0])), X, None))
+    (caution,) = [f for f in found if f.kind == "caution"]
+    assert "beyond a wide gap" in caution.text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(k, marks=pytest.mark.long) for k in range(1, 6))]
