@@ -419,6 +419,8 @@ def test_a_mean_over_rows_on_both_sides_of_a_gap_is_not_drawn():
     np.testing.assert_array_equal(part.value, e.value[:-1])
     (beyond,) = rows_beyond_gaps(e)
     assert np.isnan(beyond.value)
+    labels = [text.get_text() for key in e.plot().legends for text in key.get_texts()]
+    assert "50,000 to 60,000 (n=10), no mean of their own" in labels
 
 
 # --- the variance of single rows ------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skedasis._types import Bools, Floats
+from skedasis._types import Bools, Floats, Ints
 from skedasis.data.gaps import Gap, main_stretch
 from skedasis.data.times import TimeAxis
 from skedasis.results.axis import LevelAxis, NumericAxis
@@ -148,17 +148,13 @@ def _main_means(effect: MPlotEffect) -> Bools:
     return there
 
 
-def _mean_beyond(effect: MPlotEffect, gap: Gap) -> float:
-    """Return the mean over the rows beyond a gap; NaN if their bins contain other rows as well."""
+def _means_beyond(effect: MPlotEffect, gap: Gap) -> Ints:
+    """Return which points are means over rows beyond a gap alone; none if a bin contains other rows as well."""
     bins, some = effect.bins, _bins_beyond(effect, gap)
     low, high, full = bins.low[some], bins.high[some], ~bins.empty
     alone = len(low) and (low[0] >= gap.left if gap.side == "right" else high[-1] <= gap.right)
-    inside = np.flatnonzero(full[some])
-    if not alone or not len(inside):
-        return np.nan
-    value = np.full(len(bins), np.nan)
-    value[full] = effect.value
-    return float(np.average(value[some][inside], weights=bins.weight[some][inside]))
+    first = int(np.count_nonzero(full[: some.start]))
+    return first + np.arange(int(np.count_nonzero(full[some])) if alone else 0)
 
 
 def _main_bins(
@@ -227,12 +223,16 @@ def _main_rows(
 
 
 class Beyond(NamedTuple):
-    """The rows beyond a gap: their values as text, their number (None if unknown), and the curve there."""
+    """The rows beyond a gap: their values as text, their number (None if unknown), and the curve there.
+
+    `at` are the values of the feature at which the curve is read: their ends, or the means of bins of an M-plot.
+    """
 
     gap: Gap
     text: str
     rows: int | None
     value: float
+    at: Floats
 
     @property
     def low(self) -> float:
@@ -257,11 +257,11 @@ def beyond(effect: Effect) -> list[Beyond]:
         rows = rows_beyond(effect, gap)
         if rows == 0:
             continue
+        at = np.array([gap.near, gap.end])
         if isinstance(effect, MPlotEffect):
-            value = _mean_beyond(effect, gap)
-        else:
-            value = float(np.mean(effect.at(np.array([gap.near, gap.end]))))
-        found.append(Beyond(gap, values_text(gap, effect.time), rows, value))
+            at = effect.points[_means_beyond(effect, gap)]
+        value = float(effect.at(at).mean()) if len(at) else np.nan
+        found.append(Beyond(gap, values_text(gap, effect.time), rows, value, at))
     return found
 
 

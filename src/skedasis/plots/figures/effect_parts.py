@@ -345,10 +345,10 @@ def effects_beside(effect: Effect, options: EffectPlotOptions) -> tuple[Beside, 
         ends = effect.interval(options.confidence_level, simultaneous=options.simultaneous)
     for b in some:
         lower, upper = np.nan, np.nan
-        if len(ends[0]):
-            at = [b.low, b.high]
-            lower, upper = (float(np.interp(at, effect.points, end).mean()) for end in ends)
+        if len(ends[0]) and len(b.at):
+            lower, upper = (float(np.interp(b.at, effect.points, end).mean()) for end in ends)
         rows = "" if b.rows is None else f" (n={b.rows:,})"
+        rows += "" if len(b.at) else ", no mean of their own"
         lines = (f"{name} = {b.text}, beyond a gap",)
         lines += () if b.rows is None else (counted(b.rows, "row"),)
         found.append(Beside(b.value, lower, upper, f"{b.text}{rows}", lines, visible=False))
