@@ -17,7 +17,8 @@ from skedasis.data.gaps import Gap
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.plan import Job, Key
 from skedasis.engine.run import Gathered, limits_model_threads
-from skedasis.engine.select import FeatureSelection, Task, as_method, names_of
+from skedasis.engine.select import FeatureSelection, FeatureTask, Task, as_method, names_of
+from skedasis.engine.spread import with_spread
 from skedasis.methods.base import BatchStats, ResolvedMethod, Result
 from skedasis.methods.missing import MISSING
 from skedasis.quantities.base import Quantity
@@ -117,6 +118,9 @@ def finalize_task(
     score = scores.found.get((label, task.key))
     if score is not None:
         result = replace(result, swap_score=score).with_provenance({"vif": score.vif})
+    spread = scores.spreads.get((label, task.key))
+    if spread is not None and isinstance(task, FeatureTask):
+        result = with_spread(result, spread, task)
     return result
 
 

@@ -1,7 +1,8 @@
 """Compute heterogeneity scores: pairs of rows swap their values of a feature, and the quantity changes.
 
 The mathematics is in `skedasis.stats.heterogeneity_score`. This module selects the rows by their hashes, reads their
-columns once, and evaluates the quantity at the swapped rows: one model row for each row whose value changes.
+columns once, and evaluates the quantity at the swapped rows: one model row for each row whose value changes. From the
+same rows, in the same order, `skedasis.engine.spread` computes the spread.
 """
 
 from __future__ import annotations
@@ -21,16 +22,18 @@ from skedasis.engine.plan import Job, Key
 from skedasis.engine.progress import Progress, map_in_order
 from skedasis.engine.run import limits_model_threads, make_evaluators
 from skedasis.engine.select import FeatureTask
+from skedasis.engine.spread import compute_spreads, count_spread_rows, row_numbers
 from skedasis.errors import DataError
 from skedasis.models.calling import CallStats, one_thread_each
 from skedasis.quantities.evaluator import BatchEvaluator
+from skedasis.results.effect import Spread
 from skedasis.stats.heterogeneity_score import (
     HeterogeneityScore,
     Ranks,
+    ScoreOrder,
     ScoreRows,
     frequent_levels,
     mid_ranks,
-    pair_rows,
     score_rows,
     swap_score,
     variance_inflation,
@@ -56,6 +59,8 @@ class Scores:
         The rows of the scores; None without scores.
     own : dict of label to ndarray of float, shape (n,)
         The quantity at these rows, in their order; NaN where it was not evaluated.
+    spreads : dict of (label, key) to Spread
+        Not for methods whose curves have a spread of their own.
     """
 
     found: dict[Key, HeterogeneityScore] = field(default_factory=dict)
@@ -63,6 +68,7 @@ class Scores:
     stats: CallStats = field(default_factory=CallStats)
     rows: ScoreRows | None = None
     own: dict[OutputLabel, Floats] = field(default_factory=dict)
+    spreads: dict[Key, Spread] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +86,8 @@ class _Swap:
     columns : tuple of int
     vif : float
         Variance inflation factor of the feature.
+    order : ScoreOrder
+        The order whose neighbours are paired, of the rows in the order of their hashes.
     """
 
     first: Ints
@@ -88,6 +96,7 @@ class _Swap:
     moves: Bools
     columns: tuple[int, ...]
     vif: float
+    order: ScoreOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +131,7 @@ def _draw(job: Job) -> _Drawn | None:
     ascending = np.sort(rows.rows)
     back = np.searchsorted(ascending, rows.rows)
     part = dataset.subset(ascending)
-    swaps = _swaps(tasks, part, rows, back, ascending)
+    swaps = _swaps(tasks, part, rows, back)
     return _Drawn(rows, back, part, swaps, _evaluated_rows(job, tasks, part))
 
 
@@ -139,7 +148,8 @@ def count_score_rows(job: Job) -> int:
         for start in range(0, len(some), size):
             batch = moves[start : start + size]
             found += _asked(int(np.count_nonzero(batch)), len(batch))
-    return found
+    orders = {key: swap.order for key, swap in drawn.swaps.items()}
+    return found + count_spread_rows(job, drawn.part, drawn.rows, drawn.back, orders)
 
 
 def _asked(moved: int, rows: int) -> int:
@@ -152,9 +162,9 @@ def compute_scores(job: Job) -> Scores:
 
     Notes
     -----
-    Cost: at most `heterogeneity_rows` model rows for each feature, and as many once for the rows' own values. Tree
-    ensembles that are evaluated from their structure cost nothing, and neither do rows whose partner has the same
-    value. Only these rows are read from X.
+    Cost: at most `heterogeneity_rows` model rows for each feature, and as many once for the rows' own values; at most
+    4,000 more for each feature's spread. Tree ensembles that are evaluated from their structure cost nothing, and
+    neither do rows whose partner has the same value. Only these rows are read from X.
     """
     drawn = _draw(job)
     if drawn is None:
@@ -176,7 +186,10 @@ def compute_scores(job: Job) -> Scores:
             exact=rows.exact,
         )
     in_order = {label: values[back] for label, values in own.items()}
-    return Scores(found, rows.exact, stats, rows, in_order)
+    orders = {key: swap.order for key, swap in swaps.items()}
+    spreads, cost = compute_spreads(job, drawn.part, rows, back, orders, found)
+    stats.add(cost)
+    return Scores(found, rows.exact, stats, rows, in_order, spreads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,10 +202,13 @@ class RegionScore:
         From all pairs of rows of the region.
     held_out : HeterogeneityScore
         From the pairs of those rows that did not choose the regions.
+    spread : Spread, optional
+        Of all rows of the region; None for methods whose curves have a spread of their own.
     """
 
     score: HeterogeneityScore
     held_out: HeterogeneityScore
+    spread: Spread | None
 
 
 def compute_region_scores(
@@ -213,7 +229,7 @@ def compute_region_scores(
 
     Notes
     -----
-    Cost: at most one model row for each row of the score.
+    Cost: at most one model row for each row of the score, and at most 4,000 in each region for its spread.
     """
     label, name = key
     task = next(t for t in job.tasks if isinstance(t, FeatureTask) and t.key == name)
@@ -237,7 +253,7 @@ def compute_region_scores(
         back = np.searchsorted(ascending, part_rows.rows)
         part = job.dataset.subset(ascending)
         strata = held_out[part_rows.rows]
-        swap = _swaps([task], part, part_rows, back, ascending, strata)[task.key]
+        swap = _swaps([task], part, part_rows, back, strata)[task.key]
         in_data_order = np.empty(len(some))
         in_data_order[back] = own[some]
         _, changes, cost = _evaluate(
@@ -260,7 +276,11 @@ def compute_region_scores(
                 (swap.first[strata[swap.first]], swap.second[strata[swap.first]]),
             )
         ]
-        found.append(RegionScore(*both))
+        spreads, cost = compute_spreads(
+            job, part, part_rows, back, {task.key: swap.order}, {key: both[0]}
+        )
+        stats.add(cost)
+        found.append(RegionScore(both[0], both[1], spreads.get(key)))
     return found, stats
 
 
@@ -280,7 +300,6 @@ def _swaps(
     part: Dataset,
     rows: ScoreRows,
     back: Ints,
-    ascending: Ints,
     strata: Bools | None = None,
 ) -> dict[str, _Swap]:
     """Return the swaps of each feature; with `strata`, (n,) in the order of the hashes, between rows of one stratum."""
@@ -289,7 +308,7 @@ def _swaps(
     wanted = sorted({j for j in positions.values() if j is not None})
     found = variance_inflation(columns, wanted, rows)
     vif = dict(zip(wanted, found.tolist(), strict=True))
-    ids = ascending if part.row_id is None else part.row_id
+    ids = row_numbers(part)
     swaps: dict[str, _Swap] = {}
     for task in tasks:
         place = positions[task.key]
@@ -354,19 +373,16 @@ def _swap(
     and the row indices in X.
     """
     back, ids = order
-    present = ~np.isnan(value)
-    sets = [present] if strata is None else [present & strata, present & ~strata]
-    pairs: list[tuple[Ints, Ints]] = []
-    for some in map(np.flatnonzero, sets):
-        one, other = pair_rows(None if ranks is None else ranks[some], vif, rows.noise[some])
-        pairs.append((some[one], some[other]))
+    in_order = ScoreOrder.of(value, ranks, vif, rows.noise)
+    sets = [None] if strata is None else [strata, ~strata]
+    pairs = [in_order.pairs(some) for some in sets]
     first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
     donors = ids.copy()
     donors[back[first]], donors[back[second]] = ids[back[second]], ids[back[first]]
     differ = value[first] != value[second]
     moves = np.zeros(len(value), dtype=bool)
     moves[back[first[differ]]] = moves[back[second[differ]]] = True
-    return _Swap(first, second, donors, moves, task.feature.columns, vif)
+    return _Swap(first, second, donors, moves, task.feature.columns, vif, in_order)
 
 
 def _values(task: FeatureTask, part: Dataset) -> Floats:

@@ -66,6 +66,7 @@ from skedasis.engine.options import (
 from skedasis.engine.plan import Job, Key, once_known, sample_rows
 from skedasis.engine.rounds import Computed, Prepared, compute, prepare, prepare_rows
 from skedasis.engine.select import FeatureMatcher, FeatureTask, as_features, as_method
+from skedasis.engine.spread import with_spread
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.base import BatchStats, Evaluator
 from skedasis.methods.pdp import PDP, LevelPDP
@@ -1143,8 +1144,9 @@ class _Builder:
             rows = np.flatnonzero(rules.region == node.region)
             effect = self._effect_in(label, task, kept, rows, int(missing[node.region]))
             if measured:
-                score = measured[node.region].score
+                score, spread = measured[node.region].score, measured[node.region].spread
                 effect = replace(effect, swap_score=score).with_provenance({"vif": score.vif})
+                effect = effect if spread is None else with_spread(effect, spread, task)
             effects.append(effect.with_provenance({"rule": node.rule}))
         record = self.record()
         regional = {**record, **self.sampled} if rules.regions > 1 else record

@@ -120,6 +120,7 @@ class Accumulated(BinnedMethod):
 
     uses_slopes = True
     scored = True
+    has_windows = True
     default_scheme: ClassVar[Binning] = Uniform(20)
     """The scheme for "auto" if local effects are evaluated at points."""
 

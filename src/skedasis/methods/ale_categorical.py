@@ -148,6 +148,7 @@ class LevelSteps(LevelVariant[_StepsBase]):
 
     batch_rows = 25_000
     scored = True
+    has_windows = True
 
     @property
     def name(self) -> str:

@@ -253,10 +253,13 @@ class GridPlan(NumericPlan):
     grid : Grid
     notes : dict
         Entries for the provenance.
+    shares : ndarray of float, shape (m,)
+        Fraction of the data at each point.
     """
 
     grid: Grid
     notes: Notes = field(default_factory=dict[str, JsonValue])
+    shares: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def positions(self) -> Floats:
@@ -265,7 +268,9 @@ class GridPlan(NumericPlan):
 
     def at_positions_of(self, other: NumericPlan) -> Self:
         """Return this plan with the grid of another one."""
-        return replace(self, grid=other.grid) if isinstance(other, GridPlan) else self
+        if not isinstance(other, GridPlan):
+            return self
+        return replace(self, grid=other.grid, shares=other.shares)
 
 
 @dataclass(eq=False)
@@ -488,6 +493,11 @@ class FeatureMethod(Method[PlanT], Protocol[ColumnT, PlanT, ResultT_co]):
         ...
 
     @property
+    def has_windows(self) -> bool:
+        """Whether the spread is that of curves within windows (`skedasis.stats.spread`), not of the method's curves."""
+        ...
+
+    @property
     def checks_slopes(self) -> bool:
         """Whether slopes are compared with the differences of the quantity across the bins."""
         ...
@@ -635,6 +645,7 @@ class MethodDefaults(Generic[PlanT]):
     leaves_out_missing = True
     compares_missing = True
     scored = False
+    has_windows = False
     checks_slopes = False
     follows_curve = False
     replaces_slopes = False

@@ -52,6 +52,7 @@ from skedasis.results.build.pdp import (
     categorical_partial_dependence,
     partial_dependence,
     partial_dependence_surface,
+    spread_of_curves,
 )
 from skedasis.results.effect import About, Curves, Effect, Spec
 from skedasis.results.surface import Surface
@@ -101,7 +102,8 @@ def exact_grid(column: Column, derivative_info: DerivativeInfo, method: str) -> 
 # --- moments of curves ----------------------------------------------------------------------------
 
 
-RAW, ANCHORED, AXIS = "raw", "anchored", "axis"
+SHOWN, SPREAD, AXIS = "shown", "spread", "axis"
+"""Keys of the moments of the curves as the method shows them, of those centred over the data, and of the feature."""
 
 
 def curve_moments(
@@ -110,8 +112,9 @@ def curve_moments(
     center: Center,
     anchor: int | None = None,
     point_weights: Floats | None = None,
+    shares: Floats | None = None,
 ) -> tuple[dict[str, Moments], Floats]:
-    """Return the moments of the curves and of the centred curves, and the curves to show.
+    """Return the moments of the curves to show and of the curves centred over the data, and the curves to show.
 
     Parameters
     ----------
@@ -123,21 +126,36 @@ def curve_moments(
     anchor : int, optional
         Index of the point at which curves are zero, instead of `center`.
     point_weights : ndarray of float, shape (m,), optional
-        Weight of each point in the mean of a curve; None means equal weights.
+        Weight of each point in the mean of a curve to show; None means equal weights.
+    shares : ndarray of float, shape (m,), optional
+        Fraction of the data at each point; None means equal fractions.
     """
     # Subtract the value at one point first: the mean of a constant curve and its deviations are then exactly zero.
     anchored = curves - curves[0 if anchor is None else anchor]
-    if center != "start" and anchor is None:
-        shares = np.full(len(curves), 1 / len(curves)) if point_weights is None else point_weights
-        # Not a matrix product, whose last digits depend on the number of threads.
-        anchored -= np.einsum("m,mn->n", shares, anchored)
-    shown = curves if center is None and anchor is None else anchored
-    centred = Moments.of_curves(anchored, weights)
+    shown = curves
+    if anchor is not None or center == "start":
+        shown = anchored
+    elif center == "mean":
+        shown = _minus_mean(anchored, point_weights)
     # Without centring, the variance of the raw curves gives the standard error of their mean.
-    return {
-        ANCHORED: centred,
-        RAW: Moments.of_curves(curves, weights) if shown is curves else centred,
-    }, shown
+    spread = Moments.of_curves(_minus_mean(anchored, shares), weights)
+    return {SHOWN: Moments.of_curves(shown, weights), SPREAD: spread}, shown
+
+
+def _minus_mean(curves: Floats, point_weights: Floats | None) -> Floats:
+    """Return curves (m, n) minus their weighted means over the points."""
+    equal = np.full(len(curves), 1 / len(curves)) if point_weights is None else point_weights
+    # Not a matrix product, whose last digits depend on the number of threads.
+    return curves - np.einsum("m,mn->n", equal, curves)
+
+
+def grid_shares(column: Column, points: Floats) -> Floats:
+    """Return the fraction of the data at each point: rows at it, and half of those between it and each neighbour."""
+    ends = np.stack([np.nextafter(points, -np.inf), points], axis=1).ravel()
+    below, upto = column.upto(ends).weight.reshape(-1, 2).T.astype(float)
+    total = float(column.quanta)
+    between = np.concatenate([2 * below[:1], below[1:] - upto[:-1], 2 * (total - upto[-1:])])
+    return (upto - below + (between[:-1] + between[1:]) / 2) / total
 
 
 def mean_moments(
@@ -147,7 +165,7 @@ def mean_moments(
     anchor: int | None = None,
     point_weights: Floats | None = None,
 ) -> dict[str, Moments]:
-    """Return the moments of `curve_moments` from sums of the curves over the rows; their variances are NaN.
+    """Return the moments of the curves to show from sums of the curves over the rows; their variances are NaN.
 
     Parameters
     ----------
@@ -160,17 +178,13 @@ def mean_moments(
     m, n, w = len(total), len(evaluator), evaluator.weights
     weight = float(n) if w is None else float(w.sum())
     weight2 = float(n) if w is None else float(dot(w, w))
-    raw = total / weight
-    anchored = raw - raw[0 if anchor is None else anchor]
-    if center != "start" and anchor is None:
-        anchored = anchored - (
-            anchored.mean() if point_weights is None else point_weights @ anchored
-        )
+    mean = total / weight
+    if anchor is not None or center is not None:
+        mean = mean - mean[0 if anchor is None else anchor]
+    if center == "mean" and anchor is None:
+        mean = mean - (mean.mean() if point_weights is None else point_weights @ mean)
     sizes = np.full(m, float(n)), np.full(m, weight), np.full(m, weight2)
-    unknown = np.full(m, np.nan)
-    centred = Moments(*sizes, anchored, unknown)
-    plain = center is None and anchor is None
-    return {ANCHORED: centred, RAW: Moments(*sizes, raw, unknown) if plain else centred}
+    return {SHOWN: Moments(*sizes, mean, np.full(m, np.nan))}
 
 
 def axis_moments(grid: Grid, x: Floats, weights: Floats | None, *, missing: bool) -> Moments:
@@ -372,7 +386,8 @@ class PDP(NumericMethod[GridPlan], Parameters):
         notes = {"derivative": _slope_source(derivative_info, len(grid))} if self.derivative else {}
         if column.dtype.kind in "iu" and (grid.points % 1 != 0).any():
             notes["promoted"] = f"{column.dtype} to float64, for the points of the grid"
-        return GridPlan(column.summary(), derivative_info, grid, notes)
+        shares = grid_shares(column, grid.points) if self.heterogeneity else np.zeros(0)
+        return GridPlan(column.summary(), derivative_info, grid, notes, shares)
 
     def grid_of(self, column: Column, default: int) -> Grid:
         """Return the grid for a column, with `default` points unless `grid` specifies them.
@@ -482,12 +497,13 @@ class PDP(NumericMethod[GridPlan], Parameters):
             return self._means(evaluator, plan, keep)
         curves, anchor = self._curves(evaluator, plan)
         weights, x = evaluator.weights, evaluator.column(j)
-        moments, shown = curve_moments(curves, weights, self.center, anchor, grid.weights)
+        shares = plan.shares if anchor is None else np.append(plan.shares, 0.0)
+        moments, shown = curve_moments(curves, weights, self.center, anchor, grid.weights, shares)
         if anchor is not None:  # remove the anchor, an additional point after those of the grid
             moments = {k: m.take(slice(0, len(grid))) for k, m in moments.items()}
             shown = shown[: len(grid)]
-        if self.derivative and self.center is None:
-            moments[ANCHORED] = moments[RAW]  # slopes need no centring
+        if self.derivative:
+            moments[SPREAD] = moments[SHOWN]  # slopes need no centring
         moments[AXIS] = axis_moments(grid, x, weights, missing=bool(plan.column.missing))
         kept = {"x": x, "curve": shown.T, "weight": weights}
         rows = select_row_ids(evaluator, keep)
@@ -544,9 +560,8 @@ class PDP(NumericMethod[GridPlan], Parameters):
         )
         m = stats.moments
         rows, curves = kept_rows(stats, exact=exact), kept_curves(stats, exact=exact)
-        effect = partial_dependence(
-            plan.grid, m[RAW], m[ANCHORED], m[AXIS], spec, about, rows, curves
-        )
+        spread = None if SPREAD not in m else spread_of_curves(m[SPREAD], plan.shares, spec)
+        effect = partial_dependence(plan.grid, m[SHOWN], m[AXIS], spec, about, rows, curves, spread)
         return effect.with_provenance({"grid": plan.grid.description, **plan.notes})
 
 
@@ -718,7 +733,8 @@ class LevelPDP(LevelVariant[PDP]):
             )
         curves = evaluator.sweep_together(plan.changes(np.arange(size)), size).T
         anchor = self._anchor(plan)
-        moments, shown = curve_moments(curves, evaluator.weights, self.base.center, anchor)
+        shares, weights = plan.stats.share, evaluator.weights
+        moments, shown = curve_moments(curves, weights, self.base.center, anchor, shares=shares)
         position = plan.at(evaluator).astype(float)
         position[position < 0] = np.nan
         kept = {"x": position, "curve": shown.T, "weight": evaluator.weights}
@@ -754,8 +770,9 @@ class LevelPDP(LevelVariant[PDP]):
         )
         rows, curves = kept_rows(stats, exact=exact), kept_curves(stats, exact=exact)
         m = stats.moments
+        spread = None if SPREAD not in m else spread_of_curves(m[SPREAD], plan.stats.share, spec)
         effect = categorical_partial_dependence(
-            plan.stats, m[RAW], m[ANCHORED], spec, about, rows, curves
+            plan.stats, m[SHOWN], spec, about, rows, curves, spread
         )
         notes = {"grid": plan.chosen, "rows_outside": plan.column.n_other, **plan.notes}
         return effect.with_provenance(notes)
@@ -880,7 +897,7 @@ class PairPDP(PairVariant[PDP, PairGrid]):
         kept = {"across": shown.T} if shown is not None and self._keeps_surfaces else {}
         x0, x1 = first.values(evaluator), second.values(evaluator)
         return BatchStats(
-            {RAW: moments[RAW], ANCHORED: moments[ANCHORED]},
+            moments,
             select_rows({"x0": x0, "x1": x1, "weight": evaluator.weights, **kept}, keep),
         )
 
@@ -900,5 +917,5 @@ class PairPDP(PairVariant[PDP, PairGrid]):
         rows = kept_pair_rows(stats, exact=exact)
         sides = (plan.sides[0].side, plan.sides[1].side)
         m = stats.moments
-        surface = partial_dependence_surface(sides, m[RAW], m[ANCHORED], spec, about, rows)
+        surface = partial_dependence_surface(sides, m[SHOWN], m.get(SPREAD), spec, about, rows)
         return surface.with_provenance({**plan.notes})

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
+from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError
@@ -26,9 +27,8 @@ from skedasis.methods.base import (
     CellPlan,
     GridPlan,
     RowArrays,
-    param_for_feature,
 )
-from skedasis.methods.pdp import ANCHORED, PDP, RAW, LevelPDP, axis_moments, curve_moments
+from skedasis.methods.pdp import PDP, LevelPDP, axis_moments, curve_moments, grid_shares
 from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, RISE
 from skedasis.results.build.steps import step_moments
 from skedasis.results.effect import About, Effect
@@ -248,29 +248,29 @@ class KeptEffects:
             stats = _stats_of_cells(plan, kept, self.stats.moments)
             stats = stats.with_outside(np.ones(len(beyond), bool), weights)
             return variant.finalize(plan, stats, about, exact=exact, kind=kind)
-        stats = self._curve_stats(kept, some, dataset)
+        if isinstance(plan, GridPlan) and not np.isnan(kept["x"]).all():
+            column = Column(plan.column.feature, kept["x"], kept.get("weight"))
+            plan = replace(plan, shares=grid_shares(column, plan.grid.points))
+        stats = self._curve_stats(plan, kept, some, dataset)
         if isinstance(variant, LevelPDP) and isinstance(plan, LevelPlan):
             return variant.finalize(plan, stats, about, exact=exact, kind=kind)
         if isinstance(variant, PDP) and isinstance(plan, GridPlan):
             return variant.finalize(plan, stats, about, exact=exact, kind=kind)
         raise TypeError(f"{variant.name} has no plan of this kind")
 
-    def _curve_stats(self, kept: RowArrays, some: Ints, dataset: Dataset) -> BatchStats:
+    def _curve_stats(
+        self, plan: RegionalPlan, kept: RowArrays, some: Ints, dataset: Dataset
+    ) -> BatchStats:
         """Return the moments of some curves, and as many of these curves as the method keeps."""
         base = self.variant.base if isinstance(self.variant, LevelPDP) else self.variant
-        if not isinstance(base, PDP):
+        if not isinstance(base, PDP) or isinstance(plan, CellPlan):
             raise TypeError("only partial dependence has curves")
         weights, curve = kept.get("weight"), kept["curve"].T
-        grid = self.plan.grid if isinstance(self.plan, GridPlan) else None
-        feature = self.plan.column.feature
-        if param_for_feature(base.anchor, feature, None) is not None:
-            anchored = Moments.of_curves(curve, weights)
-            moments = {RAW: anchored, ANCHORED: anchored}
-        else:
-            point_weights = None if grid is None else grid.weights
-            moments, _ = curve_moments(curve, weights, base.center, None, point_weights)
-        if grid is not None:
-            moments[AXIS] = axis_moments(grid, kept["x"], weights, missing=True)
+        shares = plan.shares if isinstance(plan, GridPlan) else plan.stats.share
+        # The kept curves are those to show.
+        moments, _ = curve_moments(curve, weights, None, shares=shares)
+        if isinstance(plan, GridPlan):
+            moments[AXIS] = axis_moments(plan.grid, kept["x"], weights, missing=True)
         row_id = self.rows[some] if dataset.row_id is None else dataset.row_id[self.rows[some]]
         shown = np.arange(len(some))
         if base.ice != "all" and base.ice < len(some):

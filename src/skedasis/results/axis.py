@@ -180,6 +180,10 @@ class Axis(Immutable):
         return len(self.coordinates)
 
     @abstractmethod
+    def in_own_type(self, points: Floats) -> Values:
+        """Return numbers on the axis in the feature's own type."""
+
+    @abstractmethod
     def coordinates_of(self, values: object, what: str) -> Floats:
         """Return values of the feature, in its own type, as numbers; NaN for a missing value, and for no level.
 
@@ -299,6 +303,10 @@ class LevelAxis(Axis):
     def coordinates(self) -> Floats:
         """Return the codes of the levels."""
         return np.arange(len(self.levels), dtype=float)
+
+    def in_own_type(self, points: Floats) -> Values:
+        """Return the levels of codes."""
+        return self.points[points.astype(np.int64)]
 
     def coordinates_of(self, values: object, what: str) -> Floats:
         """Return the codes of levels or labels; NaN for values that are no level."""

@@ -369,6 +369,72 @@ class BinStats(Immutable, DisplayMixin):
         return cls(zero, zero, zero.astype(int), zero, zero, zero, zero, zero > 0, zero > 0)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Spread(Immutable):
+    """The spread between rows at x: the standard deviation of the effect at x, on cells of its own.
+
+    Parameters
+    ----------
+    points : ndarray of float, shape (K,)
+        The mean of the feature in each cell; for times: days on the axis; for a categorical feature: the index of the
+        level in `levels.values`; for PDP and ICE: the points of the grid.
+    value : ndarray of float, shape (K,)
+        In units of the quantity. The mean of its square, weighted with `weight`, is the square of the heterogeneity
+        score (not for PDP, ICE and M-plots, whose spread is that of their own curves, or of the quantity).
+    std_error : ndarray of float, shape (K,)
+        Standard error of `value`; NaN where it is not known.
+    weight : ndarray of float, shape (K,)
+        Fraction of the rows' weight in each cell.
+    x : ndarray, shape (K,)
+        `points` in the feature's own type: numbers, datetime64 (UTC), timedelta64, or levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 2))
+    >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0)  # |x0| sd(x1)
+    >>> bool(abs(e.spread.value - abs(e.spread.x) * X[:, 1].std()).max() < 0.1)
+    True
+    """
+
+    points: Floats
+    value: Floats
+    std_error: Floats
+    weight: Floats
+    x: NDArray[Any] = field(init=False)
+    levels: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "x", self.points)
+        super().__post_init__()
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        low, high = np.nanmin(self.value, initial=np.inf), np.nanmax(self.value, initial=-np.inf)
+        return f"<Spread: {low:.4g} to {high:.4g}, {count(len(self), 'cell')}>"
+
+    def on(self, axis: Axis) -> Spread:
+        """Return the spread with `x` in the type of an axis."""
+        spread = copy(self)
+        object.__setattr__(spread, "x", axis.in_own_type(self.points))
+        object.__setattr__(spread, "levels", isinstance(axis, LevelAxis))
+        make_read_only(spread.x)
+        return spread
+
+    def at(self, coordinates: Floats) -> Floats:
+        """Return the spread at coordinates of the axis, interpolated in squares; of a level without rows, NaN."""
+        if len(self) == 0:
+            return np.full(len(coordinates), np.nan)
+        # Scaled by the largest value, so that squares neither overflow nor underflow.
+        largest = float(np.nanmax(self.value, initial=0.0)) or 1.0
+        square = np.interp(coordinates, self.points, (self.value / largest) ** 2)
+        known = np.isin(coordinates, self.points) if self.levels else True
+        return np.where(known, largest * np.sqrt(square), np.nan)
+
+
 @dataclass(frozen=True, eq=False)
 class Rows(Immutable):
     """The rows that a result keeps, with their local effects.
@@ -489,10 +555,15 @@ class Effect(SavedResult):
         The effect at `x`, in units of the quantity. It is linear between the points, except in bins whose
         `bins.slope_change` is not 0: there it is a parabola, which `path()` returns as a polygon.
     heterogeneity : ndarray of float, shape (m,)
-        Heterogeneity of the rows' local effects, accumulated from the left end (RHALE Eq. 16, UALE Eq. 9). For PDP and
-        ICE: the standard deviation over rows of the ICE curves, each minus its own anchor. For a level of a nominal
-        feature: the root mean square of the standard deviations of the adjacent steps. For an M-plot: the standard
-        deviation of the quantity within the bin.
+        The spread between rows at `x`, in units of the quantity: `spread`, interpolated in squares.
+    spread : Spread or None
+        The same on cells of its own, with standard errors: the standard deviation between rows of the effect at x. For
+        PDP and ICE, that of their own curves, each minus its mean over the data; for an M-plot, that of the quantity
+        within the bins.
+    accumulated_std : ndarray of float, shape (m,), or None
+        Standard deviations of the local effects, accumulated from the left end (RHALE Eq. 16, UALE Eq. 9). For a level
+        of a nominal feature: the root mean square of the standard deviations of the adjacent steps. None for PDP, ICE
+        and M-plots, which accumulate nothing.
     std_error : ndarray of float, shape (m,)
         Standard error of `value`.
     df : ndarray of float, shape (m,)
@@ -530,7 +601,6 @@ class Effect(SavedResult):
 
     axis: Axis
     value: Floats
-    heterogeneity: Floats
     std_error: Floats
     df: Floats
     importance: float
@@ -541,11 +611,18 @@ class Effect(SavedResult):
     provenance: Provenance = field(default_factory=no_provenance)
     missing_point: MissingPoint | None = None
     swap_score: HeterogeneityScore | None = None
+    spread: Spread | None = None
     # None here; the kinds that have them declare them as parameters.
     bins: BinStats | None = field(default=None, init=False)
     cells: Cells | None = field(default=None, init=False)
     curves: Curves | None = field(default=None, init=False)
     values: Floats | None = field(default=None, init=False)
+    accumulated_std: Floats | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.spread is not None:
+            object.__setattr__(self, "spread", self.spread.on(self.axis))
 
     @property
     def x(self) -> NDArray[Any]:
@@ -591,6 +668,13 @@ class Effect(SavedResult):
     def rule(self) -> str:
         """Return the rule of the region that the effect is of, such as "workingday = 0"; empty for all rows."""
         return self.provenance.get("rule", "")
+
+    @property
+    def heterogeneity(self) -> Floats:
+        """Return the spread between rows at `x`, (m,), in units of the quantity; NaN where it is not known."""
+        if self.spread is None:
+            return np.full(len(self.value), np.nan)
+        return self.spread.at(self.axis.coordinates)
 
     @property
     def heterogeneity_score(self) -> float:
@@ -1245,7 +1329,14 @@ class BinnedEffect(Effect):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AccumulatedEffect(BinnedEffect):
-    """An effect of a numeric feature that is accumulated from local effects: ALE, DALE, UALE and RHALE."""
+    """An effect of a numeric feature that is accumulated from local effects: ALE, DALE, UALE and RHALE.
+
+    Attributes
+    ----------
+    accumulated_std : ndarray of float, shape (m,)
+    """
+
+    accumulated_std: Floats = field(kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -1301,6 +1392,7 @@ class LevelStepsEffect(Effect):
 
     axis: LevelAxis
     bins: BinStats = field(kw_only=True)
+    accumulated_std: Floats = field(kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -74,8 +74,8 @@ def fill_from_trusted(values: Floats, trusted: Bools) -> Floats:
     return np.where(np.isnan(values), nearest, values)
 
 
-def heterogeneity(widths: Floats, std: Floats, accumulate: Accumulate) -> Floats:
-    """Return the heterogeneity accumulated from the left end, at the edges, shape (K + 1,).
+def accumulated_std(widths: Floats, std: Floats, accumulate: Accumulate) -> Floats:
+    """Return the standard deviation of local effects, accumulated from the left end, at the edges, shape (K + 1,).
 
     Parameters
     ----------

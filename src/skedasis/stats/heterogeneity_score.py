@@ -41,11 +41,11 @@ _PENALTY = 0.01
 _FREQUENT, _MAX_LEVELS = 0.01, 30
 """A level of a nominal column is a regressor if it has this fraction of the rows; most levels of one column."""
 
-_ROUNDING = 16.0
+ROUNDING = 16.0
 """A score below this many rounding errors of the largest value of the quantity is zero."""
 
 _RANDOM_PAIRS = 0.999
-"""Above this variance of the noise (see `pair_rows`) pairs are random."""
+"""Above this variance of the noise (see `ScoreOrder`) pairs are random."""
 
 
 @dataclass(frozen=True)
@@ -344,22 +344,20 @@ def _standardised(table: Floats, w: Floats) -> Floats:
 
 
 # ------------------------------------------------------------------------------ pairs and the score
-def pair_rows(ranks: Floats | None, vif: float, noise: Floats) -> tuple[Ints, Ints]:
-    """Pair rows that differ in a feature as much as rows with equal other features do.
+@dataclass(frozen=True, eq=False)
+class ScoreOrder:
+    """The order in which neighbours differ in a feature as much as rows with equal other features do.
 
     Parameters
     ----------
-    ranks : ndarray of float, shape (n,), optional
-        Mid-ranks of the feature in (0, 1); None for a feature without an order, or of two values.
-    vif : float
-        Variance inflation of the ranks.
-    noise : ndarray of float, shape (n,)
-        Standard normal, one number per row.
-
-    Returns
-    -------
-    first, second : ndarray of int, shape (n // 2,)
-        An odd row is left out.
+    values : ndarray of float, shape (n,)
+        The feature at the rows of the score; NaN is missing.
+    rows : ndarray of int, shape (r,)
+        The rows with a value, in that order.
+    key : ndarray of float, shape (n,)
+        What they are sorted by.
+    variance : float
+        The variance of the noise in a standardised key; 1 if the order is random.
 
     Notes
     -----
@@ -368,14 +366,42 @@ def pair_rows(ranks: Floats | None, vif: float, noise: Floats) -> tuple[Ints, In
     ``3 (vif - 1) v² + v = 1``, so that x₁x₂ of normal features has a score of ``vif ** -0.5``. Without dependence
     (vif 1) only the noise is left: pairs at random.
     """
-    from scipy.special import ndtri
 
-    v = 2.0 / (1.0 + np.sqrt(12.0 * vif - 11.0))
-    key = noise
-    if ranks is not None and v <= _RANDOM_PAIRS:
-        key = ndtri(ranks) + np.sqrt(v / (1.0 - v)) * noise
-    order = np.argsort(key, kind="stable")[: len(key) // 2 * 2]
-    return order[::2], order[1::2]
+    values: Floats
+    rows: Ints
+    key: Floats
+    variance: float
+
+    @classmethod
+    def of(cls, values: Floats, ranks: Floats | None, vif: float, noise: Floats) -> ScoreOrder:
+        """Return the order of the rows that have a value.
+
+        Parameters
+        ----------
+        values : ndarray of float, shape (n,)
+        ranks : ndarray of float, shape (n,), optional
+            Mid-ranks of the feature in (0, 1); None for a feature without an order, or of two values.
+        vif : float
+            Variance inflation of the ranks.
+        noise : ndarray of float, shape (n,)
+            Standard normal, one number per row.
+        """
+        from scipy.special import ndtri
+
+        v = 2.0 / (1.0 + np.sqrt(12.0 * vif - 11.0))
+        key = noise
+        if ranks is None or v > _RANDOM_PAIRS:
+            v = 1.0
+        else:
+            key = ndtri(ranks) + np.sqrt(v / (1.0 - v)) * noise
+        present = np.flatnonzero(~np.isnan(values))
+        return cls(values, present[np.argsort(key[present], kind="stable")], key, float(v))
+
+    def pairs(self, some: Bools | None = None) -> tuple[Ints, Ints]:
+        """Return pairs of neighbours, (r // 2,) each, among all rows or among some; an odd row is left out."""
+        rows = self.rows if some is None else self.rows[some[self.rows]]
+        rows = rows[: len(rows) // 2 * 2]
+        return rows[::2], rows[1::2]
 
 
 def swap_score(
@@ -423,7 +449,7 @@ def swap_score(
     square = (c / scale) ** 2 if scale > 0 else c
     mean = float(fraction @ square)
     score = scale * float(np.sqrt(mean))
-    if score <= _ROUNDING * eps * size:
+    if score <= ROUNDING * eps * size:
         return HeterogeneityScore(0.0, 0.0, vif, m, 0.0, *scales, exact)
     # Unbiased: for equal weights the sum of squares over m (m - 1). One pair has no error estimate.
     rest = 1.0 - float(fraction @ fraction)

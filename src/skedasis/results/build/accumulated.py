@@ -186,12 +186,12 @@ def accumulated_effect(
     edges, slope = cells.edges[kept], np.where(pieces.known, pieces.slope, 0.0)
     error, df = _errors(form, spec)
     stats = bin_stats(edges, form, spec)
-    heterogeneity = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
+    accumulated = ale_math.accumulated_std(stats.widths, stats.std, spec.accumulate)
     supported = _supported(bins.count)
     return AccumulatedEffect(
         NumericAxis.of(about.feature, edges),
         value=np.where(supported, form.matrix @ slope, np.nan),
-        heterogeneity=np.where(supported, heterogeneity, np.nan),
+        accumulated_std=np.where(supported, accumulated, np.nan),
         std_error=np.where(supported, error, np.nan),
         df=df,
         importance=_importance(cells, moments[AXIS], kept, form, stats, pointwise=spec.pointwise),
@@ -256,11 +256,11 @@ def _constant(
         NumericAxis.of(about.feature, cells.edges),
         zero,
         zero,
-        zero,
         np.full(len(zero), np.inf),
         0.0,
         about,
         spec,
+        accumulated_std=zero,
         bins=BinStats.empty_bins(),
         rows=rows,
         cells=cells,

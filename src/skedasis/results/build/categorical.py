@@ -70,7 +70,7 @@ def accumulated_categorical_effect(
     return LevelStepsEffect(
         LevelAxis(levels),
         value=matrix @ mean,
-        heterogeneity=_heterogeneity(levels, steps, stats, about, spec),
+        accumulated_std=_accumulated_std(levels, steps, stats, about, spec),
         std_error=error,
         df=df,
         importance=float(np.sqrt(fraction @ (value - fraction @ value) ** 2)),
@@ -140,14 +140,13 @@ def _bin_stats(levels: LevelStats, steps: Steps, kept: Ints, start: Floats, spec
     )
 
 
-def _heterogeneity(
+def _accumulated_std(
     levels: LevelStats, steps: Steps, stats: BinStats, about: About, spec: Spec
 ) -> Floats:
-    """Return the heterogeneity at the levels.
+    """Return the standard deviations of the steps, accumulated from the first level of an ordinal feature.
 
-    For an ordinal feature it is accumulated from the first level, as along an axis. The order of a nominal feature is
-    chosen by this library, and its direction has no meaning: there the heterogeneity at a level is the root mean square
-    of the standard deviations of the adjacent steps.
+    The order of a nominal feature is chosen by this library, and its direction has no meaning: there it is the root
+    mean square of the standard deviations of the adjacent steps.
     """
     if len(levels) < 2:
         return np.zeros(len(levels))
@@ -156,7 +155,7 @@ def _heterogeneity(
         if len(stats) < len(std):  # grouped: each step has the standard deviation of its group
             length = np.diff(np.append(levels.codes(stats.low), len(levels) - 1))
             std = np.repeat(stats.std, length)
-        return ale_math.heterogeneity(np.ones(len(std)), std, spec.accumulate)
+        return ale_math.accumulated_std(np.ones(len(std)), std, spec.accumulate)
     weight = np.where(np.isnan(std), 0.0, steps.pooled.weight)
     square = np.where(np.isnan(std), 0.0, std**2)
     touching = np.append(0.0, weight) + np.append(weight, 0.0)

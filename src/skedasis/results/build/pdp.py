@@ -30,6 +30,7 @@ from skedasis.results.effect import (
     PartialDependence,
     Rows,
     Spec,
+    Spread,
 )
 from skedasis.results.surface import PairRows, PartialDependenceSurface
 from skedasis.stats import ale_math
@@ -43,15 +44,31 @@ SHOWN = "shown"
 """Key of the moments over rows of the surfaces that are averaged, shape (m0, m1)."""
 
 
+def spread_of_curves(curves: Moments, shares: Floats, spec: Spec) -> Spread:
+    """Return the standard deviation over rows of curves that are centred over the data.
+
+    Parameters
+    ----------
+    curves : Moments, m cells
+    shares : ndarray of float, shape (m,)
+        Fraction of the data at each point.
+    spec : Spec
+    """
+    std = np.sqrt(curves.variance(1, spec.weight_kind))
+    # The curves of a constant feature have one point, at which all are zero.
+    std = np.nan_to_num(std) if len(std) == 1 else std
+    return Spread(np.arange(len(std), dtype=float), std, np.full(len(std), np.nan), shares)
+
+
 def partial_dependence(
     grid: Grid,
-    raw: Moments,
-    anchored: Moments,
+    shown: Moments,
     axis: Moments,
     spec: Spec,
     about: About,
     rows: Rows | None,
     curves: Curves | None,
+    spread: Spread | None,
 ) -> PartialDependence:
     """Build a partial dependence from the moments of the rows' ICE curves.
 
@@ -59,25 +76,18 @@ def partial_dependence(
     ----------
     grid : Grid
         m points.
-    raw, anchored : Moments, m cells
-        Moments over rows of the curves, and of the curves minus their own anchor.
+    shown : Moments, m cells
+        Moments over rows of the curves, centred as the method centres them.
     axis : Moments, m + 1 cells
         Moments of the feature, between the points and outside the grid.
-    spec, about, rows, curves
-        Copied to the result.
+    spec, about, rows, curves, spread
+        Copied to the result; the spread with the grid's points.
     """
     kind = spec.weight_kind
-    shown = raw if spec.center is None else anchored
-    heterogeneity = np.sqrt(
-        np.nan_to_num(
-            anchored.variance(1, kind), nan=0.0 if _is_single_point(grid, spec) else np.nan
-        )
-    )
     error = np.sqrt(shown.variance(1, kind) / shown.effective_size(kind))
     return PartialDependence(
         NumericAxis.of(about.feature, grid.points),
         value=shown.mean,
-        heterogeneity=heterogeneity,
         std_error=error,
         df=shown.effective_size(kind) - 1,
         importance=_importance(grid.points, shown.mean - shown.mean[0], axis),
@@ -85,18 +95,19 @@ def partial_dependence(
         spec=spec,
         rows=rows,
         curves=curves,
+        spread=None if spread is None else replace(spread, points=grid.points),
         moments={"axis": axis},
     )
 
 
 def categorical_partial_dependence(
     levels: LevelStats,
-    raw: Moments,
-    anchored: Moments,
+    shown: Moments,
     spec: Spec,
     about: About,
     rows: Rows | None,
     curves: Curves | None,
+    spread: Spread | None,
 ) -> PartialDependence:
     """Build the partial dependence on a categorical feature from the moments of the rows' curves over its levels.
 
@@ -104,18 +115,11 @@ def categorical_partial_dependence(
     curves are anchored at one of them.
     """
     kind = spec.weight_kind
-    shown = raw if spec.center is None else anchored
-    heterogeneity = np.sqrt(
-        np.nan_to_num(
-            anchored.variance(1, kind), nan=0.0 if _is_single_point(levels, spec) else np.nan
-        )
-    )
     value = shown.mean - shown.mean[0]
     share = levels.share
     return PartialDependence(
         LevelAxis(levels),
         value=shown.mean,
-        heterogeneity=heterogeneity,
         std_error=np.sqrt(shown.variance(1, kind) / shown.effective_size(kind)),
         df=shown.effective_size(kind) - 1,
         importance=float(np.sqrt(share @ (value - share @ value) ** 2)),
@@ -123,13 +127,14 @@ def categorical_partial_dependence(
         spec=spec,
         rows=rows,
         curves=curves,
+        spread=spread,
     )
 
 
 def partial_dependence_surface(
     sides: tuple[PairAxis, PairAxis],
-    raw: Moments,
-    anchored: Moments,
+    shown: Moments,
+    centred: Moments | None,
     spec: Spec,
     abouts: tuple[About, About],
     rows: PairRows | None,
@@ -139,16 +144,17 @@ def partial_dependence_surface(
     Parameters
     ----------
     sides : tuple of two PairAxis
-    raw, anchored : Moments, m0 * m1 cells
-        Moments over rows of their values on the product grid, and of these minus the row's mean over the grid.
+    shown : Moments, m0 * m1 cells
+        Moments over rows of their values on the product grid, centred as the method centres them.
+    centred : Moments, optional
+        Of these values minus the row's mean over the grid; None for means alone.
     spec, abouts, rows
         Copied to the result.
     """
     shape = sides[0].n_nodes, sides[1].n_nodes
-    shown = raw if spec.center is None else anchored
-    heterogeneity = np.sqrt(anchored.variance(1, spec.weight_kind)).reshape(shape)
-    if not spec.mean_alone:
-        heterogeneity = np.nan_to_num(heterogeneity)
+    heterogeneity = np.full(shape, np.nan)
+    if centred is not None:
+        heterogeneity = np.nan_to_num(np.sqrt(centred.variance(1, spec.weight_kind)).reshape(shape))
     return PartialDependenceSurface(
         points=(sides[0].nodes, sides[1].nodes),
         value=shown.mean.reshape(shape),
@@ -178,11 +184,6 @@ def _importance(points: Floats, value: Floats, axis: Moments) -> float:
             + fraction @ (means - fraction @ means) ** 2
         )
     )
-
-
-def _is_single_point(points: Grid | LevelStats, spec: Spec) -> bool:
-    """Return whether there is only one point, at which the heterogeneity of anchored curves is 0."""
-    return len(points) == 1 and not spec.mean_alone
 
 
 # --- M-plots --------------------------------------------------------------------------------------
@@ -222,12 +223,12 @@ def m_plot(
     return MPlotEffect(
         NumericAxis.of(about.feature, axis.mean[has_rows]),
         value=value,
-        heterogeneity=std,
         std_error=error,
         df=df,
         importance=_weighted_std(value, fraction),
         about=about,
         spec=spec,
+        spread=_spread_of_means(axis.mean[has_rows], std, fraction),
         bins=_bin_stats(cells.edges[kept] if len(cells) else np.repeat(cells.edges, 2), bins, spec),
         rows=rows,
         cells=cells,
@@ -267,15 +268,20 @@ def categorical_m_plot(
     return LevelMeansEffect(
         LevelAxis(levels),
         value=np.where(local.weight > 0, value, np.nan),
-        heterogeneity=std,
         std_error=error,
         df=df,
         importance=_weighted_std(value, fraction),
         about=about,
         spec=spec,
         rows=rows,
+        spread=_spread_of_means(np.arange(len(levels), dtype=float), std, fraction),
         moments=moments,
     )
+
+
+def _spread_of_means(points: Floats, std: Floats, fraction: Floats) -> Spread:
+    """Return the standard deviations of the quantity around its means."""
+    return Spread(points, std, np.full(len(std), np.nan), fraction)
 
 
 def _means(cells: Moments, spec: Spec) -> tuple[Floats, Floats, Floats, Floats]:

@@ -78,7 +78,9 @@ def rebin_effect(effect: Effect, bins: Binning | int) -> Effect:
         return effect
     else:
         result = _rebinned_numeric(effect, bins)
-    return replace(result, swap_score=effect.swap_score)  # the score does not depend on bins
+    # The score and its spread do not depend on bins; that of an M-plot does.
+    spread = effect.spread if result.spread is None else result.spread
+    return replace(result, swap_score=effect.swap_score, spread=spread)
 
 
 def _no_bins_error(effect: Effect) -> UnsupportedError:

@@ -121,11 +121,11 @@ def accumulated_effect_of_steps(
         )
     error, df = step_errors(matrix, own, steps, spec)
     supported = _supported(values, edges, steps.known)
-    heterogeneity = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
+    accumulated = ale_math.accumulated_std(stats.widths, stats.std, spec.accumulate)
     return ValueStepsEffect(
         NumericAxis.of(about.feature, edges),
         value=np.where(supported, matrix @ steps.mean - offset, np.nan),
-        heterogeneity=np.where(supported, heterogeneity, np.nan),
+        accumulated_std=np.where(supported, accumulated, np.nan),
         std_error=np.where(supported, error, np.nan),
         df=df,
         importance=_importance(
@@ -254,22 +254,22 @@ def summarise_in_bins(
     if differences is not None:
         variance = differences.variance(spec.ddof, spec.weight_kind)
     stats = BinStats.of(edges, bins, effect=slope, std=np.sqrt(variance), std_error=error)
-    heterogeneity = _heterogeneity_at(effect.points, stats, spec)
+    accumulated = _accumulated_std_at(effect.points, stats, spec)
     moments = {**effect.moments} if differences is None else {**effect.moments, RISE: differences}
     return replace(
         effect,
         bins=stats,
-        heterogeneity=np.where(np.isnan(effect.value), np.nan, heterogeneity),
+        accumulated_std=np.where(np.isnan(effect.value), np.nan, accumulated),
         moments=moments,
     )
 
 
-def _heterogeneity_at(points: Floats, stats: BinStats, spec: Spec) -> Floats:
-    """Return the accumulated heterogeneity at edges of cells.
+def _accumulated_std_at(points: Floats, stats: BinStats, spec: Spec) -> Floats:
+    """Return the accumulated standard deviation at edges of cells.
 
     Within a bin the variance increases linearly (RHALE Eq. 16 adds variances), or the standard deviation (UALE Eq. 9).
     """
-    at_edges = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
+    at_edges = ale_math.accumulated_std(stats.widths, stats.std, spec.accumulate)
     if spec.accumulate == "std":
         return np.interp(points, stats.edges, at_edges)
     largest = float(np.nanmax(at_edges, initial=0.0))

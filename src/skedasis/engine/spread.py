@@ -1,0 +1,245 @@
+"""Compute spreads: the curves of blocks of the score's rows, within windows of their values of a feature.
+
+The mathematics is in `skedasis.stats.spread`. This module finds the cells of a feature, and evaluates the quantity at
+the rows of the blocks with the values of other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from skedasis._types import Floats, Ints, OutputLabel
+from skedasis.binning import auto_cells
+from skedasis.data.categories import LevelColumn
+from skedasis.data.column_stats import Column
+from skedasis.data.containers import DonorRows
+from skedasis.data.dataset import Batch, Dataset
+from skedasis.data.features import Feature
+from skedasis.engine.plan import Job, Key
+from skedasis.engine.progress import map_in_order
+from skedasis.engine.run import limits_model_threads, make_evaluators
+from skedasis.engine.select import FeatureTask
+from skedasis.models.calling import CallStats, one_thread_each
+from skedasis.results.axis import LevelAxis
+from skedasis.results.effect import Effect, Spread
+from skedasis.stats.heterogeneity_score import HeterogeneityScore, ScoreOrder, ScoreRows
+from skedasis.stats.random import row_hashes, uniform_from_hash
+from skedasis.stats.spread import (
+    MANY_LEVELS,
+    MOST_ROWS,
+    ROWS_PER_ROW,
+    SpreadCells,
+    Windows,
+    spread_at,
+    windows,
+)
+
+
+def row_numbers(part: Dataset) -> Ints:
+    """Return the indices in X of the rows of a data set."""
+    return np.arange(len(part)) if part.row_id is None else part.row_id
+
+
+@dataclass(frozen=True, eq=False)
+class _Feature:
+    """A feature, and the rows of its score in the order of their hashes.
+
+    Parameters
+    ----------
+    job : Job
+    task : FeatureTask
+    part : Dataset
+        The rows, in the order of the data.
+    rows : ScoreRows
+    back : ndarray of int, shape (n,)
+        Indexing with it goes from the order of the data to that of the hashes.
+    order : ScoreOrder
+    """
+
+    job: Job
+    task: FeatureTask
+    part: Dataset
+    rows: ScoreRows
+    back: Ints
+    order: ScoreOrder
+
+    @cached_property
+    def level_cells(self) -> Ints | None:
+        """Return the cell of each level, (L,), in which rare ones of many are pooled; None for other features.
+
+        Levels without rows have cells of their own. Those of an ordinal feature with many levels are cut into cells as
+        numbers are.
+        """
+        column = self.task.column
+        if not isinstance(column, LevelColumn):
+            return None
+        codes = np.arange(len(column.levels))
+        values = self.order.values
+        there = ~np.isnan(values)
+        w = None if self.rows.weights is None else self.rows.weights[there]
+        weight = np.bincount(values[there].astype(int), w, len(codes))
+        if np.count_nonzero(weight) <= MANY_LEVELS:
+            return codes
+        if self.task.feature.kind == "ordinal":
+            return None
+        frequent = np.lexsort((codes, -weight))[: MANY_LEVELS - 1]
+        rare = np.setdiff1d(codes, frequent)
+        return np.where(np.isin(codes, frequent), codes, rare[0])
+
+    def cells(self, count: int) -> SpreadCells:
+        """Return the feature's cells, about so many if it has many values."""
+        values, weights = self.order.values, self.rows.weights
+        there = np.flatnonzero(~np.isnan(values))
+        cell = np.full(len(values), -1)
+        if self.level_cells is not None:
+            cell[there] = self.level_cells[values[there].astype(int)]
+            return SpreadCells.of(values, cell, weights, single=True)
+        whole, sampling = self.task.column, self.part.sampling_weights
+        codes = isinstance(whole, (LevelColumn, Feature))
+        dtype, gaps = (float, ()) if codes else (whole.dtype, whole.gaps)
+        column = Column(self.task.feature, values, weights, dtype, sampling=sampling)
+        few = column.few_values()
+        if few is not None:
+            cell[there] = np.searchsorted(few, values[there])
+            return SpreadCells.of(values, cell, weights, single=True)
+        cell[there] = auto_cells(column, gaps, count).locate(values[there])
+        return SpreadCells.of(values, cell, weights, single=False)
+
+    @cached_property
+    def windows(self) -> Windows | None:
+        """Return the blocks of rows and their positions; None if there are too few rows."""
+        n, option = len(self.order.rows), self.job.options.heterogeneity_rows
+        if n == 0:
+            return None
+        limit = min(MOST_ROWS, ROWS_PER_ROW * n, MOST_ROWS if option is None else option)
+        ids = self.part.identifiers[self.back]
+
+        def uniforms(some: Ints, purpose: str) -> Floats:
+            return uniform_from_hash(row_hashes(ids[some], self.job.options.seed, purpose))
+
+        return windows(self.cells, self.order, self.rows.weights, limit, uniforms)
+
+    def spread(self, score: HeterogeneityScore, response: Floats | None) -> Spread:
+        """Return the spread, given the quantity at the windows, (B, J, m); None if it was not evaluated."""
+        found, eps = self.windows, self.job.checked.eps
+        cells = self.cells(8) if found is None else found.cells
+        value, error = np.full(len(cells), score.value), np.full(len(cells), score.std_error)
+        if found is not None and response is not None:
+            value, error = spread_at(found, response, self.rows.weights, score, eps)
+        column = self.task.column
+        if isinstance(column, LevelColumn):
+            return self._by_level(cells, value, error)
+        return Spread(cells.x, value, error, cells.share)
+
+    def _by_level(self, cells: SpreadCells, value: Floats, error: Floats) -> Spread:
+        """Return the spread at each level that has rows, by its code."""
+        codes = self.order.values[self.order.rows].astype(int)
+        w = self.rows.weights
+        found, first, number = np.unique(codes, return_index=True, return_inverse=True)
+        weight = np.bincount(number, None if w is None else w[self.order.rows], len(found))
+        cell = cells.cell[self.order.rows[first]]
+        return Spread(found.astype(float), value[cell], error[cell], weight / weight.sum())
+
+
+def compute_spreads(
+    job: Job,
+    part: Dataset,
+    rows: ScoreRows,
+    back: Ints,
+    orders: Mapping[str, ScoreOrder],
+    scores: Mapping[Key, HeterogeneityScore],
+) -> tuple[dict[Key, Spread], CallStats]:
+    """Return the spread of each feature and output of a job; levels are their codes.
+
+    Parameters
+    ----------
+    job : Job
+    part, rows, back
+        The rows of the scores in the order of the data; in the order of their hashes; and the indices from the first
+        order to the second.
+    orders : mapping of str to ScoreOrder
+        The orders in which the scores pair rows.
+    scores : mapping of (label, key) to HeterogeneityScore
+
+    Notes
+    -----
+    Cost: at most 4,000 model rows for each feature, and at most 4 for each row; none where all scores are zero, and for
+    tree ensembles that are evaluated from their structure.
+    """
+    features = _features(job, part, rows, back, orders)
+    whole = next(iter(part.batches(max(len(part), 1))), None)
+    found: dict[Key, Spread] = {}
+    stats = CallStats()
+    caller = job.checked.caller
+    limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
+    with limiter as begin:
+        work = partial(_evaluate, whole=whole, scores=scores)
+        done = map_in_order(work, features, job.options.n_jobs, begin, caller.stop)
+        with closing(done):
+            for spreads, cost in done:
+                found |= spreads
+                stats.add(cost)
+    return found, stats
+
+
+def with_spread(effect: Effect, spread: Spread, task: FeatureTask) -> Effect:
+    """Return an effect with its spread, in which the codes of levels become those of the effect's order."""
+    column = task.column
+    if isinstance(column, LevelColumn) and isinstance(effect.axis, LevelAxis):
+        values = column.levels.values
+        place = effect.axis.levels.codes([values[int(code)] for code in spread.points])
+        order = np.argsort(place, kind="stable")[np.count_nonzero(place < 0) :]
+        parts = (place, spread.value, spread.std_error, spread.weight)
+        spread = Spread(*(part[order].astype(float) for part in parts))
+    return replace(effect, spread=spread)
+
+
+def count_spread_rows(
+    job: Job, part: Dataset, rows: ScoreRows, back: Ints, orders: Mapping[str, ScoreOrder]
+) -> int:
+    """Return the most model rows that `compute_spreads` asks for, without calling the model."""
+    features = _features(job, part, rows, back, orders)
+    return sum(f.windows.n_model_rows for f in features if f.windows is not None)
+
+
+def _features(
+    job: Job, part: Dataset, rows: ScoreRows, back: Ints, orders: Mapping[str, ScoreOrder]
+) -> list[_Feature]:
+    """Return the features whose spread is that of windows; that of a group of columns has no axis."""
+    return [
+        _Feature(job, task, part, rows, back, orders[task.key])
+        for task in job.tasks
+        if isinstance(task, FeatureTask) and task.key in orders and task.variant.has_windows
+    ]
+
+
+def _evaluate(
+    feature: _Feature, whole: Batch | None, scores: Mapping[Key, HeterogeneityScore]
+) -> tuple[dict[Key, Spread], CallStats]:
+    """Return the spreads of one feature by (label, key)."""
+    job, key, found = feature.job, feature.task.key, feature.windows
+    mine = {label: scores[label, key] for label in job.outputs}
+    stats = CallStats()
+    response: dict[OutputLabel, Floats] = {}
+    if whole is not None and found is not None and any(s.value > 0 for s in mine.values()):
+        blocks, size = found.rows.shape
+        batch = whole.take(feature.back[found.rows].ravel())
+        positions = found.donors.shape[1]
+        donors = row_numbers(feature.part)[feature.back[found.donors]]
+        replaced = DonorRows(np.repeat(donors, size, axis=0).T)
+        copies = max(1, min(positions, job.batch_rows * job.copies // len(batch)))
+        evaluators = make_evaluators(job, batch, copies)
+        changes = dict.fromkeys(feature.task.feature.columns, replaced)
+        for label, evaluator in evaluators.items():
+            swept = evaluator.sweep_together(changes, positions)
+            response[label] = swept.reshape(blocks, size, positions).transpose(0, 2, 1)
+        for evaluator in evaluators.values():
+            stats.add(evaluator.stats)
+    return {
+        (label, key): feature.spread(score, response.get(label)) for label, score in mine.items()
+    }, stats

@@ -1,0 +1,329 @@
+"""The spread at x: the standard deviation between rows of the effect at x, whose mean square is the score's square.
+
+A row's curve is evaluated within the window of values that rows with the same other features have: the window within
+which the heterogeneity score swaps values. Blocks of neighbours in the order that pairs the score's rows
+(`skedasis.stats.heterogeneity_score`) share the positions at which they are evaluated. Each curve is centred over its
+window, and the variance of a block's curves at a position is an estimate of the spread there:
+
+    g_ij = q(z_bj, c_i) - sum_j W_bj q(z_bj, c_i),    r²(k) = sum V_bj S_bj / sum V_bj over the positions in cell k,
+    spread(k) = score r(k) / sqrt(sum_k p_k r²(k)),
+
+with S_bj the variance of g_ij over the rows i of block b, V_bj the position's weight times that of the block's rows,
+and p_k the weight share of cell k. For independent features it is the standard deviation of centred ICE curves.
+
+This module works on arrays only: `skedasis.engine.spread` reads the data and calls the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.stats.heterogeneity_score import ROUNDING, HeterogeneityScore, ScoreOrder
+
+MOST_ROWS, ROWS_PER_ROW = 4_000, 4
+"""Most model rows for the spread of one feature, in all and for each row of the score."""
+
+_ROWS, _FEWEST_ROWS = 5, 3
+"""Rows of a block; and where a feature has so many values that there would be few blocks."""
+
+_BLOCKS, _BLOCKS_OF_VALUES, _FEWEST_BLOCKS = 10, 6, 5
+"""Blocks below which there are fewer cells; fewer rows in each block; no spread but the score."""
+
+_CELLS = (32, 16, 8)
+"""Numbers of cells of a feature with many values, of which the first is taken that leaves enough blocks."""
+
+MANY_LEVELS = 64
+"""Of more levels, the rare ones share a cell."""
+
+_REACH = 1e-3
+"""A window leaves out values with less than this fraction of an equal share."""
+
+_BLOCKS_OF_CELL = 3
+"""A cell that fewer blocks reach takes its spread from the nearest cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadCells:
+    """The cells of a feature on which its spread is given.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (K,)
+        The mean of the feature's values in each cell; the value, or the level's code, if cells are single values.
+    cell : ndarray of int, shape (n,)
+        The cell of each row of the score; -1 where the feature is missing.
+    share : ndarray of float, shape (K,)
+        Positive; sums to 1.
+    single : bool
+        Whether cells are single values, at all of which a row is evaluated that can have them.
+    """
+
+    x: Floats
+    cell: Ints
+    share: Floats
+    single: bool
+
+    @classmethod
+    def of(cls, values: Floats, cell: Ints, weights: Floats | None, *, single: bool) -> SpreadCells:
+        """Return those cells that have rows, from left to right.
+
+        Parameters
+        ----------
+        values : ndarray of float, shape (n,)
+        cell : ndarray of int, shape (n,)
+            -1 where the feature is missing.
+        weights : ndarray of float, shape (n,), optional
+        single : bool
+        """
+        there = cell >= 0
+        w = np.ones(len(cell)) if weights is None else weights
+        found, number = np.unique(cell[there], return_inverse=True)
+        weight = np.bincount(number, w[there], len(found))
+        first = np.zeros(len(found))
+        first[number] = values[there]
+        # The mean of equal values is that value.
+        x = first + np.bincount(number, w[there] * (values[there] - first[number])) / weight
+        numbers = np.full(len(cell), -1)
+        numbers[there] = number
+        return cls(x, numbers, weight / weight.sum(), single)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+
+Uniforms: TypeAlias = Callable[[Ints, str], Floats]
+"""Uniform random numbers of rows, by their indices among the rows of the score and what is drawn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Blocks of rows and the positions at which their curves are evaluated.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (B, m)
+        The rows of each block, as indices into the rows of the score.
+    donors : ndarray of int, shape (B, J)
+        The rows whose values are the block's positions.
+    weight : ndarray of float, shape (B, J)
+        Weight of each position in the window; 0 for positions that only fill the array.
+    cells : SpreadCells
+    stratum : ndarray of int, shape (B, K), optional
+        If all windows are the whole data: the rank of a block's position in each cell among those of all blocks.
+    """
+
+    rows: Ints
+    donors: Ints
+    weight: Floats
+    cells: SpreadCells
+    stratum: Ints | None = None
+
+    @property
+    def n_model_rows(self) -> int:
+        """Return at how many rows the quantity is evaluated."""
+        return self.donors.size * self.rows.shape[1]
+
+
+def windows(
+    cells_of: Callable[[int], SpreadCells],
+    order: ScoreOrder,
+    weights: Floats | None,
+    limit: int,
+    uniforms: Uniforms,
+) -> Windows | None:
+    """Choose blocks and positions; None if there are too few rows.
+
+    Parameters
+    ----------
+    cells_of : callable
+        Returns cells, about as many as asked for, if the feature has many values.
+    order : ScoreOrder
+        The order of the rows that have a value of the feature.
+    weights : ndarray of float, shape (n,), optional
+        Weights of the rows of the score.
+    limit : int
+        Most model rows.
+    uniforms : callable
+    """
+    n = len(order.rows)
+    cells = cells_of(_CELLS[0])
+    size, blocks = _size(cells, n, limit)
+    for count in _CELLS[1:]:
+        if cells.single or blocks >= _BLOCKS:
+            break
+        cells = cells_of(count)
+        size, blocks = _size(cells, n, limit)
+    if blocks < (_BLOCKS_OF_VALUES if cells.single else _FEWEST_BLOCKS):
+        return None
+    sorter = _Sorter.of(cells, order, weights)
+    found = _windows(blocks, size, cells, order, sorter, uniforms)
+    # Windows that reach few of the values leave room for more blocks.
+    more = min(limit // (size * found.donors.shape[1]), n // size)
+    while more > blocks:
+        wider = _windows(more, size, cells, order, sorter, uniforms)
+        if wider.n_model_rows <= limit:
+            return wider
+        more = min(limit // (size * wider.donors.shape[1]), more - 1)
+    return found
+
+
+def _size(cells: SpreadCells, n: int, limit: int) -> tuple[int, int]:
+    """Return the rows of each block, and how many blocks there are."""
+    size, blocks = _ROWS, min(limit // (_ROWS * len(cells)), n // _ROWS)
+    if cells.single and blocks < _BLOCKS_OF_VALUES:
+        size = _FEWEST_ROWS
+        blocks = min(limit // (size * len(cells)), n // size)
+    return size, blocks
+
+
+@dataclass(frozen=True, eq=False)
+class _Sorter:
+    """The rows with a value, sorted by cell and value, with the weight up to each.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (n,)
+    upto : ndarray of float, shape (n,)
+        Fraction of the weight at the row and those before it.
+    ends : ndarray of float, shape (K + 1,)
+        Fraction of the weight before each cell, and 1.
+    """
+
+    rows: Ints
+    upto: Floats
+    ends: Floats
+
+    @classmethod
+    def of(cls, cells: SpreadCells, order: ScoreOrder, weights: Floats | None) -> _Sorter:
+        values, number = order.values[order.rows], cells.cell[order.rows]
+        # Rows of one value follow their hashes, whatever the order of the data.
+        by_value = np.lexsort((order.rows, values, number))
+        rows = order.rows[by_value]
+        weight = np.ones(len(rows)) if weights is None else weights[rows]
+        ends = np.append(0.0, np.cumsum(cells.share))
+        return cls(rows, np.cumsum(weight) / weight.sum(), ends / ends[-1])
+
+    def at(self, fraction: Floats) -> Ints:
+        """Return the rows at fractions of the weight."""
+        place = np.searchsorted(self.upto, fraction, side="left")
+        return self.rows[np.minimum(place, len(self.rows) - 1)]
+
+
+def _windows(
+    blocks: int,
+    size: int,
+    cells: SpreadCells,
+    order: ScoreOrder,
+    sorter: _Sorter,
+    uniforms: Uniforms,
+) -> Windows:
+    """Return so many blocks of rows, with the positions of their windows."""
+    from scipy.special import ndtr, ndtri
+
+    n, count = len(order.rows), len(cells)
+    offset = uniforms(order.rows[:1], "spread: blocks")[0]
+    starts = ((np.arange(blocks) + offset) / blocks * (n - size)).astype(int)
+    rows = order.rows[starts[:, None] + np.arange(size)]
+    drawn = np.stack([uniforms(rows[:, 0], f"spread: position {j}") for j in range(count)], axis=1)
+    std = np.sqrt(order.variance)
+    middle = (1.0 - order.variance) * order.key[rows].mean(axis=1)[:, None]
+    if order.variance < 1.0 and not cells.single:
+        at = ndtr(middle + std * ndtri((np.arange(count) + drawn) / count))
+        return Windows(rows, sorter.at(at), np.full(at.shape, 1.0 / count), cells)
+    weight = np.broadcast_to(cells.share, (blocks, count))
+    if order.variance < 1.0:
+        weight = np.diff(ndtr((ndtri(sorter.ends) - middle) / std), axis=1)
+        weight = np.where(weight < _REACH / count, 0.0, weight)
+        weight = weight / weight.sum(axis=1, keepdims=True)
+    # The blocks' positions are spread evenly over each cell (a Latin hypercube).
+    stratum = drawn.argsort(axis=0, kind="stable").argsort(axis=0)
+    inner = uniforms(rows[:, 1], "spread: within")[:, None]
+    within = (stratum + inner) / blocks
+    donors = sorter.at(sorter.ends[:-1] + within * np.diff(sorter.ends))
+    reached = weight > 0
+    most = int(reached.sum(axis=1).max())
+    if most < count:
+        # Those of positive weight first, in their order; the array is filled with others of weight 0.
+        first = np.argsort(~reached, axis=1, kind="stable")[:, :most]
+        donors, weight = (np.take_along_axis(a, first, axis=1) for a in (donors, weight))
+    return Windows(rows, donors, weight, cells, stratum if order.variance == 1.0 else None)
+
+
+def spread_at(
+    found: Windows,
+    response: Floats,
+    weights: Floats | None,
+    score: HeterogeneityScore,
+    eps: float,
+) -> tuple[Floats, Floats]:
+    """Return the spread in each cell and its standard error, (K,) each.
+
+    Parameters
+    ----------
+    found : Windows
+    response : ndarray of float, shape (B, J, m)
+        The quantity of each block's rows at its positions.
+    weights : ndarray of float, shape (n,), optional
+        Weights of the rows of the score.
+    score : HeterogeneityScore
+    eps : float
+        Relative rounding of the quantity: variances below 16 units of it are zero.
+
+    Notes
+    -----
+    The error is that of the shape r / sqrt(sum p r²), by the delta method from the influences of the blocks, and that
+    of the score. Blocks follow one another in the order of the score, along which their windows move, so that the
+    variance of a sum of influences is half the sum of the squares of successive differences. If all windows are equal,
+    blocks differ in their positions, and the order in a cell is that of its positions.
+    """
+    cells, count = found.cells, len(found.cells)
+    blocks = len(found.rows)
+    # In units of the largest value, so that squares neither underflow nor overflow.
+    scale = float(np.abs(response).max(initial=0.0)) or 1.0
+    q = response / scale
+    row_weight = np.ones(found.rows.shape) if weights is None else weights[found.rows]
+    share = row_weight / row_weight.sum(axis=1, keepdims=True)
+    g = q - np.einsum("bj,bjm->bm", found.weight, q)[:, None]
+    g = g - np.einsum("bm,bjm->bj", share, g)[:, :, None]
+    free = 1.0 - np.einsum("bm,bm->b", share, share)
+    variance = np.einsum("bm,bjm->bj", share, g**2) / np.where(free > 0, free, 1.0)[:, None]
+    number = cells.cell[found.donors]
+    position_weight = found.weight * row_weight.sum(axis=1)[:, None]
+    place = np.arange(blocks)[:, None] * count + number
+    total = np.bincount(place.ravel(), position_weight.ravel(), blocks * count)
+    square = np.bincount(place.ravel(), (position_weight * variance).ravel(), blocks * count)
+    total, square = total.reshape(blocks, count), square.reshape(blocks, count)
+    reached = np.count_nonzero(total, axis=0) >= _BLOCKS_OF_CELL
+    sums = total.sum(axis=0)
+    r2 = square.sum(axis=0) / np.where(sums > 0, sums, 1.0)
+    if not reached.any() or cells.share @ r2 <= (ROUNDING * eps) ** 2:
+        return np.full(count, score.value), np.full(count, score.std_error)
+    influence = (square - total * r2) / np.where(sums > 0, sums, 1.0)
+    fill = _fill(cells.share, reached)
+    r2, influence = fill @ r2, influence @ fill.T
+    mean = cells.share @ r2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = influence / r2 - (influence @ cells.share / mean)[:, None]
+    relative = np.where(r2 > 0, relative, 0.0) * np.sqrt(blocks / (blocks - 1))
+    if found.stratum is not None:
+        relative = np.take_along_axis(relative, found.stratum.argsort(axis=0), axis=0)
+    error2 = (np.diff(relative, axis=0) ** 2).sum(axis=0) / 8
+    value = score.value * np.sqrt(r2 / mean)
+    relative_score = score.std_error / score.value
+    error = np.where(r2 > 0, value * np.sqrt(error2 + relative_score**2), score.std_error)
+    return value, error
+
+
+def _fill(share: Floats, reached: Bools) -> Floats:
+    """Return the matrix (K, K) that interpolates between the reached cells, along the ranks of their middles."""
+    middle = np.cumsum(share) - share / 2
+    known = np.flatnonzero(reached)
+    columns = [np.interp(middle, middle[known], np.eye(len(known))[j]) for j in range(len(known))]
+    matrix = np.zeros((len(share), len(share)))
+    matrix[:, known] = np.stack(columns, axis=1)
+    return matrix
