@@ -118,6 +118,7 @@ def finalize_task(
     score = scores.found.get((label, task.key))
     if score is not None:
         result = replace(result, swap_score=score).with_provenance({"vif": score.vif})
+        result = replace(result, depends_on=scores.depends_on.get((label, task.key)))
     spread = scores.spreads.get((label, task.key))
     if spread is not None and isinstance(task, FeatureTask):
         result = with_spread(result, spread, task)

@@ -96,8 +96,11 @@ def effect_document(effect: Effect, options: ExportOptions) -> Content:
             "lower": lower,
             "upper": upper,
             "heterogeneity": effect.heterogeneity,
+            "accumulated_std": effect.accumulated_std,
         },
         "bins": _bins(effect),
+        "spread": _spread(effect),
+        "depends_on": None if effect.depends_on is None else vars(effect.depends_on),
         "missing": _missing(effect.missing, effect.missing_point),
         "provenance": effect.provenance,
     }
@@ -126,6 +129,14 @@ def _bins(effect: Effect) -> Content | None:
     if np.any(bins.slope_change):
         content["slope_change"] = bins.slope_change
     return content
+
+
+def _spread(effect: Effect) -> Content | None:
+    spread = effect.spread
+    if spread is None:
+        return None
+    x = axis_column(effect.axis, spread.x if isinstance(effect.axis, LevelAxis) else spread.points)
+    return {"x": x, "value": spread.value, "error": spread.std_error, "weight": spread.weight}
 
 
 def _missing(rows: int, point: MissingPoint | None) -> Content:

@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from skedasis.results.checks.heterogeneity_test import HeterogeneityTest
     from skedasis.results.checks.variance_decomposition import VarianceDecomposition
     from skedasis.results.contrast import Contrast, Contrasts
+    from skedasis.stats.depends_on import DependsOn
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 
@@ -424,6 +425,11 @@ class Spread(Immutable):
         make_read_only(spread.x)
         return spread
 
+    def within(self, low: float, high: float) -> Spread:
+        """Return the spread in the cells between two points of the axis."""
+        some = (self.points >= low) & (self.points <= high)
+        return Spread(self.points[some], self.value[some], self.std_error[some], self.weight[some])
+
     def at(self, coordinates: Floats) -> Floats:
         """Return the spread at coordinates of the axis, interpolated in squares; of a level without rows, NaN."""
         if len(self) == 0:
@@ -530,6 +536,11 @@ class MissingPoint:
     exact: bool = True
 
 
+BEFORE_SPREAD = "was not computed by the version that saved the result"
+NO_SCORE = "was not computed (heterogeneity_rows=0)"
+"""Why an effect has no spread, as its provenance says; without an entry there, it has no score."""
+
+
 def format_values(values: Sequence[object]) -> str:
     """Format the first five values for an error message."""
     shown = ", ".join(repr(v) for v in values[:5])
@@ -572,6 +583,10 @@ class Effect(SavedResult):
         Weighted standard deviation of the effect over the data, in units of the quantity.
     swap_score : HeterogeneityScore or None
         The heterogeneity score with its standard error and its number of pairs; see `heterogeneity_score`.
+    depends_on : DependsOn or None
+        The other feature that explains most of the heterogeneity: ``name``, ``share`` of the score's square on rows
+        from which it was not fitted, and its standard ``error``. None where no single feature explains a tenth of it,
+        by two standard errors; in regions; and without a score.
     axis : NumericAxis, TimedAxis or LevelAxis
         The points, as an object that knows the kind of the feature.
     levels : LevelStats or None
@@ -612,6 +627,7 @@ class Effect(SavedResult):
     missing_point: MissingPoint | None = None
     swap_score: HeterogeneityScore | None = None
     spread: Spread | None = None
+    depends_on: DependsOn | None = None
     # None here; the kinds that have them declare them as parameters.
     bins: BinStats | None = field(default=None, init=False)
     cells: Cells | None = field(default=None, init=False)
@@ -1091,7 +1107,7 @@ class Effect(SavedResult):
         self,
         backend: str | None = None,
         *,
-        of: Literal["effect", "bins", "curves", "missing"] = "effect",
+        of: Literal["effect", "bins", "spread", "curves", "missing"] = "effect",
     ) -> Any:
         """Return the numbers as a data frame.
 
@@ -1099,8 +1115,9 @@ class Effect(SavedResult):
         ----------
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the library of X, or the first installed one if X is an array.
-        of : {"effect", "bins", "curves", "missing"}
-            One row per point of `x`, per bin, or per point of each ICE curve; or one row for the missing values.
+        of : {"effect", "bins", "spread", "curves", "missing"}
+            One row per point of `x`, per bin, per cell of the spread, or per point of each ICE curve; or one row for
+            the missing values.
 
         Raises
         ------

@@ -39,7 +39,7 @@ _VALUE_FIELDS = ("value", "heterogeneity", "std_error")
 
 # --- tables of single effects ---------------------------------------------------------------------
 
-_TABLES = ("effect", "bins", "curves", "missing")
+_TABLES = ("effect", "bins", "spread", "curves", "missing")
 """The tables of an effect."""
 
 
@@ -49,7 +49,7 @@ def effect_table(effect: Effect, of: str) -> Table:
     Parameters
     ----------
     effect : Effect
-    of : {"effect", "bins", "curves", "missing"}
+    of : {"effect", "bins", "spread", "curves", "missing"}
         For a categorical feature the column ``"level"`` with the labels replaces ``"x"``, and ``"left"`` and
         ``"right"`` contain labels.
 
@@ -71,6 +71,10 @@ def effect_table(effect: Effect, of: str) -> Table:
             f.name: getattr(bins, f.name) for f in fields(BinStats) if f.name not in _END_FIELDS
         }
         return _with_feature(effect, columns)
+    if of == "spread" and effect.spread is not None:
+        spread = effect.spread
+        values: Table = {c: getattr(spread, c) for c in ("value", "std_error", "weight")}
+        return _with_feature(effect, {**_x_column(effect, spread.x), **values})
     if of == "curves" and effect.curves is not None:
         curves, (r, m) = effect.curves, effect.curves.value.shape
         x = {k: tile_column(v, r) for k, v in _x_column(effect).items()}
@@ -107,13 +111,15 @@ def _points(effect: Effect) -> Table:
     if isinstance(effect.axis, LevelAxis):
         levels = effect.axis.levels
         columns |= {"count": levels.count, "weight": levels.weight}
+    if effect.accumulated_std is not None:
+        columns["accumulated_std"] = effect.accumulated_std
     return columns
 
 
-def _x_column(effect: Effect) -> Table:
-    """Return the column ``"x"`` or ``"level"`` of an effect's points."""
+def _x_column(effect: Effect, points: Values | None = None) -> Table:
+    """Return the column ``"x"`` or ``"level"`` of an effect's points, or of other points of its axis."""
     name = "level" if isinstance(effect.axis, LevelAxis) else "x"
-    return {name: axis_column(effect.axis, effect.points)}
+    return {name: axis_column(effect.axis, effect.points if points is None else points)}
 
 
 def axis_column(axis: Axis, points: Values) -> Values | TimePoints:

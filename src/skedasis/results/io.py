@@ -59,6 +59,7 @@ from skedasis.results.change import Change, ChangeRows, Changes, MovedFeature, O
 from skedasis.results.contrast import Contrast, Contrasts
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.effect import (
+    BEFORE_SPREAD,
     About,
     AccumulatedEffect,
     BinStats,
@@ -71,6 +72,7 @@ from skedasis.results.effect import (
     PartialDependence,
     Rows,
     Spec,
+    Spread,
     ValueStepsEffect,
 )
 from skedasis.results.effects import Effects
@@ -103,6 +105,7 @@ from skedasis.results.surface import (
     Surface,
 )
 from skedasis.results.surfaces import Surfaces
+from skedasis.stats.depends_on import DependsOn
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments
@@ -280,8 +283,8 @@ def _objects(values: Sequence[object], shape: Sequence[int]) -> Values:
 # --- files ----------------------------------------------------------------------------------------
 
 
-FORMAT = 6
-"""The format of files that `save` writes and `load` reads. It changes when the fields of results do."""
+FORMAT, OLDEST = 7, 6
+"""The format of files that `save` writes, which changes when the fields of results do; the oldest that `load` reads."""
 
 
 _HEADER = "header"
@@ -299,7 +302,18 @@ _RESULTS = (
 
 _PARTS = (
     *(ChangeRows, MovedFeature, Outside),
-    *(About, BinStats, CellStats, Cells, Curves, Feature, Gap, HeterogeneityScore),
+    *(
+        About,
+        BinStats,
+        CellStats,
+        Cells,
+        Curves,
+        Feature,
+        Gap,
+        HeterogeneityScore,
+        DependsOn,
+        Spread,
+    ),
     *(
         FeatureInteraction,
         LedgerPart,
@@ -324,6 +338,9 @@ _KINDS_OF_RESULTS = (
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (*_RESULTS, *_KINDS_OF_RESULTS, *_PARTS, PairRows, Rows, Spec)
 }
+
+
+_ACCUMULATED = {kind.__name__ for kind in (AccumulatedEffect, ValueStepsEffect, LevelStepsEffect)}
 
 
 _READ_ERRORS = (
@@ -490,9 +507,9 @@ def load(path: str | Path, *, memory: int | str | None = "1GB") -> Any:
         raise _load_error(path, f"which is no saved result: {error}") from error
     except _READ_ERRORS as error:
         raise _load_error(path) from error
-    if version != FORMAT:
+    if not OLDEST <= version <= FORMAT:
         fix = "Update skedasis" if version > FORMAT else "Explain again, and save the result again"
-        raise DataError("load", f"format {version}", f"format {FORMAT}", fix)
+        raise DataError("load", f"format {version}", f"format {OLDEST} or {FORMAT}", fix)
     if not _is_result(result):
         raise _load_error(path)
     return result
@@ -506,12 +523,32 @@ def _read(path: str | Path, most: int | None) -> tuple[int, object]:
         version = header["skedasis"]
         if type(version) is not int:
             raise FieldError(f"its format is {shown(version)}")
-        if version != FORMAT:
+        if not OLDEST <= version <= FORMAT:
             return version, None
         archive.check()
-        result = unpack(header["result"], archive.read, _KINDS)
+        node = header["result"] if version == FORMAT else _updated(header["result"])
+        result = unpack(node, archive.read, _KINDS)
         archive.check_all_were_read()
         return version, result
+
+
+def _updated(node: Any) -> Any:
+    """Return the JSON of a result of format 6 as that of the present format.
+
+    What was called heterogeneity is accumulated from the left end there; the spread at x was not computed.
+    """
+    if isinstance(node, list):
+        return [_updated(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _updated(part) for key, part in node.items()}
+    parts = node.get("of")
+    if isinstance(parts, dict) and "swap_score" in parts and "heterogeneity" in parts:
+        old = parts.pop("heterogeneity")
+        if node[MARK] in _ACCUMULATED:
+            parts["accumulated_std"] = old
+        parts["provenance"] = {**parts["provenance"], "spread": BEFORE_SPREAD}
+    return node
 
 
 def _folder_error(folder: Path) -> FileError:

@@ -80,15 +80,12 @@ def main_part(effect: Effect) -> MainPart:
         value = effect.at(at)
     if len(at) == 0:
         return MainPart(effect, lambda value: value)
-    spread = take(effect.heterogeneity)
-    if isinstance(effect, AccumulatedEffect):
-        spread = _accumulated_from(low, at, effect)
     changed = partial(
         replace,
         effect,
         axis=NumericAxis.of(effect.about.feature, at),
         value=value,
-        heterogeneity=spread,
+        spread=None if effect.spread is None else effect.spread.within(at[0], at[-1]),
         std_error=take(effect.std_error),
         df=take(effect.df),
         rows=_main_rows(effect, bins, cut, low, high),
@@ -96,6 +93,8 @@ def main_part(effect: Effect) -> MainPart:
             effect.about, gaps=tuple(gap for gap in effect.about.gaps if not gap.few_beyond)
         ),
     )
+    if isinstance(effect, AccumulatedEffect):
+        changed = partial(changed, accumulated_std=_accumulated_from(low, at, effect))
     part = changed(bins=bins) if isinstance(effect, BinnedEffect) else changed()
     if isinstance(part, PartialDependence) and part.curves is not None:
         part = replace(part, curves=replace(part.curves, value=take(part.curves.value)))
@@ -113,9 +112,9 @@ def along(at: Floats, points: Floats, value: Floats) -> Floats:
 
 
 def _accumulated_from(low: float, at: Floats, effect: AccumulatedEffect) -> Floats:
-    """Return the heterogeneity at points of the main stretch, accumulated from its left end instead of the curve's."""
+    """Return `accumulated_std` at points of the main stretch, accumulated from its left end instead of the curve's."""
     points, power = effect.points, 2.0 if effect.spec.accumulate == "variance" else 1.0
-    sums = effect.heterogeneity**power
+    sums = effect.accumulated_std**power
     steps, widths = np.diff(sums), np.diff(points)
     low = max(low, float(points[0]))
     first, k = (

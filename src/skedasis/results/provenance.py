@@ -204,6 +204,7 @@ class Provenance(TypedDict, total=False):
     rebinned: JsonValue
     rebinned_note: str
     approximated: str
+    spread: str
     rule: str
     by: str
     split_on: list[str] | None

@@ -145,7 +145,7 @@ LAYOUT: Mapping[str, Mapping[str, Layout]] = {
     "Effect": {
         "axis": _layout("m"),
         "value": _layout("m"),
-        "heterogeneity": _layout("m", NOT_NEGATIVE),
+        "accumulated_std": _layout("m", NOT_NEGATIVE),
         "std_error": _layout("m", NOT_NEGATIVE),
         "df": _layout("m"),
     },
@@ -199,6 +199,12 @@ LAYOUT: Mapping[str, Mapping[str, Layout]] = {
         "effect": _layout("r …"),
         "weight": _layout("r", *_COUNTS),
         "bin_slope": _layout("r …"),
+    },
+    "Spread": {
+        "points": _layout("K", INCREASING),
+        "value": _layout("K", NOT_NEGATIVE),
+        "std_error": _layout("K", NOT_NEGATIVE),
+        "weight": _layout("K", *_COUNTS),
     },
     "Surface": {
         "value": _layout("*S"),

@@ -229,6 +229,31 @@ _BINS = _object(
 )
 
 
+_SPREAD = _object(
+    "The spread between rows on cells of its own; null if it was not computed.",
+    {
+        "x": _points("Mean of the feature in each cell, or the level."),
+        "value": _numbers("Standard deviation of the effect there between rows."),
+        "error": _numbers("Its standard error."),
+        "weight": _numbers("Fraction of the rows in the cell."),
+    },
+    null=True,
+)
+
+
+_DEPENDS_ON = _object(
+    "The other feature that explains most of the heterogeneity; null if none explains much.",
+    {
+        "name": _text("Name of the feature."),
+        "share": _number(
+            "Share of the squared heterogeneity score that it explains, on held-out rows."
+        ),
+        "error": _number("Standard error of the share."),
+    },
+    null=True,
+)
+
+
 _ICE = _object(
     "ICE curves of kept rows, only with rows=True; null if none are kept.",
     {
@@ -284,11 +309,19 @@ _EFFECT = Kind(
                 "error": _numbers("Its standard error."),
                 "lower": _numbers("Lower end of its pointwise interval."),
                 "upper": _numbers("Upper end."),
-                "heterogeneity": _numbers("Standard deviation between rows, accumulated."),
+                "heterogeneity": _numbers(
+                    "Spread: standard deviation of the effect there between rows."
+                ),
+                "accumulated_std": _numbers(
+                    "Standard deviations of local effects, accumulated from the left end; null for PDP and M-plots.",
+                    null=True,
+                ),
             },
             optional=_AXIS,
         ),
         "bins": _BINS,
+        "spread": _SPREAD,
+        "depends_on": _DEPENDS_ON,
         "missing": _MISSING,
         **_PROVENANCE,
     },

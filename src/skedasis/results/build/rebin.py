@@ -80,7 +80,9 @@ def rebin_effect(effect: Effect, bins: Binning | int) -> Effect:
         result = _rebinned_numeric(effect, bins)
     # The score and its spread do not depend on bins; that of an M-plot does.
     spread = effect.spread if result.spread is None else result.spread
-    return replace(result, swap_score=effect.swap_score, spread=spread)
+    return replace(
+        result, swap_score=effect.swap_score, spread=spread, depends_on=effect.depends_on
+    )
 
 
 def _no_bins_error(effect: Effect) -> UnsupportedError:

@@ -1,0 +1,212 @@
+"""What a feature's heterogeneity depends on: the share of its score that one other feature explains.
+
+The score is the mean square of c, the part of a quantity's changes by swaps that does not occur for an additive
+quantity (`skedasis.stats.heterogeneity_score`). If the effect of x depends on u alone, by an interaction h(x, u), then
+
+    c = [ h(x', u) - h(x, u) - h(x', u') + h(x, u') ] / 2
+
+for rows with (x, u) and (x', u') that swap their x. With h a sum of products of functions of x and of functions of u,
+c is linear in the products of their differences. The coefficients are fitted on one half of the pairs, and the share of
+the mean square of c that they explain is measured on the other half, both ways. No model row is needed.
+
+This module works on arrays only: `skedasis.engine.depends_on` reads the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skedasis._types import Bools, Floats, Ints
+
+MOST_OTHERS, SCREENED_PAIRS = 32, 1_000
+"""Of more other features, those that so many pairs put first are compared."""
+
+FITTED = 4
+"""Of the features that are compared, the first ones are fitted."""
+
+LEAST_SHARE, LEAST_ERRORS = 0.10, 2.0
+"""The least share that is reported, and in how many of its standard errors."""
+
+KNOTS, KNOTS_OF_OTHERS, FEW_KNOTS = 12, 8, 4
+"""Knots of the functions of x, of u, and of both where there are too many others."""
+
+_MOST_VALUES = 32
+"""Up to so many values each has a function of its own."""
+
+_STEPS, _TOLERANCE = 20, 1e-5
+"""Steps of the conjugate gradients, and the decrease of the residual at which they end."""
+
+_NULL = 1e-9
+"""Directions with less than this fraction of the largest variance are left out."""
+
+
+@dataclass(frozen=True)
+class DependsOn:
+    """The feature that explains most of another feature's heterogeneity.
+
+    Parameters
+    ----------
+    name : str
+    share : float
+        Share of the squared heterogeneity score that it explains, on rows from which it was not fitted; at most 1.
+    error : float
+        Standard error of the share.
+    """
+
+    name: str
+    share: float
+    error: float
+
+    def __str__(self) -> str:
+        return f"{self.name} ({100 * self.share:.0f} % ± {100 * self.error:.0f} %)"
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The pairs of rows that swapped their values of a feature.
+
+    Parameters
+    ----------
+    first, second : ndarray of int, shape (m,)
+    change : ndarray of float, shape (m,)
+        The value c of each pair.
+    weight : ndarray of float, shape (m,)
+    half : ndarray of bool, shape (m,)
+    """
+
+    first: Ints
+    second: Ints
+    change: Floats
+    weight: Floats
+    half: Bools
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def take(self, some: Ints | slice) -> Pairs:
+        """Return some of the pairs."""
+        return Pairs(
+            self.first[some],
+            self.second[some],
+            self.change[some],
+            self.weight[some],
+            self.half[some],
+        )
+
+    def differences(self, functions: Floats) -> Floats:
+        """Return the difference of functions of the rows between the two rows of each pair."""
+        return functions[self.first] - functions[self.second]
+
+
+def hat_functions(x: Floats, knots: int) -> Floats:
+    """Return functions of a numeric column, (n, K): linear between knots, or of single values if there are few.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (n,)
+        NaN is missing, which has a function of its own.
+    knots : int
+        At quantiles, the ends of the axis included.
+    """
+    present = ~np.isnan(x)
+    values = np.unique(x[present])
+    if len(values) > _MOST_VALUES:
+        low, high = float(values[0]), float(values[-1])
+        at = np.unique(np.quantile(x[present], np.linspace(0, 1, knots), method="inverted_cdf"))
+        x, values = (x - low) / (high - low), (at - low) / (high - low)
+    functions = np.zeros((len(x), len(values) + 1))
+    functions[~present, -1] = 1.0
+    place = np.clip(np.searchsorted(values, x[present], side="right") - 1, 0, len(values) - 1)
+    after = np.minimum(place + 1, len(values) - 1)
+    width = np.where(after > place, values[after] - values[place], 1.0)
+    fraction = (x[present] - values[place]) / width
+    rows = np.flatnonzero(present)
+    np.add.at(functions, (rows, place), 1.0 - fraction)
+    np.add.at(functions, (rows, after), fraction)
+    return functions
+
+
+def shares_explained(pairs: Pairs, own: Floats, others: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Return the share of the mean square of c that each other column explains, and its standard error.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    own : ndarray of float, shape (n, K)
+        Functions of the feature.
+    others : sequence of ndarray of float, shape (n, L)
+        Functions of the other columns.
+
+    Returns
+    -------
+    share, error : ndarray of float, shape (len(others),)
+        NaN if c is zero, or a half has no pairs.
+    """
+    share, error = np.full((2, len(others)), np.nan)
+    scale = float(np.abs(pairs.change).max(initial=0.0))
+    total = float(pairs.weight @ (pairs.change / (scale or 1.0)) ** 2)
+    if total == 0 or pairs.half.all() or not pairs.half.any():
+        return share, error
+    u, c, w = pairs.differences(own), pairs.change / scale, pairs.weight / pairs.weight.mean()
+    total = float(w @ c**2)
+    for k, functions in enumerate(others):
+        v = pairs.differences(functions)
+        residual = c.copy()
+        for fit in (pairs.half, ~pairs.half):
+            residual[~fit] -= _predicted(u, v, c, w, fit)
+        left = float(w @ residual**2) / total
+        influence = w * (residual**2 - left * c**2) / total
+        share[k], error[k] = 1.0 - left, np.sqrt(influence @ influence)
+    return share, error
+
+
+def _predicted(u: Floats, v: Floats, c: Floats, w: Floats, fit: Bools) -> Floats:
+    """Return what the products of two sets of differences, fitted on some pairs, predict of c on the others."""
+    to_u, to_v = _whitening(u[fit], w[fit]), _whitening(v[fit], w[fit])
+    if not (to_u.size and to_v.size):
+        return np.zeros(np.count_nonzero(~fit))
+    root = np.sqrt(w[fit])
+    a, b = u[fit] @ to_u, (v[fit] @ to_v) * root[:, None]
+    # A penalty as if there were one more pair for each coefficient.
+    penalty = float(to_u.shape[1] * to_v.shape[1])
+
+    def normal(coefficients: Floats) -> Floats:
+        predicted = np.einsum("pk,pk->p", a @ coefficients, b)
+        return a.T @ (b * predicted[:, None]) + penalty * coefficients
+
+    residual = a.T @ (b * (root * c[fit])[:, None])
+    found, direction = np.zeros_like(residual), residual
+    square = start = float(np.vdot(residual, residual))
+    for _ in range(_STEPS):
+        if square <= _TOLERANCE * start:
+            break
+        ahead = normal(direction)
+        step = square / float(np.vdot(direction, ahead))
+        found, residual = found + step * direction, residual - step * ahead
+        before, square = square, float(np.vdot(residual, residual))
+        direction = residual + square / before * direction
+    return np.einsum("pk,pk->p", (u[~fit] @ to_u) @ found, v[~fit] @ to_v)
+
+
+def _whitening(differences: Floats, w: Floats) -> Floats:
+    """Return the matrix that makes differences uncorrelated with mean square 1, in the directions that vary."""
+    moment = (differences * w[:, None]).T @ differences / w.sum()
+    values, vectors = np.linalg.eigh(moment)
+    some = values > _NULL * max(float(values[-1]), np.finfo(float).tiny)
+    return vectors[:, some] / np.sqrt(values[some])
+
+
+def put_first(pairs: Pairs, own: Floats, others: Sequence[Floats], most: int) -> Ints:
+    """Return which other columns seem to explain most of c, as if differences of columns were independent."""
+    if len(others) <= most:
+        return np.arange(len(others))
+    u, w = pairs.differences(own), pairs.weight
+    explained = np.zeros(len(others))
+    a = (u @ _whitening(u, w)) * (w * pairs.change)[:, None]
+    for k, functions in enumerate(others):
+        v = pairs.differences(functions)
+        explained[k] = np.sum((a.T @ v @ _whitening(v, w)) ** 2)
+    return np.sort(np.argsort(-explained, kind="stable")[:most])
