@@ -119,6 +119,15 @@ def made_regions(
     )
 
 
+def unstable(regions: Regions, number: int, another: str = "season in {winter}") -> Regions:
+    """Return regions in which half the rows choose another split of a node."""
+    nodes = list(regions.nodes)
+    split = nodes[number].split
+    assert split is not None
+    nodes[number] = replace(nodes[number], split=replace(split, stability=0.29, another=another))
+    return replace(regions, nodes=tuple(nodes))
+
+
 def _scores(whole: sd.Effect, effects: Sequence[sd.Effect]) -> RegionScores:
     each = np.array([e.heterogeneity_score for e in effects])
     error = np.array([e.heterogeneity_score_error for e in effects])

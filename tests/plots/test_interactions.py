@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -82,6 +83,14 @@ def test_other_measures():
     modulation = heatmap_figure(it, measure="modulates")
     (heat,) = marks_of(modulation.main, Heat)
     assert set(heat.value[np.isfinite(heat.value)]) == {0.3}
+    pairs = tuple(replace(p, modulates_01=2.4, modulates_10=-0.1) for p in it.pairs)
+    beyond = heatmap_figure(replace(it, pairs=pairs), measure="modulates")
+    (heat,) = marks_of(beyond.main, Heat)
+    assert set(heat.value[np.isfinite(heat.value)]) == {1.0}
+    assert beyond.panels[1].x.limits == (0.0, 1.0)
+    a, b = pairs[0].feature_0, pairs[0].feature_1
+    tip = next(t.text for t in beyond.main.tooltips if t.text.startswith(f"{a} and {b}"))
+    assert f"{a} depends on {b}: 1.00\n{b} depends on {a}: 0" in tip
 
 
 def test_features_beyond_the_top_are_left_out_and_counted():

@@ -14,6 +14,7 @@ from skedasis.plots.figures.regions import (
     regions_figure,
     regions_overview_figure,
 )
+from skedasis.plots.figures.summary import regions_summary_figure
 from skedasis.plots.marks import Area, Line, Points, Rectangles, Segments, legend_of, marks_of
 from skedasis.results.regions import MultiModelRegions, RegionsByFeature, RegionScores
 from tests.made_regions import (
@@ -25,6 +26,7 @@ from tests.made_regions import (
     made_regions,
     rentals,
     sides,
+    unstable,
 )
 
 HOSTILE = "<script>alert(1)</script>|\n" + "y" * 80
@@ -107,6 +109,33 @@ def test_long_rules_are_notes_which_are_broken_into_lines(eight):
     panel = regions_figure(eight).main
     assert panel.title == "[0]"
     assert panel.notes[0] == eight.rules[0]
+
+
+def test_a_rule_with_an_unstable_split_is_no_title(two, X):
+    four = made_regions(rentals, X, "hr", [BY_DAY, sides(TEMP, 0.5)])
+    assert regions_figure(four).main.title == "[0] workingday = 0 and temp ≤ 0.5"
+    shown = unstable(four, 4)
+    spec = regions_figure(shown)
+    other = "another split does about as well: season in {winter}"
+    stable, *_ = (stack[0] for stack in spec.stacks[:2])
+    doubtful = spec.stacks[2][0]
+    assert stable.title == "[0] workingday = 0 and temp ≤ 0.5"
+    assert (doubtful.title, *doubtful.notes[:2]) == ("[2]", four.rules[2], other)
+    together = regions_figure(shown, RegionsPlotOptions("together"))
+    assert f"where workingday = 1, {other}" in together.notes
+    small = regions_summary_figure(shown).main
+    assert f"where workingday = 1, {other}" in small.notes
+    overview = regions_overview_figure(RegionsByFeature({"hr": unstable(two, 0)})).main
+    (text,) = overview.texts
+    assert text.texts[0].startswith("workingday or another, ")
+
+
+def test_shares_of_the_loss_below_0_have_no_bar(two):
+    none = replace(two, scores=RegionScores.unknown(2), loss_explained=-0.17)
+    panel = regions_overview_figure(RegionsByFeature({"hr": none})).main
+    (bars,) = marks_of(panel, Rectangles)
+    assert (bars.left.tolist(), bars.right.tolist()) == ([0.0], [0.0])
+    assert "no part that can be told" in panel.texts[0].texts[0]
 
 
 def test_one_region_has_one_panel_and_no_bars(one):

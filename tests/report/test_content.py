@@ -15,6 +15,7 @@ from skedasis.report import interactions
 from skedasis.report import text as report_text
 from skedasis.report.content import gather
 from tests.helpers import refused
+from tests.made_regions import unstable
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +172,10 @@ def test_regions_are_those_of_the_library(X):
     texts = report_text.region_texts(section.regions["x0"])
     assert texts.lead.startswith("2 regions explain")
     assert [rule for rule, _ in texts.lines] == list(section.regions["x0"].rules)
+    doubtful = report_text.region_texts(unstable(section.regions["x0"], 0, "x2 ≤ 0"))
+    other = "another split does about as well: x2 ≤ 0"
+    assert doubtful.lead.endswith(f"within the regions; {other}.")
+    assert all(text.endswith(f"; {other}") for _, text in doubtful.lines)
     assert report_text.one_region_sentence(section, "x0") == ""
     assert section.code["regions", "x0"] == "sd.regions(model, X, 'x0').plot()"
 

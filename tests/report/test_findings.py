@@ -13,6 +13,7 @@ import skedasis as sd
 from skedasis.report.content import gather
 from skedasis.report.findings import findings, headline, regions_that_matter
 from skedasis.report.format import named
+from tests.made_regions import unstable
 
 
 def section_of(model, X, y=None, **options):
@@ -175,6 +176,34 @@ def test_changes_between_two_values_are_told_of_each_of_three_groups():
         r"by 50 where x1 > 0 and x2 ≤ [−0.\d]+ \(\d+\u202f%\), and lowers it by 10 where x1 ≤ 0 \(\d+\u202f%\)\.",
         said,
     ), said
+
+
+def test_a_split_that_is_not_stable_is_no_finding():
+    rng = np.random.default_rng(1)
+    X = np.c_[rng.integers(0, 2, 4000), rng.uniform(-1, 1, (4000, 2))].astype(float)
+
+    def three(X):
+        return (X[:, 0] - 0.5) * np.where(X[:, 1] > 0, 100 + 50 * np.sign(X[:, 2]), -10.0)
+
+    section = section_of(three, X)
+    regions = section.regions["x0"]
+    number = next(k for k, n in enumerate(regions.nodes) if n.split and n.split.feature == "x2")
+
+    def said(regions):
+        one = replace(section, regions={**section.regions, "x0": regions})
+        return regions_that_matter(one, "x0"), findings(one)[0].text
+
+    _, text = said(unstable(regions, number))  # the mean of 50 and 150
+    assert re.fullmatch(
+        r"x0: 1 instead of 0 raises the prediction by (99|100|101) where x1 > [−0.\d]+ "
+        r"\(\d+\u202f% of rows\), (and )?lowers it by 10 elsewhere\.",
+        text,
+    ), text
+    none, text = said(unstable(regions, 0))
+    assert none is None
+    assert "x1 >" not in text
+    untold = replace(regions, scores=replace(regions.scores, explained=0.9, explained_error=0.5))
+    assert said(untold)[0] is None
 
 
 @pytest.mark.slow

@@ -143,6 +143,7 @@ def test_pairs_are_there_with_their_strengths(page, content):
     assert page.html.count('<div class="surface">') == len(together.surfaces)
     table = page.html.split("Interaction of pairs, in units of")[1].split("</table>")[0]
     assert table.count("<tr>") == 1 + len(together.strengths)
+    assert "x0 depends on x1: " in table or "x1 depends on x0: " in table
 
 
 def test_predictive_uncertainty_is_diagnosed(coin):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,11 @@ def test_the_printed_table_names_the_strongest_pair_first():
     assert "all 60 rows" in str(all_rows)
     many = sd.interactions(lambda X: X.sum(axis=1), table(30, 8), **FAST)
     assert "… and 8 weaker pairs" in str(many)
-    assert "0 by 1: share of the heterogeneity of feature 0 that feature 1 explains" in str(it)
+    titles = "0 depends on 1", "1 depends on 0"
+    assert all(title in lines[2] for title in titles)
+    assert "0 depends on 1: share of the heterogeneity of feature 0 that feature 1 explains" in str(
+        it
+    )
 
 
 def test_parts_that_are_not_wanted_are_unknown():
@@ -200,6 +205,19 @@ def test_methods_of_the_effects(method: Any):
     share = it["x0", "x1"].modulates_01
     assert np.isnan(share) if method == "pdp" else share > 0.8
     assert it.provenance["settings"]["method"] == ("RHALE" if method is None else method.upper())
+
+
+def test_estimated_shares_beyond_0_and_1_are_in_the_frame_and_not_in_texts():
+    it = sd.interactions(product, table(), h2=False, **FAST)
+    pairs = tuple(replace(p, modulates_01=2.419, modulates_10=-0.17) for p in it.pairs)
+    it = replace(it, pairs=pairs)
+    assert set(it.to_frame()["modulates_01"]) == {2.419}
+    cells = [line[2:] for line in it.lines()[1:]]
+    assert set(cells) == {("1", "0")}
+    assert repr(it).endswith("(dependence 1)>")
+    page = it.explore().html
+    assert "0 depends on 1" in page
+    assert "<td>2.42<" not in page
 
 
 def test_work_of_explain_gives_modulation_at_no_model_row():

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 
 import skedasis as sd
 from skedasis.data.categories import apply_groups
 from skedasis.data.dataset import as_dataset
 from skedasis.engine.conditioning import conditioning_features
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.plots.figures.regions import regions_figure, regions_overview_figure
 from tests.helpers import METHODS, Remembers, every_method, refused, same_effect
 
 
@@ -103,6 +106,35 @@ def test_a_switch_is_found_where_it_is(n):
     assert r[0].value == pytest.approx(0, abs=0.01)
     assert split.p_value < 1e-6
     assert split.stability > 0.99
+
+
+def test_of_two_splits_that_do_as_well_the_one_that_is_shown_names_the_other():
+    """x1 (1[x2 > 0] + 1[x3 > 0]): whether x2 or x3 is split on is chance, and halves of the rows disagree."""
+    X = uniform(1000, 3)
+    model = lambda X: X[:, 0] * ((X[:, 1] > 0).astype(float) + (X[:, 2] > 0))  # noqa: E731
+    r = sd.regions(model, X, 0, max_depth=1)
+    (split,) = r.splits
+    other = ({"x1", "x2"} - {split.feature}).pop()
+    assert split.unstable
+    assert split.another.startswith(f"{other} ≤ ")
+    assert f"another split does about as well: {split.another}" in repr(r)
+    panels = [stack[0] for stack in regions_figure(r).stacks[:2]]
+    assert [panel.title for panel in panels] == ["[0]", "[1]"]
+    for panel, rule in zip(panels, r.rules, strict=True):
+        assert panel.notes[:2] == (rule, f"another split does about as well: {split.another}")
+
+
+def test_no_share_below_0_is_printed_of_a_forest_on_noise():
+    rng = np.random.default_rng(0)
+    model = RandomForestRegressor(20, max_depth=5, random_state=0)
+    model.fit(rng.normal(size=(400, 4)), rng.normal(size=400))
+    # A test at the level 0.9 lets splits through that explain nothing.
+    r = sd.regions(model, rng.normal(size=(400, 4)), alpha=0.9, worth=0.0)
+    assert min(one.heterogeneity_explained for one in r.values()) < 0
+    drawn = regions_overview_figure(r)
+    texts = [str(r), drawn.alt, *(t.texts for t in drawn.main.texts), *map(str, r.values())]
+    assert "no part that can be told" in " ".join(map(str, texts))
+    assert not [t for t in texts if re.search(r"[−-][\d.]+ ?%", str(t))]
 
 
 def test_the_heterogeneity_score_of_a_switch_is_its_closed_form():

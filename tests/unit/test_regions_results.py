@@ -14,7 +14,10 @@ from skedasis.results.regions import (
     RegionsByFeature,
     RegionScores,
     Split,
+    alternatives,
     percent_text,
+    share_text,
+    unstable_splits,
 )
 from tests.made_regions import (
     BY_DAY,
@@ -25,6 +28,7 @@ from tests.made_regions import (
     made_regions,
     rentals,
     sides,
+    unstable,
 )
 
 HOSTILE = "<script>alert(1)</script>|\n" + "y" * 80
@@ -124,6 +128,56 @@ def test_print_without_scores_gives_the_share_of_the_loss(four):
     assert "nan" not in str(none).lower()
     nothing = replace(none, loss_explained=math.nan)
     assert str(nothing).startswith("hr on prediction (ALE): 4 regions (no het")
+
+
+@pytest.mark.parametrize(
+    ("share", "error", "text"),
+    [
+        (0.4, 0.2, "40 % ± 20 %"),  # two errors from 0
+        (0.39, 0.2, "no part that can be told"),
+        (-0.17, 0.01, "no part that can be told"),
+        (-0.008, 0.22, "no part that can be told"),
+        (1.5, 0.1, "150 % ± 10 %"),
+        (1.0, 0.0, "100 %"),
+        (0.0, 0.0, "no part that can be told"),
+        (2.419, math.nan, "100 %"),
+        (-0.1, math.nan, "no part that can be told"),
+        (0.25, math.inf, "no part that can be told"),
+        (math.nan, math.nan, "unknown"),
+    ],
+)
+def test_a_share_is_told_with_its_error_or_not_at_all(share, error, text):
+    assert share_text(share, error) == text
+
+
+def test_texts_name_the_split_that_does_as_well_as_an_unstable_one(four):
+    other = "another split does about as well: season in {winter}"
+    assert other not in str(four)
+    assert alternatives(four) == []
+    first = unstable(four, 0)
+    assert repr(first).endswith(f"of the heterogeneity; {other}>")
+    assert str(first).splitlines()[0].endswith(f"; {other}")
+    assert f"stability 0.29, {other}" in str(first).splitlines()[2]
+    assert [len(unstable_splits(first, i)) for i in range(4)] == [1, 1, 1, 1]
+    second = unstable(four, 4)
+    assert other not in repr(second)
+    assert alternatives(second) == [f"where workingday = 1, {other}"]
+    assert [len(unstable_splits(second, i)) for i in range(4)] == [0, 0, 1, 1]
+    assert alternatives(unstable(four, 0, "")) == ["another split does about as well"]
+    limit = replace(four.splits[0], stability=0.3)
+    assert not limit.unstable
+    assert not replace(limit, stability=math.nan).unstable  # two cuts at once
+
+
+def test_the_printed_ranking_tells_shares_with_their_errors(four, one):
+    both = RegionsByFeature({"hr": four, "season": one})
+    nothing = replace(four, scores=replace(four.scores, explained=-0.17))
+    lines = str(both.ranking()).splitlines()
+    assert percent_text(four.heterogeneity_explained, 0.02) in lines[1]
+    assert lines[2].split()[3] == "-"  # not split
+    assert "no part that can be told" in str(RegionsByFeature({"hr": nothing}))
+    frame = both.to_frame()
+    assert frame["explained_error"].tolist() == [0.02, one.scores.explained_error]
 
 
 def test_tables(four, one):

@@ -415,6 +415,7 @@ def test_stability_is_the_agreement_with_the_best_cut_of_the_other_half():
     other = search.best_cut([search.part(np.flatnonzero(~search.half))])
     one, two = (c.holds(search.columns[0], np.arange(n)) for c in (root.split.cuts[0], other))
     assert root.split.stability == pytest.approx(cohen_kappa_score(one, two))
+    assert (root.split.other.column, root.split.other.threshold) == (0, other.threshold)
     assert 0.5 < root.split.stability < 1
 
 

@@ -1,4 +1,4 @@
-"""`interactions`: how strongly features interact, by H², second-order ALE, and modulation of effects.
+"""`interactions`: how strongly features interact, by H², second-order ALE, and which effects depend on which features.
 
 Three measures that answer different questions, from at most three passes:
 
@@ -102,7 +102,7 @@ def interactions(
     method: EffectMethod = None,
     **keywords: Unpack[ExplainKeywords],
 ) -> Interactions | MultiOutput[Interactions]:
-    """Return how strongly features interact: H² of pairs and of features, ALE strength, and modulation of effects.
+    """Return how strongly features interact: H² of pairs and features, ALE strength, and which effect depends on which.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def interactions(
     method : method or str, optional
         The method of the effects of single features, whose importance, heterogeneity score and local effects are used;
         by default `RHALE`. A method without local effects (`MPlot`), or that keeps few curves (`PDP` for more than 200
-        rows), gives no modulation; `ICE` does.
+        rows), gives no shares of heterogeneity; `ICE` does.
     y, sample_weight, schema, groups, random_state, sample, memory, keep, n_jobs, progress, weight_kind, row_id, tree
         As in `skedasis.explain`.
     client : distributed.Client, optional
@@ -170,7 +170,8 @@ def interactions(
     score: steps are then compared within cells, as slopes are. Each square is the product of the means of two hashed
     halves of the rows, so that a feature that explains nothing has a share around 0, of either sign. Shares of several
     features add up to more than 1 where features are dependent, and to less where they interact. NaN for an effect
-    without heterogeneity. The regions of `regions` divide the same residuals.
+    without heterogeneity. Texts and figures show estimates below 0 or above 1 as 0 and 1; frames have them as they are.
+    The regions of `regions` divide the same residuals.
 
     Cost: that of `explain` for all features, and of its ALE for each pair (4 n model rows). H² costs m² model rows for
     each feature and pair, and m for the rows, with m ≤ `max_rows`; fewer for features with few values. For tree

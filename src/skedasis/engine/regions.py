@@ -950,6 +950,9 @@ class _Builder:
                 else:
                     shares.append(measured)
                 two = len(found.split.cuts) == 2
+                another, other = "", found.split.other
+                if other is not None:
+                    another = self.conditioning.found[other.column].conditions(other, rows)[0].text
                 split = Split(
                     column.feature.name,
                     both,
@@ -958,6 +961,7 @@ class _Builder:
                     found.split.stability,
                     two or ahead,
                     found.split.rows,
+                    another,
                 )
                 left = cut.holds(column.coded, rows)
                 children = tuple(

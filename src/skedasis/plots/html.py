@@ -81,7 +81,7 @@ from skedasis.results.effect import About, BinnedEffect, BinStats, Effect, Level
 from skedasis.results.effects import Effects
 from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance
-from skedasis.results.interactions import Interactions
+from skedasis.results.interactions import DEPENDS, SHARES, Interactions
 from skedasis.results.ledger import Ledger
 from skedasis.results.multi_model import (
     IntervalTarget,
@@ -526,8 +526,13 @@ def _(found: Changes) -> list[Markup]:
 
 @numbers_of.register
 def _(found: Interactions) -> list[Markup]:
+    titles = dict(zip(SHARES, DEPENDS, strict=True))
+    pairs = {
+        titles.get(name, name): np.clip(np.asarray(c), 0.0, 1.0) if name in titles else c
+        for name, c in found.table().items()
+    }
     return [
-        table("Pairs", found.table()),
+        table("Pairs", pairs),
         table("Each feature with all others", found.table("overall")),
     ]
 

@@ -399,6 +399,9 @@ class _Writer:
             "heterogeneity_explained": self.number(
                 math.nan if regions is None else regions.heterogeneity_explained
             ),
+            "heterogeneity_explained_error": self.number(
+                math.nan if regions is None else regions.heterogeneity_explained_error
+            ),
             "missing": {
                 "rows": effect.missing,
                 "value": None if point is None else self.number(point.value),

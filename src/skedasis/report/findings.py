@@ -40,7 +40,7 @@ from skedasis.results.curve_words import ERRORS, PROMINENCE, Curve, standard_err
 from skedasis.results.effect import BinnedEffect, Effect
 from skedasis.results.ledger import LedgerPart
 from skedasis.results.main_stretch import beyond_text
-from skedasis.results.regions import RegionNode, Regions
+from skedasis.results.regions import RegionNode, Regions, explained_share, is_told
 
 LEAST_PART = 0.02
 """Features with a smaller fraction of the sum of all squared sizes are not mentioned."""
@@ -339,7 +339,8 @@ def regions_that_matter(section: ModelSection, feature: str) -> Regions | None:
     -------
     Regions or None
         Regions that the user has named; those that were found if what they explain of the heterogeneity score is at
-        least a quarter of the size of the feature. None for regions in which the feature itself is given.
+        least a quarter of the size of the feature. None for regions in which the feature itself is given, for those
+        that explain no part that can be told, and if another first split does about as well.
     """
     found, effect = section.regions.get(feature), section.rhale[feature]
     if found is None or len(found) < 2:
@@ -349,11 +350,14 @@ def regions_that_matter(section: ModelSection, feature: str) -> Regions | None:
         return None
     if found.criterion == "given":
         return found
+    first = found.nodes[0].split
+    if (first is not None and first.unstable) or not is_told(*explained_share(found)):
+        return None
     score, explained = effect.heterogeneity_score, found.scores.explained
     if not (math.isfinite(score) and math.isfinite(explained)):
         return found if found.loss_explained >= LOSS_OF_REGIONS else None
     size = SIZE_OF_REGIONS * _size_of(effect)
-    return found if 0 < size <= math.sqrt(max(explained, 0.0)) * score else None
+    return found if 0 < size <= math.sqrt(explained) * score else None
 
 
 # ----------------------------------------------------------------------------- groups of rows
@@ -599,12 +603,36 @@ def _groups(regions: Regions) -> tuple[_Group, _Group, bool] | None:
 
 
 def _leaves(regions: Regions) -> list[_Group]:
-    """Return the regions as groups."""
+    """Return the groups of rows that stable splits make, each with the average curve of its regions."""
     total = max(regions.nodes[0].weight, np.finfo(float).tiny)
-    return [
+    every = [
         replace(_group(e, _rule(n), n.weight / total, regions.whole), features=_conditioned(n))
         for e, n in zip(regions.effects, regions.leaves, strict=True)
     ]
+    return [
+        _merged(regions.nodes[k], every, _below(regions.nodes, k)) for k in _ends(regions.nodes)
+    ]
+
+
+def _ends(nodes: Sequence[RegionNode], k: int = 0) -> list[int]:
+    """Return the nodes below a node that no stable split divides."""
+    node = nodes[k]
+    if not node.children or (node.split is not None and node.split.unstable):
+        return [k]
+    return [end for child in node.children for end in _ends(nodes, child)]
+
+
+def _merged(node: RegionNode, every: Sequence[_Group], regions: Sequence[int]) -> _Group:
+    """Return the regions of a node as one group; without a curve if theirs share too little of the axis."""
+    if len(regions) == 1:
+        return every[regions[0]]
+    parts = [every[k] for k in regions]
+    group = None if any(g.kind == "none" for g in parts) else _average(parts)
+    if group is None:
+        none = np.zeros(0)
+        group = replace(parts[0], curve=Curve(none, none, none), labels=())
+    share = sum(g.share for g in parts)
+    return replace(group, rule=_rule(node), share=share, features=_conditioned(node))
 
 
 def _most_different(
@@ -632,9 +660,11 @@ def _most_unequal(leaves: Sequence[_Group]) -> tuple[_Group, _Group] | None:
 
 
 def _sides(regions: Regions) -> tuple[list[int], ...] | None:
-    """Return the regions on both sides of the first split; None if there is no split in two."""
-    children = regions.nodes[0].children
-    return tuple(_below(regions.nodes, c) for c in children) if len(children) == 2 else None
+    """Return the groups on both sides of the first split; None if there is no split in two."""
+    children, ends = regions.nodes[0].children, _ends(regions.nodes)
+    if len(children) != 2:
+        return None
+    return tuple([ends.index(k) for k in _ends(regions.nodes, c)] for c in children)
 
 
 def _below(nodes: Sequence[RegionNode], k: int) -> list[int]:

@@ -69,12 +69,13 @@ from skedasis.report.format import (
     settings,
 )
 from skedasis.report.format import ends as ends_of
+from skedasis.report.interactions import PairStrength
 from skedasis.report.tables import cohort_tables, row_sentence, rows_table
-from skedasis.report.text import percent_of
 from skedasis.report.uncertainty import UncertaintySection
 from skedasis.report.views import Shown, Together, Views
 from skedasis.results.axis import LevelAxis
 from skedasis.results.diagnosis import Diagnosis
+from skedasis.results.regions import share_text
 from skedasis.results.surface import Surface
 
 
@@ -250,18 +251,19 @@ def _strengths(section: ModelSection) -> NumberTable:
         heads.append(("Joint partial dependence", False))
         columns.append([_known(p.h2_unnormalized, number(p.h2_unnormalized)) for p in pairs])
     if any(math.isfinite(p.share) for p in pairs):
-        heads.append(("Explains of the heterogeneity", True))
-        columns.append(
-            [
-                _known(p.share, f"{percent(min(p.share, 1.0))} of {feature_title(p.modulated)}")
-                for p in pairs
-            ]
-        )
+        heads.append(("Share of the heterogeneity", True))
+        columns.append([_known(p.share, _dependence(p)) for p in pairs])
     heads.append(("Shown", True))
     columns.append(["yes" if p.shown else "" for p in pairs])
     first = "" if len(pairs) == len(section.interactions.strengths) else f"The {LISTED} strongest. "
     caption = f"{first}Interaction of pairs, in units of {section.axis}"
     return NumberTable(caption, tuple(heads), list(zip(*columns, strict=True)))
+
+
+def _dependence(pair: PairStrength) -> str:
+    """Return which feature of a pair depends on which, and how much."""
+    a, b = pair.features if pair.modulated == pair.features[0] else pair.features[::-1]
+    return f"{feature_title(a)} depends on {feature_title(b)}: {share_text(pair.share)}"
 
 
 def _known(value: float, text: str) -> str:
@@ -538,13 +540,13 @@ def _counts(section: ModelSection, feature: str) -> list[Count]:
     found: list[Count] = []
     if section.regions:
         regions = section.regions.get(feature)
-        share = math.nan
+        share, error = math.nan, math.nan
         if regions is not None and len(regions) > 1:
             share = regions.heterogeneity_explained
-        value = share if math.isfinite(share) else ""
-        found.append(
-            {"value": value, "text": "" if value == "" else percent_of(share), "warn": False}
-        )
+            error = regions.heterogeneity_explained_error
+        known = math.isfinite(share)
+        text = share_text(share, error) if known else ""
+        found.append({"value": share if known else "", "text": text, "warn": False})
     if section.checks:
         checks = section.checks.get(feature)
         warnings = 0 if checks is None else len(checks.warnings)

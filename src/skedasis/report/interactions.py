@@ -29,7 +29,7 @@ COMPARED = 30
 
 
 H2_WORK = 5_000_000
-"""Limit on pairs times rows for H², about a second; beyond it, pairs are compared by modulation."""
+"""Limit on pairs times rows for H², about a second; beyond it, pairs are compared by shares of heterogeneity."""
 
 
 MODEL_ROWS = 2_000_000
@@ -60,7 +60,7 @@ class PairStrength:
     h2_unnormalized : float
         Root mean square of the interaction in the joint partial dependence, in units of the quantity.
     modulated, share : str, float
-        The feature whose effect the other one changes more, and the share of its heterogeneity that this explains.
+        The feature whose effect depends more on the other one, and the share of its heterogeneity that does.
     shown : bool
         Whether its surface is drawn.
     """
@@ -177,7 +177,7 @@ def _ranked(
 def _size(line: PairInteraction, effects: Effects, measure: str, least: float) -> float:
     """Return the strength of a pair in units of the quantity; 0 if it is unknown.
 
-    By modulation: the part of a heterogeneity score that the other feature explains.
+    By shares: the part of a heterogeneity score that depends on the other feature.
     """
     if measure != "modulates":
         return line.strength(measure) if math.isfinite(line.strength(measure)) else 0.0
@@ -291,7 +291,7 @@ def _note(
     if size <= len(chosen):
         titles = [compared.labels.get(name, name) for name in chosen]
         of = f"of {listed(titles)}" if len(chosen) <= 5 else f"of {len(chosen)} features"
-    measure = "by how much of the heterogeneity of one effect the other feature explains"
+    measure = "by how much of the heterogeneity of one effect depends on the other feature"
     if compared.measure == "h2_unnormalized":
         measure = "by H² at all rows, from the tree structure"
     note = f"{counted(len(compared), 'pair')} {of} compared {measure}{limit}."

@@ -41,7 +41,14 @@ from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.ledger import LedgerPart
 from skedasis.results.main_stretch import beyond_text, main_part
-from skedasis.results.regions import Regions, score_text, summary_text
+from skedasis.results.regions import (
+    Regions,
+    another_text,
+    doubt_text,
+    explained_text,
+    score_text,
+    unstable_splits,
+)
 
 LEVEL = 0.95
 """Confidence level of the intervals on the page."""
@@ -690,16 +697,18 @@ class RegionTexts:
 def region_texts(regions: Regions) -> RegionTexts:
     """Return several regions in words."""
     scores, total = regions.scores, max(regions.nodes[0].weight, np.finfo(float).tiny)
-    lead = summary_text(regions)
+    lead = explained_text(regions)
     if math.isfinite(scores.whole):
         lead += f": the heterogeneity score is {score_text(scores.whole, scores.whole_error)} in all rows, and "
         lead += f"{score_text(scores.within, scores.within_error)} within the regions"
+    lead += doubt_text(regions)
     lines: list[tuple[str, str]] = []
     for leaf, effect in zip(regions.leaves, regions.effects, strict=True):
         said = (
             f"{counted(leaf.count, 'row')} ({percent(leaf.weight / total)}): {curve_words(effect)}"
         )
-        lines.append((leaf.rule, said))
+        others = [another_text(split) for split in unstable_splits(regions, leaf.region)]
+        lines.append((leaf.rule, "; ".join([said, *others])))
     beyond = beyond_text(regions.whole)
     return RegionTexts(f"{lead}. {beyond}." if beyond else f"{lead}.", lines)
 

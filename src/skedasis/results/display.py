@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypeVar, overload, runtime_checkable
 
 import numpy as np
 
@@ -137,10 +137,21 @@ def importance_table(importance: Importance) -> str:
     return "\n".join(lines)
 
 
+@runtime_checkable
+class PrintedLine(Protocol):
+    """A line of a ranking whose printed cells are not its fields."""
+
+    @property
+    def printed(self) -> Mapping[str, object]:
+        """Return the cells by the names of their columns."""
+        ...
+
+
 def ranking_text(ranking: Sequence[DataclassInstance]) -> str:
     """Return a ranking as a text table, numbers with four significant digits."""
-    names = [field.name for field in fields(ranking[0])] if len(ranking) else ["feature"]
-    columns = {name: [vars(line)[name] for line in ranking] for name in names}
+    lines = [line.printed if isinstance(line, PrintedLine) else vars(line) for line in ranking]
+    names = list(lines[0]) if lines else ["feature"]
+    columns = {name: [line[name] for line in lines] for name in names}
     least = {name: NOISE * _largest(column) for name, column in columns.items()}
     cells = [
         [

@@ -40,6 +40,10 @@ _NOISE = 1e-12
 """Numbers below this fraction of the largest one of their column are printed as 0."""
 
 
+DEPENDS, SHARES = ("0 depends on 1", "1 depends on 0"), ("modulates_01", "modulates_10")
+"""Titles and fields of the shares of heterogeneity."""
+
+
 @dataclass(frozen=True)
 class PairInteraction:
     """The interaction of two features. A number is NaN if it was not computed, or is not defined.
@@ -169,7 +173,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
 
     @property
     def measure(self) -> Measure:
-        """Return what pairs are ordered by: H², else the ALE strength, else the modulation."""
+        """Return what pairs are ordered by: H², else the ALE strength, else the shares of heterogeneity."""
         for measure in ("h2_unnormalized", "ale_strength"):
             if any(np.isfinite(p.strength(measure)) for p in self.pairs):
                 return measure
@@ -193,7 +197,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
 
     @checked_call
     def ranking(self) -> Ranking[PairInteraction]:
-        """Return the pairs, strongest first: by `h2_unnormalized`, else `ale_strength`, else the larger modulation."""
+        """Return the pairs, strongest first: by `h2_unnormalized`, else `ale_strength`, else the larger share."""
         measure = self.measure
 
         def size(pair: PairInteraction) -> float:
@@ -350,7 +354,8 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
     def __repr__(self) -> str:
         strongest = next(iter(self.ranking()))
         names = f"{strongest.feature_0!r}, {strongest.feature_1!r}"
-        size = f"{self.measure} {strongest.strength(self.measure):.4g}"
+        name = "dependence" if self.measure == "modulates" else self.measure
+        size = f"{name} {bounded(strongest).strength(self.measure):.4g}"
         return (
             f"<Interactions of {count(len(self.features), 'feature')} for {self.quantity}: "
             f"{count(len(self), 'pair')}, first {names} ({size})>"
@@ -369,8 +374,10 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
             )
         header, *pairs = self.lines()
         lines += align_columns([header, *pairs[:_PRINTED]], left=(0, 1))
-        if "0 by 1" in header or "1 by 0" in header:
-            lines.append("0 by 1: share of the heterogeneity of feature 0 that feature 1 explains")
+        if DEPENDS[0] in header or DEPENDS[1] in header:
+            lines.append(
+                f"{DEPENDS[0]}: share of the heterogeneity of feature 0 that feature 1 explains"
+            )
         left = len(self) - _PRINTED
         if left > 0:
             lines.append(f"… and {count(left, 'weaker pair')}: see to_frame()")
@@ -383,10 +390,9 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
             "H² unnormalized": "h2_unnormalized",
             "std error": "std_error",
             "ALE strength": "ale_strength",
-            "0 by 1": "modulates_01",
-            "1 by 0": "modulates_10",
+            **dict(zip(DEPENDS, SHARES, strict=True)),
         }
-        ranking = self.ranking()
+        ranking = [bounded(p) for p in self.ranking()]
         values = {k: [float(vars(p)[v]) for p in ranking] for k, v in numbers.items()}
         known = {k: v for k, v in values.items() if np.isfinite(v).any()}
         # Sums of rounding errors would otherwise look like numbers.
@@ -396,6 +402,12 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
             for i, p in enumerate(ranking)
         ]
         return [("feature 0", "feature 1", *known), *rows]
+
+
+def bounded(pair: PairInteraction) -> PairInteraction:
+    """Return a pair as texts and figures show it: estimates of shares, which have no errors, are in [0, 1]."""
+    shares = {name: float(np.clip(vars(pair)[name], 0.0, 1.0)) for name in SHARES}
+    return replace(pair, **shares)
 
 
 def _number(value: float, least: float) -> str:

@@ -498,6 +498,10 @@ def _common_levels(a: Condition, b: Condition) -> tuple[tuple[Level, ...] | None
 # --- the tree -------------------------------------------------------------------------------------
 
 
+STABLE = 0.3
+"""Splits with a smaller half-sample stability are no findings."""
+
+
 @dataclass(frozen=True)
 class Split:
     """A split of a node on one conditioning feature.
@@ -522,6 +526,8 @@ class Split:
         Whether it was chosen together with the splits of its children, because none of the single splits helps.
     rows : int
         Number of rows that checked it.
+    another : str
+        The best split of the other half of the rows, by the condition of its first side; empty if it is unknown.
     """
 
     feature: str
@@ -533,6 +539,12 @@ class Split:
     stability: float
     look_ahead: bool
     rows: int
+    another: str = ""
+
+    @property
+    def unstable(self) -> bool:
+        """Return whether `stability` is below 0.3: another split does about as well, and this one is no finding."""
+        return self.stability < STABLE
 
     @property
     def feature_title(self) -> str:
@@ -974,6 +986,7 @@ class Regions(SavedResult, Sequence[Effect]):
                 name: np.array([of(s) for _, s in found], dtype=float)
                 for name, of in numbers.items()
             },
+            "another": _texts(s.another for _, s in found),
             "rows": np.array([s.rows for _, s in found], dtype=np.int64),
         }
 
@@ -1138,6 +1151,7 @@ def _node_document(node: RegionNode) -> Content:
             "share": split.share,
             "share_error": split.share_error,
             "stability": split.stability,
+            "another": split.another,
             "rows": split.rows,
         },
     }
@@ -1170,6 +1184,45 @@ def percent_text(share: float, error: float = math.nan) -> str:
     return f"{text} ± {_percent(error)}" if math.isfinite(error) and error > 0 else text
 
 
+NOT_TOLD = "no part that can be told"
+"""A share that is not two standard errors above 0."""
+
+
+def is_told(share: float, error: float = math.nan) -> bool:
+    """Return whether a share is at least two standard errors above 0; where these are unknown, above 0."""
+    return share > 0 and not share < 2 * error
+
+
+def share_text(share: float, error: float = math.nan) -> str:
+    """Return a share that something explains in words: with its standard error, or that no part can be told.
+
+    Examples
+    --------
+    >>> (
+    ...     share_text(0.8123, 0.021),
+    ...     share_text(-0.17, 0.05),
+    ...     share_text(0.3, 0.2),
+    ...     share_text(1.2, 0.3),
+    ... )
+    ('81 % ± 2 %', 'no part that can be told', 'no part that can be told', '120 % ± 30 %')
+
+    Without an error no share is below 0 or above 1:
+
+    >>> share_text(-0.17), share_text(0.3), share_text(2.419)
+    ('no part that can be told', '30 %', '100 %')
+    """
+    if not math.isfinite(share):
+        return "unknown"
+    if not is_told(share, error):
+        return NOT_TOLD
+    return percent_text(share, error) if error > 0 else percent_text(min(share, 1.0))
+
+
+def another_text(split: Split) -> str:
+    """Return that another split does about as well as one that is not stable, and which."""
+    return f"another split does about as well{f': {split.another}' if split.another else ''}"
+
+
 def _percent(share: float) -> str:
     if not math.isfinite(share):
         return "unknown"
@@ -1199,33 +1252,71 @@ def p_value_text(p_value: float) -> str:
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
 
 
+def alternatives(regions: Regions) -> list[str]:
+    """Return for each split that is not stable which other split does about as well, in words."""
+    return [
+        f"{f'where {n.rule}, ' if n.parent >= 0 else ''}{another_text(n.split)}"
+        for n in regions.nodes
+        if n.split is not None and n.split.unstable
+    ]
+
+
+def unstable_splits(regions: Regions, region: int) -> list[Split]:
+    """Return the splits in the rule of a region that are not stable, the last one first."""
+    found: list[Split] = []
+    number = regions.leaves[region].parent
+    while number >= 0:
+        node = regions.nodes[number]
+        if node.split is not None and node.split.unstable:
+            found.append(node.split)
+        number = node.parent
+    return found
+
+
+def explained_share(regions: Regions) -> tuple[float, float]:
+    """Return the share that regions explain of the heterogeneity, or without scores of the loss, and its error."""
+    if math.isfinite(regions.heterogeneity_explained):
+        return regions.heterogeneity_explained, regions.heterogeneity_explained_error
+    return regions.loss_explained, regions.loss_explained_error
+
+
 def summary_text(regions: Regions) -> str:
+    """Return the number of regions, what they explain, and whether another first split does about as well."""
+    return f"{explained_text(regions)}{doubt_text(regions)}"
+
+
+def doubt_text(regions: Regions) -> str:
+    """Return "; another split does about as well: temp ≤ 0.5" if the first split is not stable, else nothing."""
+    first = regions.nodes[0].split
+    return f"; {another_text(first)}" if first is not None and first.unstable else ""
+
+
+def explained_text(regions: Regions) -> str:
     """Return the number of regions and what they explain: "4 regions explain 81 % ± 2 % of the heterogeneity"."""
     n = len(regions)
     if n == 1:
         note = regions.nodes[0].note
         return f"one region: {note}" if note else "one region"
-    what, share, error = (
-        ("heterogeneity", regions.heterogeneity_explained, regions.heterogeneity_explained_error)
-        if math.isfinite(regions.heterogeneity_explained)
-        else ("loss", regions.loss_explained, regions.loss_explained_error)
-    )
+    share, error = explained_share(regions)
+    what = "heterogeneity" if math.isfinite(regions.heterogeneity_explained) else "loss"
     if not math.isfinite(share):
         return f"{n} regions"
-    return f"{n} regions explain {percent_text(share, error)} of the {what}"
+    return f"{n} regions explain {share_text(share, error)} of the {what}"
 
 
 def heading_text(regions: Regions) -> str:
     """Return the first line of the text of regions: the feature, the quantity, and what the regions explain."""
     scores = regions.scores
     said = f"{_one_line(regions.feature_title)} on {_one_line(regions.quantity)} ({regions.whole.spec.method}): "
-    said += summary_text(regions)
+    said += explained_text(regions)
+    doubt = doubt_text(regions)
     if not math.isfinite(scores.whole):
-        return f"{said} (no heterogeneity scores)" if len(regions) > 1 else said
+        return f"{said} (no heterogeneity scores){doubt}" if len(regions) > 1 else said
     before = f"heterogeneity score {score_text(scores.whole, scores.whole_error)}"
     if len(regions) == 1:
         return f"{said} ({before})"
-    return f"{said} ({before}, within the regions {score_text(scores.within, scores.within_error)})"
+    within = score_text(scores.within, scores.within_error)
+    return f"{said} ({before}, within the regions {within}){doubt}"
 
 
 def regions_text(regions: Regions) -> str:
@@ -1278,14 +1369,16 @@ def split_text(split: Split) -> str:
     Curves accumulate steps: they may differ by more than the score, which compares single rows.
     """
     said = [f"split on {_one_line(split.feature_title)}"]
-    share = percent_text(split.share, split.share_error)
     if split.share - 2 * split.share_error > 1:
+        share = percent_text(split.share, split.share_error)
         said[0] += f": the variance between curves is {share} of the squared score"
     elif math.isfinite(split.share):
-        said[0] += f" explains {share}"
+        said[0] += f" explains {share_text(split.share, split.share_error)}"
     said += [p_value_text(split.p_value)]
     if math.isfinite(split.stability):
         said.append(f"stability {split.stability:.2g}")
+    if split.unstable:
+        said.append(another_text(split))
     if split.look_ahead:
         said.append("chosen together with the next splits")
     return ", ".join(s for s in said if s)
@@ -1303,8 +1396,8 @@ class RegionsRank:
     feature : str
     importance, heterogeneity_score : float
         Of all rows, in units of the quantity.
-    explained : float
-        Share of the heterogeneity that the regions explain; NaN without scores.
+    explained, explained_error : float
+        Share of the heterogeneity that the regions explain, and its standard error; NaN without scores.
     regions : int
         Number of regions.
     first_split : str
@@ -1315,8 +1408,17 @@ class RegionsRank:
     importance: float
     heterogeneity_score: float
     explained: float
+    explained_error: float
     regions: int
     first_split: str
+
+    @property
+    def printed(self) -> Mapping[str, object]:
+        """Return the cells of a printed ranking."""
+        known = self.regions > 1 and math.isfinite(self.explained)
+        explained = share_text(self.explained, self.explained_error) if known else "-"
+        cells = {**vars(self), "explained": explained}
+        return {name: cell for name, cell in cells.items() if name != "explained_error"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -1404,6 +1506,7 @@ class RegionsByFeature(ResultMapping[str, Regions]):
                 r.whole.importance,
                 r.scores.whole if math.isfinite(r.scores.whole) else r.whole.heterogeneity_score,
                 r.heterogeneity_explained,
+                r.heterogeneity_explained_error,
                 len(r),
                 r.splits[0].feature if r.splits else "",
             )
@@ -1505,6 +1608,7 @@ class RegionsByFeature(ResultMapping[str, Regions]):
                 "importance": np.array([line.importance for line in lines]),
                 "heterogeneity_score": np.array([line.heterogeneity_score for line in lines]),
                 "explained": np.array([line.explained for line in lines]),
+                "explained_error": np.array([line.explained_error for line in lines]),
                 "regions": np.array([line.regions for line in lines]),
                 "first_split": _texts(line.first_split for line in lines),
             }

@@ -533,6 +533,7 @@ _NODE = _object(
                 "stability": _number(
                     "Agreement with the best split of the other half of the rows."
                 ),
+                "another": _text("That split, by its first condition; empty if it is unknown."),
                 "rows": _integer("Number of rows that checked it."),
             },
             null=True,
@@ -578,6 +579,7 @@ _REGIONS_BY_FEATURE = Kind(
                 "importance": _number("Standard deviation of the effect over all data."),
                 "heterogeneity_score": _number("Heterogeneity score of all rows."),
                 "explained": _number("Share of the heterogeneity that the regions explain."),
+                "explained_error": _number("Its standard error."),
                 "regions": _integer("Number of regions."),
                 "first_split": _text("Feature of the first split; empty without one."),
             },

@@ -609,6 +609,8 @@ class FoundSplit:
         Agreement (Cohen's kappa, at least 0) with the best cut on the other half of the rows.
     rows : int
         Number of rows of the check.
+    other : Cut, optional
+        The best cut on the other half of the rows.
     """
 
     cuts: tuple[Cut, ...]
@@ -618,6 +620,7 @@ class FoundSplit:
     gain_in_sample: float
     stability: float
     rows: int
+    other: Cut | None = None
 
 
 @dataclass(eq=False)
@@ -1009,7 +1012,7 @@ class RegionSearch:
         rows = np.concatenate([a.rows, b.rows])
         first = split.cuts[0].holds(self.columns[split.cuts[0].column], rows)
         second = other.holds(self.columns[other.column], rows)
-        return replace(split, stability=abs(_kappa(first, second)))
+        return replace(split, stability=abs(_kappa(first, second)), other=other)
 
     # -- two cuts at once
     def _divide_twice(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -35,6 +36,7 @@ from skedasis.results.interactions import (
     Interactions,
     Measure,
     PairInteraction,
+    bounded,
 )
 
 TOP = 40
@@ -66,7 +68,7 @@ _TITLES: dict[Measure, str] = {
     "h2_unnormalized": "H² unnormalized",
     "h2": "H²",
     "ale_strength": "ALE interaction strength",
-    "modulates": "share of heterogeneity explained by the other feature",
+    "modulates": "share of heterogeneity that depends on the other feature",
 }
 
 
@@ -90,6 +92,7 @@ def heatmap_figure(
     UnsupportedError
         For a measure that was not computed.
     """
+    found = replace(found, pairs=tuple(bounded(p) for p in found.pairs))
     measure = _measure(found, measure)
     names, left_out = _features(found, measure, top)
     labels = distinct_names([clean(n) for n in _titles(found, names)], _LETTERS)
@@ -140,6 +143,7 @@ def network_figure(
     found: Interactions, *, measure: Measure | None = None, top: int | None = TOP
 ) -> FigureSpec:
     """Return the network of the features; parameters and errors are those of `heatmap_figure`."""
+    found = replace(found, pairs=tuple(bounded(p) for p in found.pairs))
     measure = _measure(found, measure)
     names, left_out = _features(found, measure, top)
     # Neighbours on the circle are neighbours in X: the order of strength would draw all lines in one corner.
@@ -261,16 +265,17 @@ def _strongest(found: Interactions, measure: Measure) -> str:
 
 def _tip(found: Interactions, pair: PairInteraction) -> str:
     """Return the facts on a pair, one per line."""
+    a, b = (shorten(clean(n), 60) for n in _titles(found, (pair.feature_0, pair.feature_1)))
     facts = {
         "H² unnormalized": pair.h2_unnormalized,
         "H²": pair.h2,
         "ALE strength": pair.ale_strength,
-        "share of the first explained by the second": pair.modulates_01,
-        "share of the second explained by the first": pair.modulates_10,
+        f"{a} depends on {b}:": pair.modulates_01,
+        f"{b} depends on {a}:": pair.modulates_10,
     }
-    titles = _titles(found, (pair.feature_0, pair.feature_1))
-    names = " and ".join(shorten(clean(n), 60) for n in titles)
-    return "\n".join([names, *(f"{k} {number(v)}" for k, v in facts.items() if np.isfinite(v))])
+    return "\n".join(
+        [f"{a} and {b}", *(f"{k} {number(v)}" for k, v in facts.items() if np.isfinite(v))]
+    )
 
 
 def _feature_tip(found: Interactions, of: FeatureInteraction) -> str:

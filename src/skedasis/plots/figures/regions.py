@@ -66,8 +66,13 @@ from skedasis.results.regions import (
     MultiModelRegions,
     Regions,
     RegionsByFeature,
+    alternatives,
+    another_text,
+    explained_share,
     percent_text,
+    share_text,
     summary_text,
+    unstable_splits,
 )
 from skedasis.results.time_axis import align_time_axis
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
@@ -168,6 +173,8 @@ def _columns(stacks: int, view: RegionsPlotOptions) -> int:
 
 def _figure_notes(regions: Regions, view: RegionsPlotOptions, shown: int) -> tuple[str, ...]:
     notes = [summary_text(regions)] if len(regions) == 1 else []
+    if view.kind == "together":  # panels have notes of their own
+        notes += [shorten(clean(text), LONGEST) for text in alternatives(regions)]
     if shown < len(regions):
         notes.append(f"the first {shown} of {len(regions):,} regions")
     if view.kind == "panels" or len(regions) <= BANDS:
@@ -249,9 +256,10 @@ def _region_panel(
     )
     shown = [curve, all_rows] if len(regions) > 1 else [curve]
     title, notes = curve.label, _region_notes(regions, i)
-    if max(map(len, regions.rules)) > TITLE and len(regions) > 1:
-        # Notes are broken into lines, titles are cut.
-        title, notes = f"[{i}]", (shorten(clean(regions.rules[i]), LONGEST), *notes)
+    others = [shorten(clean(another_text(s)), LONGEST) for s in unstable_splits(regions, i)]
+    if others or (max(map(len, regions.rules)) > TITLE and len(regions) > 1):
+        # Notes are broken into lines, titles are cut; and a title would state the rule as a finding.
+        title, notes = f"[{i}]", (shorten(clean(regions.rules[i]), LONGEST), *others, *notes)
     return Panel(
         x,
         y,
@@ -463,7 +471,9 @@ def regions_overview_figure(
     names = distinct_names([clean(r.feature_title) for r in shown], LONGEST)
     y = line_centres(len(shown))
     scored = any(math.isfinite(r.scores.whole) for r in shown)
-    before = np.array([r.scores.whole if scored else r.loss_explained for r in shown])
+    before = np.array(
+        [r.scores.whole if scored else np.clip(r.loss_explained, 0.0, 1.0) for r in shown]
+    )
     after = np.array([r.scores.within for r in shown])
     if scored:
         x = Axis("heterogeneity score", first.about.unit, 0.0, 1.0, 0.04)
@@ -472,18 +482,17 @@ def regions_overview_figure(
         before = 100 * np.where([len(r) > 1 for r in shown], before, 0.0)
         x = Axis("explained by regions", "% of the loss", 0.0, 1.0, 0.04)
         styles, title = ("bar", "bar"), "What regions explain"
-    least = min(0.0, float(np.nanmin(before, initial=0.0)))
     most = float(np.nanmax(np.append(before, after if scored else 0.0), initial=0.0)) or 1.0
     # A third of the panel is left for the first splits.
-    axis = replace(x, least=least, most=1.5 * most)
+    axis = replace(x, least=0.0, most=1.5 * most)
     if not scored:  # no share is larger than 100 %
         axis = replace(
             axis, ticks=tuple(t for t in (0.0, 20.0, 40.0, 60.0, 80.0, 100.0) if t <= 1.5 * most)
         )
     marks: list[Mark] = [
         Rectangles(
-            np.fmin(np.nan_to_num(before), 0.0),
-            np.fmax(np.nan_to_num(before), 0.0),
+            np.zeros(len(shown)),
+            np.nan_to_num(before),
             y - THICK / 2,
             y + THICK / 2,
             styles[0],
@@ -499,11 +508,11 @@ def regions_overview_figure(
     marks.append(vertical_line(0.0))
     texts = tuple(
         Text(
-            max(float(np.nan_to_num(value)), 0.0) + 0.02 * most,
+            float(np.nan_to_num(value)) + 0.02 * most,
             float(at),
             _first_split(r),
             "value",
-            (least, 1.5 * most * 1.04, -np.inf, np.inf),
+            (0.0, 1.5 * most * 1.04, -np.inf, np.inf),
             1,
         )
         for r, value, at in zip(shown, before, y, strict=True)
@@ -548,11 +557,11 @@ def _overview_notes(
 
 def _first_split(regions: Regions) -> tuple[str, ...]:
     """Return alternatives of a text with the first split and what the regions explain."""
-    share = regions.heterogeneity_explained
-    share = share if math.isfinite(share) else regions.loss_explained
+    share, error = explained_share(regions)
     on = regions.splits[0].feature_title if regions.splits else regions.by
-    explained = f", {percent_text(share)}" if math.isfinite(share) else ""
-    return tuple(f"{shorten(on, room)}{explained}" for room in (30, 16, 9))
+    another = " or another" if regions.splits and regions.splits[0].unstable else ""
+    explained = f", {share_text(share, error)}" if math.isfinite(share) else ""
+    return tuple(f"{shorten(on, room)}{another}{explained}" for room in (30, 16, 9))
 
 
 def _overview_tip(regions: Regions) -> str:

@@ -56,7 +56,7 @@ from skedasis.plots.scales import Axis, clean, counted, distinct_names, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
-from skedasis.results.regions import ALL_ROWS, Regions, percent_text, summary_text
+from skedasis.results.regions import ALL_ROWS, Regions, alternatives, percent_text, summary_text
 from skedasis.results.time_axis import align_time_axis
 
 HEIGHT = 132.0
@@ -145,7 +145,9 @@ def regions_summary_figure(
     hidden = len(regions) - len(effects)
     more = (f"and {counted(hidden, 'more region')}",) if hidden else ()
     tips = overlaid_tooltips(regions.feature_title, x, [*curves, all_rows], places)
-    panel = Panel(x, y, marks, HEIGHT, title=title, notes=(*notes, *more), tooltips=tuple(tips))
+    others = (shorten(clean(text), LONGEST) for text in alternatives(regions))
+    notes = (*notes, *more, *others)
+    panel = Panel(x, y, marks, HEIGHT, title=title, notes=notes, tooltips=tuple(tips))
     said = f"{_method(whole)}: {summary_text(regions)}."
     alt = [said, *(f"{c.label}: {curve_words(e)}." for c, e in zip(curves, effects, strict=True))]
     alt += [f"{more[0].capitalize()}."] if more else []
