@@ -147,7 +147,7 @@ class LevelSteps(LevelVariant[_StepsBase]):
     instead_of: str = ""
 
     batch_rows = 25_000
-    scored = True
+    scored = has_curves = True
 
     @property
     def name(self) -> str:

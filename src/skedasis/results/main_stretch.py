@@ -24,7 +24,6 @@ from skedasis.results.effect import (
     BinStats,
     Effect,
     MPlotEffect,
-    PartialDependence,
     Rows,
 )
 from skedasis.stats.grid import Cells
@@ -97,7 +96,7 @@ def main_part(effect: Effect) -> MainPart:
         ),
     )
     part = changed(bins=bins) if isinstance(effect, BinnedEffect) else changed()
-    if isinstance(part, PartialDependence) and part.curves is not None:
+    if part.curves is not None:
         part = replace(part, curves=replace(part.curves, value=take(part.curves.value)))
     return MainPart(part, take)
 

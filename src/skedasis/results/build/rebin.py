@@ -35,6 +35,7 @@ from skedasis.results.build.accumulated import (
     variance_options,
 )
 from skedasis.results.build.categorical import accumulated_categorical_effect, group_steps
+from skedasis.results.build.curves import curves_on
 from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, RISE
 from skedasis.results.build.pdp import m_plot
 from skedasis.results.build.step_functions import select_summary_bins, summarise_in_bins
@@ -78,7 +79,8 @@ def rebin_effect(effect: Effect, bins: Binning | int) -> Effect:
         return effect
     else:
         result = _rebinned_numeric(effect, bins)
-    return replace(result, swap_score=effect.swap_score)  # the score does not depend on bins
+    # The score does not depend on bins.
+    return replace(result, swap_score=effect.swap_score, curves=curves_on(result, effect))
 
 
 def _no_bins_error(effect: Effect) -> UnsupportedError:
