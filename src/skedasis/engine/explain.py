@@ -8,6 +8,7 @@ The pipeline of one model, each step in a module of its own:
 4. `heterogeneity_score` evaluates the quantity at rows that swap their values.
 5. `rounds` goes through these steps, checks slopes, and runs the second rounds that methods need.
 6. `assemble` finalizes each result and records its provenance.
+7. `curves` evaluates individual curves on the points of finished effects, if these are asked for.
 
 Several models go through the same steps on shared cells: `multi_model`, with the rows of each from `cross_validation`.
 """
@@ -455,7 +456,8 @@ def explain(
         has the quantity at each row with the feature set to each point of the effect, centred as the effect is. The
         rows are those with a value of the feature and the smallest hashes of `random_state` and `row_id`; for data
         beyond memory, among the rows of the heterogeneity scores. PDP and ICE keep curves without it (`ice=`), and get
-        others only where they keep none. Effects of regions (`by=`) have none, but that of all rows.
+        others only where they keep none. Of a list of models each has its own. With `by`, the effect of all rows has
+        curves, those of the regions have none.
     cv : list, array or splitter, optional
         For a list of models: the held-out rows on which each is explained. For each model its test rows, or its
         ``(train, test)`` rows, as indices of rows of X; or for each row of X the number of its fold (negative for
