@@ -48,7 +48,9 @@ def with_curves(job: Job, results: Results) -> Results:
     """
     if not job.options.curves:
         return results
-    dataset = job.dataset.drawable
+    dataset, limit, seed = job.dataset.drawable, job.options.curves, job.options.seed
+    # Drawn once for all features without missing values.
+    whole = score_rows(dataset.identifiers, dataset.weights, limit, seed)
     found = {label: {**by_key} for label, by_key in results.items()}
     text, caller = f"Curves of {job.quantity.describe()}", job.checked.caller
     with Progress(len(job.tasks), text, job.options.progress) as bar:
@@ -60,17 +62,21 @@ def with_curves(job: Job, results: Results) -> Results:
                 if isinstance(effect := by_key[task.key], Effect) and not effect.curves
             }
             if isinstance(task, FeatureTask) and bare:
-                for label, effect in _with_curves(job, task, dataset, bare).items():
+                for label, effect in _with_curves(job, task, dataset, whole, bare).items():
                     found[label][task.key] = effect
             bar.advance()
     return found
 
 
 def _with_curves(
-    job: Job, task: FeatureTask, dataset: Dataset, effects: dict[OutputLabel, Effect]
+    job: Job,
+    task: FeatureTask,
+    dataset: Dataset,
+    whole: ScoreRows,
+    effects: dict[OutputLabel, Effect],
 ) -> dict[OutputLabel, Effect]:
     """Return the effects of one feature by output, with the curves of some of the rows in memory."""
-    drawn = _draw(job, task, dataset)
+    drawn = _draw(job, task, dataset, whole)
     if len(drawn) == 0:  # no row at hand has a value
         return effects
     order = np.argsort(drawn.rows)
@@ -94,12 +100,14 @@ def _with_curves(
     return found
 
 
-def _draw(job: Job, task: FeatureTask, dataset: Dataset) -> ScoreRows:
-    """Draw rows in memory that have a value of the feature."""
+def _draw(job: Job, task: FeatureTask, dataset: Dataset, whole: ScoreRows) -> ScoreRows:
+    """Draw rows in memory that have a value of the feature; `whole` are those drawn from all rows."""
     if isinstance(task.column, LevelColumn):
         present = dataset.level_codes(task.column) >= 0
     else:
         present = ~np.isnan(dataset.floats(task.feature.position))
+    if present.all():
+        return whole
     some = np.flatnonzero(present)
     weights = None if dataset.weights is None or len(some) == 0 else dataset.weights[some]
     drawn = score_rows(dataset.identifiers[some], weights, job.options.curves, job.options.seed)
