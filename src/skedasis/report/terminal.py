@@ -28,10 +28,10 @@ def ranking(section: ModelSection) -> Lines:
     """Return a ranking as a table: feature, importance, heterogeneity score, bins, rows in small bins."""
     kinds = {e.about.feature.kind for e in section.rhale.values()}
     method = "ALE" if kinds == {"nominal"} else "RHALE"
-    except_for = (
-        " (ALE for levels without an order)" if "nominal" in kinds and len(kinds) > 1 else ""
-    )
-    title = escape(f"{section.name}: {method}{except_for}, in units of {section.axis}")
+    if "nominal" in kinds and len(kinds) > 1:
+        method += ", ALE for levels without an order"
+    of = counted(len(section.rhale), "feature")
+    title = escape(f"{of}: effect on {section.axis} ({method}), {section.name}")
     table = Lines(title=title, title_justify="left", title_style="bold")
     table.add_column("feature", overflow="fold")
     some = any(isinstance(e.axis, LevelAxis) for e in section.rhale.values())

@@ -382,8 +382,8 @@ def outputs_figure(
 def _shared_title(figures: Mapping[str, FigureSpec]) -> Title:
     """Return the title of the figures of several outputs, with what the names of their quantities share."""
     titles = {label: figure.heading or figure.main.title for label, figure in figures.items()}
-    first, quantities = next(iter(titles.values())), {k: t.quantity for k, t in titles.items()}
-    return replace(first, quantity=common_quantity(quantities))
+    quantities = {label: title.quantity for label, title in titles.items()}
+    return replace(next(iter(titles.values())), quantity=_common(quantities))
 
 
 def _surfaces_of(found: MultiOutput[OutputResult], top: int | None) -> list[Surface]:
@@ -430,11 +430,17 @@ def common_quantity(quantities: Mapping[str, str]) -> str:
     ... )
     ('prediction', 'each output')
     """
+    name = _common(quantities)
+    return "each output" if name == "…" else name.removesuffix(" …")
+
+
+def _common(quantities: Mapping[str, str]) -> str:
+    """Return the text that the quantities of all outputs share, with "…" in place of the label."""
     names: set[str] = set()
     for label, quantity in quantities.items():
         before, found, after = quantity.rpartition(label or quantity)
         names.add(f"{before}…{after}" if found and label else quantity)
-    return names.pop().removesuffix(" …") if len(names) == 1 else "each output"
+    return names.pop() if len(names) == 1 else "each output"
 
 
 def _figures_of(
