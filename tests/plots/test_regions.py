@@ -59,6 +59,13 @@ def test_panels_are_on_one_scale_with_the_whole_in_each(two):
         "[1] workingday = 1",
         "Heterogeneity",
     ]
+    assert str(spec.heading) == spec.title == "hr: effect on prediction, 2 regions (ALE)"
+    # Each panel alone, as on a page, says of which rows it is.
+    assert spec.stack_titles == (
+        "hr, workingday = 0: effect on prediction (ALE)",
+        "hr, workingday = 1: effect on prediction (ALE)",
+        "hr: heterogeneity of the effect on prediction, 2 regions (ALE)",
+    )
     first, second = spec.stacks[0][0], spec.stacks[1][0]
     assert first.x.range == second.x.range
     assert first.y.range == second.y.range
@@ -170,7 +177,7 @@ def test_levels_of_regions_are_at_the_places_of_the_whole(X):
 
 def test_alternative_text_describes_every_curve(two):
     alt = regions_figure(two).alt
-    assert alt.startswith("hr: effect on prediction (ALE). 2 regions explain")
+    assert alt.startswith("hr: effect on prediction, 2 regions (ALE). 2 regions explain")
     assert "[1] workingday = 1: two peaks, at" in alt
     assert "within the regions." in alt
 

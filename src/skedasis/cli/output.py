@@ -202,7 +202,7 @@ def diagnosis(found: Diagnosis, *, lines: int = 1, r2: bool = True) -> Lines:
     of = found.provenance.get("quantity", "likelihood and entropy")
     caption = f"{counted(found.likelihood.rows, 'row')}, {repeats}; {100 * found.confidence_level:g}\u202f% intervals"
     return _table(
-        f"PFI of {of}, in nats",
+        str(importance_title(found.likelihood, f"importance for {of}, in nats")),
         caption if r2 else f"{caption}; a wider terminal also shows R²",
         heads,
         rows,

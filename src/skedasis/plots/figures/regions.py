@@ -141,7 +141,10 @@ def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) 
     if bars is not None:
         stacks.append((bars,))
     notes = _figure_notes(regions, view, len(effects))
-    title = effect_title(whole)
+    title = _title(regions)
+    named = [title] if together else [effect_title(e) for e in effects]
+    if bars is not None:
+        named.append(replace(title, quantity=f"heterogeneity of the {title.quantity}"))
     return FigureSpec(
         tuple(stacks),
         str(title),
@@ -150,6 +153,7 @@ def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) 
         column_width=150.0 if view.columns is None else 0.0,
         widths=(1.9, 1.0) if together and bars is not None else (),
         heading=title if len(stacks) > 1 else Title(),
+        stack_titles=tuple(map(str, named)),
         notes=notes,
         order=(*(labels if together else ("region",)), ALL_ROWS),
     )
@@ -160,6 +164,10 @@ def region_labels(regions: Regions) -> tuple[str, ...]:
     if len(regions) == 1:
         return tuple(shorten(clean(rule), LONGEST) for rule in regions.rules)
     return tuple(f"[{i}] {shorten(clean(rule), LONGEST)}" for i, rule in enumerate(regions.rules))
+
+
+def _title(regions: Regions) -> Title:
+    return effect_title(regions.whole, among=counted(len(regions), "region"))
 
 
 def _columns(stacks: int, view: RegionsPlotOptions) -> int:
@@ -250,7 +258,7 @@ def _region_panel(
         *(() if rug is None else (replace(rug, label="rows, or quantiles"),)),
     )
     shown = [curve, all_rows] if len(regions) > 1 else [curve]
-    title = Title(curve.label) if len(regions) > 1 else effect_title(regions.whole)
+    title = Title(curve.label) if len(regions) > 1 else _title(regions)
     notes = _region_notes(regions, i)
     if max(map(len, regions.rules)) > TITLE and len(regions) > 1:
         # Notes are broken into lines, titles are cut.
@@ -414,7 +422,7 @@ def _bars(
 
 def _alt_text(regions: Regions, labels: Sequence[str], effects: Sequence[Effect]) -> str:
     """Return the alternative text: what the regions explain, and each curve in words."""
-    parts = [f"{effect_title(regions.whole)}. {sentence(summary_text(regions))}"]
+    parts = [f"{_title(regions)}. {sentence(summary_text(regions))}"]
     parts += [f"{label}: {curve_words(e)}." for label, e in zip(labels, effects, strict=True)][:8]
     if len(effects) > 8:
         parts.append(f"And {len(effects) - 8} more regions.")
