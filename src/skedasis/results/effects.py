@@ -473,7 +473,7 @@ class Effects(ResultMapping[str, Effect]):
         lower, ice, curves, confidence_level
             As in `plot`.
         title : str, optional
-            Title of the page; by default the quantity.
+            Title of the page; by default that of the figure.
 
         Returns
         -------

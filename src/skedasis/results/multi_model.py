@@ -623,7 +623,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         confidence_level, of
             As in `plot`.
         title : str, optional
-            Title of the page; by default the feature name.
+            Title of the page; by default that of the figure.
 
         Returns
         -------
@@ -642,7 +642,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         >>> X = np.random.default_rng(0).normal(size=(100, 2))
         >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0)]
         >>> sd.explain(models, X, 0, method=sd.ALE(bins=4)).explore().title
-        'x0'
+        'x0: effect on prediction, 2 models (ALE)'
         """
         page = operations.multi_model_effect_page(
             self, confidence_level=confidence_level, of=of, title=title
