@@ -129,6 +129,8 @@ class Provenance(TypedDict, total=False):
     rebinned_note, approximated : str
         What `rebin` could not compute, and where it moved edges.
 
+    spread : str
+        Why an effect of an earlier version's file has no spread.
     rule : str
         For the effect of a region: its rule, such as "workingday = 0".
     by : str
