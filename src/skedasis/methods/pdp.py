@@ -257,9 +257,9 @@ class PDP(NumericMethod[GridPlan], Parameters):
     Notes
     -----
     Costs m N model rows per feature for m points (and N for an anchor), m0 m1 N for two features. Memory does not grow
-    with N. `heterogeneity` is the standard deviation over rows (ddof 1) of the centred curves, from which their value
-    at the left end is subtracted for ``center="start"``, their value at `anchor` if given, else their mean over the
-    grid. Slopes need no centring: their heterogeneity is the standard deviation of the slopes.
+    with N. `heterogeneity` is the standard deviation over rows (ddof 1) of the curves, each minus its own mean over the
+    data, whatever `center` and `anchor` are: a point of the grid has the weight of the rows at it, and of half of those
+    between it and each neighbour. Slopes need no centring: their heterogeneity is the standard deviation of the slopes.
 
     References
     ----------
