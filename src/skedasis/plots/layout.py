@@ -32,6 +32,7 @@ from skedasis.plots.marks import (
     Stack,
     Text,
     legend_of,
+    short_label,
 )
 from skedasis.plots.scales import Axis
 from skedasis.plots.text import Lettering
@@ -764,7 +765,9 @@ class _Arrangement:
         line: list[tuple[Key, str, float]] = []
         x = 0.0
         for key in self.keys:
-            text = self.lettering.fit(key.label, room - KEY_WIDTH - KEY_GAP, "key")
+            text, most = key.label, room - KEY_WIDTH - KEY_GAP
+            if self.lettering.width(text, "key") > most:
+                text = self.lettering.fit(short_label(text), most, "key")
             wide = KEY_WIDTH + KEY_GAP + self.lettering.width(text, "key")
             if line and x + wide > room:
                 yield line

@@ -584,6 +584,17 @@ def legend_of(panels: Sequence[Panel], order: Sequence[str] = ()) -> tuple[Key, 
     return tuple(Key(label, tuple(found[label])) for label in labels)
 
 
+def short_label(label: str) -> str:
+    """Return a legend entry "± …" without its explanation in parentheses; other entries may be names of the data.
+
+    Examples
+    --------
+    >>> short_label("± spread between rows (standard deviation of the effect at x)")
+    '± spread between rows'
+    """
+    return label.partition(" (")[0] if label.startswith("± ") else label
+
+
 def _merged(
     above: Mapping[str, list[tuple[KeyShape, str]]], below: Mapping[str, list[tuple[KeyShape, str]]]
 ) -> dict[str, list[tuple[KeyShape, str]]]:

@@ -136,7 +136,7 @@ def _each_effect(
         alt = alt_text(effect, main)
         below = [replace(p, height=LOWER, above=()) for p in below if p.kind == "detail" and lower]
         title = f"{effect.spec.method} of {shorten(effect.feature_title, LONG)}"
-        main = headed(main, place, effect.feature_title, _notes(effect, main), len(below))
+        main = headed(main, place, effect.feature_title, _notes(effect, main, options), len(below))
         each.append(FigureSpec(((main, *below),), title, alt))
     each = _with_shared_limits(found, each, options)
     order = effect_parts.legend_order([p for f in each for p in f.panels])
@@ -224,7 +224,7 @@ def headed(main: Panel, place: int, feature: str, notes: Sequence[str], below: i
     )
 
 
-def _notes(effect: Effect, main: Panel) -> tuple[str, ...]:
+def _notes(effect: Effect, main: Panel, options: EffectPlotOptions) -> tuple[str, ...]:
     """Return importance, heterogeneity score, and what is not shown."""
     shown, points = len(effect_parts.average_of(main).x), len(effect.axis)
     left_out = isinstance(effect.axis, LevelAxis) and points > shown
@@ -233,6 +233,7 @@ def _notes(effect: Effect, main: Panel) -> tuple[str, ...]:
         heterogeneity_text(effect),
         *((f"{shown} of {points:,} levels",) if left_out else ()),
         *effect_parts.missing(effect),
+        *effect_parts.no_spread(effect, options),
     )
 
 
@@ -280,11 +281,18 @@ def _empty(x: Axis, y: Axis) -> Panel:
 
 
 def _merged_labels(panels: Sequence[Panel]) -> dict[str, str]:
-    """Return new labels for legend entries that look the same, such as of slopes and of level differences."""
+    """Return new labels for legend entries that look the same, such as of slopes and of level differences.
+
+    The spread is named without its explanation, which may differ between features.
+    """
     same: dict[object, list[str]] = {}
     for key in legend_of(panels):
         same.setdefault(key.parts, []).append(key.label)
-    both = {label: " or ".join(labels) for labels in same.values() for label in labels}
+    both = {
+        label: " or ".join(dict.fromkeys(map(effect_parts.brief, labels)))
+        for labels in same.values()
+        for label in labels
+    }
     return {label: merged for label, merged in both.items() if len(merged) <= LABEL}
 
 
