@@ -350,9 +350,6 @@ def local_effects(rows: Rows | None) -> Floats | None:
 
 # --- the band of the spread ----------------------------------------------------------------------
 
-SPREAD = "± spread between rows"
-"""Legend entry of the spread, without its explanation."""
-
 FREE = 1.1
 """Above this variance inflation, the other features limit the moves that the spread is about."""
 
@@ -377,13 +374,8 @@ def band_label(effect: Effect, band: BandKind) -> str:
         return f"± spread of the curves (standard deviation at {at})"
     score = effect.swap_score
     limited = score is not None and score.vif > FREE
-    moves = " for moves that the other features allow" if limited else ""
-    return f"{SPREAD}{moves} (standard deviation of the effect at {at})"
-
-
-def brief(label: str) -> str:
-    """Return the legend entry of a spread without its explanation, and any other as it is."""
-    return SPREAD if label.startswith(SPREAD) else label
+    moves = ", for moves that the other features allow" if limited else ""
+    return f"± spread between rows{moves} (standard deviation of the effect at {at})"
 
 
 def spread_bands(

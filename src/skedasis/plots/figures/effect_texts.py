@@ -18,10 +18,9 @@ from skedasis.plots.figures.effect_parts import (
     Band,
     Beside,
     average_of,
-    brief,
     hatched_gaps,
 )
-from skedasis.plots.marks import Area, Line, Panel, Points, Rectangles, Tooltip, short_label
+from skedasis.plots.marks import Area, Line, Panel, Points, Rectangles, Tooltip, shorter_labels
 from skedasis.plots.scales import (
     Axis,
     clean,
@@ -320,7 +319,7 @@ def deviation_text(band: Band, at: Sequence[int], top: float) -> str:
     """Return a standard deviation at one or more points, with its standard error: "spread between rows 43 ± 6"."""
     half = _half(band)
     error = np.full(len(half), np.nan) if band.error is None else band.error
-    name = short_label(brief(band.label))
+    name = shorter_labels(band.label)[-1]
     said = dict.fromkeys(with_error(float(half[i]), float(error[i]), top) for i in at)
     return f"{name.removeprefix('± ')} {' to '.join(said)}"
 

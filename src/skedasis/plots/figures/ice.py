@@ -28,7 +28,7 @@ from skedasis.data.factorize import is_absent
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts, effect_texts
-from skedasis.plots.figures.effect_parts import LONG, Band, length_of
+from skedasis.plots.figures.effect_parts import LONG, length_of
 from skedasis.plots.figures.options import SEED, EffectPlotOptions
 from skedasis.plots.marks import (
     Area,

@@ -16,7 +16,17 @@ from skedasis.plots.figures.effect_texts import alt_text, heterogeneity_text
 from skedasis.plots.figures.models import models_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.keywords import By
-from skedasis.plots.marks import FigureSpec, Heat, Mark, Panel, Points, Rug, Text, legend_of
+from skedasis.plots.marks import (
+    FigureSpec,
+    Heat,
+    Mark,
+    Panel,
+    Points,
+    Rug,
+    Text,
+    legend_of,
+    shorter_labels,
+)
 from skedasis.plots.scales import Axis, number, number_or_zero, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
@@ -289,11 +299,16 @@ def _merged_labels(panels: Sequence[Panel]) -> dict[str, str]:
     for key in legend_of(panels):
         same.setdefault(key.parts, []).append(key.label)
     both = {
-        label: " or ".join(dict.fromkeys(map(effect_parts.brief, labels)))
+        label: " or ".join(dict.fromkeys(map(_brief, labels)))
         for labels in same.values()
         for label in labels
     }
     return {label: merged for label, merged in both.items() if len(merged) <= LABEL}
+
+
+def _brief(label: str) -> str:
+    """Return the legend entry of a spread without its explanation, and any other as it is."""
+    return shorter_labels(label)[-1] if label.startswith("± spread") else label
 
 
 def _relabelled(marks: Sequence[Mark], labels: Mapping[str, str]) -> tuple[Mark, ...]:
