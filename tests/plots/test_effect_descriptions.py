@@ -131,7 +131,11 @@ def test_the_legend_explains_every_kind_of_mark():
     error = "95 % interval of the average"
     ale = ["average effect", effect, error, "quantiles of 400 rows"]
     local = ["mean slope", "± standard deviation of local effects", "local effects"]
-    curves = ["average", "± spread of the curves (standard deviation at x)", error]
+    curves = [
+        "average",
+        "± spread of the curves, each minus its mean (standard deviation at x)",
+        error,
+    ]
     cases = [
         (
             sd.explain(f, X, 0, method=sd.ALE(bins=40)),

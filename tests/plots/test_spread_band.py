@@ -147,7 +147,7 @@ class TestWords:
             effect_figure(levels)
         )
         for method, label in (
-            (sd.PDP(), "± spread of the curves (standard deviation at x)"),
+            (sd.PDP(), "± spread of the curves, each minus its mean (standard deviation at x)"),
             (sd.ICE(derivative=True), "± standard deviation of the slopes"),
             (sd.MPlot(), "± standard deviation within the bin"),
         ):

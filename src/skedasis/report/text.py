@@ -517,8 +517,8 @@ def pdp_caption(section: ModelSection, feature: str) -> Caption:
     drawn = f", with {counted(curves, 'individual curve')} {start}" if curves else ""
     alt = (
         f"PDP of {_effect_phrase(section, feature)}{drawn}. "
-        f"{effect_sentence(effect, unit_of(effect))} Where they diverge most, the rows’ curves have a standard "
-        f"deviation of {spread}."
+        f"{effect_sentence(effect, unit_of(effect))} The rows’ curves, each minus its mean over the data, have a "
+        f"standard deviation of at most {spread}."
     )
     text = (
         f"PDP with c-ICE: the average over all rows and the curves of {counted(curves, 'row')}."

@@ -371,7 +371,7 @@ def band_label(effect: Effect, band: BandKind) -> str:
         return "± standard deviation of the slopes"
     at = "the level" if levels else "x"
     if isinstance(effect, PartialDependence):
-        return f"± spread of the curves (standard deviation at {at})"
+        return f"± spread of the curves, each minus its mean (standard deviation at {at})"
     score = effect.swap_score
     limited = score is not None and score.vif > FREE
     moves = ", for moves that the other features allow" if limited else ""
