@@ -16,7 +16,7 @@ from skedasis.plots.figures.multiples import effects_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.summary import effect_summary_figure
 from skedasis.plots.layout import arrange
-from skedasis.plots.marks import Area, Line, Rectangles
+from skedasis.plots.marks import Area, Line, Rectangles, legend_of
 from skedasis.results.effect import BEFORE_SPREAD, Spread
 from tests.plots.spec_helpers import legend, only, styles, tips
 
@@ -152,6 +152,11 @@ class TestWords:
             (sd.MPlot(), "± standard deviation within the bin"),
         ):
             assert label in legend(effect_figure(sd.explain(product, X[:300], 0, method=method)))
+
+    def test_one_entry_of_an_m_plot_has_the_band_and_the_whiskers(self, X):
+        spec = effect_figure(sd.explain(product, X, 0, method=sd.MPlot(bins=5)))
+        (key,) = (k for k in legend_of(spec.panels) if k.label.startswith("± "))
+        assert [style for _, style in key.parts] == ["heterogeneity", "whisker"]
 
     def test_many_features_share_an_entry(self, X):
         noise = np.random.default_rng(2).normal(size=1500)
