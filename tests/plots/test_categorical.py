@@ -208,7 +208,8 @@ class TestCurves:
         dashes, own = only(main, Segments, "curve-dash"), only(main, Points, "own")
         z = X.z.to_numpy()
         raw = np.outer(1 + z, list(WORTH.values()))
-        wanted = raw - raw.mean(axis=1, keepdims=True)
+        share = [np.mean(X.g == g) for g in WORTH]
+        wanted = raw - (raw @ share)[:, None]
         # Level by level, the rows in the same order.
         np.testing.assert_allclose(dashes.y0.reshape(4, 100).T, wanted)
         shift = dashes.x0.reshape(4, 100) - np.arange(4)[:, None]
@@ -316,7 +317,7 @@ class TestLabels:
 def test_unknown_numbers(X):
     e = explained(X, sd.ALE())
     nothing = np.full(4, np.nan)
-    drawn(replace(e, std_error=nothing, heterogeneity=nothing))
+    drawn(replace(e, std_error=nothing, spread=None))
     drawn(replace(e, rows=None))
 
 

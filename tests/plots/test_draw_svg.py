@@ -763,9 +763,9 @@ CHANGES = [
     {"std_error": lambda v: v * np.nan},
     {"std_error": some(np.inf)},
     {"std_error": lambda v: v * 0},
-    {"heterogeneity": lambda v: v * np.nan},
-    {"heterogeneity": some(np.inf)},
-    {"heterogeneity": lambda v: v + 1e300},
+    {"spread": lambda v: v * np.nan},
+    {"spread": some(np.inf)},
+    {"spread": lambda v: v + 1e300},
     {"df": lambda v: v * 0},
 ]
 
@@ -780,7 +780,12 @@ CHANGES = [
     "e", [pytest.param(e, id=f"{k} {e.spec.method}") for k, e in enumerate(GIVEN)]
 )
 def test_numbers_that_are_none(e, change):
-    changed = replace(e, **{k: f(np.array(getattr(e, k))) for k, f in change.items()})
+    ((key, f),) = change.items()
+    given = getattr(e, key)
+    if key == "spread":
+        changed = replace(e, spread=given and replace(given, value=f(np.array(given.value))))
+    else:
+        changed = replace(e, **{key: f(np.array(given))})
     checked(draw(effect_figure(changed), ident="f"))
     checked(draw(overlay_figure([changed, e]), ident="c"))
 

@@ -130,10 +130,15 @@ def test_the_legend_explains_every_kind_of_mark():
         return np.where(np.isnan(X[:, 0]), 2.0, np.nan_to_num(X[:, 0]) * X[:, 1])
 
     side = (X[:, 1] > 0).astype(int)
-    effect, error = "± heterogeneity (standard deviation)", "95 % interval of the average"
+    effect = "± spread between rows (standard deviation of the effect at x)"
+    error = "95 % interval of the average"
     ale = ["average effect", effect, error, "quantiles of 400 rows"]
     local = ["mean slope", "± standard deviation of local effects", "local effects"]
-    curves = ["average", "± standard deviation of centred curves", error]
+    curves = [
+        "average",
+        "± spread of the curves, each minus its mean (standard deviation at x)",
+        error,
+    ]
     cases = [
         (
             sd.explain(f, X, 0, method=sd.ALE(bins=40)),
@@ -185,6 +190,8 @@ def test_no_matplotlib_is_needed():
 
 # ---------------------------------------------------------------------------------------- tooltips
 
+SPREAD = "spread between rows "
+
 
 def test_bins_say_their_numbers():
     e = explained(sd.DALE(bins=4), data(37))
@@ -198,7 +205,10 @@ def test_bins_say_their_numbers():
         assert lines[3] == f"mean slope {number(e.bins.effect[k])}"
         assert lines[4] == f"standard deviation {number(e.bins.std[k])}"
         assert lines[5] == f"standard error {number(e.bins.std_error[k])}"
-        assert lines[6:] == ["fewer than 10 rows: unreliable"] * int(e.bins.count[k] < 10)
+        inside = e.spread.at(np.linspace(*e.bins.edges[k : k + 2], 1001))
+        said = [float(v.split(" ")[0]) for v in lines[6].removeprefix(SPREAD).split(" to ")]
+        np.testing.assert_allclose([said[0], said[-1]], [inside.min(), inside.max()], rtol=0.01)
+        assert lines[7:] == ["fewer than 10 rows: unreliable"] * int(e.bins.count[k] < 10)
 
 
 @pytest.mark.parametrize("method", [sd.ALE(bins=6), sd.RHALE(), sd.MPlot(bins=5)])
@@ -244,7 +254,7 @@ def test_doubts_are_hatched_and_said():
 
 def test_points_of_a_grid_say_their_numbers():
     e = explained(sd.PDP(grid=9), data(120))
-    main, level = effect_figure(e).main, e.value.mean()
+    main, level = effect_figure(e).main, e.spread.weight @ e.value
     error = only(main, Area, "interval")
     for i, lines in enumerate(tips(main)):
         assert lines[0] == f"x0 = {position_texts(e.x)[i]}"
@@ -253,7 +263,7 @@ def test_points_of_a_grid_say_their_numbers():
         spread = number_or_zero(e.heterogeneity[i], np.abs(e.value - level).max()).removeprefix(
             "≈ "
         )
-        assert lines[2] == f"± {spread} standard deviation of centred curves"
+        assert lines[2] == f"spread of the curves {spread}"
         low, high = number(error.lower[i]), number(error.upper[i])
         assert lines[3] == f"95 % interval of the average: {low} to {high}"
     for x, tip in zip(e.x, main.tooltips, strict=True):
@@ -290,7 +300,7 @@ def test_levels_say_their_numbers(method):
         assert lines[2].endswith(f" {number_or_zero(points.y[i], top)}")
         if np.isfinite(spread.upper[i]):
             half = (spread.upper[i] - spread.lower[i]) / 2
-            assert lines[3].startswith(f"± {number_or_zero(half, top)} ")
+            assert f" {number_or_zero(half, top)}" in lines[3]
         if np.isfinite(error.upper[i]):
             low, high = (number_or_zero(v[i], top) for v in (error.lower, error.upper))
             assert f"95 % interval of the average: {low} to {high}" in lines
@@ -466,9 +476,10 @@ CHANGES = [
     ("std_error", lambda v: v * np.nan),
     ("std_error", second(np.inf)),
     ("std_error", lambda v: v * 0),
-    ("heterogeneity", lambda v: v * np.nan),
-    ("heterogeneity", second(np.inf)),
-    ("heterogeneity", lambda v: v + 1e300),
+    ("spread", lambda s: replace(s, value=s.value * np.nan)),
+    ("spread", lambda s: replace(s, value=second(np.inf)(s.value))),
+    ("spread", lambda s: replace(s, value=s.value + 1e300)),
+    ("spread", lambda _: None),
     ("df", lambda v: v * 0),
 ]
 
@@ -489,7 +500,8 @@ CHANGES = [
 def test_numbers_that_are_none(method, what):
     name, change = what
     e = of_sixty_rows(method)
-    drawn(replace(e, **{name: change(np.array(getattr(e, name)))}))
+    given = getattr(e, name)
+    drawn(replace(e, **{name: change(given if name == "spread" else np.array(given))}))
 
 
 @pytest.mark.many

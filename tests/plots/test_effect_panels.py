@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import skedasis as sd
 from skedasis.plots.figures import effect_parts
@@ -79,8 +80,10 @@ class TestAccumulated:
     def test_bands(self, rhale):
         main = effect_figure(rhale, EffectPlotOptions(confidence_level=0.9)).main
         spread, error = heterogeneity_and_interval(main)
-        np.testing.assert_allclose(spread.upper, rhale.value + rhale.heterogeneity)
-        np.testing.assert_allclose(spread.lower, rhale.value - rhale.heterogeneity)
+        assert set(rhale.x) | set(rhale.spread.points) <= set(spread.x)
+        value, half = rhale.at(spread.x), rhale.spread.at(spread.x)
+        np.testing.assert_allclose(spread.upper, value + half)
+        np.testing.assert_allclose(spread.lower, value - half)
         np.testing.assert_allclose((error.lower, error.upper), rhale.interval(0.9))
         assert error.label == "90 % interval of the average"
 
@@ -111,8 +114,9 @@ class TestAccumulated:
         unknown = np.isnan(e.value)
         assert unknown.any()
         main = effect_figure(e).main
-        for mark in heterogeneity_and_interval(main):
-            np.testing.assert_array_equal(np.isnan(mark.upper), unknown)
+        spread, interval = heterogeneity_and_interval(main)
+        np.testing.assert_array_equal(np.isnan(interval.upper), unknown)
+        np.testing.assert_array_equal(np.isnan(spread.upper), np.isnan(e(spread.x)))
         np.testing.assert_array_equal(np.isnan(only(main, Line, "average").y), unknown)
 
     def test_names_and_units(self, rhale):
@@ -130,7 +134,7 @@ class TestAccumulated:
     def test_the_legend_begins_with_the_average(self, rhale):
         assert legend(effect_figure(rhale)) == [
             "average effect",
-            "± heterogeneity (standard deviation)",
+            "± spread between rows (standard deviation of the effect at x)",
             "95 % interval of the average",
             "a sample of 200 rows" if not rhale.rows.exact else "quantiles of 500 rows",
             "mean slope",
@@ -348,10 +352,12 @@ class TestDependence:
     def test_centred_like_its_curves(self, pdp):
         main = effect_figure(pdp).main
         line = only(main, Line, "average")
-        np.testing.assert_allclose(line.y, pdp.value - pdp.value.mean())
-        np.testing.assert_allclose(only(main, Curves).y.mean(axis=1), 0, atol=1e-12)
+        share = pdp.spread.weight
+        np.testing.assert_allclose(line.y, pdp.value - share @ pdp.value)
+        np.testing.assert_allclose(only(main, Curves).y @ share, 0, atol=1e-12)
         spread, error = heterogeneity_and_interval(main)
-        np.testing.assert_allclose(spread.upper - line.y, pdp.heterogeneity)
+        at_points = np.isin(spread.x, pdp.x)
+        np.testing.assert_allclose(spread.upper[at_points] - line.y, pdp.heterogeneity)
         half = (error.upper - error.lower) / 2
         np.testing.assert_allclose(half / pdp.heterogeneity, 1.9647 / np.sqrt(500), rtol=1e-4)
         assert main.y.label == "effect on prediction"
@@ -363,11 +369,13 @@ class TestDependence:
             "heterogeneity", "zero", "curve", "interval", "average", "vertex", "rug"
         ]  # fmt: skip
 
-    def test_centred_error_is_that_of_an_effect_centred_at_once(self, X, pdp):
-        at_once = sd.explain(model, X, 0, method=sd.PDP(grid=9, center="mean", spacing="uniform"))
-        here, there = (only(effect_figure(e).main, Area, "interval") for e in (pdp, at_once))
-        np.testing.assert_allclose(here.lower, there.lower)
-        np.testing.assert_allclose(here.upper, there.upper)
+    def test_centred_error_is_that_of_the_centred_curves(self, X, pdp):
+        curves = np.stack([model(np.c_[np.full(500, x), X[:, 1]]) for x in pdp.x], axis=1)
+        curves -= (curves @ pdp.spread.weight)[:, None]
+        reach = scipy.stats.t.ppf(0.975, 499) * scipy.stats.sem(curves)
+        here = only(effect_figure(pdp).main, Area, "interval")
+        np.testing.assert_allclose(here.lower, curves.mean(axis=0) - reach, atol=1e-12)
+        np.testing.assert_allclose(here.upper, curves.mean(axis=0) + reach, atol=1e-12)
 
     @pytest.mark.parametrize("ice", ["raw", None])
     def test_as_it_is(self, pdp, ice):
@@ -403,7 +411,7 @@ class TestDependence:
         assert len(set(curves.rows.tolist())) == 30
         for row, y in zip(curves.rows, curves.y, strict=True):
             own = model(np.column_stack([e.x, np.full(5, X[row, 1])]))
-            np.testing.assert_allclose(y, own - own.mean())
+            np.testing.assert_allclose(y, own - e.spread.weight @ own)
         assert effect_figure(e).main.notes[-1] == "9.8 % of rows outside the grid"
 
     def test_many_curves_are_lighter(self, X):

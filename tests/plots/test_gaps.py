@@ -99,7 +99,7 @@ def test_the_curve_is_that_of_the_result(method):
     np.testing.assert_allclose(line.y, e(line.x), rtol=1e-12, atol=1e-12 * np.ptp(e.value))
 
 
-def test_a_left_code_adds_no_heterogeneity_to_the_main_stretch():
+def test_a_left_code_adds_no_accumulated_std_to_the_main_stretch():
     """Eq. 16 accumulates from the left end: across the gap it would add the width of the gap times its deviation."""
     X = incomes(3)
     bins = [-999.0, ends(X)[0], 10, 20, 40, ends(X)[1]]
@@ -113,11 +113,11 @@ def test_a_left_code_adds_no_heterogeneity_to_the_main_stretch():
         )
         assert with_code.spec.accumulate == accumulate
         part = main_part(with_code).effect
-        np.testing.assert_allclose(part.heterogeneity, without.heterogeneity, rtol=1e-6)
-        assert with_code.heterogeneity[1] > without.heterogeneity[-1]
+        np.testing.assert_allclose(part.accumulated_std, without.accumulated_std, rtol=1e-6)
+        assert with_code.accumulated_std[1] > without.accumulated_std[-1]
 
 
-def test_heterogeneity_of_bins_that_are_cut():
+def test_accumulated_std_of_bins_that_are_cut():
     """With one bin across both gaps it grows from 0 by the deviation of the slopes times the distance."""
     X = incomes(3, 2)
     product = sd.prediction(
@@ -126,7 +126,7 @@ def test_heterogeneity_of_bins_that_are_cut():
     e = sd.explain(product, X, 0, method=sd.DALE(bins=1))
     part = main_part(e).effect
     grown = X[:, 1].std(ddof=1) * np.subtract(*ends(X)[::-1])
-    np.testing.assert_allclose(part.heterogeneity, [0, grown], rtol=1e-9)
+    np.testing.assert_allclose(part.accumulated_std, [0, grown], rtol=1e-9)
 
 
 def test_a_larger_group_stays_on_the_axis_and_its_gap_is_hatched():

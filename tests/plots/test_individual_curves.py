@@ -54,7 +54,8 @@ class TestMarginal:
         for k, rows in enumerate(np.split(order, 5)):
             assert line.x[k] == pytest.approx(X[rows, 0].mean())
             assert line.y[k] == pytest.approx(model(X)[rows].mean())
-            assert spread.upper[k] - spread.lower[k] == pytest.approx(
+            own = spread.x == line.x[k]
+            assert (spread.upper - spread.lower)[own] == pytest.approx(
                 2 * model(X)[rows].std(ddof=1)
             )
             assert (violins[k][:, 1].min(), violins[k][:, 1].max()) == pytest.approx(
@@ -147,18 +148,23 @@ class TestMissing:
 
 
 class TestCentring:
-    def test_each_curve_loses_its_own_mean_over_the_grid(self, X):
-        """The curve of a row with z is (1 + z) x + z: minus its mean over the grid, (1 + z) (x - mean of x)."""
+    def test_each_curve_loses_its_own_mean_over_the_data(self, X):
+        """The curve of a row with z is (1 + z) x + z: minus its mean over the data, (1 + z) (x - mean of x).
+
+        A row between two points counts half for each of them, and one beyond the ends for the end.
+        """
         e = sd.explain(
             lambda X: X[:, 0] * (1 + X[:, 1]) + X[:, 1], X, 0, method=sd.ICE(grid=[-1.0, 0.0, 0.5])
         )
         curves = only(effect_figure(e).main, Curves, "curve")
-        wanted = np.outer(1 + X[curves.rows, 1], curves.x - curves.x.mean())
+        between = [np.mean(X[:, 0] < 0), np.mean((X[:, 0] > 0) & (X[:, 0] < 0.5))]
+        share = [between[0] / 2, sum(between) / 2, 1 - between[0] - between[1] / 2]
+        at = curves.x - share @ curves.x
+        wanted = np.outer(1 + X[curves.rows, 1], at)
         np.testing.assert_allclose(curves.y, wanted, atol=1e-12)
         line = only(effect_figure(e).main, Line, "average")
-        np.testing.assert_allclose(
-            line.y, np.mean(1 + X[:, 1]) * (line.x - line.x.mean()), atol=1e-12
-        )
+        np.testing.assert_allclose(line.y, np.mean(1 + X[:, 1]) * at, atol=1e-12)
+        assert "the mean over the data" in " ".join(effect_figure(e).main.notes)
 
 
 class TestSlopes:
@@ -348,8 +354,8 @@ def lines_of(spec):
 
 
 def rows_curves(e):
-    """Return the kept curves, each minus its mean over the grid, by rows of X."""
-    centred = e.curves.value - e.curves.value.mean(axis=1, keepdims=True)
+    """Return the kept curves, each minus its mean over the data, by rows of X."""
+    centred = e.curves.value - (e.curves.value @ e.spread.weight)[:, None]
     return dict(zip(e.curves.row.tolist(), centred, strict=True))
 
 

@@ -49,7 +49,7 @@ def test_they_share_their_scales_and_are_ordered(method):
     assert len({stack[1].y for stack in figure.stacks if len(stack) > 1}) <= 1
     for panel, e in zip(mains, order, strict=True):
         curve = average_of(panel)
-        moved = e.value.mean() if method.name == "PDP" else 0.0
+        moved = e.spread.weight @ e.value if method.name == "PDP" else 0.0
         np.testing.assert_allclose(curve.y, e.value - moved, atol=1e-12)
         assert panel.y.range[0] <= curve.y.min() <= curve.y.max() <= panel.y.range[1]
     assert (figure.shared, figure.small, figure.columns) == (True, True, 4)

@@ -161,7 +161,8 @@ def test_the_average_has_its_interval_and_heterogeneity(X, method):
     assert (panel.notes, panel.height) == (("importance 98",), HEIGHT)
     line = only(panel, Line, "average")
     middle = only(panel, Area, "heterogeneity")
-    np.testing.assert_allclose((middle.lower + middle.upper) / 2, line.y, atol=1e-9)
+    centre = np.interp(middle.x, line.x, line.y)
+    np.testing.assert_allclose((middle.lower + middle.upper) / 2, centre, atol=1e-9)
     at = np.interp(line.x[3], effect.points, effect.value)
     np.testing.assert_allclose(line.y[3] - at, line.y[0] - effect.value[0], atol=1e-9)
     first = tips(panel)[0]
@@ -174,13 +175,13 @@ def test_the_average_has_its_interval_and_heterogeneity(X, method):
 
 def test_a_band_without_width_is_left_out(X):
     effect = sd.explain(lambda X: 2.0 * X["hr"].to_numpy(float), X, "hr", method=sd.ALE(bins=6))
-    same = replace(effect, heterogeneity=np.zeros(len(effect.value)))
+    same = replace(effect, spread=replace(effect.spread, value=0.0 * effect.spread.value))
     spec = effect_summary_figure(same)
     assert "spread between rows" not in legend(spec)
-    unknown = replace(effect, heterogeneity=np.full(len(effect.value), np.nan))
+    unknown = replace(effect, spread=None)
     assert "spread between rows" not in legend(effect_summary_figure(unknown))
     lines = tips(effect_summary_figure(unknown).main)[0]
-    assert not [line for line in lines if line.startswith("±")]
+    assert not [line for line in lines if "spread" in line]
 
 
 def test_of_many_levels_those_with_most_rows_are_shown(levels):

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 Ice: TypeAlias = Literal["centered", "raw"] | None
 """Individual curves: centred, as computed, or none."""
 
+BandKind: TypeAlias = Literal["spread", "accumulated"] | None
+"""The band around an average: the spread between rows, the accumulated standard deviation, or none."""
+
 By: TypeAlias = Literal["importance", "heterogeneity_score"]
 """Order of features."""
 
@@ -103,6 +106,8 @@ class EffectViewKeywords(TypedDict, total=False):
     """The feature's value in each row of X, for these histograms."""
     simultaneous: bool
     """Whether the intervals form a simultaneous band instead of being pointwise."""
+    band: BandKind
+    """The band around the average: the spread between rows, the accumulated standard deviation (Eq. 16), or none."""
 
 
 class EffectKeywords(EffectViewKeywords, FigureKeywords, total=False):
@@ -133,6 +138,8 @@ class EffectsViewKeywords(MultiplesKeywords, total=False):
     """Largest number of curves, by default 60."""
     confidence_level: float
     """Confidence level of the intervals of the averages, by default 0.95."""
+    band: BandKind
+    """The band around each average, as in `Effect.plot`."""
 
 
 class EffectsKeywords(EffectsViewKeywords, ColoredKeywords, total=False):

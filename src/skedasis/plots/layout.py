@@ -33,6 +33,7 @@ from skedasis.plots.marks import (
     Text,
     Title,
     legend_of,
+    shorter_labels,
 )
 from skedasis.plots.scales import Axis
 from skedasis.plots.text import Lettering
@@ -776,7 +777,9 @@ class _Arrangement:
         line: list[tuple[Key, str, float]] = []
         x = 0.0
         for key in self.keys:
-            text = self.lettering.fit(key.label, room - KEY_WIDTH - KEY_GAP, "key")
+            most, shorter = room - KEY_WIDTH - KEY_GAP, shorter_labels(key.label)
+            fitting = (t for t in shorter if self.lettering.width(t, "key") <= most)
+            text = self.lettering.fit(next(fitting, shorter[-1]), most, "key")
             wide = KEY_WIDTH + KEY_GAP + self.lettering.width(text, "key")
             if line and x + wide > room:
                 yield line

@@ -624,6 +624,20 @@ def legend_of(panels: Sequence[Panel], order: Sequence[str] = ()) -> tuple[Key, 
     return tuple(Key(label, tuple(found[label])) for label in labels)
 
 
+def shorter_labels(label: str) -> tuple[str, ...]:
+    """Return a legend entry "± …" with less and less explanation; other entries, which may be names of the data, alone.
+
+    Examples
+    --------
+    >>> shorter_labels("± spread, for some moves (standard deviation at x)")
+    ('± spread, for some moves (standard deviation at x)', '± spread, for some moves', '± spread')
+    """
+    if not label.startswith("± "):
+        return (label,)
+    shorter = label.partition(" (")[0]
+    return label, shorter, shorter.partition(",")[0]
+
+
 def _merged(
     above: Mapping[str, list[tuple[KeyShape, str]]], below: Mapping[str, list[tuple[KeyShape, str]]]
 ) -> dict[str, list[tuple[KeyShape, str]]]:
@@ -631,5 +645,6 @@ def _merged(
     entries: dict[str, list[tuple[KeyShape, str]]] = {}
     for label, parts in above.items():
         longer = next((k for k in below if k.startswith(f"{label} (")), label)
-        entries[longer] = below.get(longer, parts)
+        same = parts if longer == label else []
+        entries[longer] = list(dict.fromkeys([*same, *below.get(longer, parts)]))
     return entries | {k: v for k, v in below.items() if k not in entries}

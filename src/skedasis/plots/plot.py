@@ -446,7 +446,8 @@ def plot_effects(effects: Effects, **given: Unpack[keywords.EffectsKeywords]) ->
             "axes=",
             "Pass a list of axes, one per effect",
         )
-    shows = {name: own.pop(name) for name in ("ice", "curves", "confidence_level") if name in own}
+    names = ("ice", "curves", "confidence_level", "band")
+    shows = {name: own.pop(name) for name in names if name in own}
     view = EffectPlotOptions(**{"curves": 60, **shows})  # pyright: ignore[reportArgumentType]
     own_view = cast("keywords.MultiplesKeywords", own)
     spec = effects_figure(effects, options=view, **own_view)

@@ -187,11 +187,9 @@ def most_rows(rows: Ints, most: int) -> Ints:
 
 def level_heads(effect: Effect) -> tuple[tuple[str, bool], ...]:
     """Return the headings of a table of levels, and whether each column holds text."""
-    value, spread = "Effect", "Heterogeneity"
+    value, spread = "Effect", "Spread between rows"
     if isinstance(effect, LevelMeansEffect):
         value, spread = "Mean", "Std"
-    elif isinstance(effect, LevelStepsEffect) and effect.about.feature.kind == "nominal":
-        spread = "Std of adjacent differences"
     return (
         ("Level", True),
         ("Rows", False),

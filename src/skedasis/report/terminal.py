@@ -75,7 +75,7 @@ def numbers(effect: Effect) -> Lines:
             (where, *(number(float(c[j])) for c in columns))
             for where, j in zip(at, some, strict=True)
         ]
-        names = ("at", "effect", "heterogeneity", "standard error")
+        names = ("at", "effect", "spread between rows", "standard error")
     return _table(str(title), _ended(caption, effect), [(name, False) for name in names], rows)
 
 

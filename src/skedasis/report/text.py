@@ -521,8 +521,8 @@ def pdp_caption(section: ModelSection, feature: str) -> Caption:
     drawn = f", with {counted(curves, 'individual curve')} {start}" if curves else ""
     alt = (
         f"{_described(title, section, effect)}{drawn}. "
-        f"{effect_sentence(effect, unit_of(effect))} Where they diverge most, the rows’ curves have a standard "
-        f"deviation of {spread}."
+        f"{effect_sentence(effect, unit_of(effect))} The rows’ curves, each minus its mean over the data, have a "
+        f"standard deviation of at most {spread}."
     )
     text = (
         f"PDP with c-ICE: the average over all rows and the curves of {counted(curves, 'row')}."

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
     from skedasis.binning import Binning
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import EffectKeywords, Ice
+    from skedasis.plots.keywords import BandKind, EffectKeywords, Ice
     from skedasis.results.checks.check import Checks, Ignore
     from skedasis.results.checks.elevated_regions import ElevatedRegion
     from skedasis.results.checks.extrapolation import FeatureSpace
@@ -1146,7 +1146,7 @@ class Effect(SavedResult):
         ice : {"centered", "raw", None}
             Individual curves: those that PDP and ICE keep, or those of ``sd.explain(..., curves=30)``. "centered"
             subtracts the anchor of each curve of a PDP or ICE (its left end for ``center="start"``, else its mean over
-            the grid) and centres the average likewise; curves of other methods are centred as the effect is. "raw"
+            the data) and centres the average likewise; curves of other methods are centred as the effect is. "raw"
             draws the curves unchanged; None draws no curves.
         own : bool
             Whether the observed value of each row is marked on its curve.
@@ -1175,6 +1175,11 @@ class Effect(SavedResult):
             kept; the notes state their number.
         simultaneous : bool
             Whether the intervals form a simultaneous band instead of being pointwise.
+        band : {"spread", "accumulated", None}
+            The band around the average: by default the spread between rows, which is the standard deviation of the
+            effect at x (`Effect.spread`). "accumulated": the standard deviations of the local effects, accumulated from
+            the left end, as in the figures of the papers (`Effect.accumulated_std`; RHALE Eq. 16, UALE Eq. 9). None: no
+            band.
         title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
             Options of every figure: `skedasis.plots.plot.FigureOptions`.
 
@@ -1190,8 +1195,8 @@ class Effect(SavedResult):
             or a logarithmic axis with values that are not positive.
         UnsupportedError
             For raw curves of a centred effect, for colours or a number of curves if the result keeps no curves, for
-            elevated regions without ICE curves over a numeric feature, for a histogram if colours are not groups, and
-            for a logarithmic axis of levels or times.
+            elevated regions without ICE curves over a numeric feature, for a histogram if colours are not groups, for
+            a logarithmic axis of levels or times, and for the accumulated band of PDP, ICE and M-plots.
         TypeError
             For an unknown option.
 
@@ -1228,6 +1233,7 @@ class Effect(SavedResult):
         histogram: bool = False,
         values: Any = None,
         simultaneous: bool = False,
+        band: BandKind = "spread",
         title: str | None = None,
     ) -> Explorable:
         """Return the figure as an interactive page with tooltips for bins, points and curves.
@@ -1238,7 +1244,7 @@ class Effect(SavedResult):
             A file to which the page is also written.
         ice, own, curves, confidence_level, color, color_name, group_averages, elevated_regions, histogram, values
             As in `plot`.
-        simultaneous
+        simultaneous, band
             As in `plot`.
         title : str, optional
             Title of the page; by default that of the figure.
@@ -1281,6 +1287,7 @@ class Effect(SavedResult):
             histogram=histogram,
             values=values,
             simultaneous=simultaneous,
+            band=band,
         )
         return save_if(operations.effect_page(self, view, title=title), path)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import EffectsKeywords, Ice
+    from skedasis.plots.keywords import BandKind, EffectsKeywords, Ice
     from skedasis.results.ale_statistics import NullDistribution, Statistics
     from skedasis.results.checks.check import Checks, IgnoreByFeature
     from skedasis.results.checks.extrapolation import FeatureSpace
@@ -406,7 +406,7 @@ class Effects(ResultMapping[str, Effect]):
         lower : bool
             Whether to draw the slopes per bin, too. They are given per standard deviation of the feature, because
             slopes per unit of different features are not comparable.
-        ice, curves, confidence_level
+        ice, curves, confidence_level, band
             As in `Effect.plot`; by default at most 60 curves.
         axes : sequence of matplotlib Axes, optional
             Axes for the main panels, one for each effect that is drawn.
@@ -456,6 +456,7 @@ class Effects(ResultMapping[str, Effect]):
         ice: Ice = "centered",
         curves: int | None = 60,
         confidence_level: float = 0.95,
+        band: BandKind = "spread",
         title: str | None = None,
     ) -> Explorable:
         """Return all effects on shared scales as an interactive page with filter, sorting and tooltips.
@@ -470,7 +471,7 @@ class Effects(ResultMapping[str, Effect]):
             Show only this many effects.
         columns : int, optional
             Maximum number of effects side by side; by default as many as fit.
-        lower, ice, curves, confidence_level
+        lower, ice, curves, confidence_level, band
             As in `plot`.
         title : str, optional
             Title of the page; by default that of the figure.
@@ -498,7 +499,7 @@ class Effects(ResultMapping[str, Effect]):
         >>> es.explore(top=2).html.count('class="skd-item"')
         2
         """
-        view = operations.EffectPlotOptions(ice, False, curves, confidence_level)
+        view = operations.EffectPlotOptions(ice, False, curves, confidence_level, band=band)
         page = operations.effects_page(
             self, view, by=by, top=top, columns=columns, lower=lower, title=title
         )

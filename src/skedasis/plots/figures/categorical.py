@@ -244,23 +244,17 @@ def _level(effect: Effect) -> float:
 def _accumulated(
     effect: LevelStepsEffect, places: Places, options: EffectPlotOptions, below: int
 ) -> Panel:
-    said = (
-        "± heterogeneity (standard deviation)"
-        if places.ordered
-        else "± standard deviation of adjacent level differences"
-    )
     curves = None
     if options.ice and effect.curves is not None:
         check_not_raw(effect, options)
         curves = _curves(effect, effect.curves, places, options)
     notes = (*_notes(effect, places), *_drawn(curves))
-    return _panel(effect, places, options, said, notes, ("effect on ", ""), below, curves)
+    return _panel(effect, places, options, notes, ("effect on ", ""), below, curves)
 
 
 def _means(effect: Effect, places: Places, options: EffectPlotOptions) -> Panel:
-    said = "± standard deviation within the level"
     after = " minus its mean" if effect.spec.center == "mean" else ""
-    return _panel(effect, places, options, said, _notes(effect, places), ("", after), 2)
+    return _panel(effect, places, options, _notes(effect, places), ("", after), 2)
 
 
 def _dependence(effect: Effect, places: Places, options: EffectPlotOptions) -> Panel:
@@ -272,9 +266,8 @@ def _dependence(effect: Effect, places: Places, options: EffectPlotOptions) -> P
         curves = _curves(shown, shown.curves, places, options)
     notes = [counted(n, "row"), *_drawn(curves)]
     notes += [*places.notes(), *anchored(effect, centring, "levels")]
-    said = "± standard deviation of centred curves"
     around = ("effect on " if moves else "", "")
-    return _panel(shown, places, options, said, tuple(notes), around, 1, curves)
+    return _panel(shown, places, options, tuple(notes), around, 1, curves)
 
 
 def _curves(
@@ -302,35 +295,29 @@ def _panel(
     effect: Effect,
     places: Places,
     options: EffectPlotOptions,
-    said: str,
     notes: tuple[str, ...],
     around: tuple[str, str],
     below: int,
     curves: IndividualCurves | None = None,
 ) -> Panel:
     """Return the main panel: a value per level, with boxes of the standard deviation and the confidence interval."""
-    value, spread = effect.value[places.shown], effect.heterogeneity[places.shown]
-    bands: tuple[Band, ...] = ()
-    if not effect.spec.mean_alone:
-        lower, upper, label = effect_parts.interval(effect, options)
-        bands = (
-            Band(value - spread, value + spread, said),
-            Band(lower[places.shown], upper[places.shown], label),
-        )
+    value, shown = effect.value[places.shown], places.shown.astype(float)
+    bands = effect_parts.spread_bands(effect, options, shown, value)
+    intervals = () if effect.spec.mean_alone else (_interval(effect, places, options),)
     beside = effect_parts.effects_beside(effect, options)
     x = _axis(places, effect)
     individual = () if curves is None else curves.reached
     groups = () if curves is None else curves.groups
-    y = effect_parts.vertical(effect, bands, (value, *individual), around, beside)
+    y = effect_parts.vertical(effect, bands, intervals, (value, *individual), around, beside)
     label = "average effect" if isinstance(effect, LevelStepsEffect) else "average"
     on_colors = curves is not None and options.color is not None
     marks: list[Mark] = [
         *effect_parts.backdrop(x),
-        *(_boxes(places.x, b, "heterogeneity", SPREAD_HALF_WIDTH) for b in bands[:1]),
+        *(_boxes(places.x, b, "heterogeneity", SPREAD_HALF_WIDTH) for b in bands),
         *effect_parts.hatches(places.doubtful, y)[0],
         *([horizontal_line(0.0)] if any(around) else []),
         *(() if curves is None else curves.marks),
-        *(_boxes(places.x, b, "interval", ERROR_HALF_WIDTH) for b in bands[1:]),
+        *(_boxes(places.x, b, "interval", ERROR_HALF_WIDTH) for b in intervals),
         *effect_parts.average(
             places.x, value, label, on_colors=on_colors, join="thin" if places.ordered else ""
         ),
@@ -340,7 +327,7 @@ def _panel(
     ]
     means = [(g.label, g.value) for g in groups]
     tips = effect_texts.level_tooltips(
-        places.names, places.count, (value, label, y.unit), bands, below, means
+        places.names, places.count, (value, label, y.unit), (*bands, *intervals), below, means
     )
     return Panel(
         x,
@@ -348,9 +335,15 @@ def _panel(
         tuple(marks),
         effect_parts.MAIN,
         title=effect_title(effect),
-        notes=(*notes, *effect_parts.missing(effect)),
+        notes=(*notes, *effect_parts.missing(effect), *effect_parts.no_spread(effect, options)),
         tooltips=(*tips, *effect_texts.tooltips_beside((x, y), beside, below)),
     )
+
+
+def _interval(effect: Effect, places: Places, options: EffectPlotOptions) -> Band:
+    """Return the confidence interval of the average at the shown levels."""
+    found = effect_parts.interval(effect, options)
+    return Band(places.x, found.lower[places.shown], found.upper[places.shown], found.label)
 
 
 def _averages(places: Places, groups: Sequence[GroupAverage]) -> Iterator[Mark]:

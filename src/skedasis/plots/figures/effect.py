@@ -4,7 +4,7 @@
 to `figures.categorical`, PDP and ICE to `figures.ice`, and specifies accumulated effects (ALE, RHALE, DALE) and M-plots
 here. Those have two panels:
 
-- the main panel: the curve, its confidence interval, and a band of one standard deviation (`Effect.heterogeneity`);
+- the main panel: the curve, its confidence interval, and the band of the spread between rows (`Effect.spread`);
 - the slope panel (`slopes`): per bin the mean slope, its standard deviation between rows as whiskers, and a violin of
   the local effects; for an M-plot the quantity itself instead of slopes.
 
@@ -21,7 +21,7 @@ import numpy as np
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import categorical, effect_parts, effect_texts
-from skedasis.plots.figures.effect_parts import LONG, Band
+from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.ice import (
     curve_notes,
     curves_behind,
@@ -67,7 +67,8 @@ def effect_figure(effect: Effect, options: EffectPlotOptions | None = None) -> F
         If `confidence_level` is not in (0, 1), or if colours or values do not have one entry per row.
     UnsupportedError
         For raw curves of a centred effect, for colours or a number of curves without curves, for elevated regions
-        without curves over a numeric feature, and for histograms by group if the colours are not groups.
+        without curves over a numeric feature, for histograms by group if the colours are not groups, and for the
+        accumulated standard deviation of an effect that accumulates nothing.
 
     Examples
     --------
@@ -113,6 +114,13 @@ def effect_panels(
     options = EffectPlotOptions() if options is None else options
     if options.color is not None and effect.curves is None:
         raise no_curves(effect, "color")
+    if options.band == "accumulated" and effect.accumulated_std is None:
+        raise UnsupportedError(
+            "plot(band='accumulated')",
+            f"{effect.spec.method}, which accumulates no standard deviations",
+            "an ALE, DALE, UALE or RHALE",
+            "Use band='spread'",
+        )
     axis = effect.axis
     curve = not isinstance(effect, BinnedEffect) and not isinstance(axis, LevelAxis)
     if options.elevated_regions and not curve:
@@ -232,15 +240,14 @@ def slopes(
 def _accumulated(effect: BinnedEffect, options: EffectPlotOptions) -> Panel:
     differences = effect_parts.stepped(effect)
     notes = ("slopes are differences across bins",) if differences else ()
-    spread = "± heterogeneity (standard deviation)"
-    return _curve(effect, options, spread, "average effect", notes, ("effect on ", ""))
+    return _curve(effect, options, "average effect", notes, ("effect on ", ""))
 
 
 def _marginal(effect: MPlotEffect, options: EffectPlotOptions) -> Panel:
     """Return the main panel of an M-plot: means of the quantity over the rows in each bin."""
     after = " minus its mean" if effect.spec.center == "mean" else ""
     label = f"mean {shorten(effect.about.quantity, LONG)} in the bin"
-    return _curve(effect, options, "± standard deviation within the bin", label, (), ("", after))
+    return _curve(effect, options, label, (), ("", after))
 
 
 def _notes(effect: BinnedEffect) -> tuple[str, ...]:
@@ -258,7 +265,6 @@ def _notes(effect: BinnedEffect) -> tuple[str, ...]:
 def _curve(
     effect: BinnedEffect,
     options: EffectPlotOptions,
-    spread: str,
     label: str,
     notes: tuple[str, ...],
     around: tuple[str, str],
@@ -267,17 +273,14 @@ def _curve(
     whole, effect = effect, _main(effect)
     bins = effect.bins
     at, value = curve_polygon(bins, effect.points, effect.value)
-    std = np.interp(at, effect.points, effect.heterogeneity)
-    bands = (
-        Band(value - std, value + std, spread),
-        effect_parts.interval(whole, options),
-    )
+    spreads = effect_parts.spread_bands(effect, options, at, value)
+    interval = effect_parts.interval(whole, options)
     curves = curves_behind(effect, options)
     individual = () if curves is None else curves.reached
     groups = () if curves is None else curves.groups
     beside = effect_parts.effects_beside(whole, options)
     x = effect_parts.horizontal(whole)
-    y = effect_parts.vertical(effect, bands, (value, *individual), around, beside)
+    y = effect_parts.vertical(effect, spreads, (interval,), (value, *individual), around, beside)
     hatched, texts = [], ()
     if has_bins(effect):
         gaps = effect_parts.hatched_gaps(effect)
@@ -288,11 +291,11 @@ def _curve(
     rug = effect_parts.effect_rug(effect)
     marks: list[Mark] = [
         *effect_parts.backdrop(x),
-        effect_parts.area(at, bands[0], "heterogeneity"),
+        *(effect_parts.area(band, "heterogeneity") for band in spreads),
         *hatched,
         *([horizontal_line(0.0)] if any(around) else []),
         *(() if curves is None else curves.marks),
-        effect_parts.area(at, bands[1], "interval"),
+        effect_parts.area(interval, "interval"),
         *effect_parts.average(
             at,
             value,
@@ -306,9 +309,9 @@ def _curve(
         *effect_parts.marks_beside(x, y, beside),
     ]
     tips = (
-        effect_texts.bin_tooltips(effect, below=2)
+        effect_texts.bin_tooltips(effect, spreads, below=2)
         if has_bins(effect)
-        else effect_texts.point_tooltips(effect, (x, y), (at, value, label), bands)
+        else effect_texts.point_tooltips(effect, (x, y), (at, value, label), (*spreads, interval))
     )
     side_tips = effect_texts.tooltips_beside((x, y), beside, below=2)
     return Panel(
@@ -317,7 +320,13 @@ def _curve(
         tuple(marks),
         effect_parts.MAIN,
         title=effect_title(effect),
-        notes=(*_notes(whole), *curve_notes(curves), *notes, *effect_parts.missing(whole)),
+        notes=(
+            *_notes(whole),
+            *curve_notes(curves),
+            *notes,
+            *effect_parts.missing(whole),
+            *effect_parts.no_spread(whole, options),
+        ),
         texts=(*texts, *texts_of_groups(effect.points, groups)),
         tooltips=(*tips, *side_tips),
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.keywords import BandKind
 from skedasis.plots.marks import (
     Area,
     Heat,
@@ -28,8 +29,19 @@ from skedasis.plots.marks import (
     horizontal_line,
 )
 from skedasis.plots.scales import LEAST, Axis, OffAxis, counted, extent, number, shorten
+from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
-from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, BinStats, Effect, Rows
+from skedasis.results.effect import (
+    NO_SCORE,
+    TRUSTED_ROWS,
+    AnyMPlot,
+    BinnedEffect,
+    BinStats,
+    Effect,
+    PartialDependence,
+    Rows,
+    Spread,
+)
 from skedasis.results.main_stretch import beyond, beyond_text, main_part
 from skedasis.stats.resampling import t_interval
 
@@ -183,11 +195,22 @@ MISSING = "missing"
 
 
 class Band(NamedTuple):
-    """A standard deviation around an average, or its confidence interval."""
+    """A standard deviation around an average, or its confidence interval, at points of the axis.
 
+    `error` is the standard error of the standard deviation, where it is known.
+    """
+
+    x: Floats
     lower: Floats
     upper: Floats
     label: str
+    error: Floats | None = None
+
+    def at(self, x: Floats) -> Band:
+        """Return the band at some of its points."""
+        k = np.searchsorted(self.x, x)
+        error = None if self.error is None else self.error[k]
+        return Band(x, self.lower[k], self.upper[k], self.label, error)
 
 
 class Beside(NamedTuple):
@@ -241,7 +264,8 @@ def horizontal(effect: Effect) -> Axis:
 
 def vertical(
     effect: Effect,
-    bands: Sequence[Band],
+    spreads: Sequence[Band],
+    intervals: Sequence[Band],
     curves: Sequence[Floats],
     around: tuple[str, str] = ("", ""),
     beside: Sequence[Beside] = (),
@@ -251,8 +275,8 @@ def vertical(
     Parameters
     ----------
     effect : Effect
-    bands : sequence of two Band
-        Heterogeneity and confidence interval; none if only the mean is known.
+    spreads, intervals : sequence of Band
+        One of each; none where it is not known or not drawn.
     curves : sequence of ndarray
         Curves that must be visible.
     around : tuple of two str
@@ -260,8 +284,8 @@ def vertical(
     beside : sequence of Beside
         Effects beside the axis. Those beyond a gap determine the scale as far as the curve stays readable.
     """
-    spread = [end for band in bands[:1] for end in band[:2]]
-    reached = [end for band in bands[1:] for end in band[:2]] or list(curves)
+    spread = [end for band in spreads for end in (band.lower, band.upper)]
+    reached = [end for b in intervals for end in (b.lower, b.upper)] or list(curves)
     low, high = extent([*spread, *curves])
     room = (high - low) / 2
     for point in beside:
@@ -315,7 +339,91 @@ def local_effects(rows: Rows | None) -> Floats | None:
     return local if local is not None and local.ndim == 1 else None
 
 
-# --- the average, its interval, heterogeneity ----------------------------------------------------
+# --- the band of the spread ----------------------------------------------------------------------
+
+FREE = 1.1
+"""Above this variance inflation, the other features limit the moves that the spread is about."""
+
+DEVIATION = 0.005
+"""Most distance of the drawn band from the spread, as a fraction of the largest spread."""
+
+
+def band_label(effect: Effect, band: BandKind) -> str:
+    """Return the legend entry of the band of an effect."""
+    levels = isinstance(effect.axis, LevelAxis)
+    if band == "accumulated":
+        if effect.about.feature.kind == "nominal":
+            return "± standard deviation of adjacent level differences"
+        equation = "UALE Eq. 9" if effect.spec.accumulate == "std" else "RHALE Eq. 16"
+        return f"± accumulated standard deviation ({equation})"
+    if isinstance(effect, AnyMPlot):
+        return MEANS_OF["level" if levels else "bin"][1]
+    if effect.spec.derivative:
+        return "± standard deviation of the slopes"
+    at = "the level" if levels else "x"
+    if isinstance(effect, PartialDependence):
+        return f"± spread of the curves, each minus its mean (standard deviation at {at})"
+    score = effect.swap_score
+    limited = score is not None and score.vif > FREE
+    moves = ", for moves that the other features allow" if limited else ""
+    return f"± spread between rows{moves} (standard deviation of the effect at {at})"
+
+
+def spread_bands(
+    effect: Effect, options: EffectPlotOptions, at: Floats, value: Floats
+) -> tuple[Band, ...]:
+    """Return the band around a curve that the options ask for, at the curve's points and at more; none if unknown.
+
+    Parameters
+    ----------
+    effect : Effect
+        On the main stretch of its axis.
+    options : EffectPlotOptions
+    at, value : ndarray of float
+        Vertices of the curve; for levels, codes and values.
+    """
+    spread, label = effect.spread, band_label(effect, options.band)
+    if options.band == "accumulated" and effect.accumulated_std is not None:
+        std = np.interp(at, effect.axis.coordinates, effect.accumulated_std)
+        return (Band(at, value - std, value + std, label),)
+    if options.band != "spread" or spread is None or not np.isfinite(spread.value).any():
+        return ()
+    x = at if spread.levels else spread_vertices(spread, at)
+    y, std = np.interp(x, at, value), spread.at(x)
+    error = np.interp(x, spread.points, spread.std_error)
+    return (Band(x, y - std, y + std, label, error),)
+
+
+def spread_vertices(spread: Spread, at: Floats) -> Floats:
+    """Return the points of a curve, the cells between them, and more points where the spread is visibly curved.
+
+    Between two cells the square of the spread is linear. Chords between points at steps d of the root of the spread are
+    at most d² / 2 from it, wherever they are.
+    """
+    largest = float(np.nanmax(spread.value)) or 1.0
+    root, step = np.sqrt(spread.value / largest), np.sqrt(2 * DEVIATION)
+    parts = np.ceil(np.nan_to_num(np.abs(np.diff(root))) / step)
+    found = [at, spread.points]
+    for j in np.flatnonzero(parts > 1).tolist():
+        between = np.linspace(root[j], root[j + 1], int(parts[j]) + 1)[1:-1] ** 4
+        start, end = root[j] ** 4, root[j + 1] ** 4
+        share = (between - start) / (end - start)
+        found.append(spread.points[j] + share * (spread.points[j + 1] - spread.points[j]))
+    x = np.unique(np.concatenate(found))
+    return x[(x >= at[0]) & (x <= at[-1])]
+
+
+def no_spread(effect: Effect, options: EffectPlotOptions) -> tuple[str, ...]:
+    """Return a note that says why there is no band of the spread."""
+    if options.band != "spread" or effect.spread is not None:
+        return ()
+    reason = effect.provenance.get("spread", NO_SCORE)
+    if effect.spec.mean_alone:
+        reason = "was not computed (heterogeneity=False)"
+    return (f"no spread: it {reason}",)
+
+
+# --- the average, its interval, effects beside the axis ------------------------------------------
 
 
 def interval(effect: Effect, options: EffectPlotOptions) -> Band:
@@ -323,8 +431,8 @@ def interval(effect: Effect, options: EffectPlotOptions) -> Band:
     ends = effect.interval(options.confidence_level, simultaneous=options.simultaneous)
     what = "simultaneous band" if options.simultaneous else "interval"
     part, take = main_part(effect)
-    lower, upper = (curve_polygon(part.bins, part.points, take(end))[1] for end in ends)
-    return Band(lower, upper, f"{100 * options.confidence_level:g} % {what} of the average")
+    (at, lower), (_, upper) = (curve_polygon(part.bins, part.points, take(end)) for end in ends)
+    return Band(at, lower, upper, f"{100 * options.confidence_level:g} % {what} of the average")
 
 
 def effects_beside(effect: Effect, options: EffectPlotOptions) -> tuple[Beside, ...]:
@@ -361,11 +469,11 @@ def missing_effect(effect: Effect, confidence_level: float) -> Beside | None:
     return Beside(point.value, float(lower[0]), float(upper[0]), label, lines)
 
 
-def area(x: Floats, band: Band, style: str) -> Mark:
+def area(band: Band, style: str) -> Mark:
     """Return a band as an area; at a single point, which has no area, as a bar."""
-    if len(x) == 1:
-        return Segments(x, band.lower, x, band.upper, f"{style}-bar", band.label)
-    return Area(x, band.lower, band.upper, style, band.label)
+    if len(band.x) == 1:
+        return Segments(band.x, band.lower, band.x, band.upper, f"{style}-bar", band.label)
+    return Area(band.x, band.lower, band.upper, style, band.label)
 
 
 def average(

@@ -12,9 +12,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.plots.figures.effect_parts import GAP, LONG, Band, Beside, average_of, hatched_gaps
+from skedasis.plots.figures.effect_parts import (
+    GAP,
+    LONG,
+    Band,
+    Beside,
+    average_of,
+    hatched_gaps,
+)
 from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.marks import Line, Panel, Points, Tooltip
+from skedasis.plots.marks import Area, Line, Panel, Points, Rectangles, Tooltip, shorter_labels
 from skedasis.plots.scales import (
     Axis,
     counted,
@@ -51,6 +58,7 @@ def alt_text(effect: Effect, main: Panel) -> str:
         parts += _courses_of_groups(main)
     if effect.heterogeneity_score > 0:
         parts.append(f"{heterogeneity_text(effect).capitalize()}.")
+    parts += _band_texts(effect, main)
     if main.notes:
         parts.append(f"{'; '.join(main.notes)}.")
     return " ".join(parts)
@@ -81,6 +89,26 @@ def _course(effect: Effect, axis: Axis, x: Floats, y: Floats) -> str:
     text = f"The curve runs from {at(first)} to {at(last)}"
     extremes = [(w, i) for w, i in (("minimum", low), ("maximum", high)) if i not in (first, last)]
     return f"{text}; {', '.join(f'{w} {at(i)}' for w, i in extremes)}." if extremes else f"{text}."
+
+
+def _band_texts(effect: Effect, main: Panel) -> Iterator[str]:
+    """Yield a sentence for the band around the average: its smallest and its largest half width."""
+    for mark in main.marks:
+        if not isinstance(mark, Area | Rectangles) or mark.style != "heterogeneity":
+            continue
+        half = _half(mark)
+        known = np.flatnonzero(np.isfinite(half))
+        if not half[known].any():
+            continue
+        ends = [int(known[np.argmin(half[known])]), int(known[np.argmax(half[known])])]
+        if main.x.labels:
+            said = [shorten(main.x.labels[i], LONG) for i in ends]
+        else:
+            x = mark.x if isinstance(mark, Area) else mark.left
+            said = [f"{t}{_unit(main.x.unit)}" for t in position_texts(x[ends], effect.time)]
+        low, high = (number_or_zero(float(half[i]), float(half[ends[1]])) for i in ends)
+        name = mark.label.removeprefix("± ")
+        yield f"{name[0].upper()}{name[1:]}: {low} at {said[0]} to {high} at {said[1]}."
 
 
 def _courses_of_groups(main: Panel) -> Iterator[str]:
@@ -145,9 +173,12 @@ def some(n: int) -> list[int]:
     return np.unique(np.linspace(0, n - 1, min(n, MOST)).round().astype(int)).tolist()
 
 
-def bin_tooltips(effect: BinnedEffect, below: int) -> Iterator[Tooltip]:
-    """Yield a tooltip per bin: ends, number of rows and slope, or for an M-plot the mean."""
+def bin_tooltips(effect: BinnedEffect, spreads: Sequence[Band], below: int) -> Iterator[Tooltip]:
+    """Yield a tooltip per bin: ends, number of rows, slope and spread, or for an M-plot mean and standard deviation."""
     bins = effect.bins
+    # The standard deviations of an M-plot are those of its bins.
+    spreads = () if isinstance(effect, MPlotEffect) else spreads
+    top = float(np.nanmax(np.abs(effect.value), initial=0.0))
     edges, unit = position_texts(bins.edges, effect.time), _unit(effect.about.feature.unit)
     for k in some(len(bins)):
         lines = [f"{edges[k]} – {edges[k + 1]}{unit}"]
@@ -156,6 +187,9 @@ def bin_tooltips(effect: BinnedEffect, below: int) -> Iterator[Tooltip]:
         else:
             lines.append(counted(int(bins.count[k]), "row"))
             lines += _of_bin(effect, k)
+            for band in spreads:
+                ends = _extremes(band, float(bins.low[k]), float(bins.high[k]))
+                lines += [deviation_text(band, ends, top)] if ends else []
             lines += [] if bins.trusted[k] else [RARE]
         lines += gap_lines(effect, float(bins.low[k]), float(bins.high[k]))
         yield Tooltip(float(bins.low[k]), float(bins.high[k]), "\n".join(lines), below=below)
@@ -215,6 +249,7 @@ def point_tooltips(
     low, high = axes[0].range
     ends = np.concatenate([[low], (x[:-1] + x[1:]) / 2, [high]])
     at, unit = position_texts(x, effect.time), _unit(axes[0].unit)
+    bands = [band.at(x) for band in bands]
     chosen = some(len(x))
     # The interval of an omitted grid point belongs to its left neighbour.
     edges = ends if len(chosen) == len(x) else np.append(ends[chosen], high)
@@ -248,17 +283,41 @@ def level_tooltips(
 def value_lines(
     i: int, y: Floats, label: str, bands: Sequence[Band], unit: str | None
 ) -> Iterator[str]:
-    """Yield the average at a point, half the width of its heterogeneity band, and the ends of its interval."""
+    """Yield the average at a point, the standard deviation around it, and the ends of its interval."""
     top = float(np.nanmax(np.abs(y), initial=0.0))
     yield f"{label} {number_or_zero(float(y[i]), top)}{_unit(unit)}"
-    for place, (lower, upper, said) in enumerate(bands):
-        low, high = float(lower[i]), float(upper[i])
+    for band in bands:
+        low, high = float(band.lower[i]), float(band.upper[i])
         if not np.isfinite(high - low):
             continue
-        if place == 0:
-            yield f"± {number_or_zero((high - low) / 2, top)} {said.removeprefix('± ')}"
+        if band.label.startswith("± "):
+            yield deviation_text(band, (i,), top)
         else:
-            yield f"{said}: {number_or_zero(low, top)} to {number_or_zero(high, top)}"
+            yield f"{band.label}: {number_or_zero(low, top)} to {number_or_zero(high, top)}"
+
+
+def _half(band: Band | Area | Rectangles) -> Floats:
+    """Return half the width of a band; NaN where it is around an infinite value."""
+    with np.errstate(invalid="ignore"):
+        return (band.upper - band.lower) / 2
+
+
+def _extremes(band: Band, low: float, high: float) -> list[int]:
+    """Return the points between two others at which a band is narrowest and widest."""
+    inside = np.flatnonzero((band.x >= low) & (band.x <= high))
+    half = _half(band)[inside]
+    known = inside[np.isfinite(half)]
+    half = half[np.isfinite(half)]
+    return [int(known[np.argmin(half)]), int(known[np.argmax(half)])] if len(known) else []
+
+
+def deviation_text(band: Band, at: Sequence[int], top: float) -> str:
+    """Return a standard deviation at one or more points, with its standard error: "spread between rows 43 ± 6"."""
+    half = _half(band)
+    error = np.full(len(half), np.nan) if band.error is None else band.error
+    name = shorter_labels(band.label)[-1]
+    said = dict.fromkeys(with_error(float(half[i]), float(error[i]), top) for i in at)
+    return f"{name.removeprefix('± ')} {' to '.join(said)}"
 
 
 def group_lines(i: int, groups: Sequence[tuple[str, Floats]]) -> Iterator[str]:

@@ -8,7 +8,8 @@ one standard deviation between curves, and the individual curves. Options of `Ef
 - `histogram`: a second panel with the feature's histogram in each group (`grouped`);
 - `elevated_regions`: strips at the lower end of the panel that mark elevated regions.
 
-Curves are drawn centred by default: each minus its mean over the grid, whose weights are those of `share_of`.
+Curves are drawn centred by default: each minus its mean over the data, whose weights are those of `share_of`. The band
+is then their standard deviation.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from skedasis.data.factorize import is_absent
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts, effect_texts
-from skedasis.plots.figures.effect_parts import LONG, Band, length_of
+from skedasis.plots.figures.effect_parts import LONG, length_of
 from skedasis.plots.figures.options import SEED, EffectPlotOptions
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import (
@@ -607,15 +608,10 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
     """Return the panel of a PDP, ICE or d-ICE of a numeric feature."""
     shown, centring = centred_as_requested(effect, options)
     whole, (shown, _) = shown, main_part(shown)
-    at, value, spread = shown.points, shown.value, shown.heterogeneity
+    at, value = shown.points, shown.value
     derivative = effect.spec.derivative
-    said = f"± standard deviation of {'the slopes' if derivative else 'centred curves'}"
-    bands: tuple[Band, ...] = ()
-    if not effect.spec.mean_alone:
-        bands = (
-            Band(value - spread, value + spread, said),
-            effect_parts.interval(whole, options),
-        )
+    bands = effect_parts.spread_bands(shown, options, at, value)
+    intervals = () if effect.spec.mean_alone else (effect_parts.interval(whole, options),)
     curves = individual_curves(at, shown.curves, options, shown) if options.ice else None
     moves = centring or effect.spec.center is not None
     notes = [counted(round(float(effect.moments[AXIS].count.sum())) + effect.missing, "row")]
@@ -627,7 +623,7 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
     if derivative:
         around = ("slope of ", per_words(effect.about.feature))
     x = effect_parts.horizontal(effect)
-    y = effect_parts.vertical(effect, bands, (value, *individual), around, beside)
+    y = effect_parts.vertical(effect, bands, intervals, (value, *individual), around, beside)
     if derivative:
         y = replace(y, unit=slope_unit(effect))
     regions = _within(_regions(effect, options), at)
@@ -638,11 +634,11 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
     on_colors = curves is not None and options.color is not None
     marks: list[Mark] = [
         *effect_parts.backdrop(x),
-        *(effect_parts.area(at, b, "heterogeneity") for b in bands[:1]),
+        *(effect_parts.area(b, "heterogeneity") for b in bands),
         *hatched,
         *([horizontal_line(0.0)] if moves or derivative else []),
         *(() if curves is None else curves.marks),
-        *(effect_parts.area(at, b, "interval") for b in bands[1:]),
+        *(effect_parts.area(b, "interval") for b in intervals),
         *effect_parts.average(at, value, "average", vertices=vertices, on_colors=on_colors),
         *lines_of_groups(at, groups),
         *(() if curves is None else curves.own),
@@ -652,7 +648,8 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
     ]
     ends = [(r.left, r.right, LABELS[r.verdict]) for r in regions]
     means = [(g.label, g.value) for g in groups]
-    tips = effect_texts.point_tooltips(shown, (x, y), (at, value, "average"), bands, ends, means)
+    said = (*bands, *intervals)
+    tips = effect_texts.point_tooltips(shown, (x, y), (at, value, "average"), said, ends, means)
     return Panel(
         x,
         y,
@@ -664,6 +661,7 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
             *anchored(effect, centring, "grid"),
             *_beyond(effect),
             *effect_parts.missing(effect),
+            *effect_parts.no_spread(effect, options),
         ),
         texts=(*words, *texts, *texts_of_groups(at, groups)),
         tooltips=(*tips, *effect_texts.tooltips_beside((x, y), beside, 0)),
@@ -712,12 +710,12 @@ def check_not_raw(effect: Effect, options: EffectPlotOptions) -> None:
 
 
 def centred(effect: Effect) -> Effect:
-    """Return an effect and its curves minus their means over the grid.
+    """Return an effect and its curves minus their means over the data.
 
-    The standard error of the centred average is the standard deviation of the centred curves (`heterogeneity`) divided
-    by the root of the number of rows.
+    The standard error of the centred average is the standard deviation of these curves, the spread, divided by the root
+    of the number of rows.
     """
-    size = effect.df + 1
+    size, spread = effect.df + 1, effect.spread
     curves, point = effect.curves, effect.missing_point
     share = share_of(effect)
     with np.errstate(invalid="ignore"):  # curves with infinite values have no mean
@@ -729,21 +727,25 @@ def centred(effect: Effect) -> Effect:
     if curves is not None:
         moved = curves.value - (curves.value @ share)[:, None]
         curves = replace(curves, value=zero_rounding(moved, largest))
-    spread = zero_rounding(effect.heterogeneity, largest)
+    if spread is not None:
+        spread = replace(spread, value=zero_rounding(spread.value, largest))
+    std = np.full(len(value), np.nan) if spread is None else spread.value
     if point is not None:
         point = replace(point, value=float(point.value - level))
     return replace(
         effect,
         value=zero_rounding(value, largest),
-        heterogeneity=spread,
-        std_error=spread / np.sqrt(np.maximum(size, 1.0)),
+        spread=spread,
+        std_error=std / np.sqrt(np.maximum(size, 1.0)),
         curves=curves,
         missing_point=point,
     )
 
 
 def share_of(effect: Effect) -> Floats:
-    """Return the weight of each point in the mean over the grid."""
+    """Return the weight of each point in the mean of a curve: over the data, or over the grid if that is not known."""
+    if effect.spread is not None:
+        return effect.spread.weight
     if effect.provenance.get("grid") == EXACT_STEP_GRID:
         return width_weights(effect.points)
     return np.full(len(effect.points), 1 / max(len(effect.points), 1))
@@ -753,6 +755,7 @@ def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
     """Return a note on the value that zero stands for, if the effect is centred or anchored."""
     if centring:
         level = float(share_of(effect) @ effect.value)
+        over = over if effect.spread is None else "data"
         return (f"0 is {level:.4g}, the mean over the {over}".replace("-", MINUS),)
     if effect.spec.center != "anchor":
         return ()

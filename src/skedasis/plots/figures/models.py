@@ -165,7 +165,7 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
         points = found.axis.coordinates
         x, rug = _horizontal(found, at), _rug(found)
         notes += _beyond(found)
-        band = effect_parts.area(at, Band(lower, upper, label), "interval")
+        band = effect_parts.area(Band(at, lower, upper, label), "interval")
         marked = np.flatnonzero(np.isin(at, points if len(points) <= VERTICES else points[:0]))
         unit, name = f" {shorten(x.unit, 30)}" if x.unit else "", shorten(found.feature_title, LONG)
         names = [f"{name} = {t}{unit}" for t in position_texts(at, found.time)]

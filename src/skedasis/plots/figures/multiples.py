@@ -17,7 +17,18 @@ from skedasis.plots.figures.models import models_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.keywords import By
-from skedasis.plots.marks import FigureSpec, Heat, Mark, Panel, Points, Rug, Text, Title, legend_of
+from skedasis.plots.marks import (
+    FigureSpec,
+    Heat,
+    Mark,
+    Panel,
+    Points,
+    Rug,
+    Text,
+    Title,
+    legend_of,
+    shorter_labels,
+)
 from skedasis.plots.scales import Axis, counted, number, number_or_zero, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
@@ -147,7 +158,7 @@ def _each_effect(
         alt = alt_text(effect, main)
         below = [replace(p, height=LOWER, above=()) for p in below if p.kind == "detail" and lower]
         title = str(effect_title(effect))
-        main = headed(main, place, effect.feature_title, _notes(effect, main), len(below))
+        main = headed(main, place, effect.feature_title, _notes(effect, main, options), len(below))
         each.append(FigureSpec(((main, *below),), title, alt))
     each = _with_shared_limits(found, each, options)
     order = effect_parts.legend_order([p for f in each for p in f.panels])
@@ -234,7 +245,7 @@ def headed(main: Panel, place: int, feature: str, notes: Sequence[str], below: i
     )
 
 
-def _notes(effect: Effect, main: Panel) -> tuple[str, ...]:
+def _notes(effect: Effect, main: Panel, options: EffectPlotOptions) -> tuple[str, ...]:
     """Return importance, heterogeneity score, and what is not shown."""
     shown, points = len(effect_parts.average_of(main).x), len(effect.axis)
     left_out = isinstance(effect.axis, LevelAxis) and points > shown
@@ -243,6 +254,7 @@ def _notes(effect: Effect, main: Panel) -> tuple[str, ...]:
         heterogeneity_text(effect),
         *((f"{shown} of {points:,} levels",) if left_out else ()),
         *effect_parts.missing(effect),
+        *effect_parts.no_spread(effect, options),
     )
 
 
@@ -290,12 +302,24 @@ def _empty(x: Axis, y: Axis) -> Panel:
 
 
 def _merged_labels(panels: Sequence[Panel]) -> dict[str, str]:
-    """Return new labels for legend entries that look the same, such as of slopes and of level differences."""
+    """Return new labels for legend entries that look the same, such as of slopes and of level differences.
+
+    The spread is named without its explanation, which may differ between features.
+    """
     same: dict[object, list[str]] = {}
     for key in legend_of(panels):
         same.setdefault(key.parts, []).append(key.label)
-    both = {label: " or ".join(labels) for labels in same.values() for label in labels}
+    both = {
+        label: " or ".join(dict.fromkeys(map(_brief, labels)))
+        for labels in same.values()
+        for label in labels
+    }
     return {label: merged for label, merged in both.items() if len(merged) <= LABEL}
+
+
+def _brief(label: str) -> str:
+    """Return the legend entry of a spread without its explanation, and any other as it is."""
+    return shorter_labels(label)[-1] if label.startswith("± spread") else label
 
 
 def _relabelled(marks: Sequence[Mark], labels: Mapping[str, str]) -> tuple[Mark, ...]:

@@ -12,7 +12,7 @@ from skedasis._arguments import (
     check_probability,
 )
 from skedasis.errors import DataError
-from skedasis.plots.keywords import Ice, RegionsKind
+from skedasis.plots.keywords import BandKind, Ice, RegionsKind
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -38,7 +38,7 @@ class EffectPlotOptions:
     ----------
     ice : {"centered", "raw", None}
         Individual curves. "centered" subtracts each curve's anchor (its left end for
-        ``center="start"``, else its mean over the grid) and centres the average likewise; "raw" draws the curves
+        ``center="start"``, else its mean over the data) and centres the average likewise; "raw" draws the curves
         unchanged; None draws no curves. Derivative curves have no level and are never centred.
     own : bool
         Whether the observed value of each row is marked on its curve.
@@ -64,6 +64,8 @@ class EffectPlotOptions:
     most_levels : int
         Largest number of levels of a nominal feature; of more levels those with most rows are shown. Ordinal levels
         are all shown.
+    band : {"spread", "accumulated", None}
+        The band around the average: the spread between rows, the accumulated standard deviation, or none.
     """
 
     ice: Ice = "centered"
@@ -78,12 +80,14 @@ class EffectPlotOptions:
     values: ArrayLike | None = None
     simultaneous: bool = False
     most_levels: int = MOST_LEVELS
+    band: BandKind = "spread"
 
     def __post_init__(self) -> None:
         fix = "Use one of these"
         if isinstance(self.ice, bool):
             fix = "Write ice='centered'" if self.ice else "Write ice=None"
         check_option("plot(ice)", self.ice, ("centered", "raw", None), fix)
+        check_option("plot(band)", self.band, ("spread", "accumulated", None))
         check_int_or_none("plot(curves)", self.curves, 0, "Use 200")
         check_flag("plot(group_averages)", self.group_averages)
         if self.histogram and self.color is None:

@@ -328,12 +328,13 @@ def _point_tips(effect: Effect, panel: Panel) -> Iterator[Tooltip]:
     areas = {m.style: m for m in marks_of(panel, Area)}
     chosen = np.unique(np.linspace(0, len(curve.x) - 1, STOPS).round().astype(int))
     bands: list[Band] = []
-    for style, said in (("heterogeneity", SPREAD), ("interval", "")):
-        area = areas.get(style)
-        if area is None:  # NaN has no line
-            unknown = np.full(len(chosen), np.nan)
-            bands.append(Band(unknown, unknown, said))
-        else:
-            bands.append(Band(area.lower[chosen], area.upper[chosen], said or area.label))
+    for style in ("heterogeneity", "interval"):
+        if (area := areas.get(style)) is not None:
+            band = Band(area.x, area.lower, area.upper, area.label)
+            spread = effect.spread if style == "heterogeneity" else None
+            if spread is not None:
+                error = np.interp(area.x, spread.points, spread.std_error)
+                band = band._replace(error=error)
+            bands.append(band)
     points: tuple[Floats, Floats, str] = (curve.x[chosen], curve.y[chosen], AVERAGE)
     yield from effect_texts.point_tooltips(effect, (panel.x, panel.y), points, bands)

@@ -1,0 +1,272 @@
+"""The band of a figure of an effect: the spread between rows at x, the accumulated standard deviation, or none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.plots.draw_svg import draw
+from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.effect_parts import DEVIATION, spread_vertices
+from skedasis.plots.figures.multiples import effects_figure
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.summary import effect_summary_figure
+from skedasis.plots.layout import arrange
+from skedasis.plots.marks import Area, Line, Rectangles, legend_of
+from skedasis.results.effect import BEFORE_SPREAD, Spread
+from tests.plots.spec_helpers import legend, only, styles, tips
+
+AT_X = "± spread between rows (standard deviation of the effect at x)"
+LIMITED = "± spread between rows, for moves that the other features allow (standard deviation of the effect at x)"
+
+
+def product(X):
+    return X[:, 0] * X[:, 1]
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).uniform(-1, 1, size=(1500, 2))
+
+
+@pytest.fixture(scope="module")
+def rhale(X):
+    return sd.explain(product, X, 0, method=sd.RHALE(bins=5))
+
+
+@pytest.fixture(scope="module")
+def levels(X):
+    frame = pd.DataFrame({"g": np.array(list("abcd"))[np.arange(1500) % 4], "z": X[:, 1]})
+    return sd.explain(lambda F: F["g"].isin(["b", "d"]) * F["z"], frame, "g", method=sd.ALE())
+
+
+def band_of(effect, **options):
+    return only(effect_figure(effect, EffectPlotOptions(**options)).main, Area, "heterogeneity")
+
+
+def spread_of(points, square):
+    value = np.sqrt(square)
+    return Spread(np.array(points), value, 0.1 * value, np.full(len(value), 1 / len(value)))
+
+
+class TestVertices:
+    def test_a_square_that_is_linear_is_met_at_every_vertex(self, rhale):
+        points = np.array([-0.8, -0.3, 0.5])
+        effect = replace(rhale, spread=spread_of(points, 2 + 1.5 * points))
+        band = band_of(effect)
+        assert set(effect.x) | set(points) < set(band.x)
+        inside = np.clip(band.x, -0.8, 0.5)  # flat beyond the first and the last cell
+        np.testing.assert_allclose(band.upper - effect(band.x), np.sqrt(2 + 1.5 * inside))
+        np.testing.assert_allclose(effect(band.x) - band.lower, np.sqrt(2 + 1.5 * inside))
+
+    @pytest.mark.parametrize("ends", [(0.0, 1.0), (1.0, 0.0), (0.2, 5.0), (3.0, 3.1)])
+    @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e150])
+    def test_chords_are_near_the_spread(self, ends, scale):
+        spread = spread_of([0.0, 1.0], np.square(ends))
+        spread = replace(spread, value=scale * spread.value)
+        x = spread_vertices(spread, np.array([-1.0, 0.5, 2.0]))
+        assert x[0] == -1
+        assert x[-1] == 2
+        assert len(x) <= 14
+        fine = np.linspace(-1, 2, 20001)
+        true = scale * np.sqrt(np.interp(fine, [0, 1], np.square(ends)))
+        drawn = np.interp(fine, x, spread.at(x))
+        assert np.max(np.abs(drawn - true)) <= 1.01 * DEVIATION * scale * max(ends)
+
+    def test_without_spread_no_vertices_are_added(self, rhale):
+        effect = replace(rhale, spread=spread_of([-0.5, 0.5], np.zeros(2)))
+        band = band_of(effect)
+        np.testing.assert_array_equal(band.x, np.union1d(effect.x, [-0.5, 0.5]))
+        np.testing.assert_array_equal(band.upper, band.lower)
+
+    def test_of_a_partial_dependence(self, X):
+        """The curve of a row is z x; minus its mean over the data, z (x - mean)."""
+        effect = sd.explain(product, X, 0, method=sd.PDP(grid=[-1.0, 0.0, 1.0]))
+        main = effect_figure(effect, EffectPlotOptions(ice=None)).main
+        band, line = (only(main, kind, style) for kind, style in MARKS)
+        share = np.array([np.mean(X[:, 0] < 0), 1.0, np.mean(X[:, 0] > 0)]) / 2
+        half = X[:, 1].std(ddof=1) * np.abs(effect.x - share @ effect.x)
+        on_grid = np.isin(band.x, effect.x)
+        np.testing.assert_allclose(((band.upper - band.lower) / 2)[on_grid], half, atol=1e-12)
+        np.testing.assert_allclose(((band.upper + band.lower) / 2)[on_grid], line.y, atol=1e-12)
+
+    def test_of_an_accumulated_effect(self, X):
+        """It is |x| sd(z), and zero in the middle, where what is accumulated from the left is large."""
+        effect = sd.explain(product, X, 0, method=sd.RHALE())
+        band = band_of(effect)
+        half = (band.upper - band.lower) / 2
+        np.testing.assert_allclose(half, np.abs(band.x) * X[:, 1].std(), atol=0.06)
+        accumulated = band_of(effect, band="accumulated")
+        assert np.diff(accumulated.upper - accumulated.lower).min() >= 0
+
+    def test_levels_have_their_own(self, levels):
+        box = only(effect_figure(levels).main, Rectangles, "heterogeneity")
+        np.testing.assert_allclose((box.upper - box.lower) / 2, levels.spread.value)
+        np.testing.assert_allclose((box.upper + box.lower) / 2, levels.value, atol=1e-12)
+
+    def test_the_main_stretch(self):
+        """Beyond a gap the band is not drawn, and the cell there does not bend it."""
+        rng = np.random.default_rng(1)
+        X = np.c_[np.append(rng.uniform(0, 10, 500), [9999.0, 9999.0]), rng.normal(size=502)]
+        effect = sd.explain(product, X, 0, method=sd.RHALE())
+        spread = spread_of([2.0, 8.0, 9999.0], np.array([1.0, 9.0, 1e6]))
+        band = band_of(replace(effect, spread=spread))
+        assert band.x[-1] == X[:500, 0].max()
+        np.testing.assert_allclose(np.ptp([band.lower[-1], band.upper[-1]]), 2 * 3.0)
+
+
+MARKS = ((Area, "heterogeneity"), (Line, "average"))
+
+
+class TestWords:
+    def test_independent_and_dependent_features(self, X, rhale):
+        assert rhale.swap_score.vif < 1.1
+        assert AT_X in legend(effect_figure(rhale))
+        close = np.c_[X[:, 0], X[:, 0] + 0.3 * X[:, 1]]
+        effect = sd.explain(product, close, 0, method=sd.RHALE(bins=5))
+        assert effect.swap_score.vif > 1.1
+        spec = effect_figure(effect)
+        assert LIMITED in legend(spec)
+        assert f"{LIMITED[2].upper()}{LIMITED[3:]}: " in spec.alt
+
+    def test_a_narrow_figure_has_less_explanation(self, X, rhale):
+        score = replace(rhale.swap_score, vif=2.0)
+        spec = effect_figure(replace(rhale, swap_score=score))
+        said = [
+            next(k.text.lines[0] for k in arrange(spec, width).keys if "spread" in k.key.label)
+            for width in (800.0, 320.0, 230.0)
+        ]
+        assert said == [LIMITED, LIMITED.partition(" (")[0], "± spread between rows"]
+
+    def test_every_kind(self, X, levels):
+        assert "± spread between rows (standard deviation of the effect at the level)" in legend(
+            effect_figure(levels)
+        )
+        for method, label in (
+            (sd.PDP(), "± spread of the curves, each minus its mean (standard deviation at x)"),
+            (sd.ICE(derivative=True), "± standard deviation of the slopes"),
+            (sd.MPlot(), "± standard deviation within the bin"),
+        ):
+            assert label in legend(effect_figure(sd.explain(product, X[:300], 0, method=method)))
+
+    def test_one_entry_of_an_m_plot_has_the_band_and_the_whiskers(self, X):
+        spec = effect_figure(sd.explain(product, X, 0, method=sd.MPlot(bins=5)))
+        (key,) = (k for k in legend_of(spec.panels) if k.label.startswith("± "))
+        assert [style for _, style in key.parts] == ["heterogeneity", "whisker"]
+
+    def test_many_features_share_an_entry(self, X):
+        noise = np.random.default_rng(2).normal(size=1500)
+        close = np.c_[X, X[:, 0] + 0.3 * noise]
+        found = sd.explain(lambda X: X[:, 0] * X[:, 1] + X[:, 2], close, method=sd.RHALE(bins=4))
+        assert {e.swap_score.vif > 1.1 for e in found.values()} == {True, False}
+        labels = legend(effects_figure(found))
+        assert [label for label in labels if "spread" in label] == ["± spread between rows"]
+
+    def test_tooltips_have_the_standard_error(self, rhale, levels):
+        spread = spread_of([-1.0, 1.0], np.array([4.0, 4.0]))
+        for lines in tips(effect_figure(replace(rhale, spread=spread)).main):
+            assert "spread between rows 2.00 ±\u202f0.20" in lines
+        box = replace(levels.spread, value=np.full(4, 2.0), std_error=np.full(4, 0.2))
+        for lines in tips(effect_figure(replace(levels, spread=box)).main):
+            assert "spread between rows 2.00 ±\u202f0.20" in lines
+        small = effect_summary_figure(replace(rhale, spread=spread))
+        assert "spread between rows 2.00 ±\u202f0.20" in tips(small.main)[0]
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("method", "equation"),
+        [(sd.RHALE(bins=5), "RHALE Eq. 16"), (sd.ALE(bins=5), "RHALE Eq. 16"), (sd.UALE(bins=5), "UALE Eq. 9")],
+    )  # fmt: skip
+    def test_accumulated(self, X, method, equation):
+        effect = sd.explain(product, X, 0, method=method)
+        band = band_of(effect, band="accumulated")
+        assert band.label == f"± accumulated standard deviation ({equation})"
+        np.testing.assert_array_equal(band.x, effect.x)
+        np.testing.assert_allclose(band.upper, effect.value + effect.accumulated_std)
+        np.testing.assert_allclose(band.lower, effect.value - effect.accumulated_std)
+        (first, *_) = tips(effect_figure(effect, EffectPlotOptions(band="accumulated")).main)
+        assert any(line.startswith("accumulated standard deviation 0 to ") for line in first)
+
+    def test_accumulated_at_levels(self, levels):
+        main = effect_figure(levels, EffectPlotOptions(band="accumulated")).main
+        box = only(main, Rectangles, "heterogeneity")
+        assert box.label == "± standard deviation of adjacent level differences"
+        np.testing.assert_allclose(box.upper, levels.value + levels.accumulated_std)
+
+    @pytest.mark.parametrize("method", [sd.PDP(), sd.ICE(), sd.MPlot()])
+    def test_nothing_is_accumulated(self, X, method):
+        effect = sd.explain(product, X[:100], 0, method=method)
+        with pytest.raises(sd.UnsupportedError, match=r"band='accumulated'.*Use band='spread'"):
+            effect.plot(band="accumulated")
+        with pytest.raises(sd.UnsupportedError, match="accumulates no"):
+            effect.explore(band="accumulated")
+
+    @pytest.mark.parametrize("band", ["std", True, False, 1])
+    def test_other_bands(self, rhale, band):
+        with pytest.raises(sd.DataError, match=r"plot\(band\).*'spread', 'accumulated' or None"):
+            rhale.plot(band=band)
+
+    def test_none_in_both_renderers(self, X, rhale, levels):
+        pdp = sd.explain(product, X[:100], 0, method=sd.PDP())
+        for effect in (rhale, levels, pdp):
+            options = EffectPlotOptions(band=None)
+            assert "heterogeneity" not in styles(effect_figure(effect, options).main)
+            labels = [t.get_text() for t in effect.plot(band=None).legends[0].get_texts()]
+            assert not [label for label in labels if "spread" in label]
+            page = effect.explore(band=None).html
+            assert "spread between rows" not in page
+            assert "spread of the curves" not in page
+
+    def test_both_renderers_draw_the_vertices(self, rhale):
+        band = band_of(rhale)
+        drawn = [c.get_paths()[0].vertices for c in rhale.plot().axes[0].collections]
+        corners = np.c_[band.x, band.upper]
+        assert any(
+            len(v) > len(corners) and np.isin(corners.round(9), v.round(9)).all() for v in drawn
+        )
+        svg = draw(effect_figure(rhale), ident="a").svg
+        assert AT_X in svg
+
+    def test_of_many_effects(self, X):
+        found = sd.explain(product, X[:300], method=sd.RHALE(bins=4))
+        words = "accumulated standard deviation"
+        for band, wanted in (("spread", False), ("accumulated", True), (None, False)):
+            texts = [t.get_text() for t in found.plot(band=band).legends[0].get_texts()]
+            assert any(words in text for text in texts) == wanted
+            assert (words in found.explore(band=band).html) == wanted
+        with pytest.raises(sd.DataError, match="band with kind='overview'"):
+            found.plot(kind="overview", band=None)
+
+
+class TestUnknown:
+    def test_a_note_says_why(self, X):
+        rhale = sd.explain(product, X[:200], 0, heterogeneity_rows=0)
+        mean = sd.explain(product, X[:200], 0, method=sd.PDP(heterogeneity=False))
+        known = sd.explain(product, X[:200], 0)
+        saved = replace(known, spread=None).with_provenance({"spread": BEFORE_SPREAD})
+        for effect, reason in (
+            (rhale, "was not computed (heterogeneity_rows=0)"),
+            (mean, "was not computed (heterogeneity=False)"),
+            (saved, BEFORE_SPREAD),
+        ):
+            spec = effect_figure(effect)
+            assert f"no spread: it {reason}" in spec.main.notes
+            assert f"no spread: it {reason}" in spec.alt
+            assert "heterogeneity" not in styles(spec.main)
+            assert "no spread" not in effect_figure(effect, EffectPlotOptions(band=None)).alt
+        assert "no spread" not in effect_figure(known).alt
+        assert "heterogeneity" in styles(
+            effect_figure(saved, EffectPlotOptions(band="accumulated")).main
+        )
+
+    def test_levels_and_small_figures(self, levels):
+        found = sd.Effects({"g": replace(levels, spread=None)})
+        assert "no spread: it was not computed (heterogeneity_rows=0)" in (
+            effects_figure(found).main.notes
+        )
+        assert "spread between rows" not in legend(effect_summary_figure(found["g"]))
