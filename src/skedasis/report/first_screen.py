@@ -32,6 +32,7 @@ from skedasis.report.contexts import (
 )
 from skedasis.report.figures import CURVE_WIDTH, PageFigure, page_figure
 from skedasis.report.findings import (
+    NAME_LENGTH,
     Finding,
     findings,
     headline,
@@ -44,6 +45,7 @@ from skedasis.report.quality import TRAINED
 from skedasis.report.text import percent_of
 from skedasis.report.views import Shown, Together
 from skedasis.results.effect import TRUSTED_ROWS, Effect
+from skedasis.results.effect_words import depends_on_text
 from skedasis.results.ledger import Ledger, LedgerPart
 
 CURVES, SENTENCES = 3, 5
@@ -73,14 +75,22 @@ def _drawn_features(section: ModelSection, said: Sequence[Finding]) -> list[str]
     return list(dict.fromkeys([*(f for f in told if f in every), *every]))[:CURVES]
 
 
-def summary_spec(section: ModelSection, feature: str, title: str) -> FigureSpec:
-    """Return a small figure of a feature: the curves of its regions where they matter, else its average curve."""
+def summary_spec(
+    section: ModelSection, feature: str, title: str, *, whom: bool = False
+) -> FigureSpec:
+    """Return a small figure of a feature: the curves of its regions where they matter, else its average curve.
+
+    With `whom`, a note below the average curve says by which other feature rows differ from it.
+    """
     effect, regions = section.rhale[feature], regions_that_matter(section, feature)
     notes = [f"importance {number_or_zero(effect.importance, size(effect))}"]
     if math.isfinite(effect.heterogeneity_score):
         notes.append(
             f"heterogeneity score {number_or_zero(effect.heterogeneity_score, size(effect))}"
         )
+    found = effect.depends_on
+    if whom and regions is None and found is not None:
+        notes.append(depends_on_text(found, feature_named(found.name, NAME_LENGTH)))
     if regions is None:
         spec, places = effect_summary_figure(effect, title=title, notes=tuple(notes)), [None]
     else:
@@ -117,7 +127,7 @@ def first_screen(
     said = [f for f in findings(section, most=SENTENCES + 1) if f.kind != "share"][:SENTENCES]
     shown_features = _drawn_features(section, said)
     curves = [
-        _drawn(summary_spec(section, f, feature_named(f)), f"{ident}-curve-{k}")
+        _drawn(summary_spec(section, f, feature_named(f), whom=True), f"{ident}-curve-{k}")
         for k, f in enumerate(shown_features, 1)
     ]
     return {

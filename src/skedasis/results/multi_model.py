@@ -30,7 +30,16 @@ from skedasis.results.axis import (
     TimedAxis,
 )
 from skedasis.results.containers import ResultMapping, explained_name, frame_library
-from skedasis.results.display import Ranking, SavedResult, outside_text, save_if
+from skedasis.results.curve_words import one_line
+from skedasis.results.display import (
+    MOST_LINES,
+    Ranking,
+    SavedResult,
+    count,
+    outside_text,
+    ranking_text,
+    save_if,
+)
 from skedasis.results.effect import About, Effect, MPlotEffect, Spec
 from skedasis.results.effects import check_order
 from skedasis.results.export import Content, ExportOptions
@@ -716,6 +725,12 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
         names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
         models = len(next(iter(self.effects.values())))
         return f"<MultiModelEffects: {models} models, {len(self)} features: {names}>"
+
+    def __str__(self) -> str:
+        about = next(iter(self.effects.values())).about
+        head = f"{count(len(self), 'feature')} on {one_line(about.axis)}: "
+        head += f"means of {count(len(next(iter(self.effects.values()))), 'model')}"
+        return f"{head}\n{ranking_text(self.ranking(), most=MOST_LINES)}"
 
     def ranking(
         self, by: Literal["importance", "heterogeneity_score"] = "importance"

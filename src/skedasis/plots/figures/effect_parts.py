@@ -30,6 +30,7 @@ from skedasis.plots.marks import (
 from skedasis.plots.scales import LEAST, Axis, OffAxis, counted, extent, number, shorten
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, BinStats, Effect, Rows
+from skedasis.results.effect_words import depends_on_text
 from skedasis.results.main_stretch import beyond, beyond_text, main_part
 from skedasis.stats.resampling import t_interval
 
@@ -299,13 +300,18 @@ def length_of(effect: Effect) -> int | None:
 
 
 def missing(effect: Effect) -> tuple[str, ...]:
-    """Return notes on rows with a missing value, and on those beyond gaps.
+    """Return notes on what the effect depends on, on rows with a missing value, and on those beyond gaps.
 
     For a nominal feature missing values are a level of their own.
     """
+    found, notes = effect.depends_on, ()
+    if found is not None:
+        how = depends_on_text(found, shorten(found.name, LONG))
+        notes = (f"{how}: sd.regions(…)",)
     if effect.about.feature.kind == "nominal":
-        return ()
-    notes = (f"{counted(effect.missing, 'row')} with a missing value",) if effect.missing else ()
+        return notes
+    if effect.missing:
+        notes += (f"{counted(effect.missing, 'row')} with a missing value",)
     said = beyond_text(effect)
     return (*notes, said) if said else notes
 
