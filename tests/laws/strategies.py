@@ -372,8 +372,11 @@ def assert_same(got, want, tol=EXACT, *, counts=True, x_tol=0.0, score=True):
     # The points of an M-plot are means of rows, and are rounded like these.
     x_tol = max(x_tol, means_of_x(want))
     near(got.x, want.x, x_tol * np.abs(want.x).max(), "x")
-    for name in ("value", "heterogeneity", "std_error"):
-        near(getattr(got, name), getattr(want, name), tol * size, name)
+    # Other pairs of rows are drawn for the score: so are other blocks for the spread of windows.
+    drawn = () if not score and want.accumulated_std is not None else ("heterogeneity",)
+    for name in ("value", "accumulated_std", "std_error", *drawn):
+        if getattr(want, name) is not None:
+            near(getattr(got, name), getattr(want, name), tol * size, name)
     near(got.importance, want.importance, tol * size, "importance")
     if score:
         near(got.heterogeneity_score, want.heterogeneity_score, tol * size, "score")
@@ -392,8 +395,12 @@ def assert_same(got, want, tol=EXACT, *, counts=True, x_tol=0.0, score=True):
 
 def assert_identical(got, want):
     """Assert that two effects are bitwise identical."""
-    for name in ("x", "value", "heterogeneity", "std_error", "df"):
+    for name in ("x", "value", "heterogeneity", "accumulated_std", "std_error", "df"):
         np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
+    assert (got.spread is None) == (want.spread is None)
+    if want.spread is not None:
+        for name, values in vars(want.spread).items():
+            np.testing.assert_array_equal(getattr(got.spread, name), values, err_msg=name)
     assert (got.importance, got.swap_score) == (want.importance, want.swap_score)
     if want.bins is not None:
         for name in vars(want.bins):

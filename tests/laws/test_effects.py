@@ -313,7 +313,8 @@ def test_a_linear_model_is_exact_and_homogeneous(way, case):
         near(e.value[there], truth[there], curve_error, "value")
         near(e.bins.effect[~e.bins.empty], a, slope_error, "slopes")
         near(e.bins.std[~np.isnan(e.bins.std)], 0.0, slope_error, "std")
-        near(e.heterogeneity[there], 0.0, max(curve_error, slope_error * reach), "heterogeneity")
+        near(e.heterogeneity, 0.0, max(curve_error, 1e-15 * q), "heterogeneity")
+        near(e.accumulated_std[there], 0.0, max(curve_error, slope_error * reach), "accumulated")
         near(e.heterogeneity_score, 0.0, max(curve_error, 1e-15 * q), "score")
 
 
@@ -426,8 +427,9 @@ def assert_scaled(got, want, a, b, c, d, tol):
     if derivative:  # the values are slopes
         c, tol = c / a, tol * 10
     near((got.value - lift) / c, want.value, tol * size, "value")
-    for name in ("heterogeneity", "std_error"):
-        near(getattr(got, name) / c, getattr(want, name), tol * size, name)
+    for name in ("heterogeneity", "accumulated_std", "std_error"):
+        if getattr(want, name) is not None:
+            near(getattr(got, name) / c, getattr(want, name), tol * size, name)
     near(got.importance / c, want.importance, tol * size, "importance")
     if want.bins is not None:
         mean = got.bins.effect

@@ -29,6 +29,8 @@ def test_an_effect_is_read_again_to_the_last_bit(way, case):
         for key, own in (("x", "points"), ("value", "value"), ("error", "std_error")):
             np.testing.assert_array_equal(read(curve[key]), getattr(effect, own))
         np.testing.assert_array_equal(read(curve["heterogeneity"]), effect.heterogeneity)
+        if effect.accumulated_std is not None:
+            np.testing.assert_array_equal(read(curve["accumulated_std"]), effect.accumulated_std)
         assert (found["bins"] is None) == (effect.bins is None)
         if effect.bins is not None:
             np.testing.assert_array_equal(found["bins"]["rows"], effect.bins.count)

@@ -85,7 +85,10 @@ def in_any_order(quantity, case, wanted, method, schema, cut):
         reduce(lambda one, two: two.merge(one), [a, b, c]),
     ):
         got = parts.read(merged)
-        for name in ("value", "heterogeneity"):
+        for name in {"value", "heterogeneity", "accumulated_std"} & {
+            *vars(want),
+            *vars(type(want)),
+        }:
             near(getattr(got, name), getattr(want, name), size, name)
         for name in set(vars(want)) & {"std_error", "importance"}:
             near(getattr(got, name), getattr(want, name), size, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skedasis as sd
@@ -539,3 +540,102 @@ def test_a_band_may_hold_the_whole_curve_at_once():
     assert (whole.upper > each.upper).all()
     assert "simultaneous band" in whole.label
     assert "simultaneous band" not in each.label
+
+
+class TestBehindOtherMethods:
+    """Curves of `sd.explain(..., curves=n)` are drawn as those of ICE are."""
+
+    def test_a_curve_of_each_kept_row_behind_an_accumulated_effect(self, X):
+        e = sd.explain(model, X, 0, method=sd.ALE(bins=5), curves=12)
+        spec = effect_figure(e)
+        main = spec.main
+        found = only(main, Curves, "curve")
+        np.testing.assert_array_equal(found.x, e.x)
+        np.testing.assert_array_equal(found.y, e.curves.value)
+        np.testing.assert_array_equal(found.rows, e.curves.row)
+        kinds = [mark.style for mark in main.marks if hasattr(mark, "style")]
+        assert kinds.index("curve") < kinds.index("average")
+        assert "12 curves" in main.notes
+        assert "ICE curves" in legend(spec)
+        assert main.y.most >= e.curves.value.max()
+        drawn(e)
+
+    def test_the_number_of_curves_and_none(self, X):
+        e = sd.explain(model, X, 0, method=sd.ALE(bins=5), curves=12)
+        some = only(effect_figure(e, EffectPlotOptions(curves=4)).main, Curves)
+        assert len(some.y) == 4
+        assert set(some.rows) < set(e.curves.row)
+        for options in (EffectPlotOptions(curves=0), EffectPlotOptions(ice=None)):
+            assert not list(marks_of(effect_figure(e, options).main, Curves))
+        bare = sd.explain(model, X, 0, method=sd.ALE(bins=5))
+        assert not list(marks_of(effect_figure(bare).main, Curves))
+
+    def test_colours_points_and_histograms(self, X):
+        e = sd.explain(model, X, 0, method=sd.ALE(bins=5), curves=40)
+        groups = np.where(X[:, 1] > 0, "up", "down")
+        options = EffectPlotOptions(color=groups, color_name="z", own=True, histogram=True)
+        spec = effect_figure(e, options)
+        for k, name in enumerate(("down", "up")):
+            mine = groups[e.curves.row] == name
+            np.testing.assert_array_equal(
+                only(spec.main, Curves, f"group{k}").rows, e.curves.row[mine]
+            )
+            average = only(spec.main, Line, f"group{k}-mean")
+            np.testing.assert_allclose(average.y, e.curves.value[mine].mean(axis=0))
+            at = only(spec.main, Points, f"group{k}-point")
+            np.testing.assert_allclose(at.x, X[e.curves.row[mine], 0])
+        assert len(spec.panels) == 4  # the effect, slopes, numbers of rows, and the histogram
+        drawn(e, options)
+        e.explore(color=groups, own=True, histogram=True)
+
+    @pytest.mark.parametrize("ordered", [True, False])
+    def test_levels(self, X, ordered):
+        names = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.3, 0.3])]
+        frame = pd.DataFrame({"g": names, "z": X[:, 1]})
+        if ordered:
+            frame["g"] = pd.Categorical(frame["g"], ["a", "b", "c"], ordered=True)
+        size = {"a": 0.0, "b": 1.0, "c": 3.0}
+        q = lambda X: X["g"].map(size).astype(float) * X["z"]  # noqa: E731
+        e = sd.explain(q, frame, "g", method=sd.ALE(order=["a", "b", "c"]), curves=9)
+        main = effect_figure(e).main
+        assert "9 drawn individually" in main.notes
+        if ordered:
+            found = only(main, Curves, "curve")
+            np.testing.assert_array_equal(found.y, e.curves.value)
+        else:
+            dashes = only(main, Segments, "curve-dash")
+            np.testing.assert_array_equal(np.sort(dashes.y0), np.sort(e.curves.value.ravel()))
+        drawn(e)
+
+    def test_a_gap_cuts_the_curves(self, X):
+        far = X.copy()
+        far[0, 0] = 99_999.0
+        e = sd.explain(lambda X: X[:, 0] * X[:, 1], far, 0, method="ale", curves=10)
+        found = only(effect_figure(e).main, Curves, "curve")
+        assert found.x.max() < 2
+        slopes = np.diff(found.y) / np.diff(found.x)
+        np.testing.assert_allclose(
+            slopes, np.repeat(far[e.curves.row, 1:], len(found.x) - 1, axis=1)
+        )
+
+    def test_without_kept_curves_the_call_that_computes_them_is_named(self, X):
+        for method in (sd.ALE(bins=5), sd.PDP(ice=0, heterogeneity=False), sd.MPlot(bins=3)):
+            e = sd.explain(model, X, 0, method=method)
+            for call in (lambda e=e: e.plot(curves=20), lambda e=e: e.explore(curves=20)):
+                with refused(sd.UnsupportedError, "plot(curves)", "sd.explain(..., "):
+                    call()
+            e.plot(curves=0)
+        with refused(sd.UnsupportedError, "plot(color)", "curves=30"):
+            sd.explain(model, X, 0, method=sd.ALE()).plot(color=X[:, 1])
+
+    def test_raw_curves_of_a_centred_effect(self, X):
+        e = sd.explain(model, X, 0, method=sd.ALE(bins=5), curves=3)
+        with refused(sd.UnsupportedError, "plot(ice='raw')", "center=None"):
+            e.plot(ice="raw")
+        e = sd.explain(model, X, 0, method=sd.ALE(bins=5, center=None), curves=3)
+        assert len(only(effect_figure(e, EffectPlotOptions("raw")).main, Curves).y) == 3
+
+    def test_many_effects(self, X):
+        es = sd.explain(model, X, method=sd.ALE(bins=5), curves=3)
+        es.plot()
+        assert "ICE curves" in es.explore().html

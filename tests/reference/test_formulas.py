@@ -141,7 +141,7 @@ def check_against(plain, e, tol):
     near(e.value, plain.value(), tol * size, "value")
     accumulate = e.spec.accumulate
     spread = plain.heterogeneity_std() if accumulate == "std" else plain.heterogeneity_variance()
-    near(e.heterogeneity, spread, tol * size, "heterogeneity")
+    near(e.accumulated_std, spread, tol * size, "accumulated_std")
     near(e.importance, plain.importance(), tol * size, "importance")
     near(e.bins.effect, plain.mean, tol * np.abs(plain.d).max(), "effect")
     std = np.sqrt([plain.variance(k) for k in plain.bins])
@@ -223,12 +223,14 @@ def test_sampling_weights_have_no_unit(case, factor):
             "x",
             "value",
             "heterogeneity",
+            "accumulated_std",
             "std_error",
             "importance",
             "heterogeneity_score",
         ):
             one, two = getattr(got, name), getattr(want, name)
-            near(one, two, 1e-10 * np.abs(np.append(want.value, want.heterogeneity)).max(), name)
+            size = np.abs(np.append(want.value, want.accumulated_std)).max()
+            near(one, two, 1e-10 * size, name)
         for one, two in zip(got.interval(), want.interval(), strict=True):
             near(one, two, 1e-8 * np.abs(np.append(two, 0)).max(), "interval")
         for one, two in zip(
@@ -301,7 +303,13 @@ def test_partial_dependence_is_that_of_the_formulas(kind, center, case):
     own = curves[:, :1] if center == "start" else curves.mean(axis=1, keepdims=True)
     shown = curves if center is None else curves - own
     value, variance, sizes = np.array([spread_of(c, w, kind) for c in shown.T]).T
-    spread = np.sqrt([spread_of(c, w, kind)[1] for c in (curves - own).T])
+    # The mean of a curve over the data: half of the rows between two points belong to either.
+    upto = [w[x <= z].sum() for z in e.x]
+    at = np.array([w[x == z].sum() for z in e.x])
+    gaps = np.diff(upto) - at[1:]
+    share = at + np.append(upto[0] - at[0], gaps / 2) + np.append(gaps / 2, w[x > e.x[-1]].sum())
+    over_data = (curves @ share / w.sum())[:, None]
+    spread = np.sqrt([spread_of(c, w, kind)[1] for c in (curves - over_data).T])
     near(e.value, value, 1e-12 * size, "value")
     near(e.heterogeneity, spread, 1e-12 * size, "heterogeneity")
     near(e.std_error, np.sqrt(variance / sizes), 1e-12 * size, "std_error")

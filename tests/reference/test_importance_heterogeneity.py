@@ -22,7 +22,7 @@ def bent(X):
     return np.array([0.0, 2.0, -1.0, 3.0])[X[:, 0].astype(int)] * (1 + X[:, 1] ** 2) + X[:, 1]
 
 
-def test_the_spread_of_an_ordinal_feature_adds_up_along_its_steps():
+def test_the_accumulated_std_of_an_ordinal_feature_adds_up_along_its_steps():
     """For q = z * code every step is z: the variances of the rows in its two levels add up (Eq. 16)."""
     X, w = data(1, 400)
     place, z = np.repeat(X, w.astype(int), axis=0).T
@@ -33,7 +33,7 @@ def test_the_spread_of_an_ordinal_feature_adds_up_along_its_steps():
     ale = sd.explain(
         lambda X: X[:, 0] * X[:, 1], X, 0, method="ale", sample_weight=w, schema={0: "ordinal"}
     )
-    np.testing.assert_allclose(ale.heterogeneity, np.sqrt(spread), rtol=1e-12)
+    np.testing.assert_allclose(ale.accumulated_std, np.sqrt(spread), rtol=1e-12)
 
 
 def test_the_heterogeneity_of_a_pair_is_the_spread_of_its_double_differences():

@@ -56,7 +56,7 @@ def test_cost_bins_and_statistics_are_the_references(name, feature, seeds):
         np.testing.assert_allclose(e.bins.std, found.std, rtol=1e-11, atol=1e-13 * scale)
         span = np.ptp(x) * scale
         np.testing.assert_allclose(from_the_left(e), found.value, atol=1e-12 * span)
-        np.testing.assert_allclose(e.heterogeneity, found.heterogeneity, atol=1e-12 * span)
+        np.testing.assert_allclose(e.accumulated_std, found.heterogeneity, atol=1e-12 * span)
 
 
 def test_the_tables_optimum_is_the_best_of_all_partitions():
@@ -98,6 +98,7 @@ def test_introduction_x3_is_exactly_nothing():
     for _, e in runs("rhale_introduction", 2, seeds=20):
         assert len(e.bins.count) == 1
         assert np.all(e.value == 0)
+        assert np.all(e.accumulated_std == 0)
         assert np.all(e.heterogeneity == 0)
         assert np.all(e.std_error == 0)
         assert e.bins.effect[0] == 0
@@ -108,7 +109,7 @@ def test_introduction_x1_is_a_line():
     for _, e in runs("rhale_introduction", 0, seeds=20):
         assert len(e.bins.count) == 1
         np.testing.assert_allclose(from_the_left(e), 0.2 * (e.x - e.x[0]), atol=1e-14)
-        np.testing.assert_allclose(e.heterogeneity, 0, atol=1e-14)
+        np.testing.assert_allclose(e.accumulated_std, 0, atol=1e-14)
 
 
 # ----------------------------------------------------------------- the running example
@@ -328,7 +329,7 @@ def test_slopes_do_not_tell_the_papers_forms_apart(a1, a2, alpha):
         one, other = (effect(form, X, feature, 20, 0.2, 10) for form in (rhale, uale))
         np.testing.assert_array_equal(one.x, other.x)
         np.testing.assert_array_equal(one.value, other.value)
-        np.testing.assert_array_equal(one.heterogeneity, other.heterogeneity)
+        np.testing.assert_array_equal(one.accumulated_std, other.heterogeneity)
 
 
 @pytest.mark.slow
@@ -336,8 +337,8 @@ def test_uale_accumulates_deviations():
     for e in effects("correlated_c", 0, sd.UALE):
         widths = e.bins.right - e.bins.left
         total = np.concatenate([[0], np.cumsum(widths * e.bins.std)])  # UALE Eq. 9
-        np.testing.assert_allclose(e.heterogeneity, total, rtol=1e-12)
+        np.testing.assert_allclose(e.accumulated_std, total, rtol=1e-12)
     # With alpha = 1 the slopes of x1 have standard deviation 1/2 everywhere: the sum is 1/2 at the
     # right end, plus a little for the two bins that mix slopes. Eq. 16 has no such limit.
-    ends = np.mean([e.heterogeneity[-1] for e in effects("correlated_c", 0, sd.UALE)])
+    ends = np.mean([e.accumulated_std[-1] for e in effects("correlated_c", 0, sd.UALE)])
     assert ends == pytest.approx(0.5, abs=0.03)

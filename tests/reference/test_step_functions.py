@@ -185,7 +185,7 @@ def test_spread_is_accumulated_over_whole_bins(method, kind):
     corners = np.append(e.bins.left, e.bins.right[-1])
     inside = np.interp(e.x, corners, ends)  # variances grow linearly; standard deviations for UALE
     wanted = inside if method is sd.UALE else np.sqrt(inside)
-    np.testing.assert_allclose(e.heterogeneity, wanted, rtol=1e-9)
+    np.testing.assert_allclose(e.accumulated_std, wanted, rtol=1e-9)
 
 
 @modelled
@@ -194,6 +194,9 @@ def test_trees_that_are_called_give_the_same(kind):
     walked, called = (explained(model, X, 0, tree=t) for t in ("auto", "off"))
     np.testing.assert_allclose(walked.value, called.value, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(walked.heterogeneity, called.heterogeneity, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        walked.accumulated_std, called.accumulated_std, rtol=1e-9, atol=1e-12
+    )
     np.testing.assert_array_equal(walked.bins.left, called.bins.left)
 
 

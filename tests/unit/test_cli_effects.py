@@ -123,6 +123,13 @@ def test_an_mplot_prints_means(folder):
     assert len(pd.read_csv("size.csv")) == 4
 
 
+def test_curves_of_rows_are_kept_with_the_effect(folder):
+    done("size", "--curves", "6", "--out", "size.npz")
+    e = sd.load(folder / "size.npz")
+    assert len(e.curves) == 6
+    assert e.provenance["curve_rows"] == 6 * len(e.x)
+
+
 def test_many_levels_are_cut_on_the_screen_only(folder):
     frame = pd.read_csv("shop.csv").assign(town=[f"t{k % 60:02}" for k in range(240)])
     frame.to_csv("many.csv", index=False)

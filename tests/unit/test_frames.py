@@ -215,7 +215,7 @@ def test_a_ranking_counts_levels():
 def test_what_an_effect_does_not_have():
     with refused(sd.UnsupportedError, "of='bins'", repr(SCRIPT), "which has no bins"):
         explain(sd.PDP(), SCRIPT).to_frame(of="bins")
-    with refused(sd.UnsupportedError, "of='curves'", "ICE for curves"):
+    with refused(sd.UnsupportedError, "of='curves'", "curves=30"):
         explain(sd.ALE(), SCRIPT).to_frame(of="curves")
     with refused(sd.DataError, "'steps'", "'missing'"):
         explain(sd.ALE(), "a").to_frame(of="steps")

@@ -971,9 +971,13 @@ def test_bins_do_not_depend_on_the_unit_of_the_quantity(feature, method, scale):
     other = sd.explain(lambda X: scale * _linear(X), X, feature, method=method)
     assert len(one.bins) == len(other.bins)
     assert one.heterogeneity.any()
+    assert one.accumulated_std.any()
     np.testing.assert_allclose(other.value / scale, one.value, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(
         other.heterogeneity / scale, one.heterogeneity, rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        other.accumulated_std / scale, one.accumulated_std, rtol=1e-9, atol=1e-12
     )
 
 

@@ -133,7 +133,8 @@ def test_differences_and_steps_cost_what_is_said():
     flat = sd.explain(Counted(flat=True), X, 0, method="rhale")
     assert "piecewise constant" in flat.provenance["local_effects"]
     assert 2 * N <= flat.provenance["model_rows"] <= 4 * N
-    assert flat.provenance["score_rows"] == 2 * N
+    # The rows, one swap each, and at most four more for each row for the spread.
+    assert 2 * N < flat.provenance["score_rows"] <= 6 * N
 
 
 def test_rows_of_weight_zero_cost_nothing():

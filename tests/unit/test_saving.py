@@ -23,7 +23,16 @@ import pytest
 from hypothesis import given, settings
 
 import skedasis as sd
-from skedasis.results.io import _KINDS, _READ_ERRORS, FORMAT, Packer, _is_result, save, unpack
+from skedasis.results.io import (
+    _KINDS,
+    _READ_ERRORS,
+    FORMAT,
+    OLDEST,
+    Packer,
+    _is_result,
+    save,
+    unpack,
+)
 from skedasis.results.saved_fields import _fits
 from tests.helpers import bent, bent_slope, refused, table
 from tests.made_results import every_column, every_result, of_every_column
@@ -341,7 +350,7 @@ def test_headers_that_say_something_else(name, tmp_path):
     ("version", "fix"),
     [
         (FORMAT + 1, "Update skedasis"),
-        (FORMAT - 1, "save the result again"),
+        (OLDEST - 1, "save the result again"),
         (0, "save the result again"),
     ],
 )
@@ -349,7 +358,9 @@ def test_a_format_that_is_not_read_is_named(version, fix, tmp_path):
     path = tmp_path / "r.npz"
     # The rest of the header may have any content: other formats have other headers.
     with_header(path, lambda h: {"skedasis": version, "effects": [h["result"]]})
-    with refused(sd.DataError, f"load: got format {version}, expected format {FORMAT}", fix):
+    with refused(
+        sd.DataError, f"load: got format {version}, expected format {OLDEST} or {FORMAT}", fix
+    ):
         sd.load(path)
 
 

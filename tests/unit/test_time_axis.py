@@ -614,6 +614,10 @@ def test_effects_of_other_rows_are_compared_on_one_axis():
     lines = [next(marks_of(main, Line, f"hue{i}")) for i in range(2)]
     first = (late["t"].min() - X["t"].min()) / pd.Timedelta(1, "D")
     np.testing.assert_allclose(lines[1].x[0] - lines[0].x[0], first)
+    # Also on the later axis, where all points of the other effect come before its origin.
+    main = overlay_figure([part, whole]).main
+    lines = [next(marks_of(main, Line, f"hue{i}")) for i in range(2)]
+    np.testing.assert_allclose(lines[0].x[0] - lines[1].x[0], first)
     assert "disagree" not in str(whole.checks(beside=part))
 
 

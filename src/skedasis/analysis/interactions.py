@@ -33,9 +33,9 @@ from skedasis.engine.kept_rows import at_kept_rows
 from skedasis.engine.modulation import Shares, modulation_shares
 from skedasis.engine.options import (
     H_ROWS,
-    ExplainKeywords,
     ExplainOptions,
     Need,
+    ScoredKeywords,
     takes_options,
 )
 from skedasis.engine.rounds import Computed, compute, prepare
@@ -72,7 +72,7 @@ def interactions(
     *,
     max_rows: int | None = H_ROWS,
     method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    **keywords: Unpack[ScoredKeywords],
 ) -> MultiOutput[Interactions]: ...
 
 
@@ -86,11 +86,11 @@ def interactions(
     *,
     max_rows: int | None = H_ROWS,
     method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    **keywords: Unpack[ScoredKeywords],
 ) -> Interactions: ...
 
 
-@takes_options(ExplainKeywords)
+@takes_options(ScoredKeywords)
 def interactions(
     model: ModelLike | MultiOutputQuantity,
     X: TableLike,
@@ -100,7 +100,7 @@ def interactions(
     *,
     max_rows: int | None = H_ROWS,
     method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    **keywords: Unpack[ScoredKeywords],
 ) -> Interactions | MultiOutput[Interactions]:
     """Return how strongly features interact: H² of pairs and features, ALE strength, and which effect depends on which.
 

@@ -129,6 +129,7 @@ class EffectOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, Out
         ),
     ] = None
     heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
+    curves: options.Curves = 0
     n_jobs: options.Threads = 1
 
 
@@ -252,6 +253,7 @@ def _explain(
         random_state=opts.random_state,
         sample=rows.sample,
         heterogeneity_rows=opts.heterogeneity_rows,
+        curves=opts.curves,
         n_jobs=opts.n_jobs,
         progress=opts.bars,
     )

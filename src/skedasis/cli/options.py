@@ -177,6 +177,9 @@ HeterogeneityRows = Annotated[
 ]
 
 
+Curves = Annotated[int, typer.Option(help=help_of("curves"), metavar="N", min=0)]
+
+
 Threads = Annotated[int, typer.Option(help=help_of("n_jobs"), metavar="N", min=-1)]
 
 

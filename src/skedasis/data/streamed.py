@@ -743,6 +743,7 @@ class StreamedDataset(Dataset):
             targets=None if self.targets is None else self.targets[index],
             keys=None if self.keys is None else self.keys[index],
             sampled=True,
+            row_numbers=self.positions,
             sampling_weights=self.sampling_weights,
         )
 

@@ -182,9 +182,10 @@ def provenance(job: Job, scores: Scores, seconds: float) -> dict[str, JsonValue]
         "score_rows": scores.stats.rows,
         "score_calls": scores.stats.calls,
         "score_exact": scores.exact,
+        **(_cost_of_curves(job) if job.options.curves else {}),
         **({"floored_rows": job.stats.floored} if job.stats.floored else {}),
         **({"trees": job.trees, "tree_rows": job.stats.tree_rows} if job.trees else {}),
-        "model_seconds": job.stats.seconds + scores.stats.seconds,
+        "model_seconds": job.stats.seconds + scores.stats.seconds + job.curve_stats.seconds,
         "seconds": seconds,
         **job.dataset.provenance,
         "n_jobs": job.options.n_jobs,
@@ -194,6 +195,15 @@ def provenance(job: Job, scores: Scores, seconds: float) -> dict[str, JsonValue]
             "numpy": np.__version__,
             "python": ".".join(map(str, sys.version_info[:3])),
         },
+    }
+
+
+def _cost_of_curves(job: Job) -> dict[str, JsonValue]:
+    """Return the rows and calls of individual curves, those of slopes included."""
+    cost = job.curve_stats
+    return {
+        "curve_rows": cost.rows + cost.slope_rows,
+        "curve_calls": cost.calls + cost.slope_calls,
     }
 
 

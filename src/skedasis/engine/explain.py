@@ -8,6 +8,7 @@ The pipeline of one model, each step in a module of its own:
 4. `heterogeneity_score` evaluates the quantity at rows that swap their values.
 5. `rounds` goes through these steps, checks slopes, and runs the second rounds that methods need.
 6. `assemble` finalizes each result and records its provenance.
+7. `curves` evaluates individual curves on the points of finished effects, if these are asked for.
 
 Several models go through the same steps on shared cells: `multi_model`, with the rows of each from `cross_validation`.
 """
@@ -450,6 +451,13 @@ def explain(
     heterogeneity_rows : int or None
         Largest number of rows for the heterogeneity scores; 0 computes no scores. The rows are those with the smallest
         hashes of `random_state` and `row_id`. None uses all rows. 1 is an error, because rows are compared in pairs.
+    curves : int
+        Number of rows whose individual curves are computed and kept with each effect; none by default. `Effect.curves`
+        has the quantity at each row with the feature set to each point of the effect, centred as the effect is. The
+        rows are those with a value of the feature and the smallest hashes of `random_state` and `row_id`; for data
+        beyond memory, among the rows of the heterogeneity scores. PDP and ICE keep curves without it (`ice=`), and get
+        others only where they keep none. Of a list of models each has its own. With `by`, the effect of all rows has
+        curves, those of the regions have none.
     cv : list, array or splitter, optional
         For a list of models: the held-out rows on which each is explained. For each model its test rows, or its
         ``(train, test)`` rows, as indices of rows of X; or for each row of X the number of its fold (negative for
@@ -473,8 +481,8 @@ def explain(
     ModelOutputError
         For a model that does not return one finite number per row, or returns different numbers for the same rows.
     UnsupportedError
-        For a combination of feature, model and method that is not supported; with ``tree="force"`` for a model whose
-        tree structure cannot be used.
+        For a combination of feature, model and method that is not supported, such as `curves` of M-plots, importances
+        and pairs; with ``tree="force"`` for a model whose tree structure cannot be used.
 
     Notes
     -----
@@ -483,7 +491,8 @@ def explain(
     quantities. A call of the model is not interrupted, except by Ctrl-C; no other call follows one that raises.
 
     Each method states its cost in model rows. The heterogeneity scores cost at most `heterogeneity_rows` model rows for
-    each feature, and as many once for all features; provenances count them as ``score_rows``.
+    each feature, and as many once for all features; provenances count them as ``score_rows``. Individual curves cost
+    `curves` model rows for each point of an effect, which are counted as ``curve_rows``.
 
     Rows with a missing value of the feature are evaluated at observed values of it: this costs about 2 n model rows in
     all, or 10 for each row with a missing value where these are many. A check of the model on at most 128 rows comes on
@@ -518,7 +527,7 @@ def explain(
 
         return explain_several(model, X, wanted, method, options)
     # Imported here to keep `import skedasis` fast.
-    from skedasis.engine.rounds import compute, prepare
+    from skedasis.engine import curves, rounds
 
     warn_unused_arguments(method, model, options.y)
     if by is not None:
@@ -526,9 +535,10 @@ def explain(
         from skedasis.engine.regions import given_regions
 
         return given_regions(as_quantity(model), X, wanted, method, options, by)
-    done = compute(prepare(as_quantity(model), X, wanted, method, options))
+    done = rounds.compute(rounds.prepare(as_quantity(model), X, wanted, method, options))
     job = done.job
     results = finalize_all(job, done.gathered, done.scores, done.finalized)
+    results = curves.with_curves(job, results)
     record = provenance(job, done.scores, time.perf_counter() - done.started)
     by_output = {label: collect_results(job, found, record) for label, found in results.items()}
     return by_output[None] if job.single else MultiOutput(by_output)

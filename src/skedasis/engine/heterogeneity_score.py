@@ -40,6 +40,7 @@ from skedasis.stats.heterogeneity_score import (
     swap_score,
     variance_inflation,
 )
+from skedasis.stats.spread import MOST_ROWS
 
 _MOST = 0.9
 """If at least this fraction of a batch's rows changes, all rows are evaluated, because selecting rows copies them."""
@@ -265,7 +266,7 @@ def compute_region_scores(
 
     Notes
     -----
-    Cost: at most one model row for each row of the score, and at most 4,000 in each region for its spread.
+    Cost: at most one model row for each row of the score, and at most 4,000 for the spreads of all regions.
     """
     label, name = key
     task = next(t for t in job.tasks if isinstance(t, FeatureTask) and t.key == name)
@@ -312,8 +313,10 @@ def compute_region_scores(
                 (swap.first[strata[swap.first]], swap.second[strata[swap.first]]),
             )
         ]
+        # The regions share the rows that the spread of a feature may cost.
+        most = MOST_ROWS * len(some) // len(rows)
         spreads, cost = compute_spreads(
-            job, part, part_rows, back, {task.key: swap.order}, {key: both[0]}
+            job, part, part_rows, back, {task.key: swap.order}, {key: both[0]}, most
         )
         stats.add(cost)
         found.append(RegionScore(both[0], both[1], spreads.get(key)))

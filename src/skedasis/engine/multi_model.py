@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis._types import Floats, Ints, Json, JsonValue, OutputLabel, TableLike
+from skedasis._types import Floats, Ints, Json, JsonValue, ResultKey, TableLike
 from skedasis.binning import Binning, Segments, VarianceOptions
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
@@ -29,6 +29,7 @@ from skedasis.engine.assemble import (
     warn_unused_arguments,
 )
 from skedasis.engine.cross_validation import Folds, as_folds
+from skedasis.engine.curves import Results, with_curves
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.plan import Job, Key, Plans, prepare_job
@@ -56,6 +57,7 @@ from skedasis.methods.base import (
     BatchStats,
     CellPlan,
     NumericPlan,
+    Result,
     RowArrays,
 )
 from skedasis.methods.missing import MISSING
@@ -524,7 +526,8 @@ def _record_binning(found: Sequence[ModelRun], key: Key, said: JsonValue) -> Non
 
 _SUMMED = (
     *("model_rows", "model_calls", "slope_rows", "slope_calls", "check_rows", "check_calls"),
-    *("score_rows", "score_calls", "floored_rows", "tree_rows", "model_seconds", "seconds"),
+    *("score_rows", "score_calls", "curve_rows", "curve_calls", "floored_rows", "tree_rows"),
+    *("model_seconds", "seconds"),
 )
 
 
@@ -548,10 +551,14 @@ def explain_several(
     _replace_slopes(call, found)
     run_shared_rounds(found)
     variants = choose_shared_bins(found)
+    finalized = [_finalized(o, variants) for o in found]
     records = [provenance(o.job, o.scores, o.seconds) for o in found]
     record = _record(records, found, folds)
     first = found[0].job
-    results = {k: _results(found, k, variants, folds, (record, records)) for k in first.outputs}
+    results = {
+        k: _results(found, [f[k] for f in finalized], folds, (record, records))
+        for k in first.outputs
+    }
     return results[None] if first.single else MultiOutput(results)
 
 
@@ -638,30 +645,29 @@ def _replace_slopes(call: _Call, found: list[ModelRun]) -> None:
             model_run.gathered[key] = keep_missing_moments(local, model_run.gathered[key])
 
 
+def _finalized(model_run: ModelRun, variants: dict[Key, AnyFeatureMethod]) -> Results:
+    """Return the results of one model by output and key."""
+    job, gathered = model_run.job, model_run.gathered
+    results: Results = {label: {} for label in job.outputs}
+    for label, by_key in results.items():
+        for task in job.tasks:
+            key, final = (label, task.key), task
+            if key in variants and isinstance(task, FeatureTask):
+                final = replace(task, variant=variants[key])
+            by_key[task.key] = finalize_task(job, label, final, gathered.pop(key), model_run.scores)
+    return with_curves(job, results)
+
+
 def _results(
     found: Sequence[ModelRun],
-    label: OutputLabel,
-    variants: dict[Key, AnyFeatureMethod],
+    finalized: Sequence[dict[ResultKey, Result]],
     folds: Folds,
     provenances: tuple[Json, Sequence[Json]],
 ) -> Any:
     """Return the combined results of one output. `provenances` has the common record, and that of each model."""
     single: list[dict[Any, Any]] = []
     record, records = provenances
-    for model_run, own in zip(found, records, strict=True):
-        tasks = [
-            replace(t, variant=variants.get((label, t.key), t.variant))
-            if isinstance(t, FeatureTask)
-            else t
-            for t in model_run.job.tasks
-        ]
-        gathered = model_run.gathered
-        results = {
-            t.key: finalize_task(
-                model_run.job, label, t, gathered.pop((label, t.key)), model_run.scores
-            )
-            for t in tasks
-        }
+    for model_run, results, own in zip(found, finalized, records, strict=True):
         combined = model_run.job.method.combine_features(results, own)
         if combined is not None:
             single.append({None: combined})

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar, Unpack, c
 from skedasis._arguments import (
     as_bytes,
     check_flag,
+    check_int,
     check_int_or_none,
     check_number,
     check_option,
@@ -102,8 +103,8 @@ class ChangeKeywords(DiagnoseKeywords, total=False):
     """A client of a Dask cluster, on which data that are read in chunks are explained."""
 
 
-class ExplainKeywords(DiagnoseKeywords, total=False):
-    """The keywords of `explain` for one model."""
+class ScoredKeywords(DiagnoseKeywords, total=False):
+    """The keywords that `explain` and `interactions` share."""
 
     y: ArrayLike | None
     """For quantities that need labels, and for `MPlot` of labels and residuals."""
@@ -111,6 +112,13 @@ class ExplainKeywords(DiagnoseKeywords, total=False):
     """Largest number of rows for the heterogeneity scores; 0 computes no scores."""
     client: Client | None
     """A client of a Dask cluster, on which data that are read in chunks are explained."""
+
+
+class ExplainKeywords(ScoredKeywords, total=False):
+    """The keywords of `explain` for one model."""
+
+    curves: int
+    """Number of rows whose individual curves are computed and kept with each effect; none by default."""
 
 
 class MultiModelKeywords(ExplainKeywords, total=False):
@@ -382,6 +390,10 @@ def _check_heterogeneity_rows(what: str, rows: object) -> int | None:
     return check_int_or_none(what, rows, least, fix, expected)
 
 
+def _check_curves(what: str, rows: object) -> int:
+    return check_int(what, rows, 0, "Use 30, or 0 for no curves of rows", "a number of rows")
+
+
 def _check_correction(what: str, correction: object) -> float | None:
     expected = "a non-negative number: the ratio of held-out to training rows"
     fix = "Use 0.25 for 5-fold cross-validation, 0 for models fitted on independent data"
@@ -432,6 +444,7 @@ class ExplainOptions:
     heterogeneity_rows: int | None = field(
         default=SCORE_ROWS, metadata={"check": _check_heterogeneity_rows}
     )
+    curves: int = field(default=0, metadata={"check": _check_curves})
     cv: CrossValidation | None = None
     correction: float | None = field(default=None, metadata={"check": _check_correction})
 
@@ -509,8 +522,13 @@ class ExplainOptions:
     def keywords(self) -> ExplainKeywords:
         """Return the options as keywords of `explain` for one model."""
         shared = self.diagnose_keywords()
-        rows, client = self.heterogeneity_rows, self.client
-        return {**shared, "y": self.y, "heterogeneity_rows": rows, "client": client}
+        scored: ScoredKeywords = {
+            **shared,
+            "y": self.y,
+            "heterogeneity_rows": self.heterogeneity_rows,
+            "client": self.client,
+        }
+        return {**scored, "curves": self.curves}
 
 
 @cache

@@ -20,7 +20,7 @@ from skedasis.data.column_stats import Column, NotYetKnown
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import check_slopes
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.select import AnyPlan, FeatureSelection, FeatureTask, Task
+from skedasis.engine.select import AnyPlan, FeatureSelection, FeatureTask, Task, check_curves
 from skedasis.methods.base import NumericPlan, ResolvedMethod
 from skedasis.methods.missing import Donors, donors_of
 from skedasis.models.adapters import DerivativeInfo
@@ -74,8 +74,8 @@ class Job:
     sample : ndarray of bool, or HashedRows, optional
         Mask of the kept rows, (n,), or the rule by which rows are kept; None for all.
     options : ExplainOptions
-    stats : CallStats
-        Calls and rows of the model so far.
+    stats, curve_stats : CallStats
+        Calls and rows of the model so far; those of individual curves.
     trees : str, optional
         For tree ensembles: that their structure is used, or why the model is called.
     """
@@ -94,6 +94,7 @@ class Job:
     sample: Bools | HashedRows | None
     options: ExplainOptions
     stats: CallStats = field(default_factory=CallStats)
+    curve_stats: CallStats = field(default_factory=CallStats)
     trees: str | None = None
 
     @property
@@ -149,6 +150,8 @@ def prepare_job(
         For several models: how local effects are computed where the models differ in their derivatives.
     """
     dataset, tasks = selection.dataset, selection.tasks(method)
+    if options.curves:
+        check_curves(tasks)
     evaluated, checked = _check_model(quantity, dataset, tasks, options.tree)
     outputs = evaluated.outputs
     infos: dict[Key, list[DerivativeInfo]] = {}

@@ -52,6 +52,7 @@ from skedasis.engine.conditioning import (
     quartile_edges,
 )
 from skedasis.engine.cross_validation import as_folds
+from skedasis.engine.curves import with_curves
 from skedasis.engine.heterogeneity_score import RegionScore, compute_region_scores
 from skedasis.engine.kept_rows import Rules, at_kept_rows, count_regions
 from skedasis.engine.options import (
@@ -353,8 +354,9 @@ def regions(
         Whether all features get the same regions: splits lower the heterogeneity of all effects together.
     y, sample_weight, schema, groups, random_state, sample, memory, keep, n_jobs, progress, weight_kind
         As in `skedasis.explain`.
-    row_id, tree, heterogeneity_rows, client, cv, correction
-        As in `skedasis.explain`. Regions have no standard errors over models, so that `correction` has no effect.
+    row_id, tree, heterogeneity_rows, curves, client, cv, correction
+        As in `skedasis.explain`. The effect of all rows has the `curves`, those of regions have none. Regions have no
+        standard errors over models, so that `correction` has no effect.
 
     Returns
     -------
@@ -497,9 +499,9 @@ def _regions(
     """Explain, find or take the regions, and return the results."""
     requested = None if method is None else as_method(method)
     # Means over all rows need few curves, regions need them all.
-    with_curves = replace(requested, ice="all") if isinstance(requested, PDP) else requested
+    searched = replace(requested, ice="all") if isinstance(requested, PDP) else requested
     prepared = prepare(
-        quantity, X, features, with_curves, options, rows, need=Need(column_named_by(by))
+        quantity, X, features, searched, options, rows, need=Need(column_named_by(by))
     )
     base = requested if isinstance(requested, PDP) else None
     return _regions_of(prepared, search, by, base)
@@ -583,7 +585,7 @@ def region_pass(prepared: Prepared, by: By | None = None, *, search: bool = True
         record = as_provenance(builder.record())
         effects = {label: Effects(builder.wholes(label), record) for label in labels}
         return RegionPass(builder.done, effects, {}, builder)
-    by_output = {label: builder.of_output(label) for label in labels}
+    by_output = {label: builder.of_output(label, builder.wholes(label)) for label in labels}
     record = as_provenance({**builder.record(), **builder.sampled})
     found = {
         label: RegionsByFeature(r, joint=False, provenance=record) for label, r in by_output.items()
@@ -607,7 +609,15 @@ def _regions_of(
     here = at_kept_rows(done)
     source = _Source.of(here.job, search, given) if source is None else source
     builder = _Builder.of(done, here, search, base, source)
-    results = {label: builder.of_output(label) for label in prepared.job.outputs}
+    wholes = with_curves(
+        done.job, {label: {**builder.wholes(label)} for label in prepared.job.outputs}
+    )
+    results = {
+        label: builder.of_output(
+            label, {str(k): e for k, e in by_key.items() if isinstance(e, Effect)}
+        )
+        for label, by_key in wholes.items()
+    }
     record = {**builder.record(), **builder.sampled}
     for label, by_key in results.items():
         results[label] = {
@@ -736,9 +746,8 @@ class _Builder:
         conditioning, given = source.conditioning, source.given
         return cls(done, here, search, base, conditioning, half, weights, given, CallStats())
 
-    def of_output(self, label: OutputLabel) -> dict[str, Regions]:
-        """Return the regions of each feature for one output."""
-        wholes = self.wholes(label)
+    def of_output(self, label: OutputLabel, wholes: Mapping[str, Effect]) -> dict[str, Regions]:
+        """Return the regions of each feature for one output, whose effects in all rows are known."""
         rules = self._counted(self.rules_of(label, wholes))
         return {
             t.key: self._regions_of(label, t, wholes[t.key], self._kept(label, t), rules[t.key])

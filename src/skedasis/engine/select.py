@@ -729,6 +729,24 @@ class FeatureSelection:
         return PairTask((first.name, second.name), (first, second), columns, variant)
 
 
+def check_curves(tasks: Sequence[Task]) -> None:
+    """Raise if one of the results cannot have individual curves.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    for task in tasks:
+        if isinstance(task, FeatureTask) and task.variant.has_curves:
+            continue
+        raise UnsupportedError(
+            "explain(curves)",
+            f"{task.variant.name} of {shown(task.key)}, which has no curves of rows",
+            "ALE, DALE, UALE, RHALE, PDP or ICE of single features",
+            "Leave curves out, or explain single features by method='rhale'",
+        )
+
+
 def names_of(tasks: Sequence[Task]) -> list[str | list[str]]:
     """Return the names of the results, for the provenance."""
     return [t.key if isinstance(t, FeatureTask) else list(t.key) for t in tasks]

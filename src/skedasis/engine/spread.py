@@ -59,6 +59,8 @@ class _Feature:
     back : ndarray of int, shape (n,)
         Indexing with it goes from the order of the data to that of the hashes.
     order : ScoreOrder
+    most : int
+        Most model rows.
     """
 
     job: Job
@@ -67,6 +69,7 @@ class _Feature:
     rows: ScoreRows
     back: Ints
     order: ScoreOrder
+    most: int
 
     @cached_property
     def level_cells(self) -> Ints | None:
@@ -116,7 +119,7 @@ class _Feature:
         n, option = len(self.order.rows), self.job.options.heterogeneity_rows
         if n == 0:
             return None
-        limit = min(MOST_ROWS, ROWS_PER_ROW * n, MOST_ROWS if option is None else option)
+        limit = min(self.most, ROWS_PER_ROW * n, self.most if option is None else option)
         ids = self.part.identifiers[self.back]
 
         def uniforms(some: Ints, purpose: str) -> Floats:
@@ -153,6 +156,7 @@ def compute_spreads(
     back: Ints,
     orders: Mapping[str, ScoreOrder],
     scores: Mapping[Key, HeterogeneityScore],
+    most: int = MOST_ROWS,
 ) -> tuple[dict[Key, Spread], CallStats]:
     """Return the spread of each feature and output of a job; levels are their codes.
 
@@ -165,13 +169,15 @@ def compute_spreads(
     orders : mapping of str to ScoreOrder
         The orders in which the scores pair rows.
     scores : mapping of (label, key) to HeterogeneityScore
+    most : int
+        Most model rows for each feature.
 
     Notes
     -----
-    Cost: at most 4,000 model rows for each feature, and at most 4 for each row; none where all scores are zero, and for
-    tree ensembles that are evaluated from their structure.
+    Cost: at most `most` model rows for each feature, and at most 4 for each row; none where all scores are zero, and
+    for tree ensembles that are evaluated from their structure.
     """
-    features = _features(job, part, rows, back, orders)
+    features = _features(job, part, rows, back, orders, most)
     whole = next(iter(part.batches(max(len(part), 1))), None)
     found: dict[Key, Spread] = {}
     stats = CallStats()
@@ -203,16 +209,21 @@ def count_spread_rows(
     job: Job, part: Dataset, rows: ScoreRows, back: Ints, orders: Mapping[str, ScoreOrder]
 ) -> int:
     """Return the most model rows that `compute_spreads` asks for, without calling the model."""
-    features = _features(job, part, rows, back, orders)
+    features = _features(job, part, rows, back, orders, MOST_ROWS)
     return sum(f.windows.n_model_rows for f in features if f.windows is not None)
 
 
 def _features(
-    job: Job, part: Dataset, rows: ScoreRows, back: Ints, orders: Mapping[str, ScoreOrder]
+    job: Job,
+    part: Dataset,
+    rows: ScoreRows,
+    back: Ints,
+    orders: Mapping[str, ScoreOrder],
+    most: int,
 ) -> list[_Feature]:
     """Return the features whose spread is that of windows; that of a group of columns has no axis."""
     return [
-        _Feature(job, task, part, rows, back, orders[task.key])
+        _Feature(job, task, part, rows, back, orders[task.key], most)
         for task in job.tasks
         if isinstance(task, FeatureTask) and task.key in orders and task.variant.has_windows
     ]

@@ -234,7 +234,8 @@ def open_stream(
     top = None if chosen is None else chosen.top_levels
     quantum = weight_quantum(source.largest_weight, source.n_rows) if reader.weighted else None
     rows = options.heterogeneity_rows
-    draw = n if rows is None else min(n, max(rows, CHECKED_ROWS, need.draw) + 1)
+    draw = n if rows is None else max(rows, CHECKED_ROWS, need.draw, options.curves) + 1
+    draw = min(n, draw)
     first = FirstPass(
         reader,
         {j: pivot for j, pivot in numeric.items() if pivot is not None},

@@ -119,8 +119,7 @@ class Accumulated(BinnedMethod):
     top_levels: int | None = None
 
     uses_slopes = True
-    scored = True
-    has_windows = True
+    scored = has_windows = has_curves = True
     default_scheme: ClassVar[Binning] = Uniform(20)
     """The scheme for "auto" if local effects are evaluated at points."""
 

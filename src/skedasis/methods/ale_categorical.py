@@ -147,8 +147,7 @@ class LevelSteps(LevelVariant[_StepsBase]):
     instead_of: str = ""
 
     batch_rows = 25_000
-    scored = True
-    has_windows = True
+    scored = has_windows = has_curves = True
 
     @property
     def name(self) -> str:

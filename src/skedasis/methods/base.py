@@ -498,6 +498,11 @@ class FeatureMethod(Method[PlanT], Protocol[ColumnT, PlanT, ResultT_co]):
         ...
 
     @property
+    def has_curves(self) -> bool:
+        """Whether its effects can have individual curves, which those of values of different rows cannot."""
+        ...
+
+    @property
     def checks_slopes(self) -> bool:
         """Whether slopes are compared with the differences of the quantity across the bins."""
         ...
@@ -646,6 +651,7 @@ class MethodDefaults(Generic[PlanT]):
     compares_missing = True
     scored = False
     has_windows = False
+    has_curves = False
     checks_slopes = False
     follows_curve = False
     replaces_slopes = False

@@ -274,6 +274,7 @@ class PDP(NumericMethod[GridPlan], Parameters):
     top_levels: int | None = None
     heterogeneity: bool = True
 
+    has_curves = True
     cheaper = (
         "sd.ALE(), which needs two model rows for each row and feature; fewer points (grid=10); fewer features; or a "
         "sample of the rows"
@@ -659,6 +660,8 @@ class LevelPDP(LevelVariant[PDP]):
     """
 
     named: bool = True
+
+    has_curves = True
 
     def plan(self, column: LevelColumn, derivative_info: DerivativeInfo) -> LevelPlan:
         """Choose the levels: all observed levels, unless `grid` lists some."""

@@ -661,7 +661,9 @@ def page_effect(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
     """Return the figure of an effect for a page, with as many individual curves as keep the page small."""
     view = EffectPlotOptions() if view is None else view
     most = max(LEAST, POINTS // max(len(effect.points), 1))
-    return effect_figure(effect, replace(view, curves=min(view.curves, most), most_levels=LEVELS))
+    if effect.curves is not None:
+        view = replace(view, curves=min(view.most_curves, most))
+    return effect_figure(effect, replace(view, most_levels=LEVELS))
 
 
 POINTS, LEAST = 60_000, 20

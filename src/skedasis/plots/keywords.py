@@ -82,11 +82,11 @@ class EffectViewKeywords(TypedDict, total=False):
     """What a figure of an effect shows; see `Effect.plot`."""
 
     ice: Ice
-    """Individual curves of PDP and ICE."""
+    """Individual curves: centred, as computed, or none."""
     own: bool
     """Whether the observed value of each row is marked on its curve."""
-    curves: int
-    """Largest number of curves, by default 200."""
+    curves: int | None
+    """Largest number of curves, by default 200 of those that the result keeps."""
     confidence_level: float
     """Confidence level of the intervals of the average, by default 0.95."""
     color: ArrayLike | ColorType | None
@@ -128,8 +128,8 @@ class EffectsViewKeywords(MultiplesKeywords, total=False):
     """What a figure of many effects shows; see `Effects.plot`."""
 
     ice: Ice
-    """Individual curves of PDP and ICE."""
-    curves: int
+    """Individual curves: centred, as computed, or none."""
+    curves: int | None
     """Largest number of curves, by default 60."""
     confidence_level: float
     """Confidence level of the intervals of the averages, by default 0.95."""

@@ -64,7 +64,7 @@ from skedasis.results.build.steps import BOTH, DOWN, UP
 from skedasis.results.checks.check import Checks, IgnoreByFeature, check_ignore
 from skedasis.results.checks.check import Code as CheckCode
 from skedasis.results.checks.extrapolation import FeatureSpace
-from skedasis.results.effect import Effect, PartialDependence, ValueStepsEffect
+from skedasis.results.effect import Effect, ValueStepsEffect
 from skedasis.results.effects import Effects
 from skedasis.results.ledger import Ledger
 from skedasis.results.regions import Regions, RegionsByFeature
@@ -239,9 +239,7 @@ def without_rows(result: Effect | Effects | Surface) -> Effect | Effects | Surfa
     if isinstance(result, Effects):
         return Effects({n: without_rows(e) for n, e in result.items()}, result.provenance)
     if isinstance(result, Effect):
-        bare = replace(result, rows=None)
-        if isinstance(bare, PartialDependence):
-            return replace(bare, curves=None)
+        bare = replace(result, rows=None, curves=None)
         if not isinstance(bare, ValueStepsEffect) or bare.spec.on_cells:
             return bare
         # Features of many whole numbers keep sums for each observed value: these nearly are rows.

@@ -21,7 +21,7 @@ it does not test attributes for None.
 
 The kind of the curve is the class of the effect itself (`skedasis.results.effect`): `AccumulatedEffect` (and
 `ValueStepsEffect`), `LevelStepsEffect`, `MPlotEffect`, `LevelMeansEffect`, `PartialDependence`. An
-``isinstance`` narrows ``effect.axis``, ``effect.bins``, ``effect.cells`` and ``effect.curves``, too.
+``isinstance`` narrows ``effect.axis``, ``effect.bins`` and ``effect.cells``, too.
 
 The two axes of a surface, ``surface.sides``, are `PairAxis`: `BinPairAxis` (``bins``), `GridPairAxis` (``points``),
 both `NumericPairAxis`, and `LevelPairAxis` (``levels``).

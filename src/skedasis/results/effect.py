@@ -13,7 +13,7 @@ Every effect is of one of these kinds, and code that depends on the kind asks fo
 | `MPlotEffect` | M-plot of a numeric feature | `bins`, `cells`, a `NumericAxis` |
 | `LevelStepsEffect` | ALE and RHALE of a categorical feature | `bins` (the steps), a `LevelAxis` |
 | `LevelMeansEffect` | M-plot of a categorical feature | a `LevelAxis` |
-| `PartialDependence` | PDP and ICE of any feature | `curves`, if ICE curves are kept |
+| `PartialDependence` | PDP and ICE of any feature | `curves` of which its value is the mean, if they are kept |
 
 The first three are `BinnedEffect`; a `ValueStepsEffect` is an `AccumulatedEffect`.
 """
@@ -480,18 +480,19 @@ class Rows(Immutable):
 
 @dataclass(frozen=True, eq=False)
 class Curves(Immutable):
-    """ICE curves, centred in the same way as the effect.
+    """Curves of single rows (ICE), centred in the same way as the effect.
 
     Parameters
     ----------
     value : ndarray of float, shape (r, m)
-        One curve per row, on the grid of the effect.
+        One curve per row, at the points of the effect.
     x : ndarray of float, shape (r,)
         The rows' own values of the feature; for times: days on the axis; for a categorical feature: the index of the
         level in `levels.values`, NaN for a value that is no level.
     row : ndarray of int, shape (r,)
         Indices of the rows in X.
     weight : ndarray of float, shape (r,), optional
+        For averages over these rows; of rows that were drawn by their weights, what is left of them.
     exact : bool
         Whether these are the curves of all rows; otherwise they are a random sample with a fixed seed.
     """
@@ -600,7 +601,7 @@ class Effect(SavedResult):
     values : ndarray of float or None
         The observed values of the feature, if the curve is accumulated from steps between them.
     rows, curves : Rows or None, Curves or None
-        The rows and the ICE curves that the result keeps.
+        The rows and the individual curves that the result keeps: those of PDP and ICE, else of ``explain(curves=30)``.
     moments : mapping of str to Moments
         The sufficient statistics, from which `rebin` and intervals compute.
     missing_point : MissingPoint or None
@@ -628,10 +629,10 @@ class Effect(SavedResult):
     swap_score: HeterogeneityScore | None = None
     spread: Spread | None = None
     depends_on: DependsOn | None = None
+    curves: Curves | None = None
     # None here; the kinds that have them declare them as parameters.
     bins: BinStats | None = field(default=None, init=False)
     cells: Cells | None = field(default=None, init=False)
-    curves: Curves | None = field(default=None, init=False)
     values: Floats | None = field(default=None, init=False)
     accumulated_std: Floats | None = field(default=None, init=False)
 
@@ -1075,7 +1076,8 @@ class Effect(SavedResult):
         Notes
         -----
         No model row. If only a sample of the rows was kept, bins are unions of the fine cells, whose moments are of all
-        rows: edges are moved to the nearest edge of a cell, and the provenance notes it.
+        rows: edges are moved to the nearest edge of a cell, and the provenance notes it. Individual curves are kept
+        where they have all points of the new curve.
 
         Examples
         --------
@@ -1102,7 +1104,7 @@ class Effect(SavedResult):
         Raises
         ------
         UnsupportedError
-            Without ICE curves, for a categorical feature, and for derivatives.
+            For other methods than PDP and ICE, without curves, for a categorical feature, and for derivatives.
         """
         return operations.elevated_regions(self, confidence_level)
 
@@ -1119,8 +1121,8 @@ class Effect(SavedResult):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the library of X, or the first installed one if X is an array.
         of : {"effect", "bins", "spread", "curves", "missing"}
-            One row per point of `x`, per bin, per cell of the spread, or per point of each ICE curve; or one row for
-            the missing values.
+            One row per point of `x`, per bin, per cell of the spread, or per point of each curve of a row; or one row
+            for the missing values.
 
         Raises
         ------
@@ -1145,13 +1147,14 @@ class Effect(SavedResult):
         ax : matplotlib Axes, optional
             Axes for the main panel alone, whose style stays as it is. By default a figure with all panels is created.
         ice : {"centered", "raw", None}
-            Individual curves of PDP and ICE. "centered" subtracts each curve's anchor (its left end for
-            ``center="start"``, else its mean over the grid) and centres the average likewise; "raw" draws the curves
-            unchanged; None draws no curves.
+            Individual curves: those that PDP and ICE keep, or those of ``sd.explain(..., curves=30)``. "centered"
+            subtracts the anchor of each curve of a PDP or ICE (its left end for ``center="start"``, else its mean over
+            the grid) and centres the average likewise; curves of other methods are centred as the effect is. "raw"
+            draws the curves unchanged; None draws no curves.
         own : bool
             Whether the observed value of each row is marked on its curve.
-        curves : int
-            Largest number of curves, by default 200.
+        curves : int, optional
+            Largest number of curves, by default 200 of those that the result keeps.
         confidence_level : float
             Confidence level of the intervals of the average, by default 0.95.
         color : color or array_like, shape (n,), optional
@@ -1189,8 +1192,9 @@ class Effect(SavedResult):
             For an invalid value of an option, colours or values without one entry per row, a histogram without colours,
             or a logarithmic axis with values that are not positive.
         UnsupportedError
-            For raw curves of a centred effect, for colours without curves, for elevated regions without curves over a
-            numeric feature, for a histogram if colours are not groups, and for a logarithmic axis of levels or times.
+            For raw curves of a centred effect, for colours or a number of curves if the result keeps no curves, for
+            elevated regions without ICE curves over a numeric feature, for a histogram if colours are not groups, and
+            for a logarithmic axis of levels or times.
         TypeError
             For an unknown option.
 
@@ -1218,7 +1222,7 @@ class Effect(SavedResult):
         *,
         ice: Ice = "centered",
         own: bool = False,
-        curves: int = 200,
+        curves: int | None = None,
         confidence_level: float = 0.95,
         color: Any = None,
         color_name: str | None = None,
@@ -1293,15 +1297,7 @@ class Effect(SavedResult):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartialDependence(Effect):
-    """A partial dependence, with the ICE curves of rows if they are kept: PDP and ICE.
-
-    Attributes
-    ----------
-    curves : Curves or None
-        The ICE curves that the result keeps.
-    """
-
-    curves: Curves | None = None
+    """A partial dependence: PDP and ICE. Its value is the mean of the curves of all rows, of which it may keep some."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -508,7 +508,7 @@ class Effects(ResultMapping[str, Effect]):
         columns: int | None = None,
         lower: bool = True,
         ice: Ice = "centered",
-        curves: int = 60,
+        curves: int | None = 60,
         confidence_level: float = 0.95,
         title: str | None = None,
     ) -> Explorable:

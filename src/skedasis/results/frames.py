@@ -97,11 +97,14 @@ def _no_table(effect: Effect, of: str) -> UnsupportedError:
             "a feature that is missing in some rows, and a model that accepts missing values",
             "Use of='effect' for the points of the curve",
         )
+    fix = "Use ALE, DALE, UALE or RHALE"
+    if of == "curves":
+        fix = "Compute them with the effect: sd.explain(..., curves=30)"
     return UnsupportedError(
         what,
         f"the {effect.spec.method} of {name}, which has no {of}",
-        f"a method with {of}",
-        "Use ALE, DALE, UALE or RHALE for bins, ICE for curves",
+        f"a result with {of}",
+        fix,
     )
 
 

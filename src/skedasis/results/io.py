@@ -343,6 +343,14 @@ _KINDS: dict[str, type[Any]] = {
 _ACCUMULATED = {kind.__name__ for kind in (AccumulatedEffect, ValueStepsEffect, LevelStepsEffect)}
 
 
+_OLD_FIELDS = {
+    **dict.fromkeys(_ACCUMULATED, "heterogeneity"),
+    **dict.fromkeys(("PartialDependence", "MPlotEffect", "LevelMeansEffect"), "heterogeneity"),
+    "MultiModelEffect": "within",
+}
+"""Fields of format 6 that have another meaning, or are no longer fields, by class."""
+
+
 _READ_ERRORS = (
     *(ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, EOFError),
     *(SyntaxError, RuntimeError, OverflowError, struct.error, tokenize.TokenError),
@@ -526,28 +534,30 @@ def _read(path: str | Path, most: int | None) -> tuple[int, object]:
         if not OLDEST <= version <= FORMAT:
             return version, None
         archive.check()
-        node = header["result"] if version == FORMAT else _updated(header["result"])
+        node = header["result"] if version == FORMAT else _updated(header["result"], archive.read)
         result = unpack(node, archive.read, _KINDS)
         archive.check_all_were_read()
         return version, result
 
 
-def _updated(node: Any) -> Any:
+def _updated(node: Any, array: Callable[[str], Values]) -> Any:
     """Return the JSON of a result of format 6 as that of the present format.
 
     What was called heterogeneity is accumulated from the left end there; the spread at x was not computed.
     """
     if isinstance(node, list):
-        return [_updated(part) for part in node]
+        return [_updated(part, array) for part in node]
     if not isinstance(node, dict):
         return node
-    node = {key: _updated(part) for key, part in node.items()}
-    parts = node.get("of")
-    if isinstance(parts, dict) and "swap_score" in parts and "heterogeneity" in parts:
-        old = parts.pop("heterogeneity")
+    node = {key: _updated(part, array) for key, part in node.items()}
+    parts, old = node.get("of"), _OLD_FIELDS.get(node.get(MARK, ""))
+    if isinstance(parts, dict) and old in parts:
         if node[MARK] in _ACCUMULATED:
-            parts["accumulated_std"] = old
-        parts["provenance"] = {**parts["provenance"], "spread": BEFORE_SPREAD}
+            parts["accumulated_std"] = parts.pop(old)
+        else:
+            unpack(parts.pop(old), array, _KINDS)  # so that all arrays of the file have been read
+        if "spread" not in parts["provenance"]:
+            parts["provenance"] = {**parts["provenance"], "spread": BEFORE_SPREAD}
     return node
 
 

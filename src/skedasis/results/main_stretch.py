@@ -24,7 +24,6 @@ from skedasis.results.effect import (
     BinStats,
     Effect,
     MPlotEffect,
-    PartialDependence,
     Rows,
 )
 from skedasis.stats.grid import Cells
@@ -96,7 +95,7 @@ def main_part(effect: Effect) -> MainPart:
     if isinstance(effect, AccumulatedEffect):
         changed = partial(changed, accumulated_std=_accumulated_from(low, at, effect))
     part = changed(bins=bins) if isinstance(effect, BinnedEffect) else changed()
-    if isinstance(part, PartialDependence) and part.curves is not None:
+    if part.curves is not None:
         part = replace(part, curves=replace(part.curves, value=take(part.curves.value)))
     return MainPart(part, take)
 

@@ -364,13 +364,13 @@ class MultiModelEffect(MultiModelResult[Effect]):
     values : ndarray of float, shape (m, k)
         The effect of each model.
     within : ndarray of float, shape (m, k)
-        The heterogeneity of each model.
+        The spread between rows at `x` of each model.
     models : tuple of m Effect
         The effect of each model, on its own rows and the common bins.
 
     Notes
     -----
-    `between` is the variation between models; `heterogeneity` is the variation between rows within a model. Neither
+    `between` is the variation between models; `heterogeneity` is the spread between rows within a model. Neither
     includes the other. `interval` documents its estimands and their measured coverage.
 
     Examples
@@ -389,7 +389,6 @@ class MultiModelEffect(MultiModelResult[Effect]):
     """
 
     axis: Axis
-    within: Floats
 
     @classmethod
     def of(
@@ -400,18 +399,16 @@ class MultiModelEffect(MultiModelResult[Effect]):
         record: Json,
     ) -> MultiModelEffect:
         """Return the effect for several models; see `combine_models`."""
-        values, within = (
-            np.stack([on_bins(e, numbers) for e, numbers in zip(found, each, strict=True)])
-            for each in ([e.value for e in found], [e.heterogeneity for e in found])
-        )
-        first, axis = found[0], found[0].axis
+        first, axis, x = found[0], found[0].axis, _bin_points(found)
         if isinstance(first, MPlotEffect):
-            # The points of an M-plot are the means of the feature in the bins: they differ between models.
-            x = mean_of(np.stack([on_bins(e, e.axis.coordinates) for e in found]))
-            known = ~np.isnan(x)
-            axis = NumericAxis.of(first.about.feature, x[known])
-            values, within = values[:, known], within[:, known]
-        return cls(values, correction, overlap, record, found, axis, within)
+            axis = NumericAxis.of(first.about.feature, x[~np.isnan(x)])
+        values = _at_points(found, [e.value for e in found])
+        return cls(values, correction, overlap, record, found, axis)
+
+    @property
+    def within(self) -> Floats:
+        """Return the spread between rows at `x` of each model, (m, k)."""
+        return _at_points(self.models, [e.heterogeneity for e in self.models])
 
     @property
     def x(self) -> Values:
@@ -430,7 +427,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
 
     @property
     def heterogeneity(self) -> Floats:
-        """Return the mean over the models of the heterogeneity (between rows, within a model)."""
+        """Return the mean over the models of the spread between rows within a model."""
         return mean_of(self.within)
 
     @property
@@ -890,6 +887,17 @@ def on_bins(effect: Effect, numbers: Floats) -> Floats:
     by_bin = np.full(len(effect.bins), np.nan)
     by_bin[~effect.bins.empty] = numbers
     return by_bin
+
+
+def _bin_points(models: Sequence[Effect]) -> Floats:
+    """Return the points of the effects; of M-plots, whose points differ between models, their means in each bin."""
+    return mean_of(np.stack([on_bins(e, e.axis.coordinates) for e in models]))
+
+
+def _at_points(models: Sequence[Effect], numbers: Sequence[Floats]) -> Floats:
+    """Return numbers at the points of each effect; of M-plots, in those bins that have rows in all models."""
+    stacked = np.stack([on_bins(e, n) for e, n in zip(models, numbers, strict=True)])
+    return stacked[:, ~np.isnan(_bin_points(models))]
 
 
 # --- effects of pairs of features -----------------------------------------------------------------

@@ -89,6 +89,8 @@ class Provenance(TypedDict, total=False):
         The same for slopes, for the check of the model and for the heterogeneity score.
     score_exact : bool
         Whether the heterogeneity score is of all rows.
+    curve_rows, curve_calls : int
+        The same for individual curves, if these were asked for (`curves=`).
     vif : float
         Variance inflation factor of the feature by the other columns, which decides how near in value the pairs of rows
         of the heterogeneity score are.
@@ -185,6 +187,8 @@ class Provenance(TypedDict, total=False):
     score_rows: Required[int]
     score_calls: Required[int]
     score_exact: Required[bool]
+    curve_rows: int
+    curve_calls: int
     vif: float
     trees: str
     shap: str

@@ -180,7 +180,6 @@ LAYOUT: Mapping[str, Mapping[str, Layout]] = {
         "axis": _layout("m"),
         "models": _layout("M"),
         "values": _layout("M m"),
-        "within": _layout("M m"),
     },
     "MultiModelResult": {"models": _layout("M"), "values": _layout("M …")},
     "NumericAxis": {"points": _layout("m", SORTED)},

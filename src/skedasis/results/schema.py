@@ -255,7 +255,7 @@ _DEPENDS_ON = _object(
 
 
 _ICE = _object(
-    "ICE curves of kept rows, only with rows=True; null if none are kept.",
+    "Individual curves of kept rows, only with rows=True; null if none are kept.",
     {
         "row": _integers("Index of each row in X."),
         "x": _points("The rows' own values of the feature."),

@@ -24,6 +24,7 @@ from skedasis.plots.figures.ice import (
     IndividualCurves,
     anchored,
     centred_as_requested,
+    check_not_raw,
     grouped,
     individual_curves,
 )
@@ -247,7 +248,12 @@ def _accumulated(
         if places.ordered
         else "± standard deviation of adjacent level differences"
     )
-    return _panel(effect, places, options, said, _notes(effect, places), ("effect on ", ""), below)
+    curves = None
+    if options.ice and effect.curves is not None:
+        check_not_raw(effect, options)
+        curves = _curves(effect, effect.curves, places, options)
+    notes = (*_notes(effect, places), *_drawn(curves))
+    return _panel(effect, places, options, said, notes, ("effect on ", ""), below, curves)
 
 
 def _means(effect: Effect, places: Places, options: EffectPlotOptions) -> Panel:
@@ -262,16 +268,25 @@ def _dependence(effect: Effect, places: Places, options: EffectPlotOptions) -> P
     n = effect.provenance.get("rows", int(places.levels.count.sum()))
     curves = None
     if options.ice and shown.curves is not None:
-        shift = 0.0 if places.ordered else ROWS_HALF_WIDTH
-        at = _at(shown.curves, places)
-        curves = individual_curves(places.x, at, options, shown, shift)
-    notes = [counted(n, "row")]
-    if curves is not None:
-        notes += [f"{len(curves.y):,} drawn individually", *curves.notes]
+        curves = _curves(shown, shown.curves, places, options)
+    notes = [counted(n, "row"), *_drawn(curves)]
     notes += [*places.notes(), *anchored(effect, centring, "levels")]
     said = "± standard deviation of centred curves"
     around = ("effect on " if moves else "", "")
     return _panel(shown, places, options, said, tuple(notes), around, 1, curves)
+
+
+def _curves(
+    effect: Effect, curves: Curves, places: Places, options: EffectPlotOptions
+) -> IndividualCurves | None:
+    """Return the individual curves at the shown levels; over nominal levels a dash per row."""
+    shift = 0.0 if places.ordered else ROWS_HALF_WIDTH
+    return individual_curves(places.x, _at(curves, places), options, effect, shift)
+
+
+def _drawn(curves: IndividualCurves | None) -> tuple[str, ...]:
+    """Return the number of rows that are drawn, and notes on them."""
+    return () if curves is None else (f"{len(curves.y):,} drawn individually", *curves.notes)
 
 
 def _at(curves: Curves, places: Places) -> Curves:

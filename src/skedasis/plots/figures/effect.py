@@ -22,7 +22,14 @@ from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import categorical, effect_parts, effect_texts
 from skedasis.plots.figures.effect_parts import LONG, Band
-from skedasis.plots.figures.ice import dependence, grouped
+from skedasis.plots.figures.ice import (
+    curve_notes,
+    curves_behind,
+    dependence,
+    grouped,
+    lines_of_groups,
+    texts_of_groups,
+)
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.marks import FigureSpec, Mark, Panel, Stack, horizontal_line
 from skedasis.plots.scales import counted, shorten
@@ -30,6 +37,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import LOCAL, curve_polygon
 from skedasis.results.checks.elevated_regions import elevated_regions
 from skedasis.results.effect import (
+    AnyMPlot,
     BinnedEffect,
     Effect,
     LevelMeansEffect,
@@ -57,8 +65,8 @@ def effect_figure(effect: Effect, options: EffectPlotOptions | None = None) -> F
     DataError
         If `confidence_level` is not in (0, 1), or if colours or values do not have one entry per row.
     UnsupportedError
-        For raw curves of a centred effect, for colours without curves, for elevated regions without curves over a
-        numeric feature, and for histograms by group if the colours are not groups.
+        For raw curves of a centred effect, for colours or a number of curves without curves, for elevated regions
+        without curves over a numeric feature, and for histograms by group if the colours are not groups.
 
     Examples
     --------
@@ -71,6 +79,8 @@ def effect_figure(effect: Effect, options: EffectPlotOptions | None = None) -> F
     >>> [text for _, text in spec.panels[1].above]
     ['n=67', 'n=67', 'n=66']
     """
+    if options is not None and options.ice and options.curves and effect.curves is None:
+        raise no_curves(effect, "curves")
     stack = effect_panels(effect, options)
     title = f"{effect.spec.method} of {shorten(effect.feature_title, LONG)}"
     title += f", {shorten(effect.rule, LONG)}" if effect.rule else ""
@@ -103,12 +113,7 @@ def effect_panels(
     """
     options = EffectPlotOptions() if options is None else options
     if options.color is not None and effect.curves is None:
-        raise UnsupportedError(
-            "plot(color)",
-            f"{effect.spec.method} without individual curves",
-            "a PDP or ICE that keeps curves",
-            "Use sd.ICE(), or omit color",
-        )
+        raise no_curves(effect, "color")
     axis = effect.axis
     curve = not isinstance(effect, BinnedEffect) and not isinstance(axis, LevelAxis)
     if options.elevated_regions and not curve:
@@ -127,7 +132,19 @@ def effect_panels(
         return (main,)
     bins = _main(effect).bins
     counts = effect_parts.counts_panel(bins.low, bins.high, bins.count, main.x)
-    return (main, slopes(effect, per_sd=per_sd), counts)
+    groups = (grouped(effect, options, main.x),) if options.histogram else ()
+    return (main, slopes(effect, per_sd=per_sd), counts, *groups)
+
+
+def no_curves(effect: Effect, option: str) -> UnsupportedError:
+    """Return the error for an option of individual curves of an effect that keeps none."""
+    method = "method='ale', " if isinstance(effect, AnyMPlot) else ""
+    return UnsupportedError(
+        f"plot({option})",
+        f"{effect.spec.method} without individual curves",
+        "an effect that keeps curves of rows",
+        f"Compute them with the effect: sd.explain(..., {method}curves=30); or omit {option}",
+    )
 
 
 def local_effects_panel(
@@ -256,9 +273,12 @@ def _curve(
         Band(value - std, value + std, spread),
         effect_parts.interval(whole, options),
     )
+    curves = curves_behind(effect, options)
+    individual = () if curves is None else curves.reached
+    groups = () if curves is None else curves.groups
     beside = effect_parts.effects_beside(whole, options)
     x = effect_parts.horizontal(whole)
-    y = effect_parts.vertical(effect, bands, (value,), around, beside)
+    y = effect_parts.vertical(effect, bands, (value, *individual), around, beside)
     hatched, texts = [], ()
     if has_bins(effect):
         gaps = effect_parts.hatched_gaps(effect)
@@ -272,8 +292,17 @@ def _curve(
         effect_parts.area(at, bands[0], "heterogeneity"),
         *hatched,
         *([horizontal_line(0.0)] if any(around) else []),
+        *(() if curves is None else curves.marks),
         effect_parts.area(at, bands[1], "interval"),
-        *effect_parts.average(at, value, label, vertices=vertices),
+        *effect_parts.average(
+            at,
+            value,
+            label,
+            vertices=vertices,
+            on_colors=curves is not None and options.color is not None,
+        ),
+        *lines_of_groups(effect.points, groups),
+        *(() if curves is None else curves.own),
         *([] if rug is None else [rug]),
         *effect_parts.marks_beside(x, y, beside),
     ]
@@ -289,8 +318,8 @@ def _curve(
         tuple(marks),
         effect_parts.MAIN,
         title=effect_parts.titled(effect),
-        notes=(*_notes(whole), *notes, *effect_parts.missing(whole)),
-        texts=texts,
+        notes=(*_notes(whole), *curve_notes(curves), *notes, *effect_parts.missing(whole)),
+        texts=(*texts, *texts_of_groups(effect.points, groups)),
         tooltips=(*tips, *side_tips),
     )
 

@@ -618,8 +618,7 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
     curves = individual_curves(at, shown.curves, options, shown) if options.ice else None
     moves = centring or effect.spec.center is not None
     notes = [counted(round(float(effect.moments[AXIS].count.sum())) + effect.missing, "row")]
-    if curves is not None:
-        notes += [counted(len(curves.y), "curve"), *curves.notes]
+    notes += curve_notes(curves)
     individual = () if curves is None else curves.reached
     groups = () if curves is None else curves.groups
     beside = effect_parts.effects_beside(whole, options)
@@ -692,6 +691,16 @@ def centred_as_requested(effect: Effect, options: EffectPlotOptions) -> tuple[Ef
     UnsupportedError
         For raw curves of a centred effect.
     """
+    check_not_raw(effect, options)
+    # Derivatives are not centred: their mean is the average slope.
+    centring = (
+        options.ice == "centered" and effect.spec.center is None and not effect.spec.derivative
+    )
+    return (centred(effect) if centring else effect), centring
+
+
+def check_not_raw(effect: Effect, options: EffectPlotOptions) -> None:
+    """Raise for raw curves of a centred effect."""
     if options.ice == "raw" and effect.spec.center is not None:
         raise UnsupportedError(
             "plot(ice='raw')",
@@ -699,11 +708,6 @@ def centred_as_requested(effect: Effect, options: EffectPlotOptions) -> tuple[Ef
             "an effect that is not centred",
             "Explain with center=None, or plot with ice='centered'",
         )
-    # Derivatives are not centred: their mean is the average slope.
-    centring = (
-        options.ice == "centered" and effect.spec.center is None and not effect.spec.derivative
-    )
-    return (centred(effect) if centring else effect), centring
 
 
 def centred(effect: Effect) -> Effect:
@@ -785,10 +789,23 @@ DASH = 1.7
 """Half the length in points of the dash of a row at a level."""
 
 
+def curve_notes(curves: IndividualCurves | None) -> tuple[str, ...]:
+    """Return the number of curves, and notes on them."""
+    return () if curves is None else (counted(len(curves.y), "curve"), *curves.notes)
+
+
+def curves_behind(effect: Effect, options: EffectPlotOptions) -> IndividualCurves | None:
+    """Return the curves that an accumulated effect of a numeric feature keeps, which are centred as it is."""
+    if effect.curves is None or options.ice is None:
+        return None
+    check_not_raw(effect, options)
+    return individual_curves(effect.points, effect.curves, options, effect)
+
+
 def individual_curves(
     x: Floats, curves: Curves | None, options: EffectPlotOptions, effect: Effect, shift: float = 0.0
 ) -> IndividualCurves | None:
-    """Return the individual curves, at most `options.curves` of them.
+    """Return the individual curves, at most `options.most_curves` of them.
 
     Parameters
     ----------
@@ -800,16 +817,13 @@ def individual_curves(
         For nominal levels: largest horizontal offset of a row's dash from the position of the level.
     """
     averaged = options.color is not None and options.group_averages
-    if curves is None or len(curves) == 0 or (options.curves < 1 and not averaged):
+    if curves is None or len(curves) == 0 or (options.most_curves < 1 and not averaged):
         return None
     groups: tuple[GroupAverage, ...] = ()
     if options.color is not None and averaged:
         every = tint(options.color, options.color_name, curves.row, length_of(effect))
         groups = averages_of_groups(curves, every, counts=not options.histogram)
-    rows = np.arange(len(curves)) if curves.weight is None else np.flatnonzero(curves.weight > 0)
-    if len(rows) > options.curves:
-        # Rows may be sorted, so the first ones or every k-th one would not be representative.
-        rows = np.sort(np.random.default_rng(SEED).choice(rows, options.curves, replace=False))
+    rows = _drawn_rows(curves, options.most_curves)
     y, own, row = curves.value[rows], curves.x[rows], curves.row[rows]
     # Neighbouring rows may be similar: without shuffling, the order of rows would form a pattern.
     beside = shift * np.linspace(-1, 1, len(rows) + 2)[1:-1]
@@ -846,6 +860,15 @@ def individual_curves(
     if groups and not curves.exact:
         notes = (f"group averages of a sample of {counted(sum(g.rows for g in groups), 'row')}",)
     return IndividualCurves(y, tuple(marks), tuple(points), groups, notes)
+
+
+def _drawn_rows(curves: Curves, most: int) -> Ints:
+    """Return the indices of the curves that are drawn."""
+    rows = np.arange(len(curves)) if curves.weight is None else np.flatnonzero(curves.weight > 0)
+    if len(rows) <= most:
+        return rows
+    # Rows may be sorted, so the first ones or every k-th one would not be representative.
+    return np.sort(np.random.default_rng(SEED).choice(rows, most, replace=False))
 
 
 def _beyond(effect: Effect) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from skedasis._arguments import (
     check_flag,
-    check_int,
     check_int_or_none,
     check_option,
     check_probability,
@@ -24,6 +23,9 @@ SEED = (8215, 4406)
 Small seeds are avoided: data generated with the same seed would be offset by their own values.
 """
 
+MOST_CURVES = 200
+"""By default, at most this many individual curves are drawn."""
+
 MOST_LEVELS = 40
 """By default, at most this many nominal levels are shown."""
 
@@ -35,13 +37,13 @@ class EffectPlotOptions:
     Parameters
     ----------
     ice : {"centered", "raw", None}
-        Individual curves of PDP and ICE. "centered" subtracts each curve's anchor (its left end for
+        Individual curves. "centered" subtracts each curve's anchor (its left end for
         ``center="start"``, else its mean over the grid) and centres the average likewise; "raw" draws the curves
         unchanged; None draws no curves. Derivative curves have no level and are never centred.
     own : bool
         Whether the observed value of each row is marked on its curve.
-    curves : int
-        Largest number of curves.
+    curves : int, optional
+        Largest number of curves; None: 200 of those that the result keeps, if it keeps any.
     confidence_level : float
         Confidence level of the intervals of the average.
     color : array_like, shape (n,), optional
@@ -66,7 +68,7 @@ class EffectPlotOptions:
 
     ice: Ice = "centered"
     own: bool = False
-    curves: int = 200
+    curves: int | None = None
     confidence_level: float = 0.95
     color: ArrayLike | None = None
     color_name: str | None = None
@@ -82,7 +84,7 @@ class EffectPlotOptions:
         if isinstance(self.ice, bool):
             fix = "Write ice='centered'" if self.ice else "Write ice=None"
         check_option("plot(ice)", self.ice, ("centered", "raw", None), fix)
-        check_int("plot(curves)", self.curves, 0, "Use 200")
+        check_int_or_none("plot(curves)", self.curves, 0, "Use 200")
         check_flag("plot(group_averages)", self.group_averages)
         if self.histogram and self.color is None:
             fix = "Pass the groups of the rows, such as color=y"
@@ -90,6 +92,11 @@ class EffectPlotOptions:
         if self.values is not None and not self.histogram:
             fix = "Add histogram=True, or omit values"
             raise DataError("plot(values)", "values without histogram=True", "both", fix)
+
+    @property
+    def most_curves(self) -> int:
+        """Return the largest number of curves."""
+        return MOST_CURVES if self.curves is None else self.curves
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from skedasis.results.build.accumulated import (
     variance_options,
 )
 from skedasis.results.build.categorical import accumulated_categorical_effect, group_steps
+from skedasis.results.build.curves import curves_on
 from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, RISE
 from skedasis.results.build.pdp import m_plot
 from skedasis.results.build.step_functions import select_summary_bins, summarise_in_bins
@@ -79,9 +80,12 @@ def rebin_effect(effect: Effect, bins: Binning | int) -> Effect:
     else:
         result = _rebinned_numeric(effect, bins)
     # The score and its spread do not depend on bins; that of an M-plot does.
-    spread = effect.spread if result.spread is None else result.spread
     return replace(
-        result, swap_score=effect.swap_score, spread=spread, depends_on=effect.depends_on
+        result,
+        swap_score=effect.swap_score,
+        spread=effect.spread if result.spread is None else result.spread,
+        depends_on=effect.depends_on,
+        curves=curves_on(result, effect),
     )
 
 

@@ -18,7 +18,7 @@ from skedasis._arguments import check_probability
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.results.axis import LevelAxis
-from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect
+from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, PartialDependence
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.resampling import t_interval
 
@@ -161,7 +161,8 @@ def elevated_regions(effect: Effect, confidence_level: float = 0.95) -> tuple[El
 
 def _curves(effect: Effect) -> Curves:
     """Return the curves of rows with positive weight."""
-    if isinstance(effect.axis, LevelAxis) or effect.curves is None or effect.spec.derivative:
+    curves = effect.curves if isinstance(effect, PartialDependence) else None
+    if isinstance(effect.axis, LevelAxis) or curves is None or effect.spec.derivative:
         got = f"{effect.spec.method} without ICE curves"
         if isinstance(effect.axis, LevelAxis):
             got = "a categorical feature"
@@ -169,7 +170,6 @@ def _curves(effect: Effect) -> Curves:
             got = "curves of slopes"
         fix = "Use sd.ICE() or sd.PDP() for a numeric feature"
         raise UnsupportedError("elevated_regions", got, "ICE curves of a numeric feature", fix)
-    curves = effect.curves
     if curves.weight is None:
         return curves
     there = curves.weight > 0

@@ -173,7 +173,7 @@ def _difference(effect: Effect, other: Effect, x: Any, values: Floats) -> Floats
 
 def _fraction_before(effect: Effect, x: Floats) -> Floats:
     """Return the fraction of rows before each point; if no rows are kept, the fraction of the axis."""
-    kept = effect.rows if effect.rows is not None else effect.curves
+    kept = effect.rows
     if kept is None or len(kept) == 0:
         return (x - x[0]) / (x[-1] - x[0])
     order = np.argsort(kept.x)
@@ -187,7 +187,7 @@ def _fraction_at(effect: Effect, x: Floats) -> Floats:
     if len(x) == 0:
         return x
     middle = (x[1:] + x[:-1]) / 2
-    kept = effect.rows if effect.rows is not None else effect.curves
+    kept = effect.rows
     if kept is not None and len(kept):
         inside = (kept.x >= x[0]) & (kept.x <= x[-1])
         w = None if kept.weight is None else kept.weight[inside]

@@ -420,7 +420,7 @@ def _are_beyond(gap: Gap, time: TimeAxis | None) -> str:
 
 def _check_intervals_without_rows(effect: Effect) -> Iterator[Check]:
     """Check for intervals between observed values that are much wider than those nearby."""
-    kept = effect.rows if effect.rows is not None else effect.curves
+    kept = effect.rows
     if kept is None or isinstance(effect.axis, LevelAxis) or len(effect.axis) < 2:
         return
     x, counts = np.unique(kept.x[np.isfinite(kept.x)], return_counts=True)

@@ -512,8 +512,11 @@ def _known(effect: Effect, of: StatisticName) -> tuple[Floats, Bools, Floats]:
     value, error, df = _estimates(effect, of)
     known = ~np.isnan(error)
     if of == "value" and isinstance(effect, AnyMPlot):
-        alone = np.isnan(effect.heterogeneity)  # a bin or level with one row
-        known = known & ~alone
+        # A bin or level with one row has no variance.
+        variance = effect.moments[LOCAL].variance(effect.spec.ddof, effect.spec.weight_kind)
+        if isinstance(effect, MPlotEffect):
+            variance = effect.bins.std[~effect.bins.empty]
+        known = known & ~np.isnan(variance)
     return value, known, df
 
 
