@@ -217,7 +217,7 @@ def test_a_note_names_the_feature_how_much_and_the_call(es):
 # --- figures and hostile names --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", [sd.RHALE(), sd.PDP(ice=20), sd.ALE()])
+@pytest.mark.parametrize("method", [sd.RHALE(), sd.PDP(ice=20, center="mean"), sd.ALE()])
 def test_a_figure_has_a_note(method):
     spec = effect_figure(sd.explain(product, X, "x0", method=method))
     (note,) = [n for n in spec.main.notes if " by " in n]

@@ -347,7 +347,7 @@ def _panel(
         tuple(marks),
         effect_parts.MAIN,
         title=effect_parts.titled(effect),
-        notes=(*notes, *effect_parts.missing(effect)),
+        notes=(*notes, *effect_parts.remarks(effect)),
         tooltips=(*tips, *effect_texts.tooltips_beside((x, y), beside, below)),
     )
 

@@ -318,7 +318,7 @@ def _curve(
         tuple(marks),
         effect_parts.MAIN,
         title=effect_parts.titled(effect),
-        notes=(*_notes(whole), *curve_notes(curves), *notes, *effect_parts.missing(whole)),
+        notes=(*_notes(whole), *curve_notes(curves), *notes, *effect_parts.remarks(whole)),
         texts=(*texts, *texts_of_groups(effect.points, groups)),
         tooltips=(*tips, *side_tips),
     )

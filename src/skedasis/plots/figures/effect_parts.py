@@ -299,19 +299,23 @@ def length_of(effect: Effect) -> int | None:
     return None if weighted else effect.provenance.get("rows")
 
 
+def remarks(effect: Effect) -> tuple[str, ...]:
+    """Return notes on what an effect depends on, and those of `missing`."""
+    found = effect.depends_on
+    if found is None:
+        return missing(effect)
+    how = depends_on_text(found, shorten(found.name, LONG))
+    return (f"{how}: sd.regions(…)", *missing(effect))
+
+
 def missing(effect: Effect) -> tuple[str, ...]:
-    """Return notes on what the effect depends on, on rows with a missing value, and on those beyond gaps.
+    """Return notes on rows with a missing value, and on those beyond gaps.
 
     For a nominal feature missing values are a level of their own.
     """
-    found, notes = effect.depends_on, ()
-    if found is not None:
-        how = depends_on_text(found, shorten(found.name, LONG))
-        notes = (f"{how}: sd.regions(…)",)
     if effect.about.feature.kind == "nominal":
-        return notes
-    if effect.missing:
-        notes += (f"{counted(effect.missing, 'row')} with a missing value",)
+        return ()
+    notes = (f"{counted(effect.missing, 'row')} with a missing value",) if effect.missing else ()
     said = beyond_text(effect)
     return (*notes, said) if said else notes
 

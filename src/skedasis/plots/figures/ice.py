@@ -662,7 +662,7 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
             *notes,
             *anchored(effect, centring, "grid"),
             *_beyond(effect),
-            *effect_parts.missing(effect),
+            *effect_parts.remarks(effect),
         ),
         texts=(*words, *texts, *texts_of_groups(at, groups)),
         tooltips=(*tips, *effect_texts.tooltips_beside((x, y), beside, 0)),
