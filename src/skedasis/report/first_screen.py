@@ -126,8 +126,11 @@ def first_screen(
     # The bar beside the sentences tells how much of the variance is explained.
     said = [f for f in findings(section, most=SENTENCES + 1) if f.kind != "share"][:SENTENCES]
     shown_features = _drawn_features(section, said)
+    told = {(f.features[0], by) for f in said for by in f.features[1:]}
+    by = {f: e.depends_on.name for f, e in section.rhale.items() if e.depends_on is not None}
+    whom = {f for f, other in by.items() if (f, other) not in told}
     curves = [
-        _drawn(summary_spec(section, f, feature_named(f), whom=True), f"{ident}-curve-{k}")
+        _drawn(summary_spec(section, f, feature_named(f), whom=f in whom), f"{ident}-curve-{k}")
         for k, f in enumerate(shown_features, 1)
     ]
     return {

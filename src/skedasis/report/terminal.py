@@ -97,7 +97,7 @@ def _table(
 ) -> Lines:
     """Return a table; text from users is escaped."""
     table = Lines(
-        title=escape(title), caption=caption, title_justify="left", caption_justify="left"
+        title=escape(title), caption=escape(caption), title_justify="left", caption_justify="left"
     )
     for text, left in heads:
         table.add_column(

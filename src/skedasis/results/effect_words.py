@@ -23,7 +23,7 @@ MOSTLY = 0.5
 
 
 def percent_text(share: float, error: float = math.nan) -> str:
-    """Return a fraction in percent, with its standard error where that is known.
+    """Return a fraction in percent, with its standard error where that is known and is not rounded to 0 %.
 
     Examples
     --------
@@ -31,12 +31,12 @@ def percent_text(share: float, error: float = math.nan) -> str:
     ...     percent_text(0.8123, 0.021),
     ...     percent_text(0.004),
     ...     percent_text(-0.02),
-    ...     percent_text(1.0, 0.0),
+    ...     percent_text(1.0, 0.0001),
     ... )
     ('81 % ± 2 %', '0.4 %', '−2 %', '100 %')
     """
-    text = _percent(share)
-    return f"{text} ± {_percent(error)}" if math.isfinite(error) and error > 0 else text
+    known = math.isfinite(error) and _percent(error) != "0 %"
+    return f"{_percent(share)} ± {_percent(error)}" if known else _percent(share)
 
 
 NOT_TOLD = "no part that can be told"
