@@ -265,10 +265,10 @@ FIGURES: dict[str, Callable[[], FigureSpec]] = {
             for f, e in effects().items()
         },
     ),
-    "summary": lambda: effect_summary_figure(effect(LONG), title=LONG, notes=(CHINESE,)),
-    "summary of levels": lambda: effect_summary_figure(effect("city"), title=ARABIC),
+    "summary": lambda: effect_summary_figure(effect(LONG), notes=(CHINESE,)),
+    "summary of levels": lambda: effect_summary_figure(effect("city")),
     "summary of models": lambda: models_summary_figure(
-        [effect(LONG), effect(LONG, "pdp")], [LONG, HEBREW], title=LONG
+        [effect(LONG), effect(LONG, "pdp")], [LONG, HEBREW]
     ),
     "calibration": lambda: calibration_figure(_bins(), event=LONG),
 }

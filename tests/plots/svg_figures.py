@@ -56,7 +56,7 @@ def tips(root: ET.Element) -> list[str]:
 
 def texts(root: ET.Element) -> list[str]:
     """Return all texts."""
-    return [e.text or "" for e in root.iter(f"{SVG}text")]
+    return ["".join(e.itertext()) for e in root.iter(f"{SVG}text")]
 
 
 def back(panel: ET.Element, which: str, pixels: float | np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ def inside(root: ET.Element) -> bool:
             continue
         x, y = float(group.get("x", "0")), float(group.get("y", "0"))
         looks = " ".join(e.get("class", "") for e in (*parents, group)).split()
-        room = 0.85 * width_of(group.text or "")
+        room = 0.85 * width_of("".join(group.itertext()))
         left = x - room if "end" in looks else x - room / 2 if "middle" in looks else x
         if left < -2 or left + room > wide + 2 or not 0 <= y <= high:
             return False

@@ -162,7 +162,7 @@ class TestLooks:
     def test_each_has_one_legend_entry_with_line_and_mark(self, three):
         shown = overlay_figure(three)
         keys = legend_of(shown.panels, shown.order)
-        assert [k.label for k in keys][:3] == ["PDP", "ALE", "MPlot"]
+        assert [k.label for k in keys][:3] == ["PDP", "ALE", "M-plot"]
         assert keys[1].parts == (("line", "hue1"), ("points", "hue1-vertex"))
 
     def test_marks_of_different_lines_are_staggered(self, X):
@@ -193,7 +193,7 @@ class TestLooks:
         y = model(X)
         label = sd.explain(model, X, 0, y=y, method=sd.MPlot(bins=4, of="label"))
         names = labels(overlay_figure([*three, label]))[:4]
-        assert names == ["PDP", "ALE", "MPlot", "MPlot of label"]
+        assert names == ["PDP", "ALE", "M-plot", "M-plot of label"]
         again = [sd.explain(model, X, 0, method=sd.ALE(bins=k)) for k in (3, 5, 5)]
         names = labels(overlay_figure(again))[:3]
         assert names[0] == "ALE, 3 bins"
@@ -216,9 +216,11 @@ class TestLooks:
 
     def test_it_is_named_after_what_it_compares(self, three):
         shown = compare_figure(three)
-        assert shown.main.title == "PDP, ALE and MPlot"
-        assert shown.title == "PDP, ALE and MPlot of x0"
-        assert compare_figure({"a model": three[0]}).main.title == "a model"
+        assert str(shown.main.title) == "x0: effect on prediction (PDP, ALE and M-plot)"
+        assert shown.title == str(shown.main.title)
+        # Labels are in the legend, not in the title.
+        one = compare_figure({"a model": three[0], "another": three[0]})
+        assert one.title == "x0: effect on prediction (PDP)"
 
     def test_slopes(self, X):
         pdp = sd.PDP(derivative=True, grid=4, spacing="uniform")
@@ -263,7 +265,7 @@ class TestTexts:
             head, *lines = tip.text.split("\n")
             at = float(head.removeprefix("x0 = ").replace("−", "-"))
             assert tip.left - 0.02 <= at <= tip.right + 0.02
-            assert [line.split(" ")[0] for line in lines] == ["PDP", "ALE", "MPlot"]
+            assert [line.split(" ")[0] for line in lines] == ["PDP", "ALE", "M-plot"]
             said = lines[1].split(" ", 1)[1].replace("−", "-")
             # The model is linear in x0, with a slope of 2.
             assert float(said) == pytest.approx(2 * (at - X[:, 0].mean()), abs=0.03)
@@ -277,7 +279,7 @@ class TestTexts:
 
     def test_alternative_text_has_the_range_of_each_curve(self, three):
         alt = compare_figure(three).alt
-        assert alt.startswith("Overlaid effects of x0.")
+        assert alt.startswith("x0: effect on prediction (PDP, ALE and M-plot), overlaid.")
         assert alt.count(": from ") == 3
 
 
@@ -340,8 +342,9 @@ class TestManyFeatures:
         first = [stack[0].x.name for stack in shown.stacks]
         size = {f: max(es[f].importance for es in two) for f in two[0]}
         assert first == sorted(size, key=lambda f: -size[f])
-        assert shown.main.title == f"1. {first[0]}"
-        assert shown.title == "ALE and PDP of 4 features"
+        assert str(shown.main.title) == f"1. {first[0]}"
+        assert shown.title == "4 features: effect on prediction (ALE and PDP)"
+        assert shown.stack_titles[0] == f"{first[0]}: effect on prediction (ALE and PDP)"
         assert len({stack[0].y for stack in shown.stacks}) == 1
         assert shown.shared
         assert shown.small
@@ -397,8 +400,9 @@ class TestSurfaces:
         # The model is linear: five times the output has five times the effect.
         np.testing.assert_allclose(5 * heats[0].value, heats[1].value, atol=1e-9)
         assert np.nanmax(np.abs(heats[0].value)) <= 0.21 * heats[0].limits[1]
-        assert [stack[0].title for stack in shown.stacks] == ["small", "large"]
-        assert shown.title == "small and large of x0 \N{MULTIPLICATION SIGN} x1"
+        assert [str(stack[0].title) for stack in shown.stacks] == ["small", "large"]
+        said = "x0 \N{MULTIPLICATION SIGN} x1: interaction effect on prediction (ALE)"
+        assert shown.title == str(shown.heading) == said
         assert all(stack[1].kind == "scale" for stack in shown.stacks)
         assert shown.stacks[0][1].x == shown.stacks[1][1].x
         drawn(shown)
@@ -407,13 +411,13 @@ class TestSurfaces:
     def test_of_several_models_and_methods(self, X):
         models = [lambda X, k=k: k * X[:, 0] * X[:, 1] for k in (1.0, 2.0)]
         shown = compare_figure(sd.explain(models, X, (0, 1), method=sd.ALE(bins=3)))
-        assert [stack[0].title for stack in shown.stacks] == ["model 1", "model 2"]
+        assert [str(stack[0].title) for stack in shown.stacks] == ["model 1", "model 2"]
         pdp = sd.explain(models[0], X, (0, 1), method=sd.PDP(grid=4))
         ale = sd.explain(models[0], X, (0, 1), method=sd.ALE(bins=4))
         with refused(sd.UnsupportedError, "with and without main effects"):
             compare_figure(pdp, ale)
         both = compare_figure(pdp, ale.with_main_effects())
-        assert [stack[0].title for stack in both.stacks] == ["PDP", "ALE"]
+        assert [str(stack[0].title) for stack in both.stacks] == ["PDP", "ALE"]
         assert len({stack[0].x.range for stack in both.stacks}) == 1
         drawn(both)
 

@@ -164,7 +164,8 @@ class TestScatter:
         d = diagnosis(*FOUR, notes=("a note\nof two lines",))
         d.provenance["quantity"] = "likelihood and entropy(Tree)"
         spec = diagnosis_figure(d)
-        assert spec.title == spec.main.title == "Diagnosis"
+        said = "4 features: importance for likelihood and entropy (PFI)"
+        assert spec.title == str(spec.main.title) == said
         assert spec.main.notes == (
             "likelihood and entropy(Tree)",
             "1,000 rows",

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 import zlib
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
@@ -23,7 +24,17 @@ from matplotlib.text import Text
 import skedasis as sd
 from skedasis.plots import draw_matplotlib
 from skedasis.plots.draw_matplotlib import Colors, draw, draw_on
-from skedasis.plots.marks import Arrows, Line, Names, Panel, Points, Rectangles, Segments, legend_of
+from skedasis.plots.marks import (
+    Arrows,
+    Line,
+    Names,
+    Panel,
+    Points,
+    Rectangles,
+    Segments,
+    Title,
+    legend_of,
+)
 from skedasis.plots.marks import Text as PanelText
 from skedasis.plots.scales import Axis
 from skedasis.plots.theme import COLORS, STYLES
@@ -230,7 +241,6 @@ class TestMarks:
             assert sorted(found, key=found.__getitem__) == (names if some is order else names[::-1])
 
     def test_thinner_in_small_figures(self):
-        from dataclasses import replace
 
         small = draw(replace(one(MARKS["line"]), small=True)).axes[0].lines[0]
         assert small.get_linewidth() < STYLES["average"].width
@@ -299,7 +309,7 @@ def test_names_are_literal(name):
         Axis(name, None, 0.0, 1.0),
         Axis("y", None, -0.5, 1.5, 0.0, (0.0, 1.0), (name, "other")),
         (Line(np.arange(2.0), np.arange(2.0), "average", name),),
-        title=name,
+        title=Title(name, method=name),
         notes=(name,),
         texts=(PanelText(0.5, 0.5, (name,)),),
         names=Names(np.array([0.5]), np.array([0.7]), (name,)),
@@ -307,7 +317,7 @@ def test_names_are_literal(name):
     )
     from skedasis.plots.marks import FigureSpec
 
-    figure = draw(FigureSpec(((panel,), (panel,)), name, "", heading=name, notes=(name,)))
+    figure = draw(FigureSpec(((panel,), (panel,)), name, "", heading=Title(name), notes=(name,)))
     figure.draw_without_rendering()
     assert words(figure).count(name) >= 15
     assert [t.get_text() for made in figure.legends for t in made.get_texts()] == [name]
@@ -317,7 +327,7 @@ def test_names_are_literal(name):
             assert not text.get_usetex()
     ax = Figure().subplots()
     line = Line(np.arange(2.0), np.arange(2.0), "average", name)
-    draw_on(ax, one(line, title=name, x=Axis(name, None, 0.0, 1.0)))
+    draw_on(ax, one(line, title=Title(name), x=Axis(name, None, 0.0, 1.0)))
     ax.figure.draw_without_rendering()
     assert [t.get_text() for t in ax.get_legend().get_texts()] == [name]
     assert name in words(ax.figure)
@@ -349,7 +359,24 @@ def test_texts_are_where_the_layout_has_placed_them():
             base = (360.0 - text.y) * scale
             assert box.y0 - 1 <= base <= box.y1
             checked += 1
-    assert checked >= 4
+    assert checked >= 3
+
+
+def test_the_method_follows_the_title_in_its_line():
+    title = Title("age", "effect on price", "RHALE")
+    spec = one(MARKS["line"], title=title)
+    figure = draw(replace(spec, heading=title))
+    figure.draw_without_rendering()
+    found = [t for t in figure.findobj(Text) if t.get_text() == title.text]
+    methods = [t for t in figure.findobj(Text) if t.get_text() == "(RHALE)"]
+    assert len(found) == len(methods) == 2
+    for method in methods:
+        box = method.get_window_extent()
+        # Baselines of letters without descenders: the lower ends of the brackets are those of "(" in both sizes.
+        line = min(found, key=lambda t: abs(t.get_window_extent().y0 - box.y0)).get_window_extent()
+        assert line.y0 < box.y0 < box.y1 < line.y1
+        assert 0 < box.x0 - line.x1 < box.height
+        assert method.get_fontsize() < found[0].get_fontsize()
 
 
 class TestFonts:
@@ -366,7 +393,7 @@ class TestFonts:
     @pytest.mark.slow
     def test_one_warning_names_all_missing_characters(self, tmp_path):
         strange = "\U00013000\U00013001"
-        panel = Panel(Axis(strange, None, 0.0, 1.0), Y_AXIS, title=strange)
+        panel = Panel(Axis(strange, None, 0.0, 1.0), Y_AXIS, title=Title(strange))
         from skedasis.plots.marks import FigureSpec
 
         with warnings.catch_warnings(record=True) as seen:
@@ -387,7 +414,7 @@ class TestFonts:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             draw(
-                one(MARKS["line"], title="naïve − Größe m² עברית العربية")
+                one(MARKS["line"], title=Title("naïve − Größe m² עברית العربية"))
             ).draw_without_rendering()
 
     def test_widths_are_those_of_the_drawn_letters(self):
@@ -415,16 +442,16 @@ def test_files(kind, tmp_path):
 
 
 def test_texts_in_svg_files_are_text(tmp_path):
-    draw(one(MARKS["line"], title="PDP of age")).savefig(tmp_path / "a.svg")
+    draw(one(MARKS["line"], title=Title("age", "price", "PDP"))).savefig(tmp_path / "a.svg")
     root = ET.parse(tmp_path / "a.svg").getroot()
     texts = ["".join(e.itertext()).strip() for e in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"PDP of age", "x", "y", "a line"} <= set(texts)
+    assert {"age: price", "(PDP)", "x", "y", "a line"} <= set(texts)
 
 
 @pytest.mark.slow
 def test_texts_in_pdf_files_are_text(tmp_path):
     """Fonts are embedded as TrueType with a table of their characters, so that viewers find and edit words."""
-    draw(one(MARKS["line"], title="PDP")).savefig(tmp_path / "a.pdf")
+    draw(one(MARKS["line"], title=Title("PDP"))).savefig(tmp_path / "a.pdf")
     raw = (tmp_path / "a.pdf").read_bytes()
     streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", raw, re.DOTALL)
     parts = [raw]
@@ -467,7 +494,7 @@ def test_pyplot_is_not_imported():
 
 
 def test_styles_of_matplotlib():
-    figure = draw(one(MARKS["line"], MARKS["area"], title="PDP"), style="dark_background")
+    figure = draw(one(MARKS["line"], MARKS["area"], title=Title("PDP")), style="dark_background")
     figure.draw_without_rendering()
     (ax,) = figure.axes
     assert same_color(ax.get_facecolor(), "black")
@@ -606,7 +633,7 @@ METHODS = [sd.RHALE(), sd.UALE(), sd.DALE(bins=7), sd.ALE(bins=50), sd.PDP(), sd
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
 def test_every_method(method):
     texts = drawn(sd.explain(model, data(), 0, method=method).plot())
-    assert method.name in texts
+    assert f"({'M-plot' if method.name == 'MPlot' else method.name})" in texts
     assert "x0" in texts
 
 
@@ -668,7 +695,8 @@ def test_many_features_on_shared_scales(n):
     es = sd.explain(lambda X: np.nan_to_num(X) @ np.arange(n), X, method=sd.PDP(grid=5))
     figure = es.plot()
     texts = drawn(figure)
-    assert f"1. x{n - 1}" in texts
+    # A single figure has the title of all.
+    assert ("x0: effect on prediction" if n == 1 else f"1. x{n - 1}") in texts
     mains = [ax for ax in figure.axes if ax.get_title(loc="left")]
     assert len(mains) == n
     assert len({ax.get_ylim() for ax in mains}) == 1

@@ -35,6 +35,7 @@ from skedasis.plots.marks import (
     Rug,
     Segments,
     Text,
+    Title,
     Tooltip,
     horizontal_line,
     legend_of,
@@ -57,6 +58,7 @@ KNOWN = {
     "path",
     "rect",
     "text",
+    "tspan",
     "circle",
     "a",
 }
@@ -684,7 +686,7 @@ class TestNames:
                                 group=name,
                             ),
                         ),
-                        title=name,
+                        title=Title(name, method=name),
                         notes=(name,),
                         texts=(Text(0.5, 0.5, (name,)),),
                         names=Names(np.array([0.5]), np.array([0.5]), (name,)),
@@ -695,7 +697,7 @@ class TestNames:
             ),
             "title",
             "alternative text",
-            heading=name,
+            heading=Title(name),
             notes=(name,),
         )
         root = checked(draw(spec, ident="f"))

@@ -96,8 +96,11 @@ def sound(spec):
 def test_every_method(method):
     spec = effect_figure(explained(method))
     sound(spec)
-    assert spec.main.title == method.name
-    assert spec.title == f"{method.name} of x0"
+    slope = isinstance(method, sd.PDP) and method.derivative
+    kind = "slope of" if slope else "effect on"
+    said = f"x0: {kind} prediction ({method.name})"
+    said = "x0: mean of prediction (M-plot)" if isinstance(method, sd.MPlot) else said
+    assert spec.title == str(spec.main.title) == said
     assert "x0" in texts(spec)
     assert spec.main.tooltips
 
@@ -346,7 +349,7 @@ def test_a_figure_is_told_in_words():
     alt = effect_figure(e).alt
     assert f"runs from {number(e.value[0])} at 0.0" in alt
     assert f"minimum {number(e.value.min())} at 0.5" in alt
-    assert alt.startswith("ALE of x0 on prediction.")
+    assert alt.startswith("x0: effect on prediction (ALE).")
     assert alt.endswith("101 rows; 4 bins.")
     flat = sd.explain(lambda X: np.full(len(X), 2.0), X, 0, method=sd.ALE(bins=4))
     assert "The curve is constant: 0 at 0." in effect_figure(flat).alt

@@ -123,8 +123,8 @@ class TestAccumulated:
 
     def test_method_and_rows(self, rhale):
         spec = effect_figure(rhale)
-        assert spec.title == f"RHALE of {rhale.feature}"
-        assert spec.main.title == "RHALE"
+        assert spec.title == f"{rhale.feature}: effect on price (RHALE)"
+        assert str(spec.main.title) == spec.title
         assert spec.main.notes[:2] == ("500 rows", "6 bins")
 
     def test_the_legend_begins_with_the_average(self, rhale):

@@ -100,6 +100,21 @@ def _box(text: Text) -> Bbox:
     )
 
 
+def lines_of(text: Text) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the lines of a text with their areas: beside a short last line of a title there is room for the method."""
+    lines, area = text.get_text().split("\n"), corners(text)
+    if len(lines) == 1 or text.get_rotation() or text.get_ha() != "left":
+        yield text.get_text(), area
+        return
+    (left, low), (_, top) = area.min(axis=0), area.max(axis=0)
+    ends = np.linspace(top, low, len(lines) + 1)
+    for line, (a, b) in zip(lines, itertools.pairwise(ends), strict=True):
+        text.set_text(line)
+        right = left + _box(text).width
+        yield line, np.array([[left, b], [right, b], [right, a], [left, a]])
+    text.set_text("\n".join(lines))
+
+
 def overlap(a: np.ndarray, b: np.ndarray) -> bool:
     """Return whether two convex areas overlap by more than `SLACK` in every direction (separating axes)."""
     for corner in (a, b):
@@ -113,7 +128,7 @@ def overlap(a: np.ndarray, b: np.ndarray) -> bool:
 
 def problems(figure: Figure) -> list[str]:
     """Return which texts overlap, and which leave the figure."""
-    areas = [(t.get_text(), corners(t)) for t in texts(figure)]
+    areas = [area for t in texts(figure) for area in lines_of(t)]
     found = [
         f"{s!r} overlaps {t!r}"
         for (s, a), (t, b) in itertools.combinations(areas, 2)

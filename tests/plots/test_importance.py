@@ -78,7 +78,8 @@ class TestBars:
         np.testing.assert_allclose(mean - whiskers.x0, [half, half, half, 0, half], atol=1e-12)
         np.testing.assert_allclose(whiskers.y0, [4, 3, 2, 1, 0])
         assert whiskers.label == "90 % interval"
-        assert (panel.title, panel.notes) == ("PFI of entropy", ("500 rows", "10 repeats"))
+        said = "5 features: importance for entropy (PFI)"
+        assert (str(panel.title), panel.notes) == (said, ("500 rows", "10 repeats"))
 
     def test_repeats_lie_on_the_line_of_their_feature(self):
         given = importance()
@@ -113,7 +114,7 @@ class TestBars:
     def test_names_of_metrics_and_units(self):
         falls = importance_figure(importance(provenance={"metric": "accuracy"}, unit=None))
         assert falls.main.x.label == "fall of accuracy"
-        assert falls.title == falls.main.title == "PFI of accuracy"
+        assert falls.title == str(falls.main.title) == "5 features: importance for accuracy (PFI)"
         tiny = importance_figure(importance(scale=1e-12)).main
         assert tiny.x.label == "rise of entropy [10⁻¹² nats]"
 
@@ -182,7 +183,7 @@ class TestPermutation:
     def test_against_counting(self):
         given = local()
         (first,), (second,) = permutation_figure(given).stacks
-        assert (first.title, second.title) == ("f0", "f1")
+        assert (str(first.title), str(second.title)) == ("f0", "f1")
         own, after = given.local.before, given.local.after[0].ravel()
         bars, outline = mark(first, Rectangles, "before"), mark(first, Line, "after")
         for a, b, high in zip(bars.left, bars.right, bars.upper, strict=True):
@@ -240,12 +241,18 @@ class TestPermutation:
         given = local(features=9)
         spec = permutation_figure(given)
         order = np.argsort(-given.mean, kind="stable")
-        assert [p.title for p in spec.panels] == [f"f{i}" for i in order[:6]]
-        assert spec.notes == ("PFI of entropy", "6 of 9 features")
-        assert spec.title == "PFI of entropy: rows before and after permutation"
+        assert [str(p.title) for p in spec.panels] == [f"f{i}" for i in order[:6]]
+        assert spec.notes == ("6 of 9 features",)
+        assert (
+            spec.title
+            == str(spec.heading)
+            == "9 features: entropy before and after permutation (PFI)"
+        )
         assert len(permutation_figure(given, features=[f"f{i}" for i in range(8)]).panels) == 8
-        assert [p.title for p in permutation_figure(given, top=1).panels] == [f"f{order[0]}"]
-        assert permutation_figure(local(features=3)).notes == ("PFI of entropy",)
+        (alone,) = permutation_figure(given, top=1).panels
+        said = f"f{order[0]}: entropy before and after permutation (PFI)"
+        assert str(alone.title) == said
+        assert permutation_figure(local(features=3)).notes == ()
 
     def test_tooltips_state_both_percentages(self):
         given = local()

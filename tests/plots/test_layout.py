@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from skedasis.plots.marks import (
     Points,
     Stack,
     Text,
+    Title,
     legend_of,
     vertical_line,
 )
@@ -133,6 +136,14 @@ def texts_inside(draw: st.DrawFn, x: Axis, y: Axis) -> Text:
 
 
 @st.composite
+def titles(draw: st.DrawFn) -> Title:
+    """Return a title, which may have a method without a quantity, or be none."""
+    some = st.sampled_from(["", "a heading", "W" * 200])
+    method = draw(st.sampled_from(["", "RHALE", "PDP, ALE and MPlot"]))
+    return Title(draw(names | some), draw(names | st.just("")), method)
+
+
+@st.composite
 def panels(draw: st.DrawFn, x: Axis, kind: str) -> Panel:
     """Return a panel with texts, names and marks of all kinds that need room."""
     y = draw(numeric_axes() | level_axes(12)) if kind == "main" else draw(numeric_axes())
@@ -167,7 +178,7 @@ def panels(draw: st.DrawFn, x: Axis, kind: str) -> Panel:
         y,
         tuple(marks),
         draw(st.sampled_from([30.0, 147.0, 293.0])),
-        draw(names),
+        draw(titles()),
         tuple(draw(st.lists(names, max_size=3))),
         tuple(draw(st.lists(texts_inside(x, y), max_size=3))),
         some,
@@ -201,7 +212,7 @@ def figures(draw: st.DrawFn) -> FigureSpec:
         "alt",
         columns,
         draw(st.sampled_from([110.0, 150.0])),
-        heading=draw(st.sampled_from(["", "a heading", "W" * 200])),
+        heading=draw(titles()),
         notes=tuple(draw(st.lists(names, max_size=2))),
         small=draw(st.booleans()),
     )
@@ -222,6 +233,18 @@ def corners_of(text: PlacedText, letters: Lettering) -> np.ndarray:
     return box @ rotation + [text.x, text.y]
 
 
+def lines_of(text: PlacedText, letters: Lettering) -> Iterator[PlacedText]:
+    """Yield the lines of a text, and the method that follows the last line of a title."""
+    low = text.y
+    for i, line in enumerate(text.lines):
+        low = text.y + i * letters.leading(text.style)
+        if line:
+            yield replace(text, lines=(line,), y=low, after="")
+    if text.after:
+        wide = letters.width(text.lines[-1], text.style)
+        yield PlacedText((text.after,), text.x + wide, low, "method")
+
+
 def overlap(a: np.ndarray, b: np.ndarray, slack: float = 0.3) -> bool:
     """Return whether two rectangles overlap: no side of either separates them."""
     for corners in (a, b):
@@ -238,7 +261,8 @@ def overlap(a: np.ndarray, b: np.ndarray, slack: float = 0.3) -> bool:
 
 def assert_laws(layout: Layout) -> None:
     letters = layout.lettering
-    placed = [(text, corners_of(text, letters)) for text in layout.texts()]
+    every = [line for text in layout.texts() for line in lines_of(text, letters)]
+    placed = [(text, corners_of(text, letters)) for text in every]
     for (s, a), (t, b) in itertools.combinations(placed, 2):
         assert not overlap(a, b), (s, t)
     for panel in layout.panels:

@@ -94,8 +94,8 @@ def test_points_tell_the_mean_the_variation_and_the_interval() -> None:
 def test_the_alternative_text_has_the_range_of_the_mean() -> None:
     em = sd.explain(MODELS, X, 0, method="ale")
     figure = models_figure(em)
-    assert figure.title == "x0, 3 models"
-    assert figure.alt.startswith("ALE of x0 for 3 models. The mean of the models ranges from ")
+    assert figure.title == "x0: effect on prediction, 3 models (ALE)"
+    assert figure.alt.startswith(f"{figure.title}. The mean of the models ranges from ")
     low, high = numbers(figure.alt.split("ranges from")[1].split(". ")[0])
     assert [low, high] == pytest.approx([em.value.min(), em.value.max()], rel=6e-3)
 
@@ -141,7 +141,9 @@ def test_many_share_their_scale_and_legend() -> None:
     es = sd.explain(MODELS, X, method="ale")
     figure = drawn(models_effects_figure(es, top=2))
     ranks = es.ranking()
-    assert [s[0].title for s in figure.stacks] == [f"{i + 1}. {ranks[i].feature}" for i in range(2)]
+    assert [str(s[0].title) for s in figure.stacks] == [
+        f"{i + 1}. {ranks[i].feature}" for i in range(2)
+    ]
     assert len({s[0].y for s in figure.stacks}) == 1
     assert "2 of 3 features" in figure.notes
     assert f"rank 1 in {ranks[0].first} of 3 models" in figure.main.notes

@@ -44,7 +44,7 @@ def test_they_share_their_scales_and_are_ordered(method):
     figure = effects_figure(found, columns=4)
     order = sorted(found.values(), key=lambda e: -e.importance)
     mains = [stack[0] for stack in figure.stacks]
-    assert [p.title for p in mains] == [f"{i + 1}. {e.feature}" for i, e in enumerate(order)]
+    assert [str(p.title) for p in mains] == [f"{i + 1}. {e.feature}" for i, e in enumerate(order)]
     assert len({p.y for p in mains}) == 1
     assert len({stack[1].y for stack in figure.stacks if len(stack) > 1}) <= 1
     for panel, e in zip(mains, order, strict=True):
@@ -53,7 +53,12 @@ def test_they_share_their_scales_and_are_ordered(method):
         np.testing.assert_allclose(curve.y, e.value - moved, atol=1e-12)
         assert panel.y.range[0] <= curve.y.min() <= curve.y.max() <= panel.y.range[1]
     assert (figure.shared, figure.small, figure.columns) == (True, True, 4)
-    assert figure.stack_titles == tuple(f"{e.spec.method} of {e.feature}" for e in order)
+    mplot = method.name == "MPlot"
+    said = (
+        f": {'mean of' if mplot else 'effect on'} prediction ({'M-plot' if mplot else method.name})"
+    )
+    assert figure.title == str(figure.heading) == f"4 features{said}"
+    assert figure.stack_titles == tuple(f"{e.feature}{said}" for e in order)
     assert figure.alt.startswith("4 effects on shared scales, ordered by importance: ")
     drawn(figure)
 
@@ -92,7 +97,7 @@ def test_local_effects_outside_are_those_outside_the_shared_scale():
         ("4 of 500 local effects outside the panel",),
         ("1 of 500 local effects outside the panel",),
     ]
-    details = {stack[0].title[3:]: stack[1] for stack in effects_figure(found).stacks}
+    details = {str(stack[0].title)[3:]: stack[1] for stack in effects_figure(found).stacks}
     for name, panel in details.items():
         j = int(name[1:])
         own = local[:, j] * X[:, j].std()
@@ -156,7 +161,7 @@ def test_the_largest_come_first_and_the_rest_is_mentioned():
     order = sorted(found.values(), key=lambda e: -e.heterogeneity_score)[:3]
     assert [stack[0].x.name for stack in figure.stacks] == [e.feature for e in order]
     assert figure.notes == ("3 of 4 features",)
-    assert figure.title == "Effects, by heterogeneity score"
+    assert figure.title == "3 features: effect on prediction (ALE)"
     assert legend(figure)[0] == "average effect"
     assert effects_figure(found).notes == ()
 
@@ -174,7 +179,7 @@ def test_pages():
     assert [len(p.stacks) for p in pages] == [30, 30, 5]
     assert [p.notes for p in pages] == [(f"page {k} of 3",) for k in (1, 2, 3)]
     assert [s[0].x.name for p in pages for s in p.stacks] == order
-    assert pages[1].main.title == f"31. {order[30]}"
+    assert str(pages[1].main.title) == f"31. {order[30]}"
     assert len({s[0].y for p in pages for s in p.stacks}) == 1
     assert len(effects_figure(found, top=None, page=None).stacks) == n
     with refused(sd.DataError, "plot(page)", "at most 3"):

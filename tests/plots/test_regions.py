@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import skedasis as sd
 from skedasis.plots.draw_svg import draw
@@ -55,11 +56,18 @@ def one(X):
 
 def test_panels_are_on_one_scale_with_the_whole_in_each(two):
     spec = regions_figure(two)
-    assert [s[0].title for s in spec.stacks] == [
+    assert [str(s[0].title) for s in spec.stacks] == [
         "[0] workingday = 0",
         "[1] workingday = 1",
         "Heterogeneity",
     ]
+    assert str(spec.heading) == spec.title == "hr: effect on prediction, 2 regions (ALE)"
+    # Each panel alone, as on a page, says of which rows it is.
+    assert spec.stack_titles == (
+        "hr, workingday = 0: effect on prediction (ALE)",
+        "hr, workingday = 1: effect on prediction (ALE)",
+        "hr: heterogeneity of the effect on prediction, 2 regions (ALE)",
+    )
     first, second = spec.stacks[0][0], spec.stacks[1][0]
     assert first.x.range == second.x.range
     assert first.y.range == second.y.range
@@ -107,7 +115,7 @@ def test_together_curves_differ_by_line_mark_and_rule(two, eight):
 
 def test_long_rules_are_notes_which_are_broken_into_lines(eight):
     panel = regions_figure(eight).main
-    assert panel.title == "[0]"
+    assert str(panel.title) == "[0]"
     assert panel.notes[0] == eight.rules[0]
 
 
@@ -198,7 +206,7 @@ def test_levels_of_regions_are_at_the_places_of_the_whole(X):
 
 def test_alternative_text_describes_every_curve(two):
     alt = regions_figure(two).alt
-    assert alt.startswith("ALE of hr on prediction: 2 regions explain")
+    assert alt.startswith("hr: effect on prediction, 2 regions (ALE). 2 regions explain")
     assert "[1] workingday = 1: two peaks, at" in alt
     assert "within the regions." in alt
 
@@ -244,7 +252,8 @@ def test_compare_labels_effects_with_their_rules(two, eight):
 
 def test_the_figure_of_one_effect_has_its_rule(two):
     figure = two[0].plot()
-    assert figure.axes[0].get_title(loc="left") == "ALE, workingday = 0"
+    assert figure.axes[0].get_title(loc="left") == "hr, workingday = 0: effect on prediction"
+    assert "(ALE)" in [t.get_text() for t in figure.findobj(Text)]
     assert "workingday = 0" in two[0]._repr_html_()
 
 

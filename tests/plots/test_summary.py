@@ -63,7 +63,7 @@ def level_number(X):
 
 
 def test_labels_are_rules_with_the_share_of_rows(two, X):
-    spec = regions_summary_figure(two, title="1  hr", notes=("importance 98",))
+    spec = regions_summary_figure(two, notes=("importance 98",))
     share = float((X["workingday"] == 0).mean())
     assert legend(spec) == [
         f"workingday = 0 ({100 * share:.0f} %)",
@@ -71,7 +71,7 @@ def test_labels_are_rules_with_the_share_of_rows(two, X):
         "all rows",
     ]
     panel = spec.main
-    assert (panel.title, panel.notes, panel.height) == ("1  hr", ("importance 98",), HEIGHT)
+    assert (panel.notes, panel.height) == (("importance 98",), HEIGHT)
     for i, effect in enumerate(two):
         np.testing.assert_array_equal(only(panel, Line, f"hue{i}").y, effect.value)
     np.testing.assert_array_equal(only(panel, Line, "whole").y, two.whole.value)
@@ -118,15 +118,15 @@ def test_tooltips_have_the_value_in_each_region(two):
 
 def test_alternative_text_describes_each_region(two):
     alt = regions_summary_figure(two).alt
-    assert alt.startswith("ALE of hr on prediction: 2 regions explain")
+    assert alt.startswith("hr: effect on prediction (ALE). 2 regions explain")
     assert "workingday = 1 (" in alt
     assert "two peaks, at" in alt
 
 
 def test_one_region_is_the_effect_in_all_rows(X):
     one = made_regions(rentals, X, "hr", [])
-    spec = regions_summary_figure(one, title="2  hr", notes=("a",))
-    assert spec.main.title == "2  hr"
+    spec = regions_summary_figure(one, notes=("a",))
+    assert str(spec.main.title) == spec.title == "hr: effect on prediction (ALE)"
     assert legend(spec) == legend(effect_summary_figure(one.whole))
 
 
@@ -155,10 +155,10 @@ def test_rules_that_are_cut_keep_the_share_and_stay_apart(eight):
 )
 def test_the_average_has_its_interval_and_heterogeneity(X, method):
     effect = sd.explain(rentals, X, "hr", method=method)
-    spec = effect_summary_figure(effect, title="1  hr", notes=("importance 98",))
+    spec = effect_summary_figure(effect, notes=("importance 98",))
     (panel,) = spec.panels
     assert legend(spec)[:3] == ["average", "95 % interval", "spread between rows"]
-    assert (panel.title, panel.notes, panel.height) == ("1  hr", ("importance 98",), HEIGHT)
+    assert (panel.notes, panel.height) == (("importance 98",), HEIGHT)
     line = only(panel, Line, "average")
     middle = only(panel, Area, "heterogeneity")
     np.testing.assert_allclose((middle.lower + middle.upper) / 2, line.y, atol=1e-9)
@@ -169,7 +169,7 @@ def test_the_average_has_its_interval_and_heterogeneity(X, method):
     assert first[3].startswith("95 % interval of the average: ")
     assert 2 <= len(panel.tooltips) <= 40
     assert all(tip.below == 0 for tip in panel.tooltips)
-    assert effect.spec.method in spec.alt
+    assert effect.spec.method.replace("MPlot", "M-plot") in spec.alt
 
 
 def test_a_band_without_width_is_left_out(X):
@@ -213,9 +213,10 @@ def test_models_have_one_hue_each(X):
         sd.explain(lambda X, k=k: k * rentals(X), X, "hr", method=sd.ALE(bins=8))
         for k in (1.0, 2.0, 3.0)
     ]
-    spec = models_summary_figure(effects, ["a", "b", HOSTILE], title="1  hr", notes=("n",))
+    spec = models_summary_figure(effects, ["a", "b", HOSTILE], notes=("n",))
     panel = spec.main
-    assert (panel.title, panel.notes, panel.height) == ("1  hr", ("n",), HEIGHT)
+    assert (panel.notes, panel.height) == (("n",), HEIGHT)
+    assert str(panel.title) == spec.title == "hr: effect on prediction, 3 models (ALE)"
     assert len(legend(spec)) == 3
     curves = [only(panel, Line, f"hue{i}").y for i in range(3)]
     for k in (1, 2):

@@ -149,7 +149,7 @@ class TestNumbers:
         assert shown.main.y.label == "size [m]"
         assert 0.0 in shown.levels
         assert "second-order effect, without main effects" in shown.notes
-        assert shown.main.title == "ALE"
+        assert str(shown.main.title) == "x0 × size: interaction effect on price (ALE)"
 
     def test_main_effects_are_one_scale(self, ale, X):
         shown = Shown(ale.with_main_effects())
@@ -508,7 +508,7 @@ class TestDrawing:
         for s in pairs:
             figure = s.plot(**options)
             texts = drawn(figure)
-            assert s.spec.method in texts
+            assert f"({s.spec.method})" in texts
             assert not any("nan" in t for t in texts)
             assert fits(figure)
 
@@ -780,7 +780,7 @@ class TestTooltips:
 class TestWords:
     def test_title_and_alternative_text(self, ale):
         spec = surface_figure(ale)
-        assert spec.title == "x0 × size"
+        assert spec.title == "x0 × size: interaction effect on price (ALE)"
         first = "Heat map of the interaction effect on price [EUR]: x0 on the horizontal axis, size"
         assert spec.alt.startswith(first)
         highest, lowest = Shown(ale).value.max(), Shown(ale).value.min()

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skedasis.plots.marks import Title
 from skedasis.plots.scales import clean
 from skedasis.plots.text import Lettering
 from skedasis.plots.theme import TEXTS
@@ -92,3 +93,22 @@ def test_larger_letters_are_wider(style):
         2 * LETTERS.width("age", style)
     )
     assert LETTERS.leading(style) > LETTERS.size(style)
+
+
+@given(names, names, st.sampled_from(["", "RHALE", "PDP, ALE and M-plot"]), st.floats(60, 400))
+def test_a_title_keeps_its_feature_and_its_method(feature, quantity, method, room):
+    title = Title(clean(feature), clean(quantity), method)
+    lines, after = LETTERS.head(title, room)
+    assert 1 <= len(lines) <= 3
+    for line in lines:
+        assert LETTERS.width(line, "title") <= room or len(line) <= 2
+    assert bool(after) == bool(method)
+    if after:
+        assert LETTERS.after_x(lines[-1]) + LETTERS.width(after, "method") <= room
+    said = "".join("".join(lines).split())
+    whole = "".join(title.text.split())
+    if said != whole:
+        # The feature and the quantity are shortened each for itself: the first line ends with the feature's end.
+        assert lines[0][0] == whole[0]
+        assert lines[0].endswith(":")
+        assert lines[1][-1] == whole[-1]

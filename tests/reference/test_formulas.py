@@ -303,12 +303,9 @@ def test_partial_dependence_is_that_of_the_formulas(kind, center, case):
     own = curves[:, :1] if center == "start" else curves.mean(axis=1, keepdims=True)
     shown = curves if center is None else curves - own
     value, variance, sizes = np.array([spread_of(c, w, kind) for c in shown.T]).T
-    # The mean of a curve over the data: half of the rows between two points belong to either.
-    upto = [w[x <= z].sum() for z in e.x]
-    at = np.array([w[x == z].sum() for z in e.x])
-    gaps = np.diff(upto) - at[1:]
-    share = at + np.append(upto[0] - at[0], gaps / 2) + np.append(gaps / 2, w[x > e.x[-1]].sum())
-    over_data = (curves @ share / w.sum())[:, None]
+    # The mean of a curve over the data, linear between the points.
+    means = [np.average(np.interp(x, e.x, curve), weights=w) for curve in curves]
+    over_data = np.array(means)[:, None]
     spread = np.sqrt([spread_of(c, w, kind)[1] for c in (curves - over_data).T])
     near(e.value, value, 1e-12 * size, "value")
     near(e.heterogeneity, spread, 1e-12 * size, "heterogeneity")

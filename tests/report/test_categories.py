@@ -316,7 +316,7 @@ def test_nothing_is_paid_for_twice(section, frame):
 def test_pictures_say_what_they_show(section):
     firm, grade = rhale_png(section, "firm"), rhale_png(section, "grade")
     assert firm.name == "firm ALE"
-    assert firm.alt.startswith("ALE of firm on prediction, model, at 6 levels.")
+    assert firm.alt.startswith("firm: effect on prediction (ALE), model, at 6 levels.")
     assert "raises the prediction most" in firm.alt
     assert grade.name == "grade RHALE"
     assert "The feature is missing in 22 rows." in grade.alt
@@ -379,7 +379,7 @@ def test_the_page_explains_levels(page):
     ):
         assert words_ in page.words, words_
     descriptions = page.html.split("<desc")[1:]
-    assert any("ALE of hot on prediction" in d.split("</desc>")[0] for d in descriptions)
+    assert any("hot: effect on prediction (ALE)" in d.split("</desc>")[0] for d in descriptions)
     captions = [t.split("</caption>")[0] for t in page.html.split("<caption>")[1:]]
     assert any("adjacent levels" in c for c in captions)
     assert not any("slope" in c and "grade" in c for c in captions)

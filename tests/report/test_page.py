@@ -152,7 +152,7 @@ def test_predictive_uncertainty_is_diagnosed(coin):
     for verdict in uncertainty.diagnosis.verdicts:
         assert " ".join(verdict.text.split()) in page.words
     assert 'id="uncertainty-1-d-title"' in page.html
-    assert "PDP of the entropy" in page.words
+    assert "Effects on the entropy (PDP)" in page.words
 
 
 # ------------------------------------------------------------------------------------ the ranking
@@ -308,9 +308,10 @@ def test_figures_have_names_that_their_descriptions_do_not_repeat(page, content)
     names = re.findall(r"<title[^>]*>(.*?)</title>", feature)
     said = re.findall(r"<desc[^>]*>(.*?)</desc>", feature)
     first = content.features[0]
-    assert names == [f"RHALE of {first}", f"ALE, PDP and M-plot of {first}", f"PDP of {first}"]
+    methods = ("RHALE", "ALE, PDP and M-plot", "PDP")
+    assert names == [f"{first}: effect on prediction ({method})" for method in methods]
     for name, text in zip(names, said, strict=True):
-        assert text.startswith("On prediction [€], m")
+        assert text.startswith("M, in €")
         assert name not in text
 
 

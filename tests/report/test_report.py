@@ -146,7 +146,7 @@ def test_every_figure_is_well_formed_and_has_words(page):
         assert root.get("aria-labelledby") == f"{title.get('id')} {desc.get('id')}"
         assert title.text
         alts.append((title.text, desc.text))
-    large = [alt for name, alt in alts if name.startswith(("RHALE of", "ALE of", "PDP of"))]
+    large = [alt for name, alt in alts if re.search(r"effect on .* \((RHALE|ALE|PDP)\)", name)]
     assert len(large) >= 2 * (3 + 4)
     assert all(len(alt) > 40 for alt in large)
     drawn = [f for f in figures if 'data-x="' in f]

@@ -608,7 +608,7 @@ def test_figures(X):
     labels = [t.get_text() for t in regions.axes[0].get_yticklabels()]
     assert labels[-1] == f"all rows ({N})"
     assert regions.axes[0].get_xlabel() == rows.axes[0].get_xlabel() == "change of prediction"
-    assert c.explore().title == "Change: age + 5"
+    assert c.explore().title == "age + 5: change of prediction"
     assert "<svg" in c._repr_html_()
     flat = sd.change(lambda X: np.ones(len(X)), X, {"age": 1})
     flat.plot()

@@ -70,7 +70,7 @@ def one_line(result, code=2):
 def test_effect_prints_its_bins(folder):
     done = effect()
     assert done.exit_code == 0, done.output
-    assert "RHALE of a on prediction" in done.stdout
+    assert "a: effect on prediction (RHALE)" in done.stdout
     assert "2.00" in done.stdout
 
 

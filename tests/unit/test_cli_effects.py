@@ -86,7 +86,7 @@ def refusal(*args, **kwargs):
 
 def test_text_is_explained_by_level(folder):
     said = done("town", "--out", "town.png", "--out", "town.json")
-    assert "ALE of town on prediction" in said
+    assert "town: effect on prediction (ALE)" in said
     for level in ("north", "south", "[red]x[/red]"):
         assert level in said
     content = json.loads((folder / "town.json").read_text())
@@ -129,10 +129,10 @@ def test_effects_name_the_feature_they_depend_on_and_several_are_ranked(folder):
         rf"mostly by {re.escape(name)} \(\d+ % ± \S+ %\): skedasis regions",
         " ".join(one.stdout.split()),
     )
-    assert "features on" not in one.stdout
+    assert "features: " not in one.stdout
     every = CliRunner().invoke(app, [*call, "a", "c"], env={"COLUMNS": "300"})
     head, names, *lines = every.stdout.splitlines()[-4:]
-    assert head.startswith("2 features on prediction: ")
+    assert head.startswith("2 features: effect on prediction (")
     assert names.split()[-2:] == ["mostly", "by"]
     assert [line.split()[0] for line in lines] == ["c", "a"]
     assert re.search(rf"{re.escape(name)} \d+ %$", lines[1])
@@ -142,7 +142,7 @@ def test_effects_name_the_feature_they_depend_on_and_several_are_ranked(folder):
 
 def test_an_mplot_prints_means(folder):
     said = done("size", "--method", "mplot", "--bins", "4", "--out", "size.csv")
-    assert "MPlot of size" in said
+    assert "size: mean of prediction (M-plot)" in said
     assert "mean slope" not in said
     assert " mean " in said
     assert len(pd.read_csv("size.csv")) == 4
@@ -164,9 +164,9 @@ def test_many_levels_are_cut_on_the_screen_only(folder):
 
 
 def test_codes_are_levels_if_they_are_declared(folder):
-    assert "RHALE of code" in done("code")
+    assert "code: effect on prediction (RHALE)" in done("code")
     said = done("code", "--categorical", "code", "--out", "code.csv")
-    assert "ALE of code" in said
+    assert "code: effect on prediction (ALE)" in said
     found = pd.read_csv("code.csv").set_index("level")["value"]
     assert found[2] - found[1] == pytest.approx(10)
     assert found[2] - found[7] == pytest.approx(10)
@@ -179,7 +179,7 @@ def test_declared_codes_need_no_data_frame(folder, monkeypatch):
     args = ("effect", "--model", "market:f", "--data", "plain.csv", "--feature", "code")
     result = CliRunner().invoke(app, [*args, "--categorical", "code"], env={"COLUMNS": "120"})
     assert result.exit_code == 0, result.output
-    assert "ALE of code" in result.stdout
+    assert "code: effect on prediction (ALE)" in result.stdout
     assert "6.67" in result.stdout  # 10 × 2/3: two thirds of the rows are 10 lower
 
 
@@ -204,7 +204,7 @@ def test_missing_values_are_counted(folder):
 
 def test_a_pair_prints_its_strength(folder):
     said = done("size", "--with", "town", "--out", "pair.json")
-    assert "ALE of size and town on prediction" in said
+    assert "size × town: interaction effect on prediction (ALE)" in said
     assert "3 levels" in said
     assert "20 bins" in said
     assert "21 × 3" in said
@@ -241,12 +241,12 @@ def test_a_pair_by_pdp_includes_main_effects(folder):
 
 def test_a_block_is_moved_as_one(folder):
     said = done("heating", "--group", "heating=gas, oil,wood", "--out", "heating.csv")
-    assert "ALE of heating" in said
+    assert "heating: effect on prediction (ALE)" in said
     found = pd.read_csv("heating.csv").set_index("level")["value"]
     assert found["oil"] - found["wood"] == pytest.approx(5)
     assert found["gas"] - found["wood"] == pytest.approx(3)
     assert "2 features" not in said
-    assert "ALE of size and heating" in done(
+    assert "size × heating: interaction effect on prediction (ALE)" in done(
         "size", "--with", "heating", "--group", "heating=gas,oil,wood"
     )
 
@@ -255,7 +255,7 @@ def test_columns_with_commas_stand_in_quotation_marks(folder):
     frame = pd.read_csv("shop.csv").assign(**{"gas, new": 0.0})
     frame.to_csv("commas.csv", index=False)
     said = done("heating", "--group", 'heating=gas,"gas, new",oil,wood', data="commas.csv")
-    assert "ALE of heating" in said
+    assert "heating: effect on prediction (ALE)" in said
 
 
 # -------------------------------------------------------------------------------------- contrasts

@@ -70,7 +70,7 @@ def test_a_product_depends_on_its_factor_and_a_sum_on_nothing(es):
         None,
     ]
     lines = str(es["x0"]).splitlines()
-    assert lines[0] == f"x0 on prediction: RHALE, {es['x0'].n_parts} bin"
+    assert lines[0] == f"x0: effect on prediction (RHALE, {es['x0'].n_parts} bin)"
     assert lines[1].split()[0] == "importance"
     # sd(x0) sd(x1) = 1 / 3
     name, score, sign, error = lines[2].removeprefix("heterogeneity ").split()
@@ -106,7 +106,7 @@ def test_regions_say_nothing_of_their_own_and_count_their_rows():
     assert len(r) > 1
     for e, leaf in zip(r, r.leaves, strict=True):
         assert " by " not in str(e)
-        assert f", where {leaf.rule}: " in str(e).splitlines()[0]
+        assert str(e).startswith(f"x0, {leaf.rule}: effect on prediction (RHALE, ")
         assert f"{leaf.count:,} rows" in str(e).splitlines()
         assert not e.checks().of("depends_on")
 
@@ -134,7 +134,7 @@ def test_rows_left_out_and_what_is_unknown_are_in_the_text():
 
 def test_effects_print_their_ranking(es):
     head, names, *lines = str(es).splitlines()
-    assert head == "4 features on prediction: RHALE, 2,000 rows"
+    assert head == "4 features: effect on prediction (RHALE), 2,000 rows"
     assert names.split("  ")[0] == "feature"
     assert names.endswith("mostly by")
     assert [line.split()[0] for line in lines] == [r.feature for r in es.ranking()]
@@ -195,7 +195,8 @@ def test_several_outputs_and_models_print_their_rankings(es):
     cells = [line.split()[-3:-1] for line in text[2:] if line.endswith("%")]
     assert sorted(cells) == sorted([e.depends_on.name, cell(e)] for e in (es["x0"], es["x1"]))
     models = sd.explain([product, lambda X: 2 * product(X)], X, method=sd.ALE())
-    assert str(models).splitlines()[0] == "4 features on prediction: means of 2 models"
+    head = "4 features: effect on prediction, means of 2 models (ALE)"
+    assert str(models).splitlines()[0] == head
     assert [line.split()[0] for line in str(models).splitlines()[2:]] == [
         r.feature for r in models.ranking()
     ]

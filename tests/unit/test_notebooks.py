@@ -269,7 +269,7 @@ def test_a_page_in_a_notebook_is_a_frame_that_reaches_nothing(results):
     frame = dict(seen.attributes)
     assert frame["srcdoc"] == shown.html
     assert frame["sandbox"] == "allow-scripts"
-    assert frame["title"] == "a"
+    assert frame["title"] == "a: effect on prediction (ALE)"
     assert int(frame["height"]) > 300
 
 

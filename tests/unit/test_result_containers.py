@@ -584,9 +584,9 @@ def test_surfaces_share_a_colour_scale_and_the_strongest_is_first():
     found = made("surfaces")
     spec = surfaces_figure(found)
     first = found.ranking()[0]
-    assert spec.stacks[0][0].title == f"1. {first.feature0} × {first.feature1}"
+    assert str(spec.stacks[0][0].title) == f"1. {first.feature0} × {first.feature1}"
     assert len({stack[0].marks[0].limits for stack in spec.stacks}) == 1
-    assert [s[0].title[:2] for s in surfaces_figure(found, top=2).stacks] == ["1.", "2."]
+    assert [str(s[0].title)[:2] for s in surfaces_figure(found, top=2).stacks] == ["1.", "2."]
     assert "2 of 3 pairs" in surfaces_figure(found, top=2).notes
     assert "at most 1" in message_of(sd.DataError, surfaces_figure, found, page=2)
     for name, panels in (("surface", 2), ("surfaces of outputs", 6)):
@@ -610,7 +610,7 @@ def test_outputs_are_overlaid_with_a_style_each():
     many = outputs_figure(made("effects"))
     assert len(many.stacks) == 3
     largest = max(made("effects").ranking(), key=lambda r: r.importance).feature
-    assert many.stacks[0][0].title == f"1. {largest}"
+    assert str(many.stacks[0][0].title) == f"1. {largest}"
     assert len(outputs_figure(made("effects"), top=1).stacks) == 1
 
 

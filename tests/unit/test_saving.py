@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 import hypothesis.strategies as st
@@ -362,6 +363,37 @@ def test_a_format_that_is_not_read_is_named(version, fix, tmp_path):
         sd.DataError, f"load: got format {version}, expected format {OLDEST} or {FORMAT}", fix
     ):
         sd.load(path)
+
+
+def test_a_file_of_format_6_has_accumulated_deviations_and_no_spread(tmp_path):
+    """The file was written by version 0.1, which printed these numbers as the heterogeneity of ALE and UALE."""
+    found = sd.load(Path(__file__).with_name("format_6.npz"))
+    wanted = {
+        ("ale", "a"): [
+            0.0,
+            2.7230950533887306,
+            2.9036078859401306,
+            3.0084104587975995,
+            3.7638161911357746,
+        ],
+        ("ale", "g"): [0.8511522288304006, 1.3721692791214724, 1.735377387620021],
+    }
+    effects = [found["ale"]["a"], found["ale"]["g"], found["uale"], found["pdp"], found["mplot"]]
+    for (name, feature), numbers in wanted.items():
+        assert found[name][feature].accumulated_std.tolist() == numbers
+    uale = [0.0, 1.3707474424909731, 3.056836714210526, 4.613339288301192, 6.278452173172276]
+    assert found["uale"].accumulated_std.tolist() == uale
+    for e in (*effects, *found["models"].models):
+        assert e.spread is None
+        assert np.isnan(e.heterogeneity).all()
+        assert "version" in e.provenance["spread"]
+        assert not any(
+            "spread between rows" in text
+            for text in e.plot().axes[0].get_legend_handles_labels()[1]
+        )
+    assert found["pdp"].accumulated_std is None
+    assert np.isnan(found["models"].heterogeneity).all()
+    same(again(found, tmp_path / "r.npz"), found)
 
 
 @pytest.mark.slow

@@ -331,7 +331,7 @@ def test_a_sample_is_seeded_and_said(folder):
     assert "50 of 160 rows" in run("skedasis effect my:clf houses.csv age --sample 50").stdout
     quiet = run("skedasis effect my:clf houses.csv age --sample 50 --quiet").stdout
     assert "50 of 160 rows" not in quiet
-    assert "RHALE of age" in quiet
+    assert "age: effect on " in quiet
 
 
 def test_a_booster_gets_its_columns_in_its_order(folder):

@@ -313,7 +313,7 @@ def test_progress_is_shown_in_a_terminal_and_can_be_turned_off(folder, off):
     assert b"Reading data.csv" in shown
     _, shown = in_terminal(folder, *call, off)
     assert b"Reading data.csv" not in shown
-    assert b"PDP of a on prediction" in shown
+    assert b"a: effect on prediction (PDP)" in shown
 
 
 # ------------------------------------------------------------------------------------- start-up time

@@ -32,6 +32,7 @@ from skedasis._escaping import cell_text, visible
 from skedasis._files import text_file
 from skedasis._types import JsonValue
 from skedasis.errors import DataError
+from skedasis.plots.figures.titles import importance_title
 from skedasis.plots.scales import counted, number, number_or_zero
 
 # Help is shown without results, whose modules are loaded when there is one.
@@ -160,7 +161,7 @@ class Terminal:
 # ------------------------------------------------------------------------- tables of importances
 def importance(found: Importance) -> Lines:
     """Return importances as a table, most important first: mean, interval, standard deviation over repeats."""
-    title = f"{found.method}: {found.axis}"
+    title = str(importance_title(found, found.axis))
     what = found.metric or found.quantity
     repeats = "all pairs of rows" if found.is_exact else counted(found.values.shape[1], "repeat")
     rows = f"{counted(found.rows, 'row')}, {repeats}"
@@ -201,7 +202,7 @@ def diagnosis(found: Diagnosis, *, lines: int = 1, r2: bool = True) -> Lines:
     of = found.provenance.get("quantity", "likelihood and entropy")
     caption = f"{counted(found.likelihood.rows, 'row')}, {repeats}; {100 * found.confidence_level:g}\u202f% intervals"
     return _table(
-        f"PFI of {of}, in nats",
+        str(importance_title(found.likelihood, f"importance for {of}, in nats")),
         caption if r2 else f"{caption}; a wider terminal also shows R²",
         heads,
         rows,

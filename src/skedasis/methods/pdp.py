@@ -149,13 +149,24 @@ def _minus_mean(curves: Floats, point_weights: Floats | None) -> Floats:
     return curves - np.einsum("m,mn->n", equal, curves)
 
 
+_QUANTILES = 1024
+"""Quantiles of a feature with many values that stand for the data when curves are centred."""
+
+
 def grid_shares(column: Column, points: Floats) -> Floats:
-    """Return the fraction of the data at each point: rows at it, and half of those between it and each neighbour."""
-    ends = np.stack([np.nextafter(points, -np.inf), points], axis=1).ravel()
-    below, upto = column.upto(ends).weight.reshape(-1, 2).T.astype(float)
-    total = float(column.quanta)
-    between = np.concatenate([2 * below[:1], below[1:] - upto[:-1], 2 * (total - upto[-1:])])
-    return (upto - below + (between[:-1] + between[1:]) / 2) / total
+    """Return the weights of the points, (m,), in the mean over the data of a curve that is linear between them."""
+    at, weight = column.distinct(MANY_FEW), np.ones(_QUANTILES)
+    if at is None:
+        at = column.order_statistics(2 * _QUANTILES, np.arange(1, 2 * _QUANTILES, 2))
+    else:
+        weight = column.value_weights(at)
+    after = np.clip(np.searchsorted(points, at, side="right"), 1, max(len(points) - 1, 1))
+    before = np.minimum(after - 1, len(points) - 1)
+    after = np.minimum(after, len(points) - 1)
+    width = np.where(after > before, points[after] - points[before], 1.0)
+    fraction = np.clip((at - points[before]) / width, 0.0, 1.0) * (after > before)
+    place, parts = np.concatenate([before, after]), np.concatenate([1 - fraction, fraction])
+    return np.bincount(place, np.tile(weight, 2) * parts, len(points)) / weight.sum()
 
 
 def mean_moments(

@@ -358,11 +358,17 @@ def _fill(figure: Figure, placed: Layout, colors: Colors) -> None:
         keys = [key for key in placed.keys if key.y == y]
         at = (keys[0].x / wide, 1 - (y - 0.7 * placed.lettering.size("key")) / high)
         _legend_line(figure, keys, [k.text.lines[0] for k in keys], at, colors, placed.lettering)
-    for text in (placed.heading, placed.notes):
-        for line in () if text is None else _lines(text, placed.lettering):
-            _write(
-                figure.text(line.x / wide, 1 - line.y / high, ""), line, colors, placed.lettering
-            )
+
+    def write(line: PlacedText) -> Text:
+        text = figure.text(line.x / wide, 1 - line.y / high, "")
+        _write(text, line, colors, placed.lettering)
+        return text
+
+    for words in (placed.heading, placed.notes):
+        if words is not None:
+            *_, last = map(write, _lines(words, placed.lettering))
+            if words.after:
+                write(_method(words, last, colors, placed.lettering))
 
 
 def _legend_line(
@@ -463,7 +469,7 @@ def draw_on(
         if covered.width * covered.height > COVERED * box.width * box.height:
             made.remove()
     warn_of_missing_characters(
-        [panel.title, panel.x.label_text, panel.y.label_text, *across.texts, *up.texts]
+        [str(panel.title), panel.x.label_text, panel.y.label_text, *across.texts, *up.texts]
     )
     return figure
 
@@ -491,7 +497,11 @@ def _write_title(ax: Axes, panel: Panel, frame: Frame, colors: Colors, letters: 
         _write_texts(ax, [PlacedText(tuple(notes), 0.0, base, "note")], frame, colors, letters)
     if panel.title:
         pad = low + 2 + letters.leading("note") * len(notes)
-        _as_plain(ax.set_title(panel.title, loc="left", pad=pad))
+        # On a user's axes the method is a part of their title, which has one size.
+        title = ax.set_title("", loc="left", pad=pad)
+        own = Lettering(width_of, float(title.get_fontsize()) / TEXTS["label"].size)
+        title.set_text("\n".join(own.wrap(str(panel.title), frame.width, "label")))
+        _as_plain(title)
 
 
 # --- frames, axes and texts ----------------------------------------------------------------------
@@ -638,13 +648,22 @@ def _lines(placed: PlacedText, letters: Lettering) -> Iterator[PlacedText]:
         yield replace(placed, lines=(line,), y=placed.y + i * step)
 
 
+def _method(title: PlacedText, drawn: Text, colors: Colors, letters: Lettering) -> PlacedText:
+    """Return the method after the last line of a title, whose width is measured as it is drawn."""
+    _write(drawn, replace(title, lines=title.lines[-1:]), colors, letters)
+    with one_warning():
+        wide = drawn.get_window_extent().width * 72 / drawn.figure.canvas.figure.dpi
+    x = title.x + (wide + letters.width(" ", "title") if title.lines[-1] else 0.0)
+    return PlacedText((title.after,), x, title.y + _lift(title, letters), "method")
+
+
 def _write_texts(
     ax: Axes, texts: Iterable[PlacedText], frame: Frame, colors: Colors, letters: Lettering
 ) -> None:
     """Write texts: those in the frame at a position in the data, others at their distance from its upper end."""
     for placed in (line for text in texts for line in _lines(text, letters)):
         x, y = _in_data(ax, frame, placed.x, placed.y)
-        if placed.style == "note":
+        if placed.style in ("note", "method"):
             at = (placed.x - frame.left, frame.top - placed.y)
             text = ax.annotate(
                 "", (0, 1), xytext=at, xycoords="axes fraction", textcoords="offset points"
@@ -678,9 +697,12 @@ def _write_heads(ax: Axes, placed: PlacedPanel, colors: Colors, letters: Letteri
         (placed.x_label, ax.xaxis.label),
         (placed.y_label, ax.yaxis.label),
     )
-    for head, text in heads:
-        if head is None:
+    for given, text in heads:
+        if given is None:
             continue
+        head = replace(given, lines=tuple(filter(None, given.lines)))
+        if given.after:
+            _write_texts(ax, [_method(given, text, colors, letters)], frame, colors, letters)
         shift = (head.x - frame.left, frame.top - head.y - _lift(head, letters))
         where = _shifted(ax, shift)
         if text is ax.xaxis.label:

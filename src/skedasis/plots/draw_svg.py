@@ -102,8 +102,8 @@ def draw(
     >>> from skedasis.plots.marks import Panel
     >>> from skedasis.plots.scales import Axis
     >>> panel = Panel(Axis("age", None, 0.0, 80.0), Axis("effect", None, 0.0, 1.0))
-    >>> draw(FigureSpec(((panel,),), "PDP of age", "A curve."), ident="f1").title
-    'PDP of age'
+    >>> draw(FigureSpec(((panel,),), "age: effect on price", "A curve."), ident="f1").title
+    'age: effect on price'
     """
     return _sheet(arrange(spec, width / PIXELS), ident, title or spec.title, alt or spec.alt)
 
@@ -422,15 +422,17 @@ def _text_groups(found: Sequence[PlacedText]) -> Iterator[Markup]:
 
 
 def _text_group(found: Sequence[PlacedText]) -> Markup:
-    first, lines = found[0], []
+    first = found[0]
+    lines: list[Markup] = []
     step = PIXELS * LEADING * TEXTS[first.style].size
     for text in found:
         x, y = PIXELS * text.x, PIXELS * text.y
         turn = f"rotate({px(-text.turn)} {px(x)} {px(y)})" if text.turn else None
-        lines += [
-            tag("text", line, x=x, y=y + i * step, transform=turn)
-            for i, line in enumerate(text.lines)
-        ]
+        after = f" {text.after}" if text.lines[-1] else text.after
+        for i, line in enumerate(text.lines):
+            ends = text.after and i == len(text.lines) - 1
+            inner = (line, tag("tspan", after)) if ends else (line,)
+            lines.append(tag("text", *inner, x=x, y=y + i * step, transform=turn))
     anchor = {1: "", 0: " middle", -1: " end"}[first.anchor]
     return tag("g", *lines, class_=f"{first.style}{anchor}")
 

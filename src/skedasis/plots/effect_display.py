@@ -25,7 +25,7 @@ from skedasis.plots.figures.multiples import on_shared_scales
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.keywords import EffectKeywords
-from skedasis.plots.marks import Curves, FigureSpec
+from skedasis.plots.marks import Curves, FigureSpec, Title
 from skedasis.plots.plot import FigureOptions
 from skedasis.results.effect import Effect
 from skedasis.results.surface import Surface
@@ -168,7 +168,7 @@ def draw_panels(
         main, key = spec.main, options.legend and i == keyed
         limits = (one.get_xlim(), one.get_ylim()) if one.has_data() else None
         if limits is not None:  # title and notes would be written over those of the other display
-            main = replace(main, title="", notes=(), above=())
+            main = replace(main, title=Title(), notes=(), above=())
         draw_on(one, spec, panel=main, legend=key, colors=options.colors())
         if limits is not None:
             _include(one, *limits)

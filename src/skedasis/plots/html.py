@@ -68,7 +68,7 @@ from skedasis.plots.keywords import (
     RegionsKind,
 )
 from skedasis.plots.marks import FigureSpec
-from skedasis.plots.scales import counted, number, number_or_zero, position_texts
+from skedasis.plots.scales import counted, number, number_or_zero, position_texts, sentence
 from skedasis.plots.theme import stylesheet
 from skedasis.results.ale_statistics import Statistics
 from skedasis.results.change import Change, Changes, rows_text
@@ -331,7 +331,7 @@ class Explorable:
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
     >>> shown = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=5)).explore()
     >>> shown
-    <Explorable: x0, ...>
+    <Explorable: x0: effect on prediction (ALE), ...>
     """
 
     html: str = field(repr=False)
@@ -655,7 +655,7 @@ def effect_page(effect: Effect, view: EffectPlotOptions, *, title: str | None = 
     """Return the page of one effect; see `Effect.explore`."""
     drawn = draw(page_effect(effect, view), ident="effect")
     hints = [HINT] if effect.curves is None or view.ice is None else [HINT, CURVES]
-    return _one(title or effect.feature_title, lead(effect), drawn, numbers_of(effect), hints)
+    return _one(title or drawn.title, lead(effect), drawn, numbers_of(effect), hints)
 
 
 def page_effect(effect: Effect, view: EffectPlotOptions | None = None) -> FigureSpec:
@@ -692,8 +692,7 @@ def effects_page(
     )
     drawn, legend = draw_tiles(spec, ident="small")
     sizes = [(e.feature, e.importance, e.heterogeneity_score) for e in chosen]
-    kinds = dict.fromkeys(f"{e.spec.method} of {e.about.quantity}" for e in chosen)
-    named = title or ", ".join(kinds)
+    named = title or spec.title
     tiles = Gallery(drawn, legend, sizes, list(effects), by, columns)
     return of_many(named, tiles, numbers_of(effects))
 
@@ -788,13 +787,8 @@ def _controls(by: By, items: int) -> Markup:
 
 def surface_page(surface: Surface, *, title: str | None = None) -> Explorable:
     """Return the page of a surface; see `Surface.explore`."""
-    a, b = surface.feature_titles
-    return _one(
-        title or f"{a} and {b}",
-        lead(surface),
-        draw(surface_figure(surface), ident="surface"),
-        numbers_of(surface),
-    )
+    drawn = draw(surface_figure(surface), ident="surface")
+    return _one(title or drawn.title, lead(surface), drawn, numbers_of(surface))
 
 
 def importance_page(
@@ -815,8 +809,8 @@ def importance_page(
             importance, features=features, top=top, confidence_level=confidence_level
         )
         drawn = draw(spec, ident="bars")
-    named = title or f"Importance of {counted(len(importance), 'feature')}"
-    return _one(named, f"{importance.method}: {importance.axis}.", drawn, numbers_of(importance))
+    said = sentence(importance.axis)
+    return _one(title or drawn.title, said, drawn, numbers_of(importance))
 
 
 def diagnosis_page(
@@ -825,14 +819,14 @@ def diagnosis_page(
     """Return the page of a diagnosis; see `Diagnosis.explore`."""
     drawn = draw(diagnosis_figure(diagnosis, confidence_level), ident="where")
     said = f"Effect of permuting each of {counted(len(diagnosis), 'feature')} on the likelihood and on the entropy."
-    return _one(title or "Diagnosis", said, drawn, numbers_of(diagnosis))
+    return _one(title or drawn.title, said, drawn, numbers_of(diagnosis))
 
 
 def ledger_page(found: Ledger, *, confidence_level: float, title: str | None = None) -> Explorable:
     """Return the page of a ledger; see `Ledger.explore`."""
     drawn = draw(ledger_figure(found, confidence_level), ident="parts")
     said = f"Parts of the variance of {found.quantity} at {counted(found.rows_held_out, 'held-out row')}."
-    return _one(title or "What explains the variance", said, drawn, numbers_of(found))
+    return _one(title or drawn.title, said, drawn, numbers_of(found))
 
 
 def change_page(
@@ -845,7 +839,7 @@ def change_page(
     """Return the page of a change; see `Change.explore`."""
     drawn = draw(change_figure(found, kind=kind, confidence_level=confidence_level), ident="change")
     said = f"Change of {found.quantity} if {found.text}, at {rows_text(found)}."
-    return _one(title or f"Change: {found.text}", said, drawn, numbers_of(found))
+    return _one(title or drawn.title, said, drawn, numbers_of(found))
 
 
 def changes_page(
@@ -872,7 +866,7 @@ def interactions_page(
     figure = heatmap_figure if kind == "heatmap" else network_figure
     drawn = draw(figure(found), ident="interactions")
     said = f"How strongly {counted(len(found), 'pair')} of features interact."
-    return _one(title or "Interactions", said, drawn, numbers_of(found))
+    return _one(title or drawn.title, said, drawn, numbers_of(found))
 
 
 def _one(
@@ -926,9 +920,10 @@ def multi_model_effect_page(
 ) -> Explorable:
     """Return the page of one feature's effect for several models; see `MultiModelEffect.explore`."""
     drawn = draw(models_figure(found, confidence_level, of), ident="models")
-    said = f"{found.spec.method} of {found.about.quantity} for {counted(len(found), 'model')}."
+    unit = f" {found.about.unit}" if found.about.unit else ""
+    said = f"Importance {number(found.importance)}{unit}, the mean over {counted(len(found), 'model')}."
     hints = [HINT, CURVES]
-    return _one(title or found.feature_title, said, drawn, numbers_of(found), hints)
+    return _one(title or drawn.title, said, drawn, numbers_of(found), hints)
 
 
 def multi_model_effects_page(
@@ -950,9 +945,7 @@ def multi_model_effects_page(
     ranks = found.ranking(by)[:top]
     sizes = [(r.feature, r.importance, r.heterogeneity_score) for r in ranks]
     many = Gallery(drawn, legend, sizes, list(found), by, columns)
-    first = found[ranks[0].feature]
-    named = f"{first.spec.method} of {first.about.quantity} for {counted(len(first), 'model')}"
-    return of_many(title or named, many, numbers_of(found))
+    return of_many(title or spec.title, many, numbers_of(found))
 
 
 def multi_model_importance_page(
@@ -970,9 +963,8 @@ def multi_model_importance_page(
     )
     drawn = draw(spec, ident="bars")
     first = found.models[0]
-    said = f"{first.method}: {first.axis}, for {counted(len(found), 'model')}."
-    named = title or f"Importance of {counted(len(found.features), 'feature')}"
-    return _one(named, said, drawn, numbers_of(found))
+    said = sentence(f"{first.axis}, for {counted(len(found), 'model')}")
+    return _one(title or drawn.title, said, drawn, numbers_of(found))
 
 
 def regions_page(
@@ -981,7 +973,7 @@ def regions_page(
     """Return the page of the regions of one feature; see `Regions.explore`."""
     spec = regions_figure(regions, RegionsPlotOptions(kind, confidence_level))
     drawn = draw(spec, ident="regions", width=WIDE_PAGE if len(spec.stacks) > 1 else WIDTH)
-    named = title or f"Regions of {regions.feature_title}"
+    named = title or spec.title
     parts = [
         head(named, f"{heading_text(regions)}."),
         tag("figure", drawn.svg, class_="skd-figure"),
@@ -1005,7 +997,7 @@ def _text_of(regions: Regions) -> Markup:
 def regions_by_feature_page(found: RegionsByFeature, *, title: str | None = None) -> Explorable:
     """Return the page of the regions of several features; see `RegionsByFeature.explore`."""
     drawn = draw(regions_overview_figure(found), ident="overview")
-    named = title or f"Regions of {counted(len(found), 'feature')}"
+    named = title or drawn.title
     parts = [
         head(named, "The heterogeneity of each effect, and what regions explain of it."),
         tag("figure", drawn.svg, class_="skd-figure"),
@@ -1027,7 +1019,7 @@ PAGES = 30
 def multi_model_regions_page(found: MultiModelRegions, *, title: str | None = None) -> Explorable:
     """Return the page of regions for several models; see `MultiModelRegions.explore`."""
     drawn = draw(recurrence_figure(found), ident="models")
-    named = title or f"Regions of {found.feature_title} for {counted(len(found), 'model')}"
+    named = title or drawn.title
     parts = [
         head(named, "How many models have their first split on which feature."),
         tag("figure", drawn.svg, class_="skd-figure"),

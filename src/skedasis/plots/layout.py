@@ -31,6 +31,7 @@ from skedasis.plots.marks import (
     Points,
     Stack,
     Text,
+    Title,
     legend_of,
 )
 from skedasis.plots.scales import Axis
@@ -124,6 +125,8 @@ class PlacedText:
         End of the text at `x`: its left end for 1, its centre for 0, its right end for -1.
     turn : float
         Rotation in degrees, counterclockwise.
+    after : str
+        Text in the style "method" after the last line.
     """
 
     lines: tuple[str, ...]
@@ -132,6 +135,7 @@ class PlacedText:
     style: str
     anchor: int = 1
     turn: float = 0.0
+    after: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,10 +291,11 @@ def arrange(
 
     Examples
     --------
-    >>> panel = Panel(Axis("age", None, 0.0, 80.0), Axis("effect", None, 0.0, 1.0), title="PDP")
+    >>> axes = Axis("age", None, 0.0, 80.0), Axis("effect", None, 0.0, 1.0)
+    >>> panel = Panel(*axes, title=Title("age", "effect on price", "PDP"))
     >>> placed = arrange(FigureSpec(((panel,),), "PDP of age", ""), 320.0)
     >>> [text.lines for text in placed.texts()][:3]
-    [('PDP',), ('age',), ('effect',)]
+    [('age: effect on price',), ('age',), ('effect',)]
     """
     lettering = Lettering() if lettering is None else lettering
     if height is None:
@@ -395,7 +400,9 @@ class _Arrangement:
         )
         most = max(detail.notes, 1) if detail.titles else 0
         self.foot_notes = lettering.flow(spec.notes, width - 2 * EDGE)[:most]
-        self.heading = spec.heading if detail.titles else ""
+        self.heading = self._titled(
+            spec.heading if detail.titles else Title(), EDGE, EDGE, width - 2 * EDGE
+        )
 
     # --- what is shown
 
@@ -423,7 +430,7 @@ class _Arrangement:
             marks = tuple(m for m in panel.marks if not isinstance(m, Margin))
             panel = replace(panel, marks=marks, above=())
         if not self.detail.titles:
-            panel = replace(panel, title="")
+            panel = replace(panel, title=Title())
         return panel if self._above_fits(panel, width) else replace(panel, above=())
 
     def _frame_width(self, panel: Panel, place: int) -> float:
@@ -497,7 +504,8 @@ class _Arrangement:
     def _head(self, panel: Panel, width: float) -> float:
         """Return the height of everything above a frame."""
         letters = self.lettering
-        high = letters.leading("title") + 1 if panel.title else 0.0
+        title = self._titled(panel.title, 0.0, 0.0, width)
+        high = self._title_height(title, 1.0)
         high += letters.leading("note") * len(self._notes(panel, width))
         if panel.y.label_text and self.detail.labels:
             high += letters.leading("label") * len(self._y_label(panel, width)) + 5
@@ -506,6 +514,18 @@ class _Arrangement:
         high += letters.leading("above") if panel.above else 0.0
         high += MARGIN + 2 if _margin_on_top(panel) else 0.0
         return high
+
+    def _titled(self, title: Title, x: float, top: float, room: float) -> PlacedText | None:
+        """Return a title below `top`."""
+        if not title:
+            return None
+        lines, after = self.lettering.head(title, room)
+        y = top + self.lettering.leading("title") - 0.22 * self.lettering.size("title")
+        return PlacedText(tuple(lines), x, y, "title", after=after)
+
+    def _title_height(self, title: PlacedText | None, gap: float) -> float:
+        """Return the height of a title with the gap below it."""
+        return 0.0 if title is None else len(title.lines) * self.lettering.leading("title") + gap
 
     def _notes(self, panel: Panel, width: float) -> list[str]:
         return (
@@ -571,7 +591,7 @@ class _Arrangement:
         )
 
     def _heading_height(self) -> float:
-        return self.lettering.leading("title") + 4 if self.heading else 0.0
+        return self._title_height(self.heading, 4.0)
 
     def _notes_height(self) -> float:
         return len(self.foot_notes) * self.lettering.leading("note") + (4 if self.foot_notes else 0)
@@ -649,10 +669,7 @@ class _Arrangement:
             if lefts == self.lefts:
                 break
             self.lefts = lefts
-        heading, y = None, EDGE + self._heading_height()
-        if self.heading:
-            words = self.lettering.fit(self.heading, self.width - 2 * EDGE, "title")
-            heading = PlacedText((words,), EDGE, EDGE + self.lettering.size("title"), "title")
+        y = EDGE + self._heading_height()
         stacks: list[tuple[PlacedPanel, ...]] = []
         self.highs = self._heights(parts, height)
         for line, (heads, _, feet), highs in zip(self.lines, parts, self.highs, strict=True):
@@ -667,7 +684,7 @@ class _Arrangement:
         y += self._notes_height() + 3
         total = y if height is None else height
         return Layout(
-            self.spec, self.width, total, tuple(stacks), keys, heading, notes, self.lettering
+            self.spec, self.width, total, tuple(stacks), keys, self.heading, notes, self.lettering
         )
 
     def _stack(
@@ -703,16 +720,11 @@ class _Arrangement:
     ) -> PlacedPanel:
         """Return a panel with all its texts; `start` is the upper end of its title, `edge` that of its stack's left."""
         letters, column = self.lettering, edge + EDGE
-        wide = frame.right - column + (RIGHT - 4)
         across = self._across(panel.x, frame.width, frame.left - column)
         up = ticks_up(panel.y, frame.height, letters, room=frame.left - column - TICK - GAP)
-        title = notes = x_label = y_label = None
-        y = start
-        if panel.title:
-            y += letters.leading("title")
-            words = letters.fit(panel.title, wide, "title")
-            title = PlacedText((words,), column, y - 0.22 * letters.size("title"), "title")
-            y += 1
+        notes = x_label = y_label = None
+        title = self._titled(panel.title, column, start, self._label_room(edge))
+        y = start + self._title_height(title, 1.0)
         lines = self._notes(panel, self._label_room(edge))
         if lines:
             notes = PlacedText(tuple(lines), column, y + letters.size("note"), "note")
@@ -1160,7 +1172,9 @@ def separated(spec: FigureSpec, width: float, legend: float) -> tuple[list[Layou
     """
     n = len(spec.stacks)
     # Side by side in one line, frames are aligned.
-    line = replace(spec, columns=n, column_width=0.0, widths=(), shared=False, heading="", notes=())
+    line = replace(
+        spec, columns=n, column_width=0.0, widths=(), shared=False, heading=Title(), notes=()
+    )
     whole = arrange(line, n * width, legend=False)
     titles = spec.stack_titles or (spec.title,) * n
     alts = spec.stack_alts or (spec.alt,) * n

@@ -21,6 +21,46 @@ import numpy as np
 from skedasis._types import Floats, Ints
 from skedasis.plots.scales import Axis
 
+# --- titles --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Title:
+    """A title: "hr: effect on rentals", and in small letters the method.
+
+    Parameters
+    ----------
+    subject : str
+        The feature, with the rule of a region, or a title that is not divided.
+    quantity, method : str
+
+    Examples
+    --------
+    >>> str(Title("hr", "effect on rentals", "RHALE"))
+    'hr: effect on rentals (RHALE)'
+    """
+
+    subject: str = ""
+    quantity: str = ""
+    method: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the title without the method."""
+        return f"{self.subject}: {self.quantity}" if self.quantity else self.subject
+
+    @property
+    def after(self) -> str:
+        """Return the method as it follows the title."""
+        return f"({self.method})" if self.method else ""
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.after}" if self.method else self.text
+
+    def __bool__(self) -> bool:
+        return bool(self.subject)
+
+
 # --- marks ---------------------------------------------------------------------------------------
 
 
@@ -384,7 +424,7 @@ class Panel:
         From back to front.
     height : float
         Height of its frame in points in a figure of `NATURAL_WIDTH`; in a wider one it is proportionally higher.
-    title : str
+    title : Title
     notes : tuple of str
         Facts that the marks do not show: numbers of rows and bins, what is omitted.
     texts : tuple of Text
@@ -407,7 +447,7 @@ class Panel:
     y: Axis
     marks: tuple[Mark, ...] = ()
     height: float = 147.0
-    title: str = ""
+    title: Title = Title()
     notes: tuple[str, ...] = ()
     texts: tuple[Text, ...] = ()
     names: Names | None = None
@@ -448,7 +488,7 @@ class FigureSpec:
         Whether all stacks of a line have the same vertical axes, so that tick labels are on the left only.
     small : bool
         Whether panels are small: fewer ticks, thinner lines.
-    heading : str
+    heading : Title
         Title of a figure of several stacks, above them.
     notes : tuple of str
         Facts about the whole figure, below it.
@@ -466,7 +506,7 @@ class FigureSpec:
     widths: tuple[float, ...] = ()
     shared: bool = False
     small: bool = False
-    heading: str = ""
+    heading: Title = Title()
     notes: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     stack_titles: tuple[str, ...] = ()

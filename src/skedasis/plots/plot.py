@@ -52,6 +52,7 @@ from skedasis.plots.marks import (
     Points,
     Rectangles,
     Segments,
+    Title,
 )
 from skedasis.plots.scales import Axis, counted
 from skedasis.results.change import Change, Changes
@@ -306,11 +307,11 @@ def customized(spec: FigureSpec, options: FigureOptions, method: str) -> FigureS
     )
     if options.title is None:
         return replace(spec, stacks=stacks)
-    if len(stacks) != 1:
+    if spec.heading or len(stacks) != 1:
         return replace(
-            spec, stacks=stacks, heading=options.title, title=options.title or spec.title
+            spec, stacks=stacks, heading=Title(options.title), title=options.title or spec.title
         )
-    first = replace(stacks[0][0], title=options.title)
+    first = replace(stacks[0][0], title=Title(options.title))
     return replace(spec, stacks=((first, *stacks[0][1:]),), title=options.title or spec.title)
 
 
@@ -536,7 +537,7 @@ def plot_importance(
         raise DataError(f"{method}(confidence_level)", got, "an option of histograms", fix)
     spec = permutation_figure(importance, features=view.get("features"), top=view.get("top"))
     if ax is not None and len(spec.stacks) > 1:
-        fix = f"Use features=[{spec.main.title!r}], or omit ax"
+        fix = f"Use features=[{spec.main.title.text!r}], or omit ax"
         raise DataError(
             f"{method}(ax) with kind='local'", f"{len(spec.stacks)} features", "one feature", fix
         )
@@ -726,7 +727,7 @@ def compare(
     >>> found = [sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=m) for m in methods]
     >>> figure = compare(found)
     >>> [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-    ['PDP', 'ALE', 'MPlot', 'rows']
+    ['PDP', 'ALE', 'M-plot', 'rows']
     """
     options, own = FigureOptions.of("compare", given, keywords.CompareKeywords, ax)
     spec = compare_figure(*results, **cast("keywords.CompareViewKeywords", own))

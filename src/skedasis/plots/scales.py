@@ -154,6 +154,17 @@ def counted(n: float, thing: str) -> str:
     return f"{n:,.0f} {thing}{'' if n == 1 else 's'}"
 
 
+def sentence(text: str) -> str:
+    """Return a text as a sentence.
+
+    Examples
+    --------
+    >>> sentence("one region")
+    'One region.'
+    """
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 # --- axes ----------------------------------------------------------------------------------------
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from skedasis.plots.marks import Title
 from skedasis.plots.scales import clean, width_of
 from skedasis.plots.theme import TEXTS
 
@@ -88,6 +89,35 @@ class Lettering:
                 rest = rest[len(line) :].lstrip()
             lines = [*lines[: most - 1], self.fit(rest, room, style)]
         return lines
+
+    def head(self, title: Title, room: float) -> tuple[list[str], str]:
+        """Return a title in at most two lines, and the method, which follows the last one: an empty one without room.
+
+        In a narrow figure the feature and the quantity are shortened separately, so that both can be read.
+
+        Examples
+        --------
+        >>> Lettering().head(Title("age", "effect on the price of houses", "ALE"), 150.0)
+        (['age: effect on the price of', 'houses'], '(ALE)')
+        """
+        lines = self.wrap(title.text, room, "title")
+        if len(lines) > 2:
+            parts = (f"{title.subject}:", title.quantity)
+            lines = (
+                [self.fit(part, room, "title") for part in parts]
+                if title.quantity
+                else self.wrap(title.text, room, "title", most=2)
+            )
+        if not title.method:
+            return lines, ""
+        after = self.fit(title.after, room, "method")
+        if self.after_x(lines[-1]) + self.width(after, "method") > room:
+            lines.append("")
+        return lines, after
+
+    def after_x(self, line: str) -> float:
+        """Return where the method begins after the last line of a title."""
+        return self.width(f"{line} ", "title") if line else 0.0
 
     def flow(
         self, notes: Sequence[str], room: float, style: str = "note", most: int = 8

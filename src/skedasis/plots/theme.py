@@ -398,6 +398,7 @@ class TextStyle:
 
 TEXTS = {
     "title": TextStyle(LARGE, bold=True),
+    "method": TextStyle(color="soft"),
     "note": TextStyle(color="soft"),
     "label": TextStyle(MEDIUM),
     "tick": TextStyle(color="soft"),
@@ -431,6 +432,8 @@ def stylesheet() -> str:
     rules: dict[str, dict[str, str]] = {f".{name}": _style_rule(s) for name, s in STYLES.items()}
     rules |= {f".pattern-{name}": _pattern_rule(p) for name, p in PATTERNS.items()}
     rules |= {f".{name} text": _text_rule(s) for name, s in TEXTS.items()}
+    # The method stands in the line of the title.
+    rules[".title tspan"] = {**_text_rule(TEXTS["method"]), "font-weight": "400"}
     rules |= _heat_rules()
     # One rule per declaration, for all styles that have it, takes half the text of one rule per style.
     shared: dict[str, list[str]] = {}

@@ -232,7 +232,7 @@ def _comparable(one: Together, feature: str) -> bool:
 
 def _together(one: Together, feature: str, ident: str) -> FeatureOfModels:
     """Return a feature's curves in several models, and its numbers in each."""
-    spec = models_spec(one, feature, f"{feature_named(feature)}, average effect")
+    spec = models_spec(one, feature)
     lines: list[tuple[str, str, str]] = []
     for k, (section, name) in enumerate(zip(one.sections, one.names, strict=True)):
         effect = section.rhale[feature]
@@ -298,7 +298,7 @@ def _summary(section: ModelSection, feature: str, ident: str) -> list[PageFigure
     """Return the small figure of a feature; none if it has a single value."""
     if np.isfinite(section.rhale[feature].value).sum() < 2:
         return []
-    spec = summary_spec(section, feature, feature_named(feature))
+    spec = summary_spec(section, feature)
     return [page_figure(draw(spec, ident=ident, width=report_figures.CURVE_WIDTH), "")]
 
 

@@ -75,9 +75,7 @@ def _drawn_features(section: ModelSection, said: Sequence[Finding]) -> list[str]
     return list(dict.fromkeys([*(f for f in told if f in every), *every]))[:CURVES]
 
 
-def summary_spec(
-    section: ModelSection, feature: str, title: str, *, whom: bool = False
-) -> FigureSpec:
+def summary_spec(section: ModelSection, feature: str, *, whom: bool = False) -> FigureSpec:
     """Return a small figure of a feature: the curves of its regions where they matter, else its average curve.
 
     With `whom`, a note below the average curve says by which other feature rows differ from it.
@@ -92,9 +90,9 @@ def summary_spec(
     if whom and regions is None and found is not None:
         notes.append(depends_on_text(found, feature_named(found.name, NAME_LENGTH)))
     if regions is None:
-        spec, places = effect_summary_figure(effect, title=title, notes=tuple(notes)), [None]
+        spec, places = effect_summary_figure(effect, notes=tuple(notes)), [None]
     else:
-        spec = regions_summary_figure(regions, title=title, notes=tuple(notes))
+        spec = regions_summary_figure(regions, notes=tuple(notes))
         places = list(range(len(regions)))
     if not section.given_rows:
         return spec
@@ -130,7 +128,7 @@ def first_screen(
     by = {f: e.depends_on.name for f, e in section.rhale.items() if e.depends_on is not None}
     whom = {f for f, other in by.items() if (f, other) not in told}
     curves = [
-        _drawn(summary_spec(section, f, feature_named(f), whom=f in whom), f"{ident}-curve-{k}")
+        _drawn(summary_spec(section, f, whom=f in whom), f"{ident}-curve-{k}")
         for k, f in enumerate(shown_features, 1)
     ]
     return {
@@ -299,7 +297,7 @@ def models_first_screen(
     sections = together.sections
     order = _order(sections, content.features)
     curves = [
-        _drawn(models_spec(together, f, feature_named(f)), f"{ident}-curve-{k}")
+        _drawn(models_spec(together, f), f"{ident}-curve-{k}")
         for k, f in enumerate(order[:CURVES], 1)
     ]
     lines: list[ModelLine] = [
@@ -352,7 +350,7 @@ def _order(sections: Sequence[ModelSection], features: Sequence[str]) -> list[st
     return sorted((f for f in drawn if mean[f] > 0), key=lambda f: -mean[f])
 
 
-def models_spec(together: Together, feature: str, title: str) -> FigureSpec:
+def models_spec(together: Together, feature: str) -> FigureSpec:
     """Return a figure of a feature's average curves in several models."""
     effects = [s.rhale[feature] for s in together.sections]
     parts = [
@@ -361,7 +359,7 @@ def models_spec(together: Together, feature: str, title: str) -> FigureSpec:
     ]
     told = f"importance: {', '.join(parts)}"
     notes = (told,) if len(told) <= ONE_LINE else ()
-    return models_summary_figure(effects, list(together.names), title=title, notes=notes)
+    return models_summary_figure(effects, list(together.names), notes=notes)
 
 
 def models_findings(together: Together, features: Sequence[str]) -> list[Finding]:

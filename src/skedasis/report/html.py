@@ -311,8 +311,8 @@ def _model_uncertainty(
     keys = [k for k in section.code if k[0] in ("diagnosis", "entropy", "entropy pdp")]
     diagnosis = found.diagnosis
     grids = {
-        "RHALE of the entropy": (found.rhale, "r"),
-        "PDP of the entropy": (found.pdp, "p"),
+        "Effects on the entropy (RHALE)": (found.rhale, "r"),
+        "Effects on the entropy (PDP)": (found.pdp, "p"),
     }
     return {
         "shown": shown,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from rich.markup import escape
@@ -10,6 +11,7 @@ from rich.table import Table as Lines
 
 from skedasis.plots.figures.effect_texts import heterogeneity_text
 from skedasis.plots.figures.surface import is_discrete
+from skedasis.plots.figures.titles import TIMES, effect_title, surface_title
 from skedasis.plots.scales import counted, number, position_texts
 from skedasis.report import categorical_text
 from skedasis.report import text as report_text
@@ -24,7 +26,10 @@ LINES = 40
 
 def numbers(effect: Effect) -> Lines:
     """Return an effect as a table: its bins, its levels, or some points of its grid."""
-    title = f"{effect.spec.method} of {effect.about.feature.axis} on {effect.about.axis}"
+    # A table has no axes: the units are in its title.
+    title = replace(
+        effect_title(effect, quantity=effect.about.axis), subject=effect.about.feature.axis
+    )
     caption = f"importance {number(effect.importance)}, {heterogeneity_text(effect)}"
     if effect.depends_on is not None:
         caption += f", {depends_on_text(effect.depends_on)}: skedasis regions"
@@ -37,7 +42,7 @@ def numbers(effect: Effect) -> Lines:
         # A terminal is narrow, and the share follows from the number of rows.
         heads = [h for h in categorical_text.level_heads(effect) if h[0] != "Share"]
         rows = [(*row[:2], *row[3:]) for row in rows]
-        return _table(title, _ended(caption, effect), heads, rows)
+        return _table(str(title), _ended(caption, effect), heads, rows)
     rows = report_text.bins_table(effect)
     per = " per day" if isinstance(effect.axis, TimedAxis) else ""
     middle = "mean" if isinstance(effect, AnyMPlot) else f"mean slope{per}"
@@ -53,14 +58,14 @@ def numbers(effect: Effect) -> Lines:
             for where, j in zip(at, some, strict=True)
         ]
         names = ("at", "effect", "heterogeneity", "standard error")
-    return _table(title, _ended(caption, effect), [(name, False) for name in names], rows)
+    return _table(str(title), _ended(caption, effect), [(name, False) for name in names], rows)
 
 
 def surface(result: Surface) -> Lines:
     """Return a surface as a table: interaction strength, sizes of both axes, empty cells."""
-    first, second = result.feature_titles
+    title = surface_title(result, quantity=result.about.axis)
     table = Lines(
-        title=escape(f"{result.spec.method} of {first} and {second} on {result.about.axis}"),
+        title=escape(str(replace(title, subject=TIMES.join(result.feature_titles)))),
         title_justify="left",
         show_header=False,
     )

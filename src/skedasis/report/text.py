@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skedasis._types import Floats
 from skedasis.plots.figures.effect_parts import local_effects
+from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.scales import (
     ROUNDING_NOISE,
     counted,
@@ -433,7 +434,7 @@ class Caption:
     alt, text : str
         Alternative text, which describes what the figure shows, and the caption.
     title : str
-        Short title; `alt` begins with it.
+        That of the figure; `alt` begins with it.
     """
 
     name: str
@@ -451,7 +452,7 @@ class Caption:
 def rhale_caption(section: ModelSection, feature: str) -> Caption:
     """Return the caption of a feature's RHALE, or of a nominal feature's ALE."""
     effect = section.rhale[feature]
-    method = effect.spec.method
+    method, title = effect.spec.method, _title(feature, effect)
     if isinstance(effect.axis, LevelAxis):
         sentences = (
             effect_sentence(effect, ""),
@@ -463,29 +464,31 @@ def rhale_caption(section: ModelSection, feature: str) -> Caption:
             f"{method} at each level: the average effect and how rows differ from it; "
             "below, the differences between adjacent levels."
         )
-        alt = f"{method} of {_effect_phrase(section, feature)}, at {at}. {_join(sentences)}"
-        return Caption(f"{feature} {method}", alt, text, f"{method} of {feature_named(feature)}")
+        alt = f"{_described(title, section, effect)}, at {at}. {_join(sentences)}"
+        return Caption(f"{feature} {method}", alt, text, title)
     bins = len(effect.bins) if isinstance(effect, BinnedEffect) else 0
     sentences = (
         effect_sentence(effect, unit_of(effect)),
         heterogeneity_sentence(effect),
         missing_sentence(effect),
     )
-    alt = f"RHALE of {_effect_phrase(section, feature)}, in {counted(bins, 'bin')}. {_join(sentences)}"
+    alt = f"{_described(title, section, effect)}, in {counted(bins, 'bin')}. {_join(sentences)}"
     text = "RHALE: the average effect and how rows differ from it; below, the slopes in each bin."
-    return Caption(f"{feature} RHALE", alt, text, f"RHALE of {feature_named(feature)}")
+    return Caption(f"{feature} RHALE", alt, text, title)
 
 
 def comparison_caption(section: ModelSection, feature: str, methods: Sequence[str]) -> Caption:
     """Return the caption of the curves of several methods in one figure."""
     names = listed(list(methods))
-    alt = f"{names} of {_effect_phrase(section, feature)}, each minus its mean over the data."
-    ranges = {m: _range(e) for m, e in curves_by_method(section, feature).items() if m in methods}
+    curves = curves_by_method(section, feature)
+    title = _title(feature, *(curves[m] for m in methods))
+    alt = f"{_described(title, section, section.ale[feature])}, each minus its mean over the data."
+    ranges = {m: _range(e) for m, e in curves.items() if m in methods}
     sizes = [f"{m} spans {number(size)}" for m, size in ranges.items() if np.isfinite(size)]
     if sizes:
         alt += f" {listed(sizes)}."
     text = f"{names}: where they diverge, features depend on each other."
-    return Caption(f"{feature} methods", alt, text, f"{names} of {feature_named(feature)}")
+    return Caption(f"{feature} methods", alt, text, title)
 
 
 def curves_by_method(section: ModelSection, feature: str) -> dict[str, Effect]:
@@ -503,13 +506,14 @@ def _range(effect: Effect) -> float:
 def pdp_caption(section: ModelSection, feature: str) -> Caption:
     """Return the caption of a feature's PDP with its individual curves."""
     effect = section.pdp[feature]
+    title = _title(feature, effect)
     curves = 0 if effect.curves is None else len(effect.curves)
     centred = effect.spec.center == "mean"
     spread = number(float(np.nanmax(effect.heterogeneity)))
     start = "around zero" if centred else "from a common start"
     drawn = f", with {counted(curves, 'individual curve')} {start}" if curves else ""
     alt = (
-        f"PDP of {_effect_phrase(section, feature)}{drawn}. "
+        f"{_described(title, section, effect)}{drawn}. "
         f"{effect_sentence(effect, unit_of(effect))} Where they diverge most, the rows’ curves have a standard "
         f"deviation of {spread}."
     )
@@ -522,7 +526,7 @@ def pdp_caption(section: ModelSection, feature: str) -> Caption:
         text += " Each curve has mean zero over the levels."
     elif isinstance(effect.axis, LevelAxis) and curves:
         text += f" All curves are zero at {quoted(effect.axis.levels.labels[0])}."
-    return Caption(f"{feature} PDP", alt, text, f"PDP of {feature_named(feature)}")
+    return Caption(f"{feature} PDP", alt, text, title)
 
 
 def overview_caption(section: ModelSection, most: int | None = None) -> Caption:
@@ -530,17 +534,18 @@ def overview_caption(section: ModelSection, most: int | None = None) -> Caption:
     ranks = [r.feature for r in section.rhale.ranking()][:most]
     methods = {section.rhale[f].spec.method for f in ranks}
     what = "ALE" if methods == {"ALE"} else "RHALE"
-    except_for = " (ALE for features without an order)" if len(methods) > 1 else ""
+    by = f"{what}, ALE for features without an order" if len(methods) > 1 else what
     alt = (
-        f"{what}{except_for} of {counted(len(ranks), 'feature')} on {section.axis}, {named(section.name)}, on shared "
+        f"{counted(len(ranks), 'feature')}: effect on {section.axis} ({by}), {named(section.name)}, on shared "
         f"scales, the most important first: {listed_features(ranks)}."
     )
     which = (
-        "every feature"
+        "Every feature"
         if len(ranks) == len(section.rhale)
-        else f"the {len(ranks)} most important features"
+        else f"The {len(ranks)} most important features"
     )
-    return Caption("all features", alt, f"{what} of {which}{except_for}, {named(section.name)}.")
+    text = f"{which}: effect on {section.axis} ({by}), {named(section.name)}."
+    return Caption("all features", alt, text)
 
 
 def unit_of(effect: Effect) -> str:
@@ -548,9 +553,15 @@ def unit_of(effect: Effect) -> str:
     return effect.about.feature.unit or ""
 
 
-def _effect_phrase(section: ModelSection, feature: str) -> str:
-    """Return the feature, the quantity and the model as a phrase."""
-    return f"{feature_named(feature)} on {section.axis}, {named(section.name)}"
+def _title(feature: str, *effects: Effect) -> str:
+    """Return the title of the figure of a feature for use in a sentence."""
+    return str(replace(effect_title(*effects), subject=feature_named(feature)))
+
+
+def _described(title: str, section: ModelSection, effect: Effect) -> str:
+    """Return the title, the model and the unit, which alternative text says because it has no axes."""
+    unit = f", in {effect.about.unit}" if effect.about.unit else ""
+    return f"{title}, {named(section.name)}{unit}"
 
 
 def _join(sentences: Sequence[str]) -> str:

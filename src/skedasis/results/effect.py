@@ -1244,7 +1244,7 @@ class Effect(SavedResult):
         simultaneous
             As in `plot`.
         title : str, optional
-            Title of the page; by default the feature name.
+            Title of the page; by default that of the figure.
 
         Returns
         -------
@@ -1270,7 +1270,7 @@ class Effect(SavedResult):
         >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=5))
         >>> page = e.explore()
         >>> page.title, page.html.count("<svg ")
-        ('x0', 1)
+        ('x0: effect on prediction (ALE)', 1)
         """
         view = operations.EffectPlotOptions(
             ice,

@@ -7,13 +7,17 @@ it; they pass the feature's name as they show it.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from skedasis.results.build.linear_form import AXIS
 from skedasis.results.curve_words import number_text, one_line
 from skedasis.results.display import count, outside_text, sample_text
-from skedasis.results.effect import Effect
+from skedasis.results.effect import AnyMPlot, Effect
 from skedasis.results.main_stretch import beyond_text
 from skedasis.stats.depends_on import DependsOn
+
+if TYPE_CHECKING:
+    from skedasis.results.surface import Surface
 
 MOSTLY = 0.5
 """From this share on, an effect differs "mostly" by a feature; below, "in part"."""
@@ -135,16 +139,28 @@ def regions_call(effect: Effect) -> str:
 # --- the effect -----------------------------------------------------------------------------------
 
 
+def kind_of(effect: Effect) -> str:
+    """Return what the values of an effect are, before the name of the quantity: "effect on"."""
+    if effect.spec.derivative:
+        return "slope of"
+    return "mean of" if isinstance(effect, AnyMPlot) else "effect on"
+
+
+def method_of(result: Effect | Surface) -> str:
+    """Return the name of the method for people: "M-plot" instead of that of its class."""
+    return "M-plot" if result.spec.method == "MPlot" else result.spec.method
+
+
 def effect_text(effect: Effect) -> str:
     """Return an effect as text: what it is of, importance and heterogeneity score, rows, and where to find more."""
     about, unit = effect.about, f" {one_line(effect.about.unit)}" if effect.about.unit else ""
-    where = f", where {one_line(effect.rule)}" if effect.rule else ""
+    subject = one_line(", ".join(filter(None, [effect.feature_title, effect.rule])))
     parts = count(effect.n_parts, effect.part_noun)
     score = "not computed"
     if effect.swap_score is not None:
         score = score_text(effect.heterogeneity_score, effect.heterogeneity_score_error) + unit
     lines = [
-        f"{one_line(effect.feature_title)} on {one_line(about.quantity)}{where}: {effect.spec.method}, {parts}",
+        f"{subject}: {kind_of(effect)} {one_line(about.quantity)} ({method_of(effect)}, {parts})",
         f"importance           {number_text(effect.importance)}{unit}",
         f"heterogeneity score  {score}",
     ]

@@ -29,7 +29,7 @@ from skedasis.results.display import (
     save_if,
 )
 from skedasis.results.effect import Effect
-from skedasis.results.effect_words import depends_on_cell, one_line
+from skedasis.results.effect_words import depends_on_cell, kind_of, method_of, one_line
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
@@ -155,10 +155,10 @@ class Effects(ResultMapping[str, Effect]):
     def __str__(self) -> str:
         if not self.effects:
             return repr(self)
-        methods = "/".join(dict.fromkeys(e.spec.method for e in self.effects.values()))
-        axis = one_line(next(iter(self.effects.values())).about.axis)
+        first = next(iter(self.effects.values()))
+        methods = ", ".join(dict.fromkeys(method_of(e) for e in self.effects.values()))
         rows = self.provenance.get("rows")
-        head = f"{count(len(self), 'feature')} on {axis}: {methods}"
+        head = f"{count(len(self), 'feature')}: {kind_of(first)} {one_line(first.about.axis)} ({methods})"
         head += "" if rows is None else f", {count(rows, 'row')}"
         head += sample_text(self.provenance)
         head += outside_texts({name: e.provenance for name, e in self.effects.items()})
@@ -527,7 +527,7 @@ class Effects(ResultMapping[str, Effect]):
         lower, ice, curves, confidence_level
             As in `plot`.
         title : str, optional
-            Title of the page; by default the quantity.
+            Title of the page; by default that of the figure.
 
         Returns
         -------

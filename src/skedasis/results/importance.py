@@ -489,7 +489,7 @@ class Importance(SavedResult):
         kind, features, top, confidence_level
             As in `plot`.
         title : str, optional
-            Title of the page; by default a description of its content.
+            Title of the page; by default that of the figure.
 
         Returns
         -------
@@ -513,7 +513,7 @@ class Importance(SavedResult):
         >>> X = np.random.default_rng(0).normal(size=(200, 2))
         >>> pf = sd.explain(lambda X: X[:, 0], X, method=sd.PFI())
         >>> pf.explore().title
-        'Importance of 2 features'
+        '2 features: importance for prediction (PFI)'
         """
         page = operations.importance_page(
             self,

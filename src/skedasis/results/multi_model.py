@@ -41,6 +41,7 @@ from skedasis.results.display import (
     save_if,
 )
 from skedasis.results.effect import About, Effect, MPlotEffect, Spec
+from skedasis.results.effect_words import kind_of, method_of
 from skedasis.results.effects import check_order
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance
@@ -632,7 +633,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         confidence_level, of
             As in `plot`.
         title : str, optional
-            Title of the page; by default the feature name.
+            Title of the page; by default that of the figure.
 
         Returns
         -------
@@ -651,7 +652,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         >>> X = np.random.default_rng(0).normal(size=(100, 2))
         >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0)]
         >>> sd.explain(models, X, 0, method=sd.ALE(bins=4)).explore().title
-        'x0'
+        'x0: effect on prediction, 2 models (ALE)'
         """
         page = operations.multi_model_effect_page(
             self, confidence_level=confidence_level, of=of, title=title
@@ -724,9 +725,10 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
         return f"<MultiModelEffects: {models} models, {len(self)} features: {names}>"
 
     def __str__(self) -> str:
-        about = next(iter(self.effects.values())).about
-        head = f"{count(len(self), 'feature')} on {one_line(about.axis)}: "
-        head += f"means of {count(len(next(iter(self.effects.values()))), 'model')}"
+        first = next(iter(self.effects.values()))
+        one = first.models[0]
+        head = f"{count(len(self), 'feature')}: {kind_of(one)} {one_line(first.about.axis)}, "
+        head += f"means of {count(len(first), 'model')} ({method_of(one)})"
         return f"{head}\n{ranking_text(self.ranking(), most=MOST_LINES)}"
 
     def ranking(

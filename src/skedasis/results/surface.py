@@ -658,7 +658,7 @@ class Surface(SavedResult):
         path : str or Path, optional
             A file to which the page is also written.
         title : str, optional
-            Title of the page; by default the feature names.
+            Title of the page; by default that of the figure.
 
         Returns
         -------
@@ -682,7 +682,7 @@ class Surface(SavedResult):
         >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
         >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=5))
         >>> s.explore().title
-        'x0 and x1'
+        'x0 × x1: interaction effect on prediction (ALE)'
         """
         return save_if(operations.surface_page(self, title=title), path)
 

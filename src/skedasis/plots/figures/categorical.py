@@ -29,6 +29,7 @@ from skedasis.plots.figures.ice import (
     individual_curves,
 )
 from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import Line, Mark, Panel, Points, Rectangles, Stack, horizontal_line
 from skedasis.plots.scales import Axis, clean, counted, distinct_names, shorten
 from skedasis.results.axis import LevelStats
@@ -346,7 +347,7 @@ def _panel(
         y,
         tuple(marks),
         effect_parts.MAIN,
-        title=effect_parts.titled(effect),
+        title=effect_title(effect),
         notes=(*notes, *effect_parts.remarks(effect)),
         tooltips=(*tips, *effect_texts.tooltips_beside((x, y), beside, below)),
     )

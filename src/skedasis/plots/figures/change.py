@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ from skedasis._arguments import check_option, check_probability
 from skedasis._types import Floats
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.importance import BARS, LONG, TITLE, line_axis, line_centres
+from skedasis.plots.figures.importance import BARS, LONG, line_axis, line_centres
 from skedasis.plots.marks import (
     FigureSpec,
     Mark,
@@ -20,6 +20,7 @@ from skedasis.plots.marks import (
     Points,
     Rectangles,
     Segments,
+    Title,
     Tooltip,
     vertical_line,
 )
@@ -82,8 +83,14 @@ def change_figure(
     )
 
 
-def _title(change: Change) -> str:
-    return shorten(f"Change of {change.quantity} if {change.text}", 2 * TITLE)
+def _title(change: Change) -> Title:
+    return Title(shorten(change.text, LONG), f"change of {shorten(change.quantity, LONG)}")
+
+
+def changes_title(changes: Sequence[Change]) -> Title:
+    """Return the title of the changes of several named moves."""
+    first = _title(changes[0])
+    return replace(first, subject=f"{len(changes):,} named moves") if len(changes) > 1 else first
 
 
 def _axis(change: Change, low: float, high: float, margin: float) -> Axis:
@@ -141,7 +148,7 @@ def means_figure(
     change: Change,
     lines: Sequence[MeanChange],
     level: float,
-    title: str,
+    title: Title,
     notes: tuple[str, ...],
 ) -> FigureSpec:
     """Return a figure with a dot and an interval for each line, from above.
@@ -153,7 +160,7 @@ def means_figure(
     lines : sequence of MeanChange
     level : float
         Confidence level of the intervals.
-    title : str
+    title : Title
     notes : tuple of str
     """
     at = np.array([line.value for line in lines])
@@ -199,7 +206,7 @@ def means_figure(
     of = "regions" if of_region.any() else "moves"
     more = f"; and {len(names) - 6:,} more {of}" if len(names) > 6 else ""
     alt = f"{title}. Mean change: {said}{more}. {'; '.join(panel.notes)}."
-    return FigureSpec(((panel,),), title, alt)
+    return FigureSpec(((panel,),), str(title), alt)
 
 
 def _of_rows(change: Change, level: float) -> FigureSpec:
@@ -258,7 +265,7 @@ def _of_rows(change: Change, level: float) -> FigureSpec:
         tooltips=tips,
     )
     alt = f"{title}: histogram of the changes of rows. {'; '.join(notes)}."
-    return FigureSpec(((panel,),), title, alt)
+    return FigureSpec(((panel,),), str(title), alt)
 
 
 def _edges(values: Floats, change: Change) -> Floats:

@@ -22,6 +22,7 @@ from skedasis.plots.figures.models import models_figure
 from skedasis.plots.figures.multiples import (
     PER_PAGE,
     columns_for,
+    features_text,
     headed,
     models_effects_figure,
     on_shared_scales,
@@ -29,6 +30,7 @@ from skedasis.plots.figures.multiples import (
 )
 from skedasis.plots.figures.options import MOST_LEVELS
 from skedasis.plots.figures.surface import surface_figure
+from skedasis.plots.figures.titles import effect_title, surface_title
 from skedasis.plots.marks import (
     Area,
     FigureSpec,
@@ -38,6 +40,7 @@ from skedasis.plots.marks import (
     Points,
     Segments,
     Stack,
+    Title,
     Tooltip,
     horizontal_line,
 )
@@ -56,6 +59,7 @@ from skedasis.plots.scales import (
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS, curve_polygon
 from skedasis.results.effect import BinnedEffect, Effect, PartialDependence
+from skedasis.results.effect_words import method_of
 from skedasis.results.effects import Effects
 from skedasis.results.main_stretch import main_part
 from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelSurface
@@ -124,9 +128,9 @@ def compare_figure(
     >>> methods = [sd.PDP(), sd.ALE(), sd.MPlot()]
     >>> found = [sd.explain(lambda X: X[:, 0] * X[:, 1], X, method=m) for m in methods]
     >>> compare_figure(*(f["x0"] for f in found)).title
-    'PDP, ALE and MPlot of x0'
+    'x0: effect on prediction (PDP, ALE and M-plot)'
     >>> compare_figure(found).title
-    'PDP, ALE and MPlot of 2 features'
+    '2 features: effect on prediction (PDP, ALE and M-plot)'
     """
     given, named = _given(results)
     check_option("compare(center)", center, ("mean", None))
@@ -196,13 +200,6 @@ def _all_of(given: Sequence[object], kind: type[Kind]) -> list[Kind] | None:
     return found if len(found) == len(given) else None
 
 
-def _listed(names: Sequence[str], thing: str) -> str:
-    """Return names as an enumeration: "a, b and c"; of many or long ones their number."""
-    *most, last = names
-    text = f"{', '.join(most)} and {last}" if most else last
-    return text if len(text) <= LONG else f"Comparison of {counted(len(names), thing)}"
-
-
 # --- surfaces ------------------------------------------------------------------------------------
 
 
@@ -231,17 +228,19 @@ def _surfaces(surfaces: Sequence[Surface], labels: Sequence[str] | None) -> Figu
     stacks: list[Stack] = []
     for name, figure in zip(names, figures, strict=True):
         main, *scale = figure.stacks[0]
-        main = replace(main, title=name, x=_joint(main.x, x), y=_joint(main.y, y))
+        main = replace(main, title=Title(name), x=_joint(main.x, x), y=_joint(main.y, y))
         stacks.append((main, *scale))
+    title = surface_title(*surfaces)
     alts = tuple(f"{name}: {f.alt}" for name, f in zip(names, figures, strict=True))
     return replace(
         figures[0],
         stacks=tuple(stacks),
-        title=f"{_listed(names, 'surface')} of {figures[0].title}",
+        title=str(title),
         alt=" ".join(alts),
         columns=columns_for(len(surfaces)),
         column_width=150.0,
         small=len(surfaces) > 1,
+        heading=title,
         stack_titles=names,
         stack_alts=alts,
     )
@@ -264,6 +263,7 @@ def overlays(
     top: int | None = PER_PAGE,
     columns: int | None = None,
     page: int | None = 1,
+    quantity: str = "",
 ) -> FigureSpec:
     """Return one overlay for each feature that all results have, the most important ones first.
 
@@ -271,6 +271,8 @@ def overlays(
     ----------
     many, labels, center, confidence_level
         As in `compare_figure`.
+    quantity : str
+        As in `overlay_figure`.
     top, columns, page
         As in `effects_figure`.
     """
@@ -280,16 +282,17 @@ def overlays(
     each: list[FigureSpec] = []
     for place, feature in enumerate(common[:top]):
         effects = [es[feature] for es in many]
-        panel, curves = overlay_panel(effects, names, center, confidence_level, small=True)
+        panel, curves = overlay_panel(
+            effects, names, center, confidence_level, small=True, quantity=quantity
+        )
         sizes = [e.importance for e in effects]
         ends = dict.fromkeys(number(v) for v in (min(sizes), max(sizes)))
         notes = (f"importance {' to '.join(ends)}", *effect_parts.missing(effects[0]))
-        main = headed(panel, place, feature, notes)
-        said = f"{panel.title} of {shorten(feature, LONG)}"
-        each.append(FigureSpec(((main,),), said, overlay_alt_text(feature, curves), order=names))
+        main, alt = headed(panel, place, feature, notes), overlay_alt_text(panel, curves)
+        each.append(FigureSpec(((main,),), str(panel.title), alt, order=names))
     return page_of(
         on_shared_scales(each),
-        f"{_listed(names, 'effect')} of {counted(len(common), 'feature')}",
+        effect_title(*first, of=features_text(len(each)), quantity=quantity),
         "overlaid effects on shared scales, ordered by importance",
         len(dict.fromkeys(f for es in many for f in es)),
         columns,
@@ -331,6 +334,7 @@ def overlay_figure(
     labels: Sequence[str] | None = None,
     center: Zero = "mean",
     confidence_level: float = 0.95,
+    quantity: str = "",
 ) -> FigureSpec:
     """Return the figure of several effects of the same feature on the same axes.
 
@@ -345,6 +349,8 @@ def overlay_figure(
         effects unchanged. Derivatives are never centred.
     confidence_level : float
         Of the intervals, which are drawn for at most 3 effects.
+    quantity : str
+        Name of what the effects are on; by default their quantities.
 
     Raises
     ------
@@ -354,10 +360,9 @@ def overlay_figure(
     check_option("compare(center)", center, ("mean", None))
     check_count(effects, labels)
     names = _labels(effects) if labels is None else distinct_labels(labels)
-    panel, curves = overlay_panel(effects, names, center, confidence_level)
-    feature = effects[0].feature_title
-    title = f"{panel.title} of {shorten(feature, LONG)}"
-    return FigureSpec(((panel,),), title, overlay_alt_text(feature, curves), order=names)
+    panel, curves = overlay_panel(effects, names, center, confidence_level, quantity=quantity)
+    alt = overlay_alt_text(panel, curves)
+    return FigureSpec(((panel,),), str(panel.title), alt, order=names)
 
 
 def overlay_panel(
@@ -368,6 +373,7 @@ def overlay_panel(
     *,
     small: bool = False,
     most_levels: int = MOST_LEVELS,
+    quantity: str = "",
 ) -> tuple[Panel, list[OverlaidCurve]]:
     """Return the panel of overlaid effects, and their curves."""
     for other in effects[1:]:
@@ -397,7 +403,7 @@ def overlay_panel(
     if places is None and known:
         rug = effect_parts.effect_rug(max(known, key=lambda e: len(e.rows or ())))
     zero = center == "mean" or first.spec.derivative
-    y = overlaid_vertical(effects, curves, center)
+    y = overlaid_vertical(effects, curves, center, quantity)
     hatched, words = effect_parts.hatches(None, y, effect_parts.hatched_gaps(first))
     marks = (
         *hatched,
@@ -411,7 +417,7 @@ def overlay_panel(
         y,
         marks,
         height=160.0,
-        title=_listed(names, "effect"),
+        title=effect_title(*effects, quantity=quantity),
         notes=tuple(notes),
         texts=words,
         tooltips=tuple(overlaid_tooltips(first.feature_title, x, curves, places)),
@@ -524,12 +530,12 @@ def _labels(results: Sequence[Effect | Surface], *, bins: bool = True) -> tuple[
         same = len({(r.spec.method, r.about.quantity) for r in results}) == 1
         return distinct_labels(
             [
-                (rule or ALL_ROWS) if same else f"{r.spec.method}, {rule or ALL_ROWS}"
+                (rule or ALL_ROWS) if same else f"{method_of(r)}, {rule or ALL_ROWS}"
                 for rule, r in zip(rules, results, strict=True)
             ]
         )
     names = [
-        r.spec.method if r.about.quantity == first else f"{r.spec.method} of {r.about.quantity}"
+        method_of(r) if r.about.quantity == first else f"{method_of(r)} of {r.about.quantity}"
         for r in results
     ]
     return distinct_labels(
@@ -599,7 +605,7 @@ def _interval(effect: Effect, confidence_level: float) -> tuple[Floats, Floats]:
 
 
 def overlaid_vertical(
-    effects: Sequence[Effect], curves: Sequence[OverlaidCurve], center: Zero
+    effects: Sequence[Effect], curves: Sequence[OverlaidCurve], center: Zero, quantity: str = ""
 ) -> Axis:
     """Return the vertical axis: curves determine the scale, and intervals as far as curves stay readable."""
     first = effects[0]
@@ -613,7 +619,8 @@ def overlaid_vertical(
         )
     derivative = first.spec.derivative
     before = "slope of " if derivative else "effect on " if center == "mean" else ""
-    name = before + ", ".join(dict.fromkeys(shorten(e.about.quantity, LONG) for e in effects))
+    named = dict.fromkeys(shorten(e.about.quantity, LONG) for e in effects)
+    name = before + (quantity or ", ".join(named))
     if derivative:
         name, unit = name + per_words(first.about.feature), slope_unit(first)
     else:
@@ -624,9 +631,9 @@ def overlaid_vertical(
 # --- texts ---------------------------------------------------------------------------------------
 
 
-def overlay_alt_text(feature: str, curves: Sequence[OverlaidCurve]) -> str:
+def overlay_alt_text(panel: Panel, curves: Sequence[OverlaidCurve]) -> str:
     """Return the alternative text of overlaid effects: the range of each curve."""
-    parts = [f"Overlaid effects of {shorten(feature, LONG)}."]
+    parts = [f"{panel.title}, overlaid."]
     for c in curves:
         low, high = extent([c.y])
         if np.isfinite(low):

@@ -20,6 +20,7 @@ from skedasis.plots.figures.change import (
     MeanChange,
     change_figure,
     change_notes,
+    changes_title,
     mean_changes,
     means_figure,
 )
@@ -29,7 +30,12 @@ from skedasis.plots.figures.importance import importance_figure
 from skedasis.plots.figures.interactions import heatmap_figure
 from skedasis.plots.figures.ledger import ledger_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
-from skedasis.plots.figures.multiples import PER_PAGE, columns_for, models_effects_figure
+from skedasis.plots.figures.multiples import (
+    PER_PAGE,
+    columns_for,
+    features_text,
+    models_effects_figure,
+)
 from skedasis.plots.figures.options import RegionsPlotOptions
 from skedasis.plots.figures.regions import (
     recurrence_figure,
@@ -37,7 +43,8 @@ from skedasis.plots.figures.regions import (
     regions_overview_figure,
 )
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
-from skedasis.plots.marks import FigureSpec, Heat, Stack
+from skedasis.plots.figures.titles import TIMES, surface_title
+from skedasis.plots.marks import FigureSpec, Heat, Stack, Title
 from skedasis.plots.scales import clean, counted, distinct_names, shorten
 from skedasis.results.change import Change, Changes, share_text
 from skedasis.results.effect import Effect
@@ -68,15 +75,13 @@ AnySurface = Surface | MultiModelSurface
 
 Kind = TypeVar("Kind")
 
-TIMES = " \N{MULTIPLICATION SIGN} "
-
 
 # --- many figures side by side --------------------------------------------------------------------
 
 
 def side_by_side(
     each: Sequence[tuple[str, FigureSpec]],
-    title: str,
+    title: Title,
     noun: str,
     total: int,
     *,
@@ -89,8 +94,10 @@ def side_by_side(
     ----------
     each : sequence of (str, FigureSpec)
         The titles and the figures. Further stacks of a figure follow without a title.
-    title, noun : str
-        The title of all, and what one of them is, such as "pair".
+    title : Title
+        Of all figures; of one alone, it replaces the title of the panel.
+    noun : str
+        What one of them is, such as "pair".
     total : int
         How many there are in all.
     columns : int, optional
@@ -115,9 +122,10 @@ def side_by_side(
     for name, figure in shown:
         heading = shorten(clean(name), LONG)
         for i, (main, *below) in enumerate(figure.stacks):
-            own = heading if i == 0 else main.title
+            own = Title(heading) if i == 0 else main.title
+            own = title if i == 0 and len(each) == 1 else own
             stacks.append((replace(main, title=own), *below))
-            titles.append(own)
+            titles.append(str(own))
         alts.append(f"{heading}: {figure.alt}")
     notes = [f"{len(each):,} of {counted(total, noun)}"] if len(each) < total else []
     notes += [f"page {page} of {pages}"] if pages > 1 else []
@@ -125,11 +133,12 @@ def side_by_side(
     single = len(stacks) == len(shown)
     return FigureSpec(
         tuple(stacks),
-        title,
+        str(title),
         " ".join(alts),
         columns=columns or columns_for(len(stacks)),
         column_width=150.0 if columns is None else 0.0,
         small=several,
+        heading=title if len(each) > 1 else Title(),
         notes=(*notes,),
         order=tuple(dict.fromkeys(label for _, f in shown for label in f.order)),
         stack_titles=tuple(titles),
@@ -177,8 +186,9 @@ def surfaces_figure(
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(200, 3))
     >>> pairs = [("x0", "x1"), ("x0", "x2")]
     >>> found = sd.explain(lambda X: X[:, 0] * X[:, 2], X, pairs, method=sd.ALE(bins=4))
-    >>> [stack[0].title for stack in surfaces_figure(found).stacks]
-    ['1. x0 × x2', '2. x0 × x1']
+    >>> figure = surfaces_figure(found)
+    >>> figure.title, [str(stack[0].title) for stack in figure.stacks]
+    ('2 pairs: interaction effect on prediction (ALE)', ['1. x0 × x2', '2. x0 × x1'])
     """
     top = check_int_or_none("plot(top)", top, 1, "Use 12, or None")
     if not found:
@@ -191,7 +201,7 @@ def surfaces_figure(
     for i, (rank, surface) in enumerate(zip(ranks, shown, strict=True)):
         name = f"{i + 1}. {rank.feature0}{TIMES}{rank.feature1}"
         each.append((name, surface_figure(surface, options, limits=limits)))
-    title = f"Surfaces of {counted(len(found), 'pair')}"
+    title = surface_title(*shown, of=counted(len(shown), "pair") if len(shown) > 1 else "")
     return side_by_side(each, title, "pair", len(found), columns=columns, page=page)
 
 
@@ -262,7 +272,7 @@ def changes_figure(
     }
     shown = {name: c for name, c in found.items() if name in largest}
     first = next(iter(shown.values()))
-    title = f"Changes of {shorten(clean(first.quantity), LONG)}"
+    title = changes_title(list(shown.values()))
     if kind == "rows":
         each = [
             (name, change_figure(c, kind="rows", confidence_level=level))
@@ -332,8 +342,9 @@ def outputs_figure(
     if effects:
         shown = _most_important(effects, lambda e: e.importance)
         names = [str(label) for label in shown]
-        figure = overlay_figure([*shown.values()], names, center, confidence_level)
-        return _of_outputs(figure, shown, len(effects))
+        quantity = _shared_quantity(shown)
+        figure = overlay_figure([*shown.values()], names, center, confidence_level, quantity)
+        return _of_outputs(figure, len(shown), len(effects))
     many = {k: r for k, r in found.items() if isinstance(r, Effects)}
     if many:
         shown = _most_important(
@@ -348,16 +359,16 @@ def outputs_figure(
             top=top,
             columns=columns,
             page=page,
+            quantity=_shared_quantity({k: next(iter(es.values())) for k, es in shown.items()}),
         )
-        firsts = {label: next(iter(es.values())) for label, es in shown.items()}
-        return _of_outputs(figure, firsts, len(many))
+        return _of_outputs(figure, len(shown), len(many))
     limits = _shared_limits(_surfaces_of(found, top), SurfacePlotOptions(density=False))
-    each = [
-        figure
+    of_output = {
+        str(label): _figures_of(str(label), member, top, confidence_level, limits)
         for label, member in [*found.items()][: None if isinstance(first, Surfaces) else top]
-        for figure in _figures_of(str(label), member, top, confidence_level, limits)
-    ]
-    title = f"Results of {counted(len(found), 'output')}"
+    }
+    title = _shared_title({label: figures[0][1] for label, figures in of_output.items()})
+    each = [one for figures in of_output.values() for one in figures]
     lines = isinstance(first, Changes) or (isinstance(first, Change) and bool(first.rules))
     if columns is None and lines:  # one below the other, and wide: lines have long names
         figure = side_by_side(each, title, "output", len(found), columns=1, page=page)
@@ -366,6 +377,13 @@ def outputs_figure(
         total = sum(len(s) for s in found.values() if isinstance(s, Surfaces))
         return side_by_side(each, title, "surface", total, columns=columns, page=page)
     return side_by_side(each, title, "output", len(found), columns=columns, page=page)
+
+
+def _shared_title(figures: Mapping[str, FigureSpec]) -> Title:
+    """Return the title of the figures of several outputs, with what the names of their quantities share."""
+    titles = {label: figure.heading or figure.main.title for label, figure in figures.items()}
+    quantities = {label: title.quantity for label, title in titles.items()}
+    return replace(next(iter(titles.values())), quantity=_common(quantities))
 
 
 def _surfaces_of(found: MultiOutput[OutputResult], top: int | None) -> list[Surface]:
@@ -389,19 +407,14 @@ def _most_important(
     return {label: member for label, member in found.items() if label in ranked}
 
 
-def _of_outputs(
-    figure: FigureSpec, effects: Mapping[OutputLabel, Effect], total: int
-) -> FigureSpec:
-    """Return an overlay of outputs whose axis has the name that they share, with a note if some are not drawn."""
-    name = common_quantity({str(k): e.about.quantity for k, e in effects.items()})
-    stacks: list[Stack] = []
-    for main, *below in figure.stacks:
-        before = next((w for w in ("effect on ", "slope of ") if main.y.name.startswith(w)), "")
-        stacks.append((replace(main, y=replace(main.y, name=f"{before}{name}")), *below))
-    left = (
-        (f"the {len(effects)} most important of {total:,} outputs",) if len(effects) < total else ()
-    )
-    return replace(figure, stacks=tuple(stacks), notes=(*figure.notes, *left))
+def _of_outputs(figure: FigureSpec, shown: int, total: int) -> FigureSpec:
+    """Return an overlay of outputs with a note if some are not drawn."""
+    left = (f"the {shown} most important of {total:,} outputs",) if shown < total else ()
+    return replace(figure, notes=(*figure.notes, *left))
+
+
+def _shared_quantity(effects: Mapping[OutputLabel, Effect]) -> str:
+    return common_quantity({str(k): e.about.quantity for k, e in effects.items()})
 
 
 def common_quantity(quantities: Mapping[str, str]) -> str:
@@ -417,11 +430,17 @@ def common_quantity(quantities: Mapping[str, str]) -> str:
     ... )
     ('prediction', 'each output')
     """
+    name = _common(quantities)
+    return "each output" if name == "…" else name.removesuffix(" …")
+
+
+def _common(quantities: Mapping[str, str]) -> str:
+    """Return the text that the quantities of all outputs share, with "…" in place of the label."""
     names: set[str] = set()
     for label, quantity in quantities.items():
         before, found, after = quantity.rpartition(label or quantity)
         names.add(f"{before}…{after}" if found and label else quantity)
-    return names.pop().removesuffix(" …") if len(names) == 1 else "each output"
+    return names.pop() if len(names) == 1 else "each output"
 
 
 def _figures_of(
@@ -450,7 +469,10 @@ def _figures_of(
         return [
             (f"{label}: {title}", replace(figure, stacks=(stack,), alt=alt))
             for stack, title, alt in zip(
-                figure.stacks, (s[0].title for s in figure.stacks), figure.stack_alts, strict=True
+                figure.stacks,
+                (str(s[0].title) for s in figure.stacks),
+                figure.stack_alts,
+                strict=True,
             )
         ]
     if isinstance(member, Change):
@@ -547,5 +569,6 @@ def recurrences_figure(
         (f"{i + 1}. {rank.feature}", recurrence_figure(found[rank.feature]))
         for i, rank in enumerate(ranks)
     ]
-    title = f"First splits of {counted(len(found), 'feature')}"
+    titles = [figure.main.title for _, figure in each]
+    title = titles[0] if len(each) == 1 else replace(titles[0], subject=features_text(len(each)))
     return side_by_side(each, title, "feature", len(found), columns=columns, page=page)

@@ -22,6 +22,7 @@ from skedasis.plots.figures.importance import (
     line_centres,
     repeated,
 )
+from skedasis.plots.figures.titles import importance_title
 from skedasis.plots.marks import (
     FigureSpec,
     Names,
@@ -31,6 +32,7 @@ from skedasis.plots.marks import (
     Segments,
     Side,
     Text,
+    Title,
     Tooltip,
     horizontal_line,
     vertical_line,
@@ -106,9 +108,9 @@ def diagnosis_figure(diagnosis: Diagnosis, confidence_level: float | None = None
         groups.append(f"{kind}: {', '.join(mine[:6])}{rest}")
     alt = f"Horizontal axis: {main.x.label}. Vertical axis: {main.y.label}. {'; '.join(groups)}."
     if bars is None:
-        return FigureSpec(((main,),), "Diagnosis", alt)
+        return FigureSpec(((main,),), str(main.title), alt)
     return FigureSpec(
-        ((main,), (bars,)), "Diagnosis", alt, columns=2, column_width=190.0, widths=(1.75, 1.0)
+        ((main,), (bars,)), str(main.title), alt, columns=2, column_width=190.0, widths=(1.75, 1.0)
     )
 
 
@@ -155,7 +157,7 @@ def _scatter(diagnosis: Diagnosis, order: Ints, level: float) -> Panel:
         y,
         (*zero, cross, *points),
         240.0,
-        "Diagnosis",
+        importance_title(diagnosis.likelihood, "importance for likelihood and entropy"),
         (
             *((shorten(of, 60),) if of else ()),
             counted(both[0].rows, "row"),
@@ -269,7 +271,7 @@ def _r2_bars(diagnosis: Diagnosis, order: Ints) -> Panel | None:
         Axis("R²", None, max(low, -0.25), 1.0),
         line_axis(names),
         (*bars, vertical_line(0.0)),
-        title="How well other features predict each feature",
+        title=Title("How well other features predict each feature"),
         notes=(f"{left_out:,} more not shown",) if left_out else (),
         texts=tuple(unknown),
         grid="x",

@@ -31,6 +31,7 @@ from skedasis.plots.figures.ice import (
     texts_of_groups,
 )
 from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import FigureSpec, Mark, Panel, Stack, horizontal_line
 from skedasis.plots.scales import counted, shorten
 from skedasis.results.axis import LevelAxis
@@ -75,17 +76,15 @@ def effect_figure(effect: Effect, options: EffectPlotOptions | None = None) -> F
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
     >>> spec = effect_figure(sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=3)))
     >>> spec.title, spec.main.y.label
-    ('ALE of x0', 'effect on prediction')
+    ('x0: effect on prediction (ALE)', 'effect on prediction')
     >>> [text for _, text in spec.panels[1].above]
     ['n=67', 'n=67', 'n=66']
     """
     if options is not None and options.ice and options.curves and effect.curves is None:
         raise no_curves(effect, "curves")
     stack = effect_panels(effect, options)
-    title = f"{effect.spec.method} of {shorten(effect.feature_title, LONG)}"
-    title += f", {shorten(effect.rule, LONG)}" if effect.rule else ""
     alt = effect_texts.alt_text(effect, stack[0])
-    return FigureSpec((stack,), title, alt, order=effect_parts.legend_order(stack))
+    return FigureSpec((stack,), str(stack[0].title), alt, order=effect_parts.legend_order(stack))
 
 
 def effect_panels(
@@ -317,7 +316,7 @@ def _curve(
         y,
         tuple(marks),
         effect_parts.MAIN,
-        title=effect_parts.titled(effect),
+        title=effect_title(effect),
         notes=(*_notes(whole), *curve_notes(curves), *notes, *effect_parts.remarks(whole)),
         texts=(*texts, *texts_of_groups(effect.points, groups)),
         tooltips=(*tips, *side_tips),

@@ -284,15 +284,6 @@ def vertical(
     return Axis(name, effect.about.unit, float(low), float(high), 0.06)
 
 
-def titled(effect: Effect) -> str:
-    """Return the title of the main panel: the method, and the rule of the effect of a region."""
-    return (
-        f"{effect.spec.method}, {shorten(effect.rule, LONGEST)}"
-        if effect.rule
-        else effect.spec.method
-    )
-
-
 def length_of(effect: Effect) -> int | None:
     """Return the number of rows of X; None with weights, because rows of weight zero are not counted."""
     weighted = effect.curves is not None and effect.curves.weight is not None

@@ -13,10 +13,10 @@ import numpy as np
 
 from skedasis._types import Floats, Ints
 from skedasis.plots.figures.effect_parts import GAP, LONG, Band, Beside, average_of, hatched_gaps
+from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import Line, Panel, Points, Tooltip
 from skedasis.plots.scales import (
     Axis,
-    clean,
     counted,
     number,
     number_or_zero,
@@ -42,11 +42,9 @@ def alt_text(effect: Effect, main: Panel) -> str:
     >>> X = np.linspace(0, 1, 101)[:, None]
     >>> e = sd.explain(lambda X: 3 * X[:, 0], X, 0, method=sd.ALE(bins=2))
     >>> print(alt_text(e, effect_panels(e)[0]))
-    ALE of x0 on prediction. The curve runs from −1.49 at 0 to 1.51 at 1. 101 rows; 2 bins.
+    x0: effect on prediction (ALE). The curve runs from −1.49 at 0 to 1.51 at 1. 101 rows; 2 bins.
     """
-    name, quantity = shorten(effect.feature_title, LONG), shorten(effect.about.quantity, LONG)
-    where = f", {shorten(effect.rule, LONG)}" if effect.rule else ""
-    parts = [f"{effect.spec.method} of {name} on {quantity}{where}."]
+    parts = [f"{effect_title(effect)}."]
     curve = average_of(main)
     if np.isfinite(curve.y).any():
         parts.append(_course(effect, main.x, curve.x, curve.y))
@@ -113,7 +111,7 @@ def heterogeneity_text(effect: Effect) -> str:
 
 
 def lead(result: Effect | Surface) -> str:
-    """Return one line with the method, the quantity, and the size of the effect or of the interaction.
+    """Return one line with the size of the effect or of the interaction.
 
     Examples
     --------
@@ -121,19 +119,17 @@ def lead(result: Effect | Surface) -> str:
     >>> import skedasis as sd
     >>> X = np.arange(5.0)[:, None]
     >>> lead(sd.explain(lambda X: 3 * X[:, 0], X, 0, method=sd.ALE(bins=2)))
-    'ALE of prediction: importance 4.24, heterogeneity score 0.'
+    'Importance 4.24, heterogeneity score 0.'
     """
     unit = f" {result.about.unit}" if result.about.unit else ""
     if isinstance(result, Surface):
         what = "standard deviation" if result.includes_main_effects else "interaction strength"
-        sizes = f"{what} {number(result.interaction_strength())}{unit}"
+        sizes = f"{what.capitalize()} {number(result.interaction_strength())}{unit}"
     else:
-        sizes = f"importance {number(result.importance)}{unit}"
+        sizes = f"Importance {number(result.importance)}{unit}"
         if result.swap_score is not None:
             sizes += f", {heterogeneity_text(result)}{unit}"
-    rule = result.rule if isinstance(result, Effect) else ""
-    where = f", {clean(rule)}" if rule else ""
-    return f"{result.spec.method} of {result.about.quantity}{where}: {sizes}."
+    return f"{sizes}."
 
 
 # --- tooltips ------------------------------------------------------------------------------------

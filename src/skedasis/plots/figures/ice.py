@@ -29,6 +29,7 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.effect_parts import LONG, Band, length_of
 from skedasis.plots.figures.options import SEED, EffectPlotOptions
+from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import (
     Area,
     Line,
@@ -657,7 +658,7 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
         y,
         tuple(marks),
         effect_parts.MAIN,
-        title=effect_parts.titled(effect),
+        title=effect_title(effect),
         notes=(
             *notes,
             *anchored(effect, centring, "grid"),

@@ -8,6 +8,7 @@ permuting the feature, on shared axes (entropy_importance, Fig. 2, right).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from skedasis._arguments import check_int_or_none, check_probability
 from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
+from skedasis.plots.figures.titles import importance_title
 from skedasis.plots.marks import (
     FigureSpec,
     Line,
@@ -23,15 +25,13 @@ from skedasis.plots.marks import (
     Points,
     Rectangles,
     Segments,
+    Title,
     Tooltip,
     vertical_line,
 )
 from skedasis.plots.scales import Axis, clean, counted, extent, number, position_texts, shorten
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.resampling import t_interval
-
-TITLE = 50
-"""Most characters of the name of the metric or quantity in a title."""
 
 LONG = 60
 """Most characters of a name in tooltips and alternative text."""
@@ -103,7 +103,9 @@ def importance_figure(
         notes.append("no interval: too few repeats or rows")
     each = _marks(importance, importance.values[chosen])
     interval = f"{100 * confidence_level:g} % interval"
-    return bar_figure(importance, chosen, value, ends, each, interval, titled(importance), notes)
+    return bar_figure(
+        importance, chosen, value, ends, each, interval, importance_title(importance), notes
+    )
 
 
 def bar_figure(
@@ -113,7 +115,7 @@ def bar_figure(
     ends: tuple[Floats, Floats],
     each: Floats,
     interval: str,
-    title: str,
+    title: Title,
     notes: Sequence[str],
     *,
     mean: str = MEAN_OF_REPEATS,
@@ -135,7 +137,7 @@ def bar_figure(
         Values of single repeats or models; no columns if there is only one.
     interval, mean, dots : str
         Legend entries of whiskers, bars and dots.
-    title : str
+    title : Title
     notes : sequence of str
         Notes on values that are cut off and on features not shown are added.
     """
@@ -189,7 +191,7 @@ def bar_figure(
     )
     more = f"; and {len(names) - 5:,} more" if len(names) > 5 else ""
     alt = f"Bar chart, most important first: {first}{more}. {'; '.join(panel.notes)}."
-    return FigureSpec(((panel,),), title, alt)
+    return FigureSpec(((panel,),), str(title), alt)
 
 
 def line_centres(n: int) -> Floats:
@@ -219,12 +221,6 @@ def display_order(importance: Importance, features: Sequence[str] | None, top: i
     if len(places) == 0:
         raise DataError("plot(features)", "no features", "at least one", "Name some features")
     return places[np.argsort(-importance.mean[places], kind="stable")][:top]
-
-
-def titled(importance: Importance) -> str:
-    """Return the title: the method and the metric or quantity."""
-    what = shorten(importance.metric or importance.quantity, TITLE)
-    return f"{importance.method} of {what}" if what else importance.method
 
 
 def repeated(importance: Importance) -> str:
@@ -333,16 +329,20 @@ def permutation_figure(
         f"{shorten(m, LONG)}: {p.notes[0]}" for m, p in zip(names, panels, strict=True)
     )
     first = f"Histograms of rows before and after permutation, for {counted(n, 'feature')}."
-    title = titled(importance)
+    what = f"{shorten(importance.quantity, LONG)} before and after permutation"
+    title = importance_title(importance, what)
+    if n == 1:
+        panels = [replace(panels[0], title=replace(title, subject=shorten(names[0], LONG)))]
     return FigureSpec(
         tuple((p,) for p in panels),
-        f"{title}: rows before and after permutation",
+        str(title),
         f"{first} {means}.",
         columns=2 if n == 4 else min(3, n),
         column_width=150.0,
         shared=True,
         small=n > 1,
-        notes=(title, *notes),
+        heading=title if n > 1 else Title(),
+        notes=notes,
     )
 
 
@@ -406,4 +406,4 @@ def _histograms(
         )
         for k in range(len(before))
     )
-    return Panel(*axes, tuple(marks), 150.0, name, notes, tooltips=tuple(tips))
+    return Panel(*axes, tuple(marks), 150.0, Title(name), notes, tooltips=tuple(tips))

@@ -27,6 +27,7 @@ from skedasis.plots.marks import (
     Segments,
     Side,
     Text,
+    Title,
     Tooltip,
 )
 from skedasis.plots.scales import Axis, clean, counted, distinct_names, number, shorten
@@ -128,7 +129,7 @@ def heatmap_figure(
         up,
         (heat,),
         float(np.clip(_ROW * 1.5 * (n - 1), *_HEAT_LIMITS)),
-        title=f"Interactions for {shorten(clean(found.quantity), 40)}",
+        title=_title(found, measure),
         notes=notes,
         texts=tuple(texts),
         grid="",
@@ -136,7 +137,7 @@ def heatmap_figure(
     )
     bar = colour_scale(scale, (), diverging=False)
     alt = f"Heat map of {_TITLES[measure]} of {counted(len(known), 'pair')}. {_strongest(found, measure)}"
-    return FigureSpec(((main, bar),), "Interactions", alt)
+    return FigureSpec(((main, bar),), str(main.title), alt)
 
 
 def network_figure(
@@ -176,7 +177,7 @@ def network_figure(
         Axis("", None, -1.18, 1.18, 0.0, hidden=True),
         tuple(marks),
         max(_NETWORK_HEIGHT, _NAME_HEIGHT * math.ceil(len(names) / 2)),
-        title=f"Interactions for {shorten(clean(found.quantity), 40)}: {_TITLES[measure]}",
+        title=_title(found, measure),
         notes=tuple(notes),
         texts=tuple(_names(_titles(found, names), place)),
         grid="",
@@ -187,10 +188,15 @@ def network_figure(
         f"Network of {counted(len(names), 'feature')} with {counted(int(drawn.sum()), 'line')}: "
         f"{_TITLES[measure]}. {_strongest(found, measure)}"
     )
-    return FigureSpec(((main,),), "Interactions", alt)
+    return FigureSpec(((main,),), str(main.title), alt)
 
 
 # --- what is shown --------------------------------------------------------------------------------
+
+
+def _title(found: Interactions, measure: Measure) -> Title:
+    what = f"interactions for {shorten(clean(found.quantity), 40)}"
+    return Title(counted(len(found.features), "feature"), what, _TITLES[measure])
 
 
 def _titles(found: Interactions, names: Sequence[str]) -> list[str]:

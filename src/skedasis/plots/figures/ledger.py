@@ -21,6 +21,7 @@ from skedasis.plots.marks import (
     Rectangles,
     Segments,
     Text,
+    Title,
     Tooltip,
     vertical_line,
 )
@@ -94,7 +95,7 @@ def ledger_figure(ledger: Ledger, confidence_level: float = 0.95) -> FigureSpec:
         Axis("", None, 0.0, TOP if marks else 1.0, 0.0, hidden=True),
         (*bars, *beyond, *zero_line, *marks),
         58.0 if marks else 42.0,
-        "What explains the variance",
+        Title(f"What explains the variance of {of}"),
         notes=(counted(ledger.rows_held_out, "held-out row"),),
         texts=tuple(texts),
         grid="",
@@ -105,7 +106,7 @@ def ledger_figure(ledger: Ledger, confidence_level: float = 0.95) -> FigureSpec:
     if not math.isnan(ledger.as_drawn):
         alt.append(f"Main effects as drawn: {percent(ledger.as_drawn)}.")
     alt += [f"{n[:1].upper()}{n[1:]}." for n in notes]
-    return FigureSpec(((panel,),), "What explains the variance", " ".join(alt), notes=notes)
+    return FigureSpec(((panel,),), str(panel.title), " ".join(alt), notes=notes)
 
 
 def _reach(level: float) -> float:

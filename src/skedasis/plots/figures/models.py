@@ -15,6 +15,7 @@ from skedasis.plots.figures.effect_texts import some
 from skedasis.plots.figures.ice import per_words, slope_unit
 from skedasis.plots.figures.importance import bar_figure, display_order
 from skedasis.plots.figures.options import MOST_LEVELS
+from skedasis.plots.figures.titles import effect_title, importance_title
 from skedasis.plots.marks import (
     Curves,
     FigureSpec,
@@ -78,11 +79,10 @@ def models_figure(
     >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0)]
     >>> figure = models_figure(sd.explain(models, X, 0, method=sd.ALE(bins=4)))
     >>> figure.title, figure.main.notes
-    ('x0, 2 models', ('2 models', '100 rows each'))
+    ('x0: effect on prediction, 2 models (ALE)', ('2 models', '100 rows each'))
     """
     panel = _panel(found, confidence_level, of)
-    title = f"{shorten(found.feature_title, LONG)}, {len(found)} models"
-    return FigureSpec(((panel,),), title, _alt_text(found, panel), order=(MEAN,))
+    return FigureSpec(((panel,),), str(panel.title), _alt_text(panel), order=(MEAN,))
 
 
 def models_importance_figure(
@@ -119,7 +119,7 @@ def models_importance_figure(
         (lower[chosen], upper[chosen]),
         found.values.T[chosen],
         label,
-        f"{stand.method} of {models}",
+        importance_title(stand, among=models),
         (models, _rows(found)),
         mean=MEAN,
         dots=EACH,
@@ -188,7 +188,7 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
         y,
         marks,
         height=160.0,
-        title=found.spec.method,
+        title=effect_title(found.models[0], among=counted(len(found), "model")),
         notes=tuple(notes),
         texts=words,
         tooltips=_tooltips(names, edges, y.unit, value, each, (lower, upper, label)),
@@ -225,15 +225,14 @@ def _tooltips(
     return tuple(found)
 
 
-def _alt_text(found: MultiModelEffect, panel: Panel) -> str:
+def _alt_text(panel: Panel) -> str:
     """Return the alternative text: the range of the mean, and the notes."""
     curve = effect_parts.average_of(panel)
     low, high = extent([curve.y])
     top, ends = max(abs(low), abs(high)), ""
     if np.isfinite(top):
         ends = f" The mean of the models ranges from {number_or_zero(low, top)} to {number_or_zero(high, top)}."
-    what = f"{panel.title} of {shorten(found.feature_title, LONG)} for {len(found)} models."
-    return f"{what}{ends} {'; '.join(panel.notes)}."
+    return f"{panel.title}.{ends} {'; '.join(panel.notes)}."
 
 
 def _bent(found: MultiModelEffect) -> MultiModelEffect:

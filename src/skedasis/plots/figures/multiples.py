@@ -15,9 +15,10 @@ from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.effect_texts import alt_text, heterogeneity_text
 from skedasis.plots.figures.models import models_figure
 from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.keywords import By
-from skedasis.plots.marks import FigureSpec, Heat, Mark, Panel, Points, Rug, Text, legend_of
-from skedasis.plots.scales import Axis, number, number_or_zero, shorten
+from skedasis.plots.marks import FigureSpec, Heat, Mark, Panel, Points, Rug, Text, Title, legend_of
+from skedasis.plots.scales import Axis, counted, number, number_or_zero, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
@@ -77,13 +78,14 @@ def effects_figure(
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> found = sd.explain(lambda X: X[:, 0] + 3 * X[:, 2], X, method=sd.ALE(bins=5))
-    >>> [stack[0].title for stack in effects_figure(found, top=2).stacks]
-    ['1. x2', '2. x0']
+    >>> figure = effects_figure(found, top=2)
+    >>> figure.title, [str(stack[0].title) for stack in figure.stacks]
+    ('2 features: effect on prediction (ALE)', ['1. x2', '2. x0'])
     """
     each = _each_effect(effects, by, top, lower, options)
-    order = by.replace("_", " ")
-    what = f"effects on shared scales, ordered by {order}"
-    return page_of(each, f"Effects, by {order}", what, len(effects), columns, page)
+    what = f"effects on shared scales, ordered by {by.replace('_', ' ')}"
+    title = effect_title(*ordered_effects(effects, by, top), of=features_text(len(each)))
+    return page_of(each, title, what, len(effects), columns, page)
 
 
 def models_effects_figure(
@@ -111,9 +113,18 @@ def models_effects_figure(
         As `effects_figure` and `MultiModelEffect.interval`.
     """
     each = _each_of_models(found, by, top, confidence_level, of)
-    order, models = by.replace("_", " "), len(next(iter(found.values())))
-    what = f"effects for {models} models on shared scales, ordered by {order}"
-    return page_of(each, f"Effects, by {order}", what, len(found), columns, page)
+    shown = [found[r.feature] for r in _largest(found.ranking(by), top)]
+    models = counted(len(shown[0]), "model")
+    what = f"effects for {models} on shared scales, ordered by {by.replace('_', ' ')}"
+    title = effect_title(
+        *(one.models[0] for one in shown), of=features_text(len(shown)), among=models
+    )
+    return page_of(each, title, what, len(found), columns, page)
+
+
+def features_text(n: int) -> str:
+    """Return the number of features as the beginning of a title; nothing for one, which has its name there."""
+    return counted(n, "feature") if n > 1 else ""
 
 
 # --- one figure per feature ----------------------------------------------------------------------
@@ -135,7 +146,7 @@ def _each_effect(
         main, *below = effect_panels(effect, options, per_sd=True)
         alt = alt_text(effect, main)
         below = [replace(p, height=LOWER, above=()) for p in below if p.kind == "detail" and lower]
-        title = f"{effect.spec.method} of {shorten(effect.feature_title, LONG)}"
+        title = str(effect_title(effect))
         main = headed(main, place, effect.feature_title, _notes(effect, main), len(below))
         each.append(FigureSpec(((main, *below),), title, alt))
     each = _with_shared_limits(found, each, options)
@@ -212,10 +223,9 @@ def headed(main: Panel, place: int, feature: str, notes: Sequence[str], below: i
         for m in main.marks
     ]
     tooltips = tuple(replace(t, below=min(t.below, below)) for t in main.tooltips)
-    title = f"{place + 1}. {shorten(feature, LONG)}"
     return replace(
         main,
-        title=title,
+        title=Title(f"{place + 1}. {shorten(feature, LONG)}"),
         notes=tuple(notes),
         marks=tuple(marks),
         above=(),
@@ -296,7 +306,7 @@ def _relabelled(marks: Sequence[Mark], labels: Mapping[str, str]) -> tuple[Mark,
 
 def page_of(
     each: Sequence[FigureSpec],
-    title: str,
+    title: Title,
     what: str,
     total: int,
     columns: int | None = None,
@@ -309,7 +319,8 @@ def page_of(
     ----------
     each : sequence of FigureSpec
         From `on_shared_scales`.
-    title : str
+    title : Title
+        Of all figures; of one alone, it replaces the title of the panel.
     what : str
         What they show, for the alternative text.
     total : int
@@ -337,9 +348,12 @@ def page_of(
     names = ", ".join(shorten(f.main.x.name, 40) for f in shown)
     more = [f"{len(each):,} of {total:,} features"] if len(each) < total else []
     more += [f"page {page} of {pages}"] if pages > 1 else []
+    stacks = [f.stacks[0] for f in shown]
+    if len(each) == 1:
+        stacks = [(replace(stacks[0][0], title=title), *stacks[0][1:])]
     return FigureSpec(
-        tuple(f.stacks[0] for f in shown),
-        title,
+        tuple(stacks),
+        str(title),
         f"{len(shown)} {what}: {names}.",
         stack_titles=tuple(f.title for f in shown),
         stack_alts=tuple(f.alt for f in shown),
@@ -347,6 +361,7 @@ def page_of(
         column_width=width,
         shared=all(f.shared for f in shown),
         small=True,
+        heading=title if len(each) > 1 else Title(),
         notes=(*notes, *more),
         order=tuple(dict.fromkeys(label for f in each for label in f.order)),
     )

@@ -31,6 +31,7 @@ from skedasis.plots.marks import (
     Rectangles,
     Segments,
     Text,
+    Title,
     Tooltip,
 )
 from skedasis.plots.scales import Axis, clean, counted, distinct_names, number, shorten
@@ -498,7 +499,7 @@ def calibration_figure(bins: ReliabilityBins, *, event: str = "the class") -> Fi
         Tooltip(a, b, _bin_tip(bins, i), below=1)
         for i, a, b in zip(k.tolist(), cuts[:-1], cuts[1:], strict=False)
     )
-    main = Panel(x, y, marks, 220.0, "Calibration", notes, tooltips=tips)
+    main = Panel(x, y, marks, 220.0, Title("Calibration"), notes, tooltips=tips)
     middle = (bins.left[k] + bins.right[k]) / 2
     half = np.maximum(bins.right[k] - bins.left[k], THIN * float(np.ptp(x.limits))) / 2
     rows = Panel(

@@ -33,6 +33,7 @@ from skedasis.plots.figures.effect_parts import LONG, LONGEST
 from skedasis.plots.figures.importance import line_axis, line_centres
 from skedasis.plots.figures.multiples import PER_PAGE
 from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
+from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.keywords import RegionsBy
 from skedasis.plots.marks import (
     FigureSpec,
@@ -43,6 +44,7 @@ from skedasis.plots.marks import (
     Rectangles,
     Segments,
     Text,
+    Title,
     Tooltip,
     horizontal_line,
     vertical_line,
@@ -54,6 +56,7 @@ from skedasis.plots.scales import (
     distinct_names,
     extent,
     number,
+    sentence,
     shorten,
     with_error,
 )
@@ -142,16 +145,19 @@ def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) 
     if bars is not None:
         stacks.append((bars,))
     notes = _figure_notes(regions, view, len(effects))
-    feature = shorten(regions.feature_title, LONG)
-    heading = f"{whole.spec.method} of {feature}: {summary_text(regions)}"
+    title = _title(regions)
+    named = [title] if together else [effect_title(e) for e in effects]
+    if bars is not None:
+        named.append(replace(title, quantity=f"heterogeneity of the {title.quantity}"))
     return FigureSpec(
         tuple(stacks),
-        f"Regions of {feature}",
+        str(title),
         _alt_text(regions, labels, effects),
         columns=_columns(len(stacks), view),
         column_width=150.0 if view.columns is None else 0.0,
         widths=(1.9, 1.0) if together and bars is not None else (),
-        heading=heading if len(stacks) > 1 else "",
+        heading=title if len(stacks) > 1 else Title(),
+        stack_titles=tuple(map(str, named)),
         notes=notes,
         order=(*(labels if together else ("region",)), ALL_ROWS),
     )
@@ -164,6 +170,10 @@ def region_labels(regions: Regions) -> tuple[str, ...]:
     return tuple(f"[{i}] {shorten(clean(rule), LONGEST)}" for i, rule in enumerate(regions.rules))
 
 
+def _title(regions: Regions) -> Title:
+    return effect_title(regions.whole, among=counted(len(regions), "region"))
+
+
 def _columns(stacks: int, view: RegionsPlotOptions) -> int:
     if view.columns is not None:
         return view.columns
@@ -171,7 +181,7 @@ def _columns(stacks: int, view: RegionsPlotOptions) -> int:
 
 
 def _figure_notes(regions: Regions, view: RegionsPlotOptions, shown: int) -> tuple[str, ...]:
-    notes = [summary_text(regions)] if len(regions) == 1 else []
+    notes = [summary_text(regions)]
     if view.kind == "together":  # panels have notes of their own
         notes += [shorten(clean(text), LONGEST) for text in alternatives(regions)]
     if shown < len(regions):
@@ -254,11 +264,13 @@ def _region_panel(
         *(() if rug is None else (replace(rug, label="rows, or quantiles"),)),
     )
     shown = [curve, all_rows] if len(regions) > 1 else [curve]
-    title, notes = curve.label, _region_notes(regions, i)
+    title = Title(curve.label) if len(regions) > 1 else _title(regions)
+    notes = _region_notes(regions, i)
     others = [shorten(clean(another_text(s)), LONGEST) for s in unstable_splits(regions, i)]
     if others or (max(map(len, regions.rules)) > TITLE and len(regions) > 1):
         # Notes are broken into lines, titles are cut; and a title would state the rule as a finding.
-        title, notes = f"[{i}]", (shorten(clean(regions.rules[i]), LONGEST), *others, *notes)
+        title = Title(f"[{i}]")
+        notes = (shorten(clean(regions.rules[i]), LONGEST), *others, *notes)
     return Panel(
         x,
         y,
@@ -317,7 +329,7 @@ def _together(
         y,
         marks,
         TOGETHER,
-        title=f"{regions.whole.spec.method} of {shorten(regions.feature_title, LONG)}",
+        title=effect_title(regions.whole),
         notes=(counted(regions.nodes[0].count, "row"), counted(len(effects), "region")),
         texts=words,
         tooltips=tuple(overlaid_tooltips(regions.feature_title, x, shown, places)),
@@ -356,7 +368,7 @@ def _scores(regions: Regions, labels: Sequence[str], level: float) -> Panel | No
         _score_ends(value, error, level),
         styles=("before", *["bar"] * shown, "bar-hatched"),
         interval=f"{100 * level:g} % interval",
-        title="Heterogeneity",
+        title=Title("Heterogeneity"),
     )
 
 
@@ -369,7 +381,7 @@ def _bars(
     *,
     styles: Sequence[str],
     interval: str,
-    title: str,
+    title: Title,
 ) -> Panel:
     """Return a panel of horizontal bars with whiskers."""
     lower, upper = ends
@@ -418,10 +430,7 @@ def _bars(
 
 def _alt_text(regions: Regions, labels: Sequence[str], effects: Sequence[Effect]) -> str:
     """Return the alternative text: what the regions explain, and each curve in words."""
-    method, feature = regions.whole.spec.method, shorten(regions.feature_title, LONG)
-    parts = [
-        f"{method} of {feature} on {shorten(regions.quantity, LONG)}: {summary_text(regions)}."
-    ]
+    parts = [f"{_title(regions)}. {sentence(summary_text(regions))}"]
     parts += [f"{label}: {curve_words(e)}." for label, e in zip(labels, effects, strict=True)][:8]
     if len(effects) > 8:
         parts.append(f"And {len(effects) - 8} more regions.")
@@ -474,13 +483,18 @@ def regions_overview_figure(
         [r.scores.whole if scored else np.clip(r.loss_explained, 0.0, 1.0) for r in shown]
     )
     after = np.array([r.scores.within for r in shown])
+    title = effect_title(*(r.whole for r in shown), of=counted(len(shown), "feature"))
     if scored:
         x = Axis("heterogeneity score", first.about.unit, 0.0, 1.0, 0.04)
-        styles, title = ("before", "bar"), "Heterogeneity before and after the split into regions"
+        styles, what = (
+            ("before", "bar"),
+            f"heterogeneity of the {title.quantity}, before and after the split",
+        )
     else:
         before = 100 * np.where([len(r) > 1 for r in shown], before, 0.0)
         x = Axis("explained by regions", "% of the loss", 0.0, 1.0, 0.04)
-        styles, title = ("bar", "bar"), "What regions explain"
+        styles, what = ("bar", "bar"), "part of the loss that regions explain"
+    title = replace(title, quantity=what)
     most = float(np.nanmax(np.append(before, after if scored else 0.0), initial=0.0)) or 1.0
     # A third of the panel is left for the first splits.
     axis = replace(x, least=0.0, most=1.5 * most)
@@ -539,7 +553,7 @@ def regions_overview_figure(
         for name, r in zip(names[:5], shown, strict=False)
     )
     more = f"; and {len(shown) - 5} more" if len(shown) > 5 else ""
-    return FigureSpec(((panel,),), title, f"{title}. {listed}{more}.")
+    return FigureSpec(((panel,),), str(title), f"{title}. {listed}{more}.")
 
 
 def _overview_notes(
@@ -585,6 +599,7 @@ def recurrence_figure(found: MultiModelRegions) -> FigureSpec:
     models = np.array([float(line.models) for line in lines])
     none = np.full(len(lines), np.nan)
     names = distinct_names([clean(line.feature) for line in lines], LONGEST)
+    title = effect_title(found.models[0].whole, among=counted(n, "model"))
     panel = _bars(
         Axis("models", None, 0.0, 1.0, 0.04),
         names,
@@ -593,7 +608,7 @@ def recurrence_figure(found: MultiModelRegions) -> FigureSpec:
         (none, none),
         styles=["bar"] * len(lines),
         interval="",
-        title=f"First split of the regions of {shorten(found.feature_title, LONG)}",
+        title=replace(title, quantity=f"first split of the {title.quantity}"),
     )
     room = (0.0, 1.6 * n, -np.inf, np.inf)
     texts = tuple(
@@ -617,4 +632,4 @@ def recurrence_figure(found: MultiModelRegions) -> FigureSpec:
         notes=(counted(n, "model"),),
     )
     said = "; ".join(f"{name} {line.models}" for name, line in zip(names, lines, strict=True))
-    return FigureSpec(((panel,),), panel.title, f"{panel.title}, number of models: {said}.")
+    return FigureSpec(((panel,),), str(panel.title), f"{panel.title}, number of models: {said}.")

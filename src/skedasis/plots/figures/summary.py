@@ -1,7 +1,7 @@
 """Small figures of one feature for the first screen of a page: its regions, its average curve, or those of models.
 
 Each has one low panel and a short legend, and omits what a larger figure of the same result explains: bins, slopes,
-the entry of the rug. Title and notes are the caller's.
+the entry of the rug. Notes are the caller's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from skedasis.plots.figures.compare import (
     overlay_panel,
 )
 from skedasis.plots.figures.effect import effect_panels
-from skedasis.plots.figures.effect_parts import LONG, LONGEST, Band
+from skedasis.plots.figures.effect_parts import LONGEST, Band
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.regions import (
     has_zero,
@@ -37,6 +37,7 @@ from skedasis.plots.figures.regions import (
     vertical_of_regions,
     whole_marks,
 )
+from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import (
     Area,
     FigureSpec,
@@ -52,7 +53,7 @@ from skedasis.plots.marks import (
     horizontal_line,
     marks_of,
 )
-from skedasis.plots.scales import Axis, clean, counted, distinct_names, shorten
+from skedasis.plots.scales import Axis, clean, counted, distinct_names, sentence, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
@@ -73,7 +74,6 @@ AVERAGE, SPREAD = "average", "spread between rows"
 def regions_summary_figure(
     regions: Regions,
     *,
-    title: str = "",
     notes: Sequence[str] = (),
     most: int = MOST_REGIONS,
     confidence_level: float = 0.95,
@@ -84,7 +84,6 @@ def regions_summary_figure(
     ----------
     regions : Regions
         Of one region alone, the figure is `effect_summary_figure` of all rows.
-    title : str
     notes : sequence of str
     most : int
         Largest number of regions, never more than 8. Of more regions those with most rows are shown, and a note has the
@@ -109,14 +108,12 @@ def regions_summary_figure(
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
     >>> q = lambda X: np.where(X[:, 1] > 0, 2.0, -1.0) * X[:, 0]
     >>> found = sd.explain(q, X, 0, method=sd.ALE(), by=X[:, 1] > 0)
-    >>> regions_summary_figure(found, title="1  x0").order
+    >>> regions_summary_figure(found).order
     ('False (52 %)', 'True (48 %)', 'all rows')
     """
     most = min(check_int("regions_summary_figure(most)", most, 1, "Use 4"), MOST)
     if len(regions) == 1:
-        return effect_summary_figure(
-            regions.whole, title=title, notes=notes, confidence_level=confidence_level
-        )
+        return effect_summary_figure(regions.whole, notes=notes, confidence_level=confidence_level)
     whole, shares = regions.whole, regions.shares
     heaviest = np.sort(np.argsort(-shares, kind="stable")[:most]).tolist()
     effects = [align_time_axis(regions.effects[i], whole) for i in heaviest]
@@ -147,18 +144,17 @@ def regions_summary_figure(
     more = (f"and {counted(hidden, 'more region')}",) if hidden else ()
     tips = overlaid_tooltips(regions.feature_title, x, [*curves, all_rows], places)
     others = (shorten(clean(text), LONGEST) for text in alternatives(regions))
-    notes = (*notes, *more, *others)
+    title, notes = effect_title(whole), (*notes, *more, *others)
     panel = Panel(x, y, marks, HEIGHT, title=title, notes=notes, tooltips=tuple(tips))
-    said = f"{_method(whole)}: {summary_text(regions)}."
+    said = f"{title}. {sentence(summary_text(regions))}"
     alt = [said, *(f"{c.label}: {curve_words(e)}." for c, e in zip(curves, effects, strict=True))]
     alt += [f"{more[0].capitalize()}."] if more else []
     alt += [f"Bands: {100 * confidence_level:g} % intervals."] if banded else []
-    name = f"Regions of {shorten(regions.feature_title, LONG)}"
-    return FigureSpec(((panel,),), name, " ".join(alt), order=(*labels, ALL_ROWS))
+    return FigureSpec(((panel,),), str(title), " ".join(alt), order=(*labels, ALL_ROWS))
 
 
 def effect_summary_figure(
-    effect: Effect, *, title: str = "", notes: Sequence[str] = (), confidence_level: float = 0.95
+    effect: Effect, *, notes: Sequence[str] = (), confidence_level: float = 0.95
 ) -> FigureSpec:
     """Return the average effect of a feature in one small panel, with its interval and its heterogeneity.
 
@@ -166,7 +162,6 @@ def effect_summary_figure(
     ----------
     effect : Effect
         Individual curves of a PDP are not drawn. Of a nominal feature the 8 levels with most rows are shown.
-    title : str
     notes : sequence of str
     confidence_level : float
 
@@ -186,7 +181,7 @@ def effect_summary_figure(
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
     >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=3))
-    >>> effect_summary_figure(e, title="1  x0").order
+    >>> effect_summary_figure(e).order
     ('average', '95 % interval', 'spread between rows')
     """
     options = EffectPlotOptions(
@@ -203,26 +198,22 @@ def effect_summary_figure(
         main,
         marks=marks,
         height=HEIGHT,
-        title=title,
         notes=tuple(notes) + _unshown(places),
         above=(),
         tooltips=tuple(replace(t, below=0) for t in tips),
     )
-    alt = f"{_method(effect)}: {curve_words(effect)}."
+    alt = f"{panel.title}. {sentence(curve_words(effect))}"
     if effect.heterogeneity_score > 0:
-        said = effect_texts.heterogeneity_text(effect)
-        alt += f" {said[0].upper()}{said[1:]}."
+        alt += f" {sentence(effect_texts.heterogeneity_text(effect))}"
     order = [m.label for m in marks if not isinstance(m, Heat)]
     first = [label for label in (AVERAGE, interval, SPREAD) if label in order]
-    name = f"{effect.spec.method} of {shorten(effect.feature_title, LONG)}"
-    return FigureSpec(((panel,),), name, alt, order=tuple(first))
+    return FigureSpec(((panel,),), str(panel.title), alt, order=tuple(first))
 
 
 def models_summary_figure(
     effects: Sequence[Effect],
     labels: Sequence[str],
     *,
-    title: str = "",
     notes: Sequence[str] = (),
     confidence_level: float = 0.95,
 ) -> FigureSpec:
@@ -234,7 +225,6 @@ def models_summary_figure(
         Of the same feature, one per model, at most 8. Each is centred at its mean over the data.
     labels : sequence of str
         Names of the models.
-    title : str
     notes : sequence of str
     confidence_level : float
         Of the intervals, which are drawn for at most 3 models.
@@ -256,7 +246,7 @@ def models_summary_figure(
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
     >>> models = [lambda X: X[:, 0], lambda X: 2 * X[:, 0]]
     >>> both = [sd.explain(m, X, 0, method=sd.ALE(bins=4)) for m in models]
-    >>> models_summary_figure(both, ["one", "two"], title="1  x0").order
+    >>> models_summary_figure(both, ["one", "two"]).order
     ('one', 'two')
     """
     check_count(effects, labels)
@@ -270,20 +260,12 @@ def models_summary_figure(
     shown = (replace(m, label="") if isinstance(m, Rug) else m for m in made.marks)
     marks = (*zero, *shown)
     y = overlaid_vertical(effects, curves, "mean" if zero else None)
+    title = effect_title(*effects, among=counted(len(effects), "model"))
     panel = replace(made, marks=marks, y=y, height=HEIGHT, title=title, notes=(*notes, *unshown))
-    feature = effects[0].feature_title
-    name = f"{shorten(feature, LONG)}, {counted(len(effects), 'model')}"
-    return FigureSpec(((panel,),), name, overlay_alt_text(feature, curves), order=names)
+    return FigureSpec(((panel,),), str(title), overlay_alt_text(panel, curves), order=names)
 
 
 # --- parts ----------------------------------------------------------------------------------------
-
-
-def _method(effect: Effect) -> str:
-    """Return what a figure shows: "ALE of hr on prediction", with the rule of a region."""
-    feature, quantity = shorten(effect.feature_title, LONG), shorten(effect.about.quantity, LONG)
-    where = f", {shorten(effect.rule, LONG)}" if effect.rule else ""
-    return f"{effect.spec.method} of {feature} on {quantity}{where}"
 
 
 def _places(effect: Effect) -> Places | None:

@@ -20,6 +20,7 @@ from skedasis._arguments import check_option
 from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.plots.figures.titles import surface_title
 from skedasis.plots.keywords import Empty
 from skedasis.plots.marks import (
     Contour,
@@ -139,7 +140,7 @@ def surface_figure(
     >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=4))
     >>> figure = surface_figure(s, SurfacePlotOptions(step=True))
     >>> figure.title, figure.main.marks[0].value.shape, figure.panels[1].x.label
-    ('x0 × x1', (4, 4), 'interaction effect on prediction')
+    ('x0 × x1: interaction effect on prediction (ALE)', (4, 4), 'interaction effect on prediction')
     """
     options = SurfacePlotOptions() if options is None else options
     if surface.cells is None:  # a grid of points has no step function
@@ -188,15 +189,14 @@ def surface_figure(
         y.axis,
         tuple(marks),
         height,
-        title=surface.spec.method,
+        title=surface_title(surface),
         notes=(*notes, *signed),
         texts=(*signs, *tiles, *numbers),
         grid="",
         tooltips=_tooltips(surface, x, y, order, count),
     )
-    title = " \N{MULTIPLICATION SIGN} ".join(shorten(n, 60) for n in surface.feature_titles)
     bar = colour_scale(scale, tuple(lines), diverging=diverging)
-    return FigureSpec(((main, bar),), title, _alt_text(heat, scale, x, y, notes))
+    return FigureSpec(((main, bar),), str(main.title), _alt_text(heat, scale, x, y, notes))
 
 
 def is_discrete(side: PairAxis) -> bool:
