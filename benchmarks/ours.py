@@ -58,6 +58,20 @@ class Ours:
         return cells.edges[kept]
 
 
+def grid_spread(f: Any, X: Floats, grid: dict[int, Floats], **keywords: Any) -> dict[int, Floats]:
+    """Return the standard deviation of all rows' curves, each minus its mean over the grid, divided by n.
+
+    This is effector's heterogeneity; ours is that of the curves minus their means over the data.
+    """
+    keywords = {"heterogeneity_rows": 0, "progress": False} | keywords
+    found: dict[int, Floats] = {}
+    for j, points in grid.items():
+        method = sd.PDP(grid=points, ice="all", center="mean")
+        effect = sd.explain(f, X, j, method=method, **keywords)
+        found[j] = effect.curves.value.std(axis=0)
+    return found
+
+
 def objective(edges: Floats, x: Floats, effects: Floats, ddof: int) -> float:
     """Return RHALE Eq. 13, straight from its definition: it shares no code with any library.
 

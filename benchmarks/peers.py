@@ -128,16 +128,25 @@ class Peers:
         ]
 
     def sklearn_ice(self, grid: dict[int, Floats]) -> list[Floats]:
-        """Brute force means and the spread of centred curves, the work that the others do."""
+        """Brute force means and the spread of curves that are centred over the data, the work that ours does."""
         found: list[Floats] = []
         for j, z in grid.items():
             both = partial_dependence(
                 self.estimator, self.X, [j], custom_values={j: z}, method="brute", kind="both"
             )
             ice = both["individual"][0]
-            centred = ice - ice.mean(axis=1, keepdims=True)
+            centred = ice - (ice @ _shares(self.X[:, j], z))[:, None]
             found.append(np.stack([both["average"][0], centred.std(axis=0, ddof=1)]))
         return found
+
+
+def _shares(x: Floats, points: Floats) -> Floats:
+    """Return the fraction of the rows at each point; a row between two points counts half for each."""
+    last = len(points) - 1
+    left = np.clip(np.searchsorted(points, x, side="right") - 1, 0, last)
+    right = np.clip(np.searchsorted(points, x, side="left"), 0, last)
+    count = np.bincount(left, minlength=len(points)) + np.bincount(right, minlength=len(points))
+    return count / (2 * len(x))
 
 
 def seconds_of(model: Callable[[Any], Any], X: Any) -> float:

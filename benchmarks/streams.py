@@ -181,7 +181,7 @@ def _ale(folder: str, rows: int) -> dict[str, Any]:
 def _summary(effects: Any) -> dict[str, Any]:
     digest = hashlib.sha256()
     for effect in effects.values():
-        for name in ("x", "value", "heterogeneity", "std_error"):
+        for name in ("x", "value", "heterogeneity", "accumulated_std", "std_error"):
             digest.update(np.ascontiguousarray(getattr(effect, name)).tobytes())
     return {"digest": digest.hexdigest(), "passes": effects["a"].provenance["passes"]}
 

@@ -17,7 +17,7 @@ from benchmarks.intervals import intervals
 from benchmarks.lines import Alone, Line, Space, Speed
 from benchmarks.memory import peak
 from benchmarks.networks import networks
-from benchmarks.ours import objective
+from benchmarks.ours import grid_spread, objective
 from benchmarks.pairs import pairs
 from benchmarks.problem import Floats, Settings
 from benchmarks.report import report
@@ -121,13 +121,18 @@ def pdp(bench: Bench) -> Iterator[Speed]:
         "its grid set to ours": {"own_grid": False},
         "both": {"vectorized": False, "own_grid": False},
     }
+    spread = grid_spread(sd.prediction(bench.problem.model), bench.problem.rows, grid)
     for note, options in variants.items():
-        yield _beside_effector(bench, found, t["ours"], note, options)
+        yield _beside_effector(bench, (found, spread), t["ours"], note, options)
     yield _with_spread(bench, found, t["ours"])
 
 
 def _beside_effector(
-    bench: Bench, found: Any, seconds: Took, note: str, options: dict[str, bool]
+    bench: Bench,
+    ours: tuple[Any, dict[int, Floats]],
+    seconds: Took,
+    note: str,
+    options: dict[str, bool],
 ) -> Speed:
     grid, peers = bench.problem.grid(POINTS), bench.peers
     run = {"theirs": lambda: peers.effector_pdp(grid, **options)}
@@ -135,8 +140,11 @@ def _beside_effector(
     asked = POINTS * bench.problem.rows.size
     # Interpolated heterogeneity cannot be the same; where it is computed at our points, it must be.
     exact = options.get("own_grid") is False
+    found, spread = ours
     answers = zip(grid, got["theirs"], strict=True)
-    different = max(_curves_differ(found[j], curve, exact) for j, curve in answers)
+    different = max(
+        _curves_differ(found[j], curve, spread[j] if exact else None) for j, curve in answers
+    )
     return Speed(
         "pdp", f"PDP and heterogeneity, {POINTS} points", "effector", seconds, t["theirs"],
         asked * bench.row_seconds, asked,
@@ -160,12 +168,9 @@ def _with_spread(bench: Bench, found: Any, seconds: Took) -> Speed:
     )  # fmt: skip
 
 
-def _curves_differ(effect: Any, theirs: Floats, exact: bool) -> float:
+def _curves_differ(effect: Any, theirs: Floats, spread: Floats | None) -> float:
     means = largest_difference(effect.value, theirs[0])
-    if not exact:
-        return means
-    # effector's variance divides by n.
-    return max(means, largest_difference(effect.heterogeneity, np.sqrt(theirs[1])) - 1e-4)
+    return means if spread is None else max(means, largest_difference(spread, np.sqrt(theirs[1])))
 
 
 def search(bench: Bench) -> Iterator[Line]:

@@ -22,6 +22,7 @@ import skedasis as sd
 from benchmarks.bench import Bench, largest_difference
 from benchmarks.grown import BINS, POINTS, REPEATS, Answers, Grown, grown_of
 from benchmarks.lines import Alone, Line, Speed
+from benchmarks.ours import grid_spread
 from benchmarks.problem import Floats
 from benchmarks.timing import Took, once
 
@@ -192,12 +193,10 @@ def _spread(bench: Bench, grown: Grown, reach: float | None) -> Speed:
     grid = {j: np.linspace(low[j], high[j], POINTS) for j in grown.features}
 
     def differ(ours: Any, theirs: Answers) -> tuple[float, float]:
-        # effector's variances divide by n.
-        free = len(grown.X) / (len(grown.X) - 1)
+        asked = {j: grid[j] for j in some}
+        again = grown.named("again", lambda: grid_spread(grown.model, grown.X, asked, tree="force"))
         means = max(largest_difference(ours[j].value, theirs[j][0]) for j in some)
-        spreads = (
-            largest_difference(ours[j].heterogeneity, np.sqrt(theirs[j][1] * free)) for j in some
-        )
+        spreads = (largest_difference(s, np.sqrt(theirs[j][1])) for j, s in again().items())
         return max(means, *spreads), max(1e-9, grown.off)
 
     method = sd.PDP(grid=grid)

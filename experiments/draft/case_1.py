@@ -77,7 +77,7 @@ def trusted(n: int, runs: int) -> Trusted:
         low, high = own.interval(0.95)
         found = [
             e.value - 2 * e.x,
-            e.heterogeneity**2,
+            e.accumulated_std**2,
             e.std_error,
             own.std_error,
             (high - low) / 2,
@@ -137,7 +137,7 @@ def _table(found: dict[int, Trusted]) -> Table:
 def _variance(found: dict[int, Trusted]) -> Claim:
     inside = {}
     for bins in (5, 20, 100):
-        root = explained(5000, 0, bins=bins).heterogeneity[-1]
+        root = explained(5000, 0, bins=bins).accumulated_std[-1]
         # A row's own effect at the right end is normal around the curve with standard deviation 1.
         inside[bins] = 2 * float(ndtr(2 * root)) - 1
     shown = ", ".join(f"{v:.0%} with {k} bins" for k, v in inside.items())
@@ -296,7 +296,7 @@ def _own_effects(ax: Any) -> None:
         ax.plot([0, 1], [0, 2 + deviation], color="#8a8a8a", linewidth=0.5)
     ax.plot([], [], color="#8a8a8a", linewidth=0.7, label="rows' own effects")
     for what, reach, look in (
-        ("± 2 roots of Eq. 4", 2 * e.heterogeneity, {"color": drawing.EQ13, "linestyle": "--"}),
+        ("± 2 roots of Eq. 4", 2 * e.accumulated_std, {"color": drawing.EQ13, "linestyle": "--"}),
         ("± 2 of Eq. 5", 2 * e.std_error, {"color": drawing.TRUTH, "linestyle": ":"}),
     ):
         ax.plot(e.x, e.value + reach, linewidth=1.5, label=what, **look)

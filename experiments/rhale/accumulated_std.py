@@ -38,7 +38,7 @@ def explained(sigma: float, end: float, bins: int, method: Any, points: int = 10
 
 def at_the_right(method: Any, points: int) -> Floats:
     """Return the accumulated standard deviation of x2 at its right end for each number of bins."""
-    return np.array([explained(5.0, 1.0, k, method, points).heterogeneity[-1] for k in COUNTS])
+    return np.array([explained(5.0, 1.0, k, method, points).accumulated_std[-1] for k in COUNTS])
 
 
 def run(quick: bool) -> Outcome:
@@ -46,10 +46,10 @@ def run(quick: bool) -> Outcome:
     points = 200 if quick else 1000
     rhale, uale = (at_the_right(method, points) for method in (sd.RHALE, sd.UALE))
     one, left = explained(5.0, 1.0, 1, sd.RHALE, points), explained(2.0, 0.5, 1, sd.RHALE, points)
-    middle = float(np.interp(0.0, one.x, one.heterogeneity))
+    middle = float(np.interp(0.0, one.x, one.accumulated_std))
     at_start, at_zero = (
-        float(left.heterogeneity[0]),
-        float(np.interp(0.0, left.x, left.heterogeneity)),
+        float(left.accumulated_std[0]),
+        float(np.interp(0.0, left.x, left.accumulated_std)),
     )
     rows = [
         [f"{k}", f"{a:.2f}", f"{b:.2f}", "10.00"]
@@ -87,9 +87,8 @@ def _bins(rhale: Floats, uale: Floats) -> Claim:
         f"{rhale[2]:.2f} in 5 and {rhale[4]:.2f} in 20: {shrinks[4]:.2f} times too small, the square root of the "
         f"number of bins. The sum of UALE's Eq. 9 is {uale[0]:.2f}, {uale[2]:.2f} and {uale[4]:.2f}.",
         "Eq. 16 adds variances as if an instance's slopes in different bins were independent; an instance keeps its x2 "
-        "(or its group) along the axis, so standard deviations add. The library draws Eq. 16 as published, offers Eq. "
-        "9 "
-        '(`accumulate="std"`), and uses neither for ranking.',
+        "(or its group) along the axis, so standard deviations add. The library computes Eq. 16 as published, and Eq. "
+        '9 (`accumulate="std"`), in `accumulated_std`; its band is the spread between rows at x.',
     )
 
 
@@ -110,7 +109,7 @@ def _drawn() -> Any:
             e = explained(5.0, 1.0, k, method)
             ax.plot(
                 e.x,
-                e.heterogeneity,
+                e.accumulated_std,
                 color=panels.BLUE,
                 linestyle=stroke,
                 label=f"{k} bins" if k > 1 else "1 bin",

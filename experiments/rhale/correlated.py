@@ -69,7 +69,7 @@ def found(setting: Setting, j: int, seeds: int) -> Feature:
         X = setting.sample(seed)
         e, p = setting.explain(X, j), swept(setting, X, j)
         errors = [_error(setting, f, j, p.x) for f in (e, p, e.rebin(LIKELIHOOD))]
-        rows.append([*errors, float(np.max(p.heterogeneity))])
+        rows.append([*errors, float(np.std(p.curves.value, axis=0, ddof=1).max())])
         inner.append(e.rebin(sd.Edges([e.x[0], *_clear(setting, j), e.x[-1]])).bins.std[::2])
         effects.append(e)
     curve, pdp, likelihood, ice = np.array(rows).T

@@ -119,7 +119,7 @@ def _of_features(second: list[sd.Effect], third: list[sd.Effect]) -> list[Claim]
     rises = np.array([e.value[-1] for e in second])
     within = abs(rises.mean()) < 4 * rises.std(ddof=1) / np.sqrt(len(rises))
     slopes = np.concatenate([e.rows.effect for e in second if e.rows is not None])
-    nothing = all(np.all(f.value == 0) and np.all(f.heterogeneity == 0) for f in third)
+    nothing = all(np.all(f.value == 0) and np.all(f.accumulated_std == 0) for f in third)
     return [
         Claim(
             "averages_are_zero",

@@ -68,7 +68,7 @@ def effect(ax: Axes, e: sd.Effect, truth: Floats | None = None, band: bool = Tru
         Points and the true effect there.
     """
     if band:
-        low, high = e.value - e.heterogeneity, e.value + e.heterogeneity
+        low, high = e.value - e.accumulated_std, e.value + e.accumulated_std
         ax.fill_between(e.x, low, high, color=_FILL, label="± STD (Eq. 16)")
         for line in (low, high):
             ax.plot(e.x, line, color=ORANGE, linewidth=0.7, linestyle=(0, (4, 2)))

@@ -52,6 +52,13 @@ class Draw:
     exact: sd.Effect
     pdp: sd.Effect
 
+    @property
+    def scatter(self) -> Floats:
+        """Return the standard deviation of the ICE curves at the grid, all 0 at the left end."""
+        if self.pdp.curves is None:
+            raise TypeError("the PDP keeps its curves")
+        return self.pdp.curves.value.std(axis=0, ddof=1)
+
 
 def example(a1: float = 1.0, a2: float = 1.0, alpha: float = 0.0) -> Correlated:
     """Return the function and its rows, with x2 = x1."""
@@ -204,7 +211,7 @@ def misled(draws: list[Draw], case: Correlated, feature: int) -> Claim:
     closed = pdp(case, feature, GRID)
     found = np.mean([d.pdp.value for d in draws], axis=0)
     own = np.mean([np.abs(_on(d.eq13, case, feature) - true).max() for d in draws])
-    scatter = float(np.mean([d.pdp.heterogeneity.max() for d in draws]))
+    scatter = float(np.mean([d.scatter.max() for d in draws]))
     wrong = np.abs(closed - true).max()
     numbers = (
         f"In closed form the PDP is up to {wrong:.2f} from the true effect, which runs between 0 and {true.max():.2f} "
@@ -223,7 +230,7 @@ def bins_table(draws: list[Draw]) -> list[list[str]]:
     for name, label in (("eq13", "Eq. 13"), ("likelihood", "likelihood")):
         effects: list[sd.Effect] = [getattr(d, name) for d in draws]
         bins = np.array([len(e.bins) for e in effects])
-        sigma = [float(e.heterogeneity[-1]) for e in effects]
+        sigma = [float(e.accumulated_std[-1]) for e in effects]
         out.append(
             [label, f"{bins.mean():.1f}", f"{_share(draws, name):.0%}", f"{np.mean(sigma):.3f}"]
         )

@@ -91,7 +91,7 @@ def _mean_of_x3(draws: list[shared.Draw]) -> Claim:
 def _spread_of_x3(draws: list[shared.Draw]) -> Claim:
     shown = _said(_pooled(draws, "eq13"))[2]
     whole = np.array([d.eq13.rebin(_ONE).bins.std[0] for d in draws])
-    scatter = np.array([d.pdp.heterogeneity[-1] / (ENDS[-1] - ENDS[0]) for d in draws])
+    scatter = np.array([d.scatter[-1] / (ENDS[-1] - ENDS[0]) for d in draws])
     numbers = (
         f"It is {_said(whole)[2]} in one bin and {shown} in the bins of Eq. 13; ICE curves diverge by "
         f"{_said(scatter)[2]} "
@@ -106,8 +106,8 @@ def _spread_of_x3(draws: list[shared.Draw]) -> Claim:
 
 
 def _x2(draws: list[shared.Draw]) -> Claim:
-    end = np.array([d.eq13.heterogeneity[-1] for d in draws])
-    likelihood = np.array([d.likelihood.heterogeneity[-1] for d in draws])
+    end = np.array([d.eq13.accumulated_std[-1] for d in draws])
+    likelihood = np.array([d.likelihood.accumulated_std[-1] for d in draws])
     slopes = shared.rises(draws, CASE, 1)
     holds = bool(slopes.holds) and end.mean() < 0.1 * 0.5
     numbers = (

@@ -40,7 +40,7 @@ def sheet(rows: int, columns: int, *, height: float, width: float = 9.0, **more:
 def curve(ax: Any, effect: sd.Effect, truth: Callable[[Floats], Floats] | None = None) -> None:
     """Draw an effect, its accumulated deviation as a band, and the truth where it is known."""
     x, value = effect.path()
-    reach = np.interp(x, effect.x, effect.heterogeneity)
+    reach = np.interp(x, effect.x, effect.accumulated_std)
     look = {"color": PALE, "alpha": 0.6, "linewidth": 0}
     ax.fill_between(x, value - reach, value + reach, label="± accumulated $\\sigma$", **look)
     ax.plot(x, value, color=INK, linewidth=1.8, label="effect")

@@ -91,7 +91,7 @@ def _truth(x: Any) -> Any:
 
 def _accumulated(effect: sd.Effect) -> Floats:
     """Return the accumulated deviation at the edges as it would be on all of (0, 1)."""
-    return effect.heterogeneity / (effect.x[-1] - effect.x[0])
+    return effect.accumulated_std / (effect.x[-1] - effect.x[0])
 
 
 def _effect(curves: Floats, shown: sd.Effect) -> Claim:
@@ -142,7 +142,7 @@ def _reading() -> Claim:
     other = sd.explain(
         mirrored, np.stack([1 - X[:, 0], X[:, 1]], axis=1), 0, method=fixed, heterogeneity_rows=0
     )
-    pair = [float(np.interp(at, e.x, e.heterogeneity)) for e, at in ((one, 0.1), (other, 0.9))]
+    pair = [float(np.interp(at, e.x, e.accumulated_std)) for e, at in ((one, 0.1), (other, 0.9))]
     local = float(np.interp(0.1, (one.bins.left + one.bins.right) / 2, one.bins.std))
     numbers = (
         f"At x1 = 0.1 it is {pair[0]:.2f}; with the axis mirrored, for the same model and rows, {pair[1]:.2f}. The "
@@ -150,8 +150,8 @@ def _reading() -> Claim:
     )
     why = (
         "It grows from the end at which the accumulation starts: it is the standard deviation of instances' curves "
-        "that are anchored there. The library draws it as in the papers and ranks features by a score that does not "
-        "depend on the end."
+        "that are anchored there. The library computes it as in the papers (`accumulated_std`); its band, the spread "
+        "between rows at x, and its score do not depend on the end."
     )
     says = "the width of the shaded area at x1 shows how uncertain the effect is at x1"
     return Claim("reading", says, bool(abs(pair[0] - pair[1]) < 0.1), numbers, why)

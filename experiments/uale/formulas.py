@@ -189,7 +189,7 @@ def _accumulates(growth: dict[int, tuple[float, float, float]]) -> Claim:
     )
     numbers = (
         f"Where sigma(z) = z it accumulates to 0.5 over (0, 1); Eq. 9 gives {growth[1][1]:.3f} with one bin (the "
-        f"library, of 100,000 rows: {e.heterogeneity[-1]:.3f}), {growth[5][1]:.3f} with 5, {many[1]:.4f} with 100: "
+        f"library, of 100,000 rows: {e.accumulated_std[-1]:.3f}), {growth[5][1]:.3f} with 5, {many[1]:.4f} with 100: "
         f"never less, because the root of a mean square is at least the mean. RHALE's Eq. 16 gives {growth[1][2]:.3f}, "
         f"{growth[5][2]:.3f}, {many[2]:.3f}: it goes to 0 as bins become narrower."
     )

@@ -13,7 +13,7 @@ from experiments.uale.drawing import bins_of
 def test_variance_and_standard_error_are_eq_4_and_5():
     e = case_1.explained(400, 1)
     bins = bins_of(e)
-    np.testing.assert_allclose(e.heterogeneity[1:] ** 2, np.cumsum((bins.widths * bins.std) ** 2))
+    np.testing.assert_allclose(e.accumulated_std[1:] ** 2, np.cumsum((bins.widths * bins.std) ** 2))
     summed = np.cumsum(bins.widths * bins.std / np.sqrt(bins.count))
     np.testing.assert_allclose(e.std_error[1:], summed)
 

@@ -87,8 +87,8 @@ def test_eq9_in_bins_is_what_the_library_accumulates():
         edges = sd.Edges(np.linspace(0, 1, k + 1))
         nine = sd.explain(QUANTITY, X, 0, method=sd.UALE(bins=edges))
         sixteen = sd.explain(QUANTITY, X, 0, method=sd.RHALE(bins=edges))
-        assert nine.heterogeneity[-1] == pytest.approx(closed[k][1], rel=0.01)
-        assert sixteen.heterogeneity[-1] == pytest.approx(closed[k][2], rel=0.01)
+        assert nine.accumulated_std[-1] == pytest.approx(closed[k][1], rel=0.01)
+        assert sixteen.accumulated_std[-1] == pytest.approx(closed[k][2], rel=0.01)
 
 
 def test_figure_1_explains_the_slopes_of_its_function():

@@ -223,13 +223,12 @@ def test_sampling_weights_have_no_unit(case, factor):
             "x",
             "value",
             "heterogeneity",
-            "accumulated_std",
             "std_error",
             "importance",
             "heterogeneity_score",
         ):
             one, two = getattr(got, name), getattr(want, name)
-            size = np.abs(np.append(want.value, want.accumulated_std)).max()
+            size = np.abs(np.append(want.value, want.heterogeneity)).max()
             near(one, two, 1e-10 * size, name)
         for one, two in zip(got.interval(), want.interval(), strict=True):
             near(one, two, 1e-8 * np.abs(np.append(two, 0)).max(), "interval")

@@ -99,7 +99,6 @@ def test_introduction_x3_is_exactly_nothing():
         assert len(e.bins.count) == 1
         assert np.all(e.value == 0)
         assert np.all(e.accumulated_std == 0)
-        assert np.all(e.heterogeneity == 0)
         assert np.all(e.std_error == 0)
         assert e.bins.effect[0] == 0
         assert e.bins.std[0] == 0
@@ -329,7 +328,7 @@ def test_slopes_do_not_tell_the_papers_forms_apart(a1, a2, alpha):
         one, other = (effect(form, X, feature, 20, 0.2, 10) for form in (rhale, uale))
         np.testing.assert_array_equal(one.x, other.x)
         np.testing.assert_array_equal(one.value, other.value)
-        np.testing.assert_array_equal(one.accumulated_std, other.heterogeneity)
+        np.testing.assert_array_equal(one.accumulated_std, other.accumulated_std)
 
 
 @pytest.mark.slow

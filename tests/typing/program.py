@@ -95,6 +95,12 @@ def an_effect(X: Numbers, folder: Path) -> None:
     )
     assert_type(e.value, Numbers)
     assert_type(e.heterogeneity, Numbers)
+    if e.accumulated_std is not None:
+        assert_type(e.accumulated_std, Numbers)
+    if e.spread is not None:
+        assert_type(e.spread.std_error, Numbers)
+    if e.depends_on is not None:
+        assert_type(e.depends_on.share, float)
     assert_type(e.std_error, Numbers)
     assert_type(e.importance, float)
     assert_type(e.value - e.x, Numbers)

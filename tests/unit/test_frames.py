@@ -60,7 +60,8 @@ def test_levels_stand_beside_their_rows():
     e = explain(sd.ALE(order={SCRIPT: ["z", "<b>", "ä"]}), SCRIPT, sample_weight=WEIGHTS)
     shown = e.to_frame()
     assert list(shown) == [
-        *("feature", "level", "value", "heterogeneity", "std_error", "count", "weight")
+        *("feature", "level", "value", "heterogeneity", "std_error"),
+        *("count", "weight", "accumulated_std"),
     ]
     assert shown["level"].tolist() == ["z", "<b>", "ä"]
     assert set(shown["feature"]) == {SCRIPT}
@@ -143,7 +144,8 @@ def test_numbers_and_levels_in_one_table(backend):
     es = explain(sd.ALE(bins=4), sample_weight=WEIGHTS)
     shown = columns(es.to_frame(backend))
     assert list(shown) == [
-        *("feature", "x", "level", "value", "heterogeneity", "std_error", "count", "weight")
+        *("feature", "x", "level", "value", "heterogeneity", "std_error"),
+        *("accumulated_std", "count", "weight"),
     ]
     size = {name: len(e.x) for name, e in es.items()}
     assert shown["feature"] == [name for name in es for _ in range(size[name])]
@@ -168,7 +170,19 @@ def test_numbers_alone_have_no_levels():
         shown = es.to_frame(of=of)
         assert not [c for c in shown if "level" in c]
         assert list(shown)[1 : 1 + len(place)] == place
-    assert list(es.to_frame()) == ["feature", "x", "value", "heterogeneity", "std_error"]
+    names = ["feature", "x", "value", "heterogeneity", "std_error", "accumulated_std"]
+    assert list(es.to_frame()) == names
+
+
+def test_the_spread_has_a_table_on_cells_of_its_own():
+    e = explain(sd.ALE(bins=4), "a")
+    shown = e.to_frame(of="spread")
+    assert list(shown) == ["feature", "x", "value", "std_error", "weight"]
+    np.testing.assert_array_equal(shown["value"], e.spread.value)
+    levels = explain(sd.ALE(), SCRIPT).to_frame(of="spread")
+    assert sorted(levels["level"]) == LEVELS
+    with refused(sd.UnsupportedError, "has no spread"):
+        explain(sd.ALE(bins=4), "a", heterogeneity_rows=0).to_frame(of="spread")
 
 
 @backends

@@ -451,6 +451,7 @@ def explain(
     heterogeneity_rows : int or None
         Largest number of rows for the heterogeneity scores; 0 computes no scores. The rows are those with the smallest
         hashes of `random_state` and `row_id`. None uses all rows. 1 is an error, because rows are compared in pairs.
+        Without scores, accumulated effects have no spread.
     curves : int
         Number of rows whose individual curves are computed and kept with each effect; none by default. `Effect.curves`
         has the quantity at each row with the feature set to each point of the effect, centred as the effect is. The
@@ -491,8 +492,10 @@ def explain(
     quantities. A call of the model is not interrupted, except by Ctrl-C; no other call follows one that raises.
 
     Each method states its cost in model rows. The heterogeneity scores cost at most `heterogeneity_rows` model rows for
-    each feature, and as many once for all features; provenances count them as ``score_rows``. Individual curves cost
-    `curves` model rows for each point of an effect, which are counted as ``curve_rows``.
+    each feature, and as many once for all features. The spread of an accumulated effect (`Effect.spread`) costs at most
+    4,000 for each feature, and at most four for each row and `heterogeneity_rows`. Provenances count both as
+    ``score_rows``. Individual curves cost `curves` model rows for each point of an effect, which are counted as
+    ``curve_rows``.
 
     Rows with a missing value of the feature are evaluated at observed values of it: this costs about 2 n model rows in
     all, or 10 for each row with a missing value where these are many. A check of the model on at most 128 rows comes on

@@ -374,10 +374,11 @@ def regions(
 
     Notes
     -----
-    Cost: the model rows of `skedasis.explain`, and at most `heterogeneity_rows` for each feature that is split, for the
-    scores within its regions; the provenance counts these as ``region_score_rows``. The search itself needs none: it
-    goes through tables of the residuals of the local effects by cell and code of the conditioning feature. With
-    `keep` too small for all rows, the search uses a sample, and the effects in the regions say so.
+    Cost: the model rows of `skedasis.explain`, and for each feature that is split at most `heterogeneity_rows` for the
+    scores within its regions, and 4,000 for their spreads; the provenance counts these as ``region_score_rows``. The
+    search itself needs none: it goes through tables of the residuals of the local effects by cell and code of the
+    conditioning feature. With `keep` too small for all rows, the search uses a sample, and the effects in the regions
+    say so.
 
     A region has at least 20 rows, and 1 % of all. Numeric features are cut at the roundest number between two observed
     values; nominal features into two sets of levels; missing values may go to either side. Rows are divided into two

@@ -3,7 +3,7 @@
 | method | local effect | valid for correlated features | model rows per feature | use it if |
 |---|---|---|---|---|
 | `RHALE` | slope at the row | yes | 0 to 4 N | you want to see where the average misleads |
-| `UALE` | slope at the row | yes | 0 to 4 N | as RHALE, with heterogeneity accumulated as in its first paper |
+| `UALE` | slope at the row | yes | 0 to 4 N | as RHALE, with deviations accumulated as in its first paper |
 | `DALE` | slope at the row | yes | 0 to 2 N | as RHALE, on bins that you choose |
 | `ALE` | difference across the row's bin | yes | at most 2 N | the model has no slopes |
 | `PDP` | the row's whole curve | no | m N | features are independent, or you ask "what if all rows had value x" |

@@ -102,7 +102,7 @@ class Accumulated(BinnedMethod):
         What is subtracted from the curve: "mean", the mean over bins of the mid-values, weighted by their rows; else
         nothing, so that the curve starts at zero.
     accumulate : {"variance", "std"}
-        How heterogeneity is accumulated: RHALE Eq. 16 or UALE Eq. 9.
+        How `Effect.accumulated_std` is accumulated: RHALE Eq. 16 or UALE Eq. 9.
     ddof : int
         Delta degrees of freedom: variances within bins are divided by n_k - ddof.
     accumulate_se : {"quadrature", "sum"}
@@ -624,7 +624,7 @@ class RHALE(Accumulated):
         "mean" subtracts the mean over bins of the mid-values, weighted by their rows; with "start" and None the curve
         starts at zero at the left end.
     accumulate : {"variance", "std"}
-        Heterogeneity at the edges: root of the sum of width² std² (Eq. 16), or sum of width * std (UALE Eq. 9).
+        `Effect.accumulated_std`: root of the sum of width² std² (Eq. 16), or sum of width * std (UALE Eq. 9).
     ddof : {1, 0}
         1 divides variances within bins by n - 1 (Eq. 11), 0 by n (UALE Eq. 11, the draft's Eq. 4).
     accumulate_se : {"quadrature", "sum"}

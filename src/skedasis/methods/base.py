@@ -253,13 +253,13 @@ class GridPlan(NumericPlan):
     grid : Grid
     notes : dict
         Entries for the provenance.
-    shares : ndarray of float, shape (m,)
-        Fraction of the data at each point.
+    shares : ndarray of float, shape (m,), optional
+        Weight of each point in the mean of a curve over the data; None where curves have no spread.
     """
 
     grid: Grid
     notes: Notes = field(default_factory=dict[str, JsonValue])
-    shares: Floats = field(default_factory=lambda: np.zeros(0))
+    shares: Floats | None = None
 
     @property
     def positions(self) -> Floats:

@@ -257,9 +257,9 @@ class PDP(NumericMethod[GridPlan], Parameters):
     Notes
     -----
     Costs m N model rows per feature for m points (and N for an anchor), m0 m1 N for two features. Memory does not grow
-    with N. `heterogeneity` is the standard deviation over rows (ddof 1) of the centred curves, from which their value
-    at the left end is subtracted for ``center="start"``, their value at `anchor` if given, else their mean over the
-    grid. Slopes need no centring: their heterogeneity is the standard deviation of the slopes.
+    with N. `heterogeneity` is the standard deviation over rows (ddof 1) of the curves, each minus its own mean over the
+    data, whatever `center` and `anchor` are: a point of the grid has the weight of the rows at it, and of half of those
+    between it and each neighbour. Slopes need no centring: their heterogeneity is the standard deviation of the slopes.
 
     References
     ----------
@@ -398,7 +398,7 @@ class PDP(NumericMethod[GridPlan], Parameters):
         notes = {"derivative": _slope_source(derivative_info, len(grid))} if self.derivative else {}
         if column.dtype.kind in "iu" and (grid.points % 1 != 0).any():
             notes["promoted"] = f"{column.dtype} to float64, for the points of the grid"
-        shares = grid_shares(column, grid.points) if self.heterogeneity else np.zeros(0)
+        shares = grid_shares(column, grid.points) if self.heterogeneity else None
         return GridPlan(column.summary(), derivative_info, grid, notes, shares)
 
     def grid_of(self, column: Column, default: int) -> Grid:
@@ -509,7 +509,9 @@ class PDP(NumericMethod[GridPlan], Parameters):
             return self._means(evaluator, plan, keep)
         curves, anchor = self._curves(evaluator, plan)
         weights, x = evaluator.weights, evaluator.column(j)
-        shares = plan.shares if anchor is None else np.append(plan.shares, 0.0)
+        shares = plan.shares
+        if shares is not None and anchor is not None:
+            shares = np.append(shares, 0.0)
         moments, shown = curve_moments(curves, weights, self.center, anchor, grid.weights, shares)
         if anchor is not None:  # remove the anchor, an additional point after those of the grid
             moments = {k: m.take(slice(0, len(grid))) for k, m in moments.items()}
@@ -572,7 +574,9 @@ class PDP(NumericMethod[GridPlan], Parameters):
         )
         m = stats.moments
         rows, curves = kept_rows(stats, exact=exact), kept_curves(stats, exact=exact)
-        spread = None if SPREAD not in m else spread_of_curves(m[SPREAD], plan.shares, spec)
+        spread = None
+        if plan.shares is not None:
+            spread = spread_of_curves(m[SPREAD], plan.shares, spec)
         effect = partial_dependence(plan.grid, m[SHOWN], m[AXIS], spec, about, rows, curves, spread)
         return effect.with_provenance({"grid": plan.grid.description, **plan.notes})
 

@@ -86,7 +86,7 @@ class Provenance(TypedDict, total=False):
     model_seconds, seconds : float
         Time inside the model, and in all.
     slope_rows, slope_calls, check_rows, check_calls, score_rows, score_calls : int
-        The same for slopes, for the check of the model and for the heterogeneity score.
+        The same for slopes, for the check of the model, and for the heterogeneity score with the spread.
     score_exact : bool
         Whether the heterogeneity score is of all rows.
     curve_rows, curve_calls : int
@@ -129,6 +129,8 @@ class Provenance(TypedDict, total=False):
     rebinned_note, approximated : str
         What `rebin` could not compute, and where it moved edges.
 
+    spread : str
+        Why an effect of an earlier version's file has no spread.
     rule : str
         For the effect of a region: its rule, such as "workingday = 0".
     by : str
@@ -139,7 +141,7 @@ class Provenance(TypedDict, total=False):
     alpha, worth : float
         For regions: the settings of the search (`skedasis.regions`).
     region_score_rows : int
-        For regions: rows at which the model was evaluated for the heterogeneity scores within the regions.
+        For regions: rows at which the model was evaluated for the heterogeneity scores and spreads within the regions.
 
     metric : str
         For a permutation importance: the metric.

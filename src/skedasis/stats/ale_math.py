@@ -1,4 +1,4 @@
-"""Accumulated effects as arrays: the accumulation matrix, heterogeneity (RHALE Eq. 16), standard errors, importance.
+"""Accumulated effects as arrays: the accumulation matrix, deviations (RHALE Eq. 16), standard errors, importance.
 
 An accumulated curve is linear in the mean slopes of the bins: its values at the edges are ``A @ slopes``. So standard
 errors follow from the rows of A, and empty bins only decide which columns of A carry their width.

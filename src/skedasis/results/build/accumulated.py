@@ -2,7 +2,7 @@
 
 `select_bins` applies a binning to the fine cells. Bins are unions of cells; if all rows are available, optimal edges
 may move to positions between the edges of the cells. `accumulated_effect` builds the `Effect` on the bins: values and
-standard errors by `build.linear_form`, heterogeneity by RHALE Eq. 16 or UALE Eq. 9. `build.step_functions` builds
+standard errors by `build.linear_form`, deviations by RHALE Eq. 16 or UALE Eq. 9. `build.step_functions` builds
 effects that are accumulated from steps between a feature's observed values.
 """
 
