@@ -1,5 +1,6 @@
 """What a report computes: the ledger, regions, pairs, overview, checks, and the sentences at its beginning."""
 
+import re
 import warnings
 from dataclasses import astuple
 
@@ -176,7 +177,10 @@ def test_regions_are_those_of_the_library(X):
     other = "another split does about as well: x2 ≤ 0"
     assert doubtful.lead.endswith(f"within the regions; {other}.")
     assert all(text.endswith(f"; {other}") for _, text in doubtful.lines)
-    assert report_text.one_region_sentence(section, "x0") == ""
+    said = report_text.for_whom_sentence(section, "x0")
+    assert re.fullmatch(
+        r"Mostly by x1 \(\d+ % ± \S+ %\): the curves of its regions are above\.", said
+    )
     assert section.code["regions", "x0"] == "sd.regions(model, X, 'x0').plot()"
 
 
@@ -189,9 +193,18 @@ def test_a_feature_without_rules_has_one_sentence():
 
     section = told_of(f, X)
     assert len(section.regions["x0"]) == 1
-    assert "No split" in report_text.one_region_sentence(section, "x0")
-    assert report_text.one_region_sentence(section, "x2") == ""
-    assert report_text.one_region_sentence(told_of(f, X, regions=False), "x0") == ""
+    assert report_text.for_whom_sentence(section, "x0").startswith("No split")
+    assert report_text.for_whom_sentence(section, "x2") == ""
+    assert report_text.for_whom_sentence(told_of(f, X, regions=False), "x0") == ""
+
+
+def test_without_regions_a_sentence_names_the_feature_and_the_call():
+    X = np.random.default_rng(0).uniform(-1, 1, size=(1000, 3))
+    section = told_of(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X, regions=False)
+    said = report_text.for_whom_sentence(section, "x0")
+    assert said.startswith("Mostly by x1 (")
+    assert said.endswith("): sd.regions(model, X, 'x0').")
+    assert report_text.for_whom_sentence(section, "x2") == ""
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Reports of hostile input: a correct page, or an error that says what to do."""
 
 import html
+import json
 import re
 
 import numpy as np
@@ -212,6 +213,31 @@ def test_what_has_no_bytes_is_replaced(tmp_path, X):
     data = pd.DataFrame({"a": X[:, 0], "b\x00": X[:, 1], "]]>": X[:, 2]})
     done = sd.report({"m\ud800": model}, data, path=tmp_path / "r.html", title="t\ud800", **QUICK)
     assert '<h1 dir="auto">t?</h1>' in page_of(done)
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "two\nlines", "y" * 500])
+def test_the_page_names_what_an_effect_depends_on_once_for_each_part(tmp_path, name):
+    X = np.random.default_rng(0).uniform(-1, 1, size=(1000, 3))
+    data = pd.DataFrame(X, columns=["a", name, "c"])
+    done = sd.report(
+        lambda X: model(X) + np.asarray(X)[:, 2], data, path=tmp_path / "r.html", **QUICK
+    )
+    page = page_of(done)
+    assert "<script>alert" not in page
+    shown = html.escape(named(name), quote=False)
+    first, *sections = page.split('<section class="feature')
+    first = re.sub(r"<desc.*?</desc>", "", first, flags=re.DOTALL)  # repeats a figure's texts
+    assert len(re.findall(rf"mostly by {re.escape(shown)} \(\d+ % ± \S+ %\)", first)) == 1
+    (said,) = [s for s in sections if f"ostly by {shown} (" in s]
+    assert said.count(f"ostly by {shown} (") == 1
+    assert "sd.regions(model, X, &#39;a&#39;)" in said
+    assert page.count(">Mostly by<") == 1
+    cell = html.escape(named(name, 30), quote=False)
+    assert re.search(rf'<td data-value="0\.\d+">{re.escape(cell)} \d+ %</td>', page)
+    done.to_json(tmp_path / "r.json")
+    (values,) = json.loads((tmp_path / "r.json").read_text())["models"]
+    assert values["features"]["a"]["depends_on"]["name"] == name
+    assert values["features"]["c"]["depends_on"] is None
 
 
 def test_isolates_are_closed_on_a_page_of_hostile_names(tmp_path, X):

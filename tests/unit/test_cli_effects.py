@@ -115,6 +115,31 @@ def test_every_method_takes_text(folder, method, ending):
         assert (folder / "t.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_effects_name_the_feature_they_depend_on_and_several_are_ranked(folder):
+    name = "<script>[red]x[/red]"
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame(rng.uniform(-1, 1, size=(2000, 3)), columns=["a", name, "c"])
+    data.to_csv("wide.csv", index=False)
+    (folder / "wide_models.py").write_text(
+        "def f(X):\n    return X.iloc[:, 0] * X.iloc[:, 1] + X.iloc[:, 2]\n"
+    )
+    call = ["effect", "wide_models:f", "wide.csv"]
+    one = CliRunner().invoke(app, [*call, "a"], env={"COLUMNS": "300"})
+    assert re.search(
+        rf"mostly by {re.escape(name)} \(\d+ % ± \S+ %\): skedasis regions",
+        " ".join(one.stdout.split()),
+    )
+    assert "features: " not in one.stdout
+    every = CliRunner().invoke(app, [*call, "a", "c"], env={"COLUMNS": "300"})
+    head, names, *lines = every.stdout.splitlines()[-4:]
+    assert head.startswith("2 features: effect on prediction (")
+    assert names.split()[-2:] == ["mostly", "by"]
+    assert [line.split()[0] for line in lines] == ["c", "a"]
+    assert re.search(rf"{re.escape(name)} \d+ %$", lines[1])
+    (found,) = json.loads(CliRunner().invoke(app, [*call, "a", "--json"]).stdout)["results"]
+    assert found["depends_on"]["name"] == name
+
+
 def test_an_mplot_prints_means(folder):
     said = done("size", "--method", "mplot", "--bins", "4", "--out", "size.csv")
     assert "size: mean of prediction (M-plot)" in said

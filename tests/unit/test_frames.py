@@ -222,6 +222,7 @@ def test_a_ranking_counts_levels():
     assert list(shown) == [
         *("feature", "importance", "heterogeneity_score", "heterogeneity_score_error"),
         *("bins", "untrusted_rows", "missing"),
+        *("depends_on", "depends_on_share", "depends_on_error"),
     ]
     assert shown["importance"].is_monotonic_decreasing
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
+from skedasis.results.effect_words import percent_text, share_text
 from skedasis.results.regions import (
     MultiModelRegions,
     Regions,
@@ -15,8 +16,6 @@ from skedasis.results.regions import (
     RegionScores,
     Split,
     alternatives,
-    percent_text,
-    share_text,
     unstable_splits,
 )
 from tests.made_regions import (

@@ -6,6 +6,7 @@ then reads the data, loads the models, and calls the library. Importing this mod
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -164,12 +165,25 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
             results.append(({**keys} if label is None else {**keys, "class": label}, part))
     changes = _contrasts(opts.contrast, [part for _, part in results])
     found = output.output_results(results, opts.out, terminal, [path, *models])
+    if len(wanted) > 1:
+        terminal.lines(_rankings(results))
     if not changes:
         return {"rows": rows.counts, **found}
     terminal.lines(["", *(line for change in changes for line in str(change).splitlines())])
     table = sd.Contrasts(tuple(changes)).table()
     columns = {name: output.jsonable(column) for name, column in table.items()}
     return {"rows": rows.counts, **found, "contrasts": columns}
+
+
+def _rankings(results: Sequence[tuple[Document, Effect]]) -> Iterator[str]:
+    """Yield the lines of the ranking of several features, for each class."""
+    by_class: dict[object, dict[str, Effect]] = {}
+    for keys, effect in results:
+        by_class.setdefault(keys.get("class"), {})[effect.feature] = effect
+    for label, effects in by_class.items():
+        yield ""
+        yield from [] if label is None else [f"class {label}"]
+        yield from str(sd.Effects(effects)).splitlines()
 
 
 def _contrasts(wanted: str | None, effects: list[Effect]) -> list[Contrast]:

@@ -202,9 +202,10 @@ def records(
     Examples
     --------
     >>> from skedasis.results.effects import Rank
-    >>> records([Rank("a", 1.0, 0.5, 0.1, 4, 0, 0)], leave=["bins", "missing"])
+    >>> line = Rank("a", 1.0, 0.5, 0.1, 4, 0, 0, "b", 0.7, 0.02)
+    >>> records([line], leave=["bins", "untrusted_rows", "missing"])
     {'feature': ['a'], 'importance': [1.0], 'heterogeneity_score': [0.5], 'heterogeneity_score_error': [0.1],
-     'untrusted_rows': [0]}
+     'depends_on': ['b'], 'depends_on_share': [0.7], 'depends_on_error': [0.02]}
     """
     rows = list(lines)
     names = [f.name for f in fields(rows[0]) if f.name not in leave] if rows else []

@@ -396,6 +396,13 @@ class _Writer:
             "method": effect.spec.method,
             "importance": self.number(effect.importance),
             "heterogeneity_score": self.number(effect.heterogeneity_score),
+            "depends_on": None
+            if effect.depends_on is None
+            else {
+                "name": self.name(effect.depends_on.name),
+                "share": self.number(effect.depends_on.share),
+                "error": self.number(effect.depends_on.error),
+            },
             "heterogeneity_explained": self.number(
                 math.nan if regions is None else regions.heterogeneity_explained
             ),

@@ -260,7 +260,7 @@ def _of_model(
     sentences = {
         "Effect": report_text.effect_sentence(rhale, unit),
         "Between rows": report_text.heterogeneity_sentence(rhale),
-        "For whom": report_text.one_region_sentence(section, feature),
+        "For whom": report_text.for_whom_sentence(section, feature),
         "Precision": report_text.precision_sentence(rhale, section.ale[feature]),
         "Missing": report_text.missing_sentence(rhale),
         "Order": report_text.level_order_sentence(rhale),
@@ -282,7 +282,8 @@ def _of_model(
         "cautions": report_text.cautions(
             rhale, skip_few_rows=any(f.code in FEW_ROWS_CHECKS for f in flags)
         ),
-        "flags": _check_texts(flags, feature),
+        # A sentence says what the effect depends on.
+        "flags": _check_texts([f for f in flags if f.code != "depends_on"], feature),
         "checked": feature in section.checks,
         "parts": "levels" if isinstance(rhale.axis, LevelAxis) else "bins",
         "tables": report_text.number_tables(rhale, section.axis, _per(rhale, unit, feature))

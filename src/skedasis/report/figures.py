@@ -88,7 +88,8 @@ def main_figures(section: ModelSection, feature: str, ident: str) -> list[PageFi
     if len(section.rhale[feature].points) < 2:
         return []
     caption = report_text.rhale_caption(section, feature)
-    spec = _with_given(page_effect(section.rhale[feature]), section, feature, "curve")
+    spec = page_effect(_without_words(section.rhale[feature]))
+    spec = _with_given(spec, section, feature, "curve")
     return [_effect(spec, caption, f"{ident}-rhale")]
 
 
@@ -106,9 +107,15 @@ def folded_figures(section: ModelSection, feature: str, ident: str) -> list[Page
     found = [] if compared is None else [compared]
     if feature in section.pdp:
         caption = report_text.pdp_caption(section, feature)
-        spec = _with_given(page_effect(section.pdp[feature]), section, feature, "ice")
+        spec = page_effect(_without_words(section.pdp[feature]))
+        spec = _with_given(spec, section, feature, "ice")
         found.append(_effect(spec, caption, f"{ident}-pdp"))
     return found
+
+
+def _without_words(effect: Effect) -> Effect:
+    """Return an effect whose figure does not say what it depends on, which sentences of the page say."""
+    return replace(effect, depends_on=None)
 
 
 def _with_given(spec: FigureSpec, section: ModelSection, feature: str, on: On) -> FigureSpec:
@@ -150,7 +157,7 @@ def draw_overview(effects: Mapping[str, Effect], ident: str) -> list[PageFigure]
     ident : str
         Unique on the page.
     """
-    there = {f: e for f, e in effects.items() if np.isfinite(e.value).sum() > 1}
+    there = {f: _without_words(e) for f, e in effects.items() if np.isfinite(e.value).sum() > 1}
     if len(there) < 2:
         return []  # nothing to compare
     view = EffectPlotOptions(ice=None, most_levels=SMALL_LEVELS)

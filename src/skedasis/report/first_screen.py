@@ -32,6 +32,7 @@ from skedasis.report.contexts import (
 )
 from skedasis.report.figures import CURVE_WIDTH, PageFigure, page_figure
 from skedasis.report.findings import (
+    NAME_LENGTH,
     Finding,
     findings,
     headline,
@@ -44,6 +45,7 @@ from skedasis.report.quality import TRAINED
 from skedasis.report.text import percent_of
 from skedasis.report.views import Shown, Together
 from skedasis.results.effect import TRUSTED_ROWS, Effect
+from skedasis.results.effect_words import depends_on_text
 from skedasis.results.ledger import Ledger, LedgerPart
 
 CURVES, SENTENCES = 3, 5
@@ -73,14 +75,20 @@ def _drawn_features(section: ModelSection, said: Sequence[Finding]) -> list[str]
     return list(dict.fromkeys([*(f for f in told if f in every), *every]))[:CURVES]
 
 
-def summary_spec(section: ModelSection, feature: str) -> FigureSpec:
-    """Return a small figure of a feature: the curves of its regions where they matter, else its average curve."""
+def summary_spec(section: ModelSection, feature: str, *, whom: bool = False) -> FigureSpec:
+    """Return a small figure of a feature: the curves of its regions where they matter, else its average curve.
+
+    With `whom`, a note below the average curve says by which other feature rows differ from it.
+    """
     effect, regions = section.rhale[feature], regions_that_matter(section, feature)
     notes = [f"importance {number_or_zero(effect.importance, size(effect))}"]
     if math.isfinite(effect.heterogeneity_score):
         notes.append(
             f"heterogeneity score {number_or_zero(effect.heterogeneity_score, size(effect))}"
         )
+    found = effect.depends_on
+    if whom and regions is None and found is not None:
+        notes.append(depends_on_text(found, feature_named(found.name, NAME_LENGTH)))
     if regions is None:
         spec, places = effect_summary_figure(effect, notes=tuple(notes)), [None]
     else:
@@ -116,8 +124,11 @@ def first_screen(
     # The bar beside the sentences tells how much of the variance is explained.
     said = [f for f in findings(section, most=SENTENCES + 1) if f.kind != "share"][:SENTENCES]
     shown_features = _drawn_features(section, said)
+    told = {(f.features[0], by) for f in said for by in f.features[1:]}
+    by = {f: e.depends_on.name for f, e in section.rhale.items() if e.depends_on is not None}
+    whom = {f for f, other in by.items() if (f, other) not in told}
     curves = [
-        _drawn(summary_spec(section, f), f"{ident}-curve-{k}")
+        _drawn(summary_spec(section, f, whom=f in whom), f"{ident}-curve-{k}")
         for k, f in enumerate(shown_features, 1)
     ]
     return {

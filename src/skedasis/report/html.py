@@ -57,6 +57,7 @@ from skedasis.report.features import (
     size_remarks,
 )
 from skedasis.report.figures import PageFigure
+from skedasis.report.findings import NAME_LENGTH
 from skedasis.report.first_screen import first_screen, models_first_screen
 from skedasis.report.format import (
     NumberTable,
@@ -75,7 +76,7 @@ from skedasis.report.uncertainty import UncertaintySection
 from skedasis.report.views import Shown, Together, Views
 from skedasis.results.axis import LevelAxis
 from skedasis.results.diagnosis import Diagnosis
-from skedasis.results.regions import share_text
+from skedasis.results.effect_words import depends_on_cell, share_text
 from skedasis.results.surface import Surface
 
 
@@ -476,6 +477,7 @@ def ranking(section: ModelSection, anchors: Mapping[str, str]) -> RankingContext
 
 def _heads(section: ModelSection) -> list[Head]:
     heads = ["Feature", "Importance", "Heterogeneity score"]
+    heads += ["Mostly by"] if _with_whom(section) else []
     heads += ["Regions explain"] if section.regions else []
     heads += ["Warnings"] if section.checks else []
     return [
@@ -486,6 +488,11 @@ def _heads(section: ModelSection) -> list[Head]:
         }
         for text in heads
     ]
+
+
+def _with_whom(section: ModelSection) -> bool:
+    """Return whether it is known of any feature by which other one rows differ."""
+    return any(e.depends_on is not None for e in section.rhale.values())
 
 
 def _lines(section: ModelSection, anchors: Mapping[str, str]) -> list[RankingLine]:
@@ -536,8 +543,12 @@ def _cell(value: float, text: str, ends: tuple[float, float] | None, top: float)
 
 
 def _counts(section: ModelSection, feature: str) -> list[Count]:
-    """Return what the regions of a feature explain of its heterogeneity, and its number of warnings."""
+    """Return by which feature rows differ, what regions explain of the heterogeneity, and the number of warnings."""
     found: list[Count] = []
+    if _with_whom(section):
+        whom = section.rhale[feature].depends_on
+        text = "" if whom is None else depends_on_cell(whom, feature_named(whom.name, NAME_LENGTH))
+        found.append({"value": "" if whom is None else whom.share, "text": text, "warn": False})
     if section.regions:
         regions = section.regions.get(feature)
         share, error = math.nan, math.nan

@@ -1,4 +1,4 @@
-"""Results as rich tables for a terminal: rankings, effects and surfaces. Called by `skedasis.cli.output`."""
+"""Results as rich tables for a terminal: effects and surfaces. Called by `skedasis.cli.output`."""
 
 from __future__ import annotations
 
@@ -15,33 +15,13 @@ from skedasis.plots.figures.titles import TIMES, effect_title, surface_title
 from skedasis.plots.scales import counted, number, position_texts
 from skedasis.report import categorical_text
 from skedasis.report import text as report_text
-from skedasis.report.content import ModelSection
 from skedasis.results.axis import BinPairAxis, LevelAxis, LevelPairAxis, TimedAxis
 from skedasis.results.effect import AnyMPlot, Effect
+from skedasis.results.effect_words import depends_on_text
 from skedasis.results.surface import Surface
 
 LINES = 40
 """Largest number of levels in a table; of more levels, those with the most rows are shown."""
-
-
-def ranking(section: ModelSection) -> Lines:
-    """Return a ranking as a table: feature, importance, heterogeneity score, bins, rows in small bins."""
-    kinds = {e.about.feature.kind for e in section.rhale.values()}
-    method = "ALE" if kinds == {"nominal"} else "RHALE"
-    if "nominal" in kinds and len(kinds) > 1:
-        method += ", ALE for levels without an order"
-    of = counted(len(section.rhale), "feature")
-    title = escape(f"{of}: effect on {section.axis} ({method}), {section.name}")
-    table = Lines(title=title, title_justify="left", title_style="bold")
-    table.add_column("feature", overflow="fold")
-    some = any(isinstance(e.axis, LevelAxis) for e in section.rhale.values())
-    parts = "bins or levels" if some else "bins"
-    for heading in ("importance", "heterogeneity score", parts, f"rows in small {parts}"):
-        table.add_column(heading, justify="right")
-    for line in report_text.ranking(section):
-        feature = escape(line.feature)
-        table.add_row(feature, line.importance, line.heterogeneity_score, line.bins, line.untrusted)
-    return table
 
 
 def numbers(effect: Effect) -> Lines:
@@ -51,6 +31,8 @@ def numbers(effect: Effect) -> Lines:
         effect_title(effect, quantity=effect.about.axis), subject=effect.about.feature.axis
     )
     caption = f"importance {number(effect.importance)}, {heterogeneity_text(effect)}"
+    if effect.depends_on is not None:
+        caption += f", {depends_on_text(effect.depends_on)}: skedasis regions"
     if isinstance(effect.axis, LevelAxis):
         levels = effect.axis.levels
         some = categorical_text.most_rows(levels.count, LINES)
@@ -120,7 +102,7 @@ def _table(
 ) -> Lines:
     """Return a table; text from users is escaped."""
     table = Lines(
-        title=escape(title), caption=caption, title_justify="left", caption_justify="left"
+        title=escape(title), caption=escape(caption), title_justify="left", caption_justify="left"
     )
     for text, left in heads:
         table.add_column(

@@ -40,6 +40,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
+from skedasis.results.effect_words import depends_on_text, regions_call, score_text
 from skedasis.results.ledger import LedgerPart
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
@@ -47,7 +48,6 @@ from skedasis.results.regions import (
     another_text,
     doubt_text,
     explained_text,
-    score_text,
     unstable_splits,
 )
 
@@ -346,15 +346,11 @@ class RankingRow:
     Parameters
     ----------
     feature, importance, heterogeneity_score : str
-    bins, untrusted, missing : str
     """
 
     feature: str
     importance: str
     heterogeneity_score: str
-    bins: str
-    untrusted: str
-    missing: str
 
 
 def ranking(section: ModelSection) -> list[RankingRow]:
@@ -368,9 +364,6 @@ def ranking(section: ModelSection) -> list[RankingRow]:
             r.feature,
             number_or_zero(r.importance, top),
             number_or_zero(r.heterogeneity_score, top),
-            f"{r.bins:,}",
-            f"{r.untrusted_rows:,}",
-            f"{r.missing:,}",
         )
         for r in ranks
     ]
@@ -724,7 +717,21 @@ def region_texts(regions: Regions) -> RegionTexts:
     return RegionTexts(f"{lead}. {beyond}." if beyond else f"{lead}.", lines)
 
 
-def one_region_sentence(section: ModelSection, feature: str) -> str:
+def for_whom_sentence(section: ModelSection, feature: str) -> str:
+    """Say by which feature rows differ, and where its curves are; and that no regions were found, if that is so."""
+    found, regions = section.rhale[feature].depends_on, section.regions.get(feature)
+    if found is None:
+        return _one_region_sentence(section, feature)
+    text = depends_on_text(found, feature_named(found.name))
+    text = f"{text[:1].upper()}{text[1:]}"
+    if regions is not None and len(regions) > 1:
+        return f"{text}: the curves of its regions are above."
+    if regions is None:
+        return f"{text}: {regions_call(section.rhale[feature])}."
+    return f"{text}. {_one_region_sentence(section, feature)}".rstrip()
+
+
+def _one_region_sentence(section: ModelSection, feature: str) -> str:
     """Say that no regions were found; empty if there are some, or if the differences between rows are small."""
     regions, effect = section.regions.get(feature), section.rhale[feature]
     if regions is None or len(regions) > 1 or not math.isfinite(effect.heterogeneity_score):

@@ -94,7 +94,7 @@ def _levels(effect: Effect, axis: LevelAxis) -> str:
     if len(known) < 2:
         return "a single level"
     value, error = value[known], standard_errors(effect)[known]
-    labels = [_one_line(axis.levels.labels[k]) for k in known]
+    labels = [one_line(axis.levels.labels[k]) for k in known]
     flat = _flat(value, error)
     if flat:
         return flat
@@ -433,7 +433,7 @@ def _positions(x: Floats, wanted: Floats, time: TimeAxis | None) -> list[str]:
 
 
 def _unit(unit: str | None) -> str:
-    return f" {_one_line(unit)}" if unit else ""
+    return f" {one_line(unit)}" if unit else ""
 
 
 def number_text(value: float) -> str:
@@ -456,6 +456,6 @@ def _size_text(value: float, span: float) -> str:
     return number_text(round(value, 2 - math.floor(math.log10(span))) + 0.0)
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Return a name on one line."""
     return " ".join(text.split())

@@ -7,7 +7,7 @@ Result classes inherit from `SavedResult`. `skedasis.plots.html` renders the pag
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypeVar, overload, runtime_checkable
 
@@ -147,35 +147,63 @@ class PrintedLine(Protocol):
         ...
 
 
-def ranking_text(ranking: Sequence[DataclassInstance]) -> str:
-    """Return a ranking as a text table, numbers with four significant digits."""
+MOST_LINES = 20
+"""Most lines of a ranking that a container of results prints."""
+
+
+def ranking_text(
+    ranking: Sequence[DataclassInstance], without: Collection[str] = (), most: int | None = None
+) -> str:
+    """Return a ranking as a text table, numbers with four significant digits.
+
+    Parameters
+    ----------
+    ranking : sequence of dataclass
+    without : collection of str
+        Columns to leave out.
+    most : int, optional
+        Print at most so many lines, and the number of the others.
+    """
     lines = [line.printed if isinstance(line, PrintedLine) else vars(line) for line in ranking]
-    names = list(lines[0]) if lines else ["feature"]
+    names = [name for name in lines[0] if name not in without] if lines else ["feature"]
     columns = {name: [line[name] for line in lines] for name in names}
     least = {name: NOISE * _largest(column) for name, column in columns.items()}
     cells = [
-        [
-            "0" if isinstance(value, float) and abs(value) < least[name] else _cell(value)
-            for name, value in zip(names, line, strict=True)
-        ]
+        [_cell(value, least[name]) for name, value in zip(names, line, strict=True)]
         for line in zip(*columns.values(), strict=True)
     ]
-    return "\n".join(align_columns([[name.replace("_", " ") for name in names], *cells]))
+    table = align_columns([[name.replace("_", " ") for name in names], *cells[:most]])
+    left_out = 0 if most is None else max(len(cells) - most, 0)
+    return "\n".join([*table, *([f"… {left_out:,} more"] if left_out else [])])
 
 
 NOISE = 1e-12
 """Numbers below this fraction of the largest one of their column, sums of rounding errors, are printed as 0."""
 
 
+@dataclass(frozen=True)
+class WithError:
+    """A number of a table with its standard error, NaN if that is unknown."""
+
+    value: float
+    error: float
+
+
 def _largest(column: Sequence[object]) -> float:
-    sizes = [abs(v) for v in column if isinstance(v, float) and np.isfinite(v)]
+    numbers = [v.value if isinstance(v, WithError) else v for v in column]
+    sizes = [abs(v) for v in numbers if isinstance(v, float) and np.isfinite(v)]
     return max(sizes, default=0.0)
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, least: float = 0.0) -> str:
+    """Return a cell of a table as text; numbers below `least` are 0."""
+    if isinstance(value, WithError):
+        known = value.error > 0 and abs(value.value) >= least
+        error = f" ± {value.error:.{2 if value.error < 100 else 4}g}" if known else ""
+        return f"{_cell(value.value, least)}{error}"
     if isinstance(value, float):
-        return f"{value:.4g}" if np.isfinite(value) else "-"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return "0" if abs(value) < least else f"{value:.4g}" if np.isfinite(value) else "-"
+    return f"{value:,}" if isinstance(value, int) else " ".join(str(value).split())
 
 
 MOST_BINS = 40

@@ -755,6 +755,9 @@ class Effect(SavedResult):
             f"{sample_text(self.provenance)}>"
         )
 
+    def __str__(self) -> str:
+        return operations.effect_text(self)
+
     @checked_call
     def __call__(self, x_new: object) -> Floats:
         """Evaluate the effect at values of the feature.

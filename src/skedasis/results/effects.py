@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,11 +18,22 @@ from skedasis._types import Floats, Level, TableLike
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.containers import Columns, ResultMapping, explained_name, frame_library
-from skedasis.results.display import Ranking, outside_texts, sample_text, save_if
+from skedasis.results.display import (
+    MOST_LINES,
+    Ranking,
+    WithError,
+    count,
+    outside_texts,
+    ranking_text,
+    sample_text,
+    save_if,
+)
 from skedasis.results.effect import Effect
+from skedasis.results.effect_words import depends_on_cell, kind_of, method_of, one_line
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
+from skedasis.stats.depends_on import DependsOn
 from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
@@ -51,6 +63,10 @@ class Rank(RenamedAttributes):
         Number of rows in bins, or at levels, with fewer than 10 rows.
     missing : int
         Number of rows in which the feature is missing.
+    depends_on : str or None
+        The other feature that explains most of the heterogeneity; None if none explains much.
+    depends_on_share, depends_on_error : float
+        The share of the squared score that it explains, and its standard error; NaN without such a feature.
     """
 
     feature: str
@@ -60,6 +76,29 @@ class Rank(RenamedAttributes):
     bins: int
     untrusted_rows: int
     missing: int
+    depends_on: str | None = None
+    depends_on_share: float = math.nan
+    depends_on_error: float = math.nan
+
+    @property
+    def printed(self) -> Mapping[str, object]:
+        """Return the cells of a printed ranking."""
+        score = WithError(self.heterogeneity_score, self.heterogeneity_score_error)
+        mostly_by = "-"
+        if self.depends_on is not None:
+            mostly_by = depends_on_cell(
+                DependsOn(self.depends_on, self.depends_on_share, self.depends_on_error)
+            )
+        cells = {**vars(self), "heterogeneity_score": score, "mostly_by": mostly_by}
+        return {name: cell for name, cell in cells.items() if name not in _MERGED}
+
+
+_MERGED = ("heterogeneity_score_error", "depends_on", "depends_on_share", "depends_on_error")
+"""Fields of a line that are in cells of others."""
+
+
+DETAILS = ("bins", "untrusted_rows", "missing")
+"""Columns of a ranking that `Effects` do not print."""
 
 
 def check_order(by: str) -> None:
@@ -113,6 +152,20 @@ class Effects(ResultMapping[str, Effect]):
         outside = outside_texts({name: e.provenance for name, e in self.effects.items()})
         return f"<Effects of {len(self)} features: {names}{sample_text(self.provenance)}{outside}>"
 
+    def __str__(self) -> str:
+        if not self.effects:
+            return repr(self)
+        first = next(iter(self.effects.values()))
+        methods = ", ".join(dict.fromkeys(method_of(e) for e in self.effects.values()))
+        rows = self.provenance.get("rows")
+        head = f"{count(len(self), 'feature')}: {kind_of(first)} {one_line(first.about.axis)} ({methods})"
+        head += "" if rows is None else f", {count(rows, 'row')}"
+        head += sample_text(self.provenance)
+        head += outside_texts({name: e.provenance for name, e in self.effects.items()})
+        known = any(e.depends_on is not None for e in self.effects.values())
+        without = DETAILS if known else (*DETAILS, "mostly_by")
+        return f"{head}\n{ranking_text(self.ranking(), without, MOST_LINES)}"
+
     @checked_call
     def ranking(
         self, by: Literal["importance", "heterogeneity_score"] = "importance"
@@ -156,6 +209,7 @@ class Effects(ResultMapping[str, Effect]):
                 e.n_parts,
                 e.untrusted_rows,
                 e.missing,
+                *(() if e.depends_on is None else vars(e.depends_on).values()),
             )
             for name, e in self.effects.items()
         ]

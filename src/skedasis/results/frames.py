@@ -352,6 +352,7 @@ def ranking_table(ranks: Sequence[object]) -> Table:
     names = (
         *("feature", "importance", "heterogeneity_score", "heterogeneity_score_error"),
         *("bins", "untrusted_rows", "missing"),
+        *("depends_on", "depends_on_share", "depends_on_error"),
     )
     return {name: [getattr(r, name) for r in ranks] for name in names}
 

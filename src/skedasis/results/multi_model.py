@@ -30,8 +30,18 @@ from skedasis.results.axis import (
     TimedAxis,
 )
 from skedasis.results.containers import ResultMapping, explained_name, frame_library
-from skedasis.results.display import Ranking, SavedResult, outside_text, save_if
+from skedasis.results.curve_words import one_line
+from skedasis.results.display import (
+    MOST_LINES,
+    Ranking,
+    SavedResult,
+    count,
+    outside_text,
+    ranking_text,
+    save_if,
+)
 from skedasis.results.effect import About, Effect, MPlotEffect, Spec
+from skedasis.results.effect_words import kind_of, method_of
 from skedasis.results.effects import check_order
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance
@@ -713,6 +723,13 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
         names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
         models = len(next(iter(self.effects.values())))
         return f"<MultiModelEffects: {models} models, {len(self)} features: {names}>"
+
+    def __str__(self) -> str:
+        first = next(iter(self.effects.values()))
+        one = first.models[0]
+        head = f"{count(len(self), 'feature')}: {kind_of(one)} {one_line(first.about.axis)}, "
+        head += f"means of {count(len(first), 'model')} ({method_of(one)})"
+        return f"{head}\n{ranking_text(self.ranking(), most=MOST_LINES)}"
 
     def ranking(
         self, by: Literal["importance", "heterogeneity_score"] = "importance"

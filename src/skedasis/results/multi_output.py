@@ -32,8 +32,11 @@ from skedasis.results.containers import (
     key_column,
     no_members_error,
 )
-from skedasis.results.display import Ranking, count, outside_text, save_if
+from skedasis.results.display import MOST_LINES, Ranking, count, outside_text, ranking_text, save_if
+from skedasis.results.effect import Effect
+from skedasis.results.effects import DETAILS, Effects
 from skedasis.results.export import Content, ExportOptions
+from skedasis.results.multi_model import MultiModelEffects
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
 
@@ -44,7 +47,6 @@ if TYPE_CHECKING:
     from skedasis.plots.html import Explorable
     from skedasis.plots.keywords import OutputsKeywords
     from skedasis.results.checks.check import Checks
-    from skedasis.results.effect import Effect
     from skedasis.results.importance import Importance
     from skedasis.results.multi_model import (
         MultiModelEffect,
@@ -195,8 +197,8 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
         first = next(iter(self.outputs.values()), None)
         if first is None:
             return repr(self)
-        if str(first) == repr(first):
-            return f"{self!r}\n{self.ranking()}"
+        if str(first) == repr(first) or isinstance(first, (Effect, Effects, MultiModelEffects)):
+            return f"{self!r}\n{ranking_text(self.ranking(), DETAILS, MOST_LINES)}"
         return "\n\n".join(f"output {_text(label)}\n{r}" for label, r in self.outputs.items())
 
     def ranking(self, by: str | None = None) -> Ranking[OutputRank]:

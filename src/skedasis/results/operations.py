@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         surface_axes,
         surface_document,
     )
+    from skedasis.results.effect_words import effect_text
     from skedasis.results.frames import (
         column_pairs,
         concatenate_tables,
@@ -191,6 +192,7 @@ MODULES = {
     "effect_document": "skedasis.results.documents:effect_document",
     "surface_axes": "skedasis.results.documents:surface_axes",
     "surface_document": "skedasis.results.documents:surface_document",
+    "effect_text": "skedasis.results.effect_words:effect_text",
     "column_pairs": "skedasis.results.frames:column_pairs",
     "concatenate_tables": "skedasis.results.frames:concatenate_tables",
     "effect_table": "skedasis.results.frames:effect_table",

@@ -43,7 +43,7 @@ from skedasis.results.containers import (
     key_column,
     no_members_error,
 )
-from skedasis.results.curve_words import curve_words, number_text
+from skedasis.results.curve_words import curve_words
 from skedasis.results.display import (
     DisplayMixin,
     Ranking,
@@ -54,6 +54,7 @@ from skedasis.results.display import (
     save_if,
 )
 from skedasis.results.effect import About, Effect
+from skedasis.results.effect_words import percent_text, score_text, share_text
 from skedasis.results.effects import Effects
 from skedasis.results.export import Content, ExportOptions, iso_times
 from skedasis.results.immutable import Immutable
@@ -1167,76 +1168,9 @@ def _texts(texts: Iterable[str]) -> Values:
 # --- text -----------------------------------------------------------------------------------------
 
 
-def percent_text(share: float, error: float = math.nan) -> str:
-    """Return a fraction in percent, with its standard error where that is known.
-
-    Examples
-    --------
-    >>> (
-    ...     percent_text(0.8123, 0.021),
-    ...     percent_text(0.004),
-    ...     percent_text(-0.02),
-    ...     percent_text(1.0, 0.0),
-    ... )
-    ('81 % ± 2 %', '0.4 %', '−2 %', '100 %')
-    """
-    text = _percent(share)
-    return f"{text} ± {_percent(error)}" if math.isfinite(error) and error > 0 else text
-
-
-NOT_TOLD = "no part that can be told"
-"""A share that is not two standard errors above 0."""
-
-
-def is_told(share: float, error: float = math.nan) -> bool:
-    """Return whether a share is at least two standard errors above 0; where these are unknown, above 0."""
-    return share > 0 and not share < 2 * error
-
-
-def share_text(share: float, error: float = math.nan) -> str:
-    """Return a share that something explains in words: with its standard error, or that no part can be told.
-
-    Examples
-    --------
-    >>> (
-    ...     share_text(0.8123, 0.021),
-    ...     share_text(-0.17, 0.05),
-    ...     share_text(0.3, 0.2),
-    ...     share_text(1.2, 0.3),
-    ... )
-    ('81 % ± 2 %', 'no part that can be told', 'no part that can be told', '120 % ± 30 %')
-
-    Without an error no share is below 0 or above 1:
-
-    >>> share_text(-0.17), share_text(0.3), share_text(2.419)
-    ('no part that can be told', '30 %', '100 %')
-    """
-    if not math.isfinite(share):
-        return "unknown"
-    if not is_told(share, error):
-        return NOT_TOLD
-    return percent_text(share, error) if error > 0 else percent_text(min(share, 1.0))
-
-
 def another_text(split: Split) -> str:
     """Return that another split does about as well as one that is not stable, and which."""
     return f"another split does about as well{f': {split.another}' if split.another else ''}"
-
-
-def _percent(share: float) -> str:
-    if not math.isfinite(share):
-        return "unknown"
-    digits = 1 if 0 < abs(share) < 0.0095 else 0
-    text = f"{100 * share:.{digits}f} %".replace("-", "−")
-    return "0 %" if text in ("−0 %", "−0.0 %", "0.0 %") else text
-
-
-def score_text(score: float, error: float) -> str:
-    """Return a score with its standard error where that is known."""
-    text = number_text(score)
-    if not (math.isfinite(error) and error > 0):
-        return text
-    return f"{text} ± {f'{error:.2g}' if error < 100 else number_text(error)}"
 
 
 def p_value_text(p_value: float) -> str:
@@ -1345,7 +1279,7 @@ def tree_text(nodes: Sequence[RegionNode], scores: RegionScores | None = None) -
     for node in nodes:
         name = f"[{node.region}] " if node.region >= 0 and node.depth else ""
         said = f"{'  ' * node.depth}{name}{node.condition or node.rule}: {count(node.count, 'row')}"
-        said += f" ({_percent(node.weight / total)})" if node.depth else ""
+        said += f" ({percent_text(node.weight / total)})" if node.depth else ""
         if scores is not None:
             said += _node_score(node, scores)
         if node.split is not None:

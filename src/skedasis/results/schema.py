@@ -342,6 +342,14 @@ _EFFECTS = Kind(
                 "bins": _integer("Number of bins, points of the grid, or levels."),
                 "untrusted_rows": _integer("Rows in bins, or at levels, with fewer than 10 rows."),
                 "missing": _integer("Rows in which the feature is missing."),
+                "depends_on": _text(
+                    "The other feature that explains most of the heterogeneity; null if none explains much.",
+                    null=True,
+                ),
+                "depends_on_share": _number(
+                    "Share of the squared score that it explains, on held-out rows."
+                ),
+                "depends_on_error": _number("Standard error of the share."),
             },
         ),
         "effects": _by_name(_result("Effect", "The effect."), "The effects by feature."),

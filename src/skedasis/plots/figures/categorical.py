@@ -335,7 +335,7 @@ def _panel(
         tuple(marks),
         effect_parts.MAIN,
         title=effect_title(effect),
-        notes=(*notes, *effect_parts.missing(effect), *effect_parts.no_spread(effect, options)),
+        notes=(*notes, *effect_parts.remarks(effect), *effect_parts.no_spread(effect, options)),
         tooltips=(*tips, *effect_texts.tooltips_beside((x, y), beside, below)),
     )
 

@@ -30,7 +30,7 @@ from skedasis.plots.figures.multiples import (
 )
 from skedasis.plots.figures.options import MOST_LEVELS
 from skedasis.plots.figures.surface import surface_figure
-from skedasis.plots.figures.titles import effect_title, method_of, surface_title
+from skedasis.plots.figures.titles import effect_title, surface_title
 from skedasis.plots.marks import (
     Area,
     FigureSpec,
@@ -59,6 +59,7 @@ from skedasis.plots.scales import (
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS, curve_polygon
 from skedasis.results.effect import BinnedEffect, Effect, PartialDependence
+from skedasis.results.effect_words import method_of
 from skedasis.results.effects import Effects
 from skedasis.results.main_stretch import main_part
 from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelSurface

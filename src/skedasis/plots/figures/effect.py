@@ -324,7 +324,7 @@ def _curve(
             *_notes(whole),
             *curve_notes(curves),
             *notes,
-            *effect_parts.missing(whole),
+            *effect_parts.remarks(whole),
             *effect_parts.no_spread(whole, options),
         ),
         texts=(*texts, *texts_of_groups(effect.points, groups)),

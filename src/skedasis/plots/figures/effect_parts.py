@@ -42,6 +42,7 @@ from skedasis.results.effect import (
     Rows,
     Spread,
 )
+from skedasis.results.effect_words import depends_on_text
 from skedasis.results.main_stretch import beyond, beyond_text, main_part
 from skedasis.stats.resampling import t_interval
 
@@ -311,6 +312,15 @@ def length_of(effect: Effect) -> int | None:
     """Return the number of rows of X; None with weights, because rows of weight zero are not counted."""
     weighted = effect.curves is not None and effect.curves.weight is not None
     return None if weighted else effect.provenance.get("rows")
+
+
+def remarks(effect: Effect) -> tuple[str, ...]:
+    """Return notes on what an effect depends on, and those of `missing`."""
+    found = effect.depends_on
+    if found is None:
+        return missing(effect)
+    how = depends_on_text(found, shorten(found.name, LONG))
+    return (f"{how}: sd.regions(…)", *missing(effect))
 
 
 def missing(effect: Effect) -> tuple[str, ...]:

@@ -660,7 +660,7 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
             *notes,
             *anchored(effect, centring, "grid"),
             *_beyond(effect),
-            *effect_parts.missing(effect),
+            *effect_parts.remarks(effect),
             *effect_parts.no_spread(effect, options),
         ),
         texts=(*words, *texts, *texts_of_groups(at, groups)),

@@ -253,7 +253,7 @@ def _notes(effect: Effect, main: Panel, options: EffectPlotOptions) -> tuple[str
         f"importance {number(effect.importance)}",
         heterogeneity_text(effect),
         *((f"{shown} of {points:,} levels",) if left_out else ()),
-        *effect_parts.missing(effect),
+        *effect_parts.remarks(effect),
         *effect_parts.no_spread(effect, options),
     )
 

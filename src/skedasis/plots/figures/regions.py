@@ -63,6 +63,7 @@ from skedasis.plots.scales import (
 from skedasis.results.axis import LevelAxis
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
+from skedasis.results.effect_words import percent_text, share_text
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
     ALL_ROWS,
@@ -72,8 +73,6 @@ from skedasis.results.regions import (
     alternatives,
     another_text,
     explained_share,
-    percent_text,
-    share_text,
     summary_text,
     unstable_splits,
 )

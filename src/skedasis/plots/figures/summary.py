@@ -57,7 +57,8 @@ from skedasis.plots.scales import Axis, clean, counted, distinct_names, sentence
 from skedasis.results.axis import LevelAxis
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
-from skedasis.results.regions import ALL_ROWS, Regions, alternatives, percent_text, summary_text
+from skedasis.results.effect_words import percent_text
+from skedasis.results.regions import ALL_ROWS, Regions, alternatives, summary_text
 from skedasis.results.time_axis import align_time_axis
 
 HEIGHT = 132.0

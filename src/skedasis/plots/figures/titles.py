@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from skedasis.plots.marks import Title
 from skedasis.plots.scales import counted, shorten
-from skedasis.results.effect import AnyMPlot, Effect
+from skedasis.results.effect import Effect
+from skedasis.results.effect_words import kind_of, method_of
 from skedasis.results.importance import Importance
 from skedasis.results.surface import Surface
 
@@ -14,18 +15,6 @@ LONG = 60
 """Most characters of a name in a title."""
 
 TIMES = " \N{MULTIPLICATION SIGN} "
-
-
-def kind_of(effect: Effect) -> str:
-    """Return what the values of an effect are, before the name of the quantity: "effect on"."""
-    if effect.spec.derivative:
-        return "slope of"
-    return "mean of" if isinstance(effect, AnyMPlot) else "effect on"
-
-
-def method_of(result: Effect | Surface) -> str:
-    """Return the name of the method for people: "M-plot" instead of that of its class."""
-    return "M-plot" if result.spec.method == "MPlot" else result.spec.method
 
 
 def effect_title(*effects: Effect, of: str = "", quantity: str = "", among: str = "") -> Title:

@@ -30,6 +30,7 @@ Code = Literal[
     "one_row",
     "collinear",
     "few_pairs",
+    "depends_on",
 ]
 Severity = Literal["note", "warning"]
 
@@ -119,6 +120,9 @@ CODES: Mapping[Code, CodeInfo] = {
         "the score is computed from a sample of the rows",
         "the score is computed from all rows",
     ),
+    "depends_on": CodeInfo(
+        "Another feature explains at least a tenth of the heterogeneity.", note="always"
+    ),
 }
 """Code → what it stands for. Findings with the same severity are in this order: the whole curve before parts of it."""
 
@@ -133,7 +137,8 @@ class Check(Exportable, RenamedAttributes):
     ----------
     code : str
         "slope_mismatch", "heterogeneous", "extrapolation", "disagreement", "rows_outside", "slope_changes", "no_rows",
-        "gap", "few_rows", "one_row", "collinear" or "few_pairs". Codes are stable: they keep their meaning later.
+        "gap", "few_rows", "one_row", "collinear", "few_pairs" or "depends_on". Codes are stable: they keep their
+        meaning later.
     severity : {"note", "warning"}
     message : str
         What is wrong, the numbers behind it, and what to do, in one to three sentences.

@@ -79,6 +79,7 @@ from skedasis.results.effect import (
     MPlotEffect,
     PartialDependence,
 )
+from skedasis.results.effect_words import depends_on_text, regions_call
 from skedasis.results.main_stretch import value_text, values_text
 from skedasis.results.provenance import Provenance
 from skedasis.results.surface import AccumulatedSurface, Surface
@@ -189,6 +190,8 @@ def check_effect(
       heterogeneity score compares only similar values. A note.
     - `few_pairs`: the heterogeneity score has fewer than 50 effective pairs of rows, so that its standard error is not
       reliable. A warning if the score is computed from a sample of the rows, a note if from all rows.
+    - `depends_on`: another feature explains at least a tenth of the squared heterogeneity score, and more than two
+      standard errors of this share, on held-out rows. A note.
 
     Examples
     --------
@@ -219,7 +222,7 @@ def check_effect(
     if beside is not None and "disagreement" not in left_out:
         other = None if space is None else extrapolation(beside, space, seed)
         found += _check_disagreement(effect, beside, confidence_level, (far, other))
-    found += _check_heterogeneity_score(effect, space)
+    found += [*_check_heterogeneity_score(effect, space), *_check_depends_on(effect)]
     return in_order([_with_time_text(effect, f) for f in found if f.code not in left_out])
 
 
@@ -588,8 +591,8 @@ def _check_heterogeneity(effect: Effect, confidence_level: float) -> Iterator[Ch
     numbers = {"score": score.value, "std_error": score.std_error, "importance": importance}
     shown = f"{number_text(importance)}" if importance > ROUNDING * score.value else "0"
     fix = (
-        f"sd.regions(model, X, {name!r}) searches for regions with similar rows, and sd.ICE() shows the curves of "
-        "single rows."
+        f"{regions_call(effect)} searches for regions with similar rows, and sd.ICE() shows the curves of single "
+        "rows."
     )
     if effect.rule:
         fix = "sd.ICE() shows the curves of single rows of this region."
@@ -689,6 +692,19 @@ def _check_heterogeneity_score(effect: Effect, space: FeatureSpace | None) -> It
         )
         numbers = {"pairs": score.pairs, "effective_pairs": score.effective_pairs}
         yield Check("few_pairs", severity, text, None, name, None, numbers)
+
+
+def _check_depends_on(effect: Effect) -> Iterator[Check]:
+    """Name the feature that explains most of the heterogeneity."""
+    found, name = effect.depends_on, effect.feature
+    if found is None:
+        return
+    text = (
+        f"The effect of {name!r} differs between rows {depends_on_text(found, repr(found.name))}, which explains this "
+        f"share of the squared heterogeneity score on held-out rows. {regions_call(effect)} searches for regions with "
+        "similar rows."
+    )
+    yield Check("depends_on", "note", text, None, name, None, dict(vars(found)))
 
 
 def _few_combinations(space: FeatureSpace, effect: Effect) -> bool:

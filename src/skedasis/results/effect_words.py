@@ -1,0 +1,186 @@
+"""An effect as text: its numbers, and the feature that its heterogeneity depends on, with shares and scores in words.
+
+`depends_on_text` is the only place that words "mostly by workingday (62 % ± 3 %)". Figures, reports and the shell use
+it; they pass the feature's name as they show it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from skedasis.results.build.linear_form import AXIS
+from skedasis.results.curve_words import number_text, one_line
+from skedasis.results.display import count, outside_text, sample_text
+from skedasis.results.effect import AnyMPlot, Effect
+from skedasis.results.main_stretch import beyond_text
+from skedasis.stats.depends_on import DependsOn
+
+if TYPE_CHECKING:
+    from skedasis.results.surface import Surface
+
+MOSTLY = 0.5
+"""From this share on, an effect differs "mostly" by a feature; below, "in part"."""
+
+
+# --- shares and scores ----------------------------------------------------------------------------
+
+
+def percent_text(share: float, error: float = math.nan) -> str:
+    """Return a fraction in percent, with its standard error where that is known and is not rounded to 0 %.
+
+    Examples
+    --------
+    >>> (
+    ...     percent_text(0.8123, 0.021),
+    ...     percent_text(0.004),
+    ...     percent_text(-0.02),
+    ...     percent_text(1.0, 0.0001),
+    ... )
+    ('81 % ± 2 %', '0.4 %', '−2 %', '100 %')
+    """
+    known = math.isfinite(error) and _percent(error) != "0 %"
+    return f"{_percent(share)} ± {_percent(error)}" if known else _percent(share)
+
+
+NOT_TOLD = "no part that can be told"
+"""A share that is not two standard errors above 0."""
+
+
+def is_told(share: float, error: float = math.nan) -> bool:
+    """Return whether a share is at least two standard errors above 0; where these are unknown, above 0."""
+    return share > 0 and not share < 2 * error
+
+
+def share_text(share: float, error: float = math.nan) -> str:
+    """Return a share that something explains in words: with its standard error, or that no part can be told.
+
+    Examples
+    --------
+    >>> (
+    ...     share_text(0.8123, 0.021),
+    ...     share_text(-0.17, 0.05),
+    ...     share_text(0.3, 0.2),
+    ...     share_text(1.2, 0.3),
+    ... )
+    ('81 % ± 2 %', 'no part that can be told', 'no part that can be told', '120 % ± 30 %')
+
+    Without an error no share is below 0 or above 1:
+
+    >>> share_text(-0.17), share_text(0.3), share_text(2.419)
+    ('no part that can be told', '30 %', '100 %')
+    """
+    if not math.isfinite(share):
+        return "unknown"
+    if not is_told(share, error):
+        return NOT_TOLD
+    return percent_text(share, error) if error > 0 else percent_text(min(share, 1.0))
+
+
+def _percent(share: float) -> str:
+    if not math.isfinite(share):
+        return "unknown"
+    digits = 1 if 0 < abs(share) < 0.0095 else 0
+    text = f"{100 * share:.{digits}f} %".replace("-", "−")
+    return "0 %" if text in ("−0 %", "−0.0 %", "0.0 %") else text
+
+
+def score_text(score: float, error: float) -> str:
+    """Return a score with its standard error where that is known."""
+    text = number_text(score)
+    if not (math.isfinite(error) and error > 0):
+        return text
+    return f"{text} ± {f'{error:.2g}' if error < 100 else number_text(error)}"
+
+
+# --- what an effect depends on --------------------------------------------------------------------
+
+
+def depends_on_text(found: DependsOn, name: str | None = None) -> str:
+    """Return by which other feature an effect differs between rows, and how much of the heterogeneity it explains.
+
+    Parameters
+    ----------
+    found : DependsOn
+    name : str, optional
+        The feature as it is shown; by default its name, on one line.
+
+    Examples
+    --------
+    >>> print(depends_on_text(DependsOn("workingday", 0.62, 0.03)))
+    mostly by workingday (62 % ± 3 %)
+    >>> print(depends_on_text(DependsOn("hum", 0.23, 0.04), "Humidity"))
+    in part by Humidity (23 % ± 4 %)
+    """
+    how = "mostly" if found.share >= MOSTLY else "in part"
+    name = one_line(found.name) if name is None else name
+    return f"{how} by {name} ({share_text(found.share, found.error)})"
+
+
+def depends_on_cell(found: DependsOn, name: str | None = None) -> str:
+    """Return the same for a column with the head "mostly by".
+
+    Examples
+    --------
+    >>> depends_on_cell(DependsOn("workingday", 0.62, 0.03))
+    'workingday 62 %'
+    >>> depends_on_cell(DependsOn("hum", 0.23, 0.04))
+    'in part hum 23 %'
+    """
+    how = "" if found.share >= MOSTLY else "in part "
+    return f"{how}{one_line(found.name) if name is None else name} {share_text(found.share)}"
+
+
+def regions_call(effect: Effect) -> str:
+    """Return the call that searches for the regions of an effect: "sd.regions(model, X, 'hr')"."""
+    return f"sd.regions(model, X, {effect.feature!r})"
+
+
+# --- the effect -----------------------------------------------------------------------------------
+
+
+def kind_of(effect: Effect) -> str:
+    """Return what the values of an effect are, before the name of the quantity: "effect on"."""
+    if effect.spec.derivative:
+        return "slope of"
+    return "mean of" if isinstance(effect, AnyMPlot) else "effect on"
+
+
+def method_of(result: Effect | Surface) -> str:
+    """Return the name of the method for people: "M-plot" instead of that of its class."""
+    return "M-plot" if result.spec.method == "MPlot" else result.spec.method
+
+
+def effect_text(effect: Effect) -> str:
+    """Return an effect as text: what it is of, importance and heterogeneity score, rows, and where to find more."""
+    about, unit = effect.about, f" {one_line(effect.about.unit)}" if effect.about.unit else ""
+    subject = one_line(", ".join(filter(None, [effect.feature_title, effect.rule])))
+    parts = count(effect.n_parts, effect.part_noun)
+    score = "not computed"
+    if effect.swap_score is not None:
+        score = score_text(effect.heterogeneity_score, effect.heterogeneity_score_error) + unit
+    lines = [
+        f"{subject}: {kind_of(effect)} {one_line(about.quantity)} ({method_of(effect)}, {parts})",
+        f"importance           {number_text(effect.importance)}{unit}",
+        f"heterogeneity score  {score}",
+    ]
+    if effect.depends_on is not None:
+        lines.append(f"{depends_on_text(effect.depends_on)}: {regions_call(effect)}")
+    lines.append(_rows_text(effect))
+    tables = "e.bins, " if effect.bins is not None else ""
+    lines.append(f"more: e.plot(), e.checks(), {tables}e.to_frame()")
+    return "\n".join(lines)
+
+
+def _rows_text(effect: Effect) -> str:
+    """Return the number of rows, and how many of them the curve does not include."""
+    known, levels = effect.provenance, effect.levels
+    rows = known.get("rows", 0)
+    if effect.rule:  # the provenance counts all rows
+        inside = effect.moments[AXIS].count if levels is None else levels.count
+        rows = round(float(inside.sum())) + (effect.missing if levels is None else 0)
+    said = f"{count(rows, 'row')}{sample_text(known)}{outside_text(known.get('rows_outside'))}"
+    if effect.missing and levels is None:
+        said += f", {effect.missing:,} with a missing value"
+    beyond = beyond_text(effect)
+    return f"{said}; {beyond}" if beyond else said
