@@ -192,11 +192,14 @@ class _Sorter:
         Fraction of the weight at the row and those before it.
     ends : ndarray of float, shape (K + 1,)
         Fraction of the weight before each cell, and 1.
+    starts : ndarray of int, shape (K + 1,)
+        The place of each cell's first row, and n.
     """
 
     rows: Ints
     upto: Floats
     ends: Floats
+    starts: Ints
 
     @classmethod
     def of(cls, cells: SpreadCells, order: ScoreOrder, weights: Floats | None) -> _Sorter:
@@ -206,12 +209,13 @@ class _Sorter:
         rows = order.rows[by_value]
         weight = np.ones(len(rows)) if weights is None else weights[rows]
         ends = np.append(0.0, np.cumsum(cells.share))
-        return cls(rows, np.cumsum(weight) / weight.sum(), ends / ends[-1])
+        starts = np.searchsorted(number[by_value], np.arange(len(cells) + 1))
+        return cls(rows, np.cumsum(weight) / weight.sum(), ends / ends[-1], starts)
 
-    def at(self, fraction: Floats) -> Ints:
-        """Return the rows at fractions of the weight."""
+    def at(self, fraction: Floats, cell: Ints) -> Ints:
+        """Return the rows at fractions of the weight, which lie in the given cells."""
         place = np.searchsorted(self.upto, fraction, side="left")
-        return self.rows[np.minimum(place, len(self.rows) - 1)]
+        return self.rows[np.clip(place, self.starts[cell], self.starts[cell + 1] - 1)]
 
 
 def _windows(
@@ -222,36 +226,50 @@ def _windows(
     sorter: _Sorter,
     uniforms: Uniforms,
 ) -> Windows:
-    """Return so many blocks of rows, with the positions of their windows."""
+    """Return so many blocks of rows, with the positions of their windows.
+
+    The normal score of x among rows whose key is t is normal, with mean (1 - v) t and variance v. A window is cut at
+    the edges of the cells, and further where it reaches few of them; each part has one position.
+    """
     from scipy.special import ndtr, ndtri
 
-    n, count = len(order.rows), len(cells)
+    n, count, everywhere = len(order.rows), len(cells), order.variance == 1.0
     offset = uniforms(order.rows[:1], "spread: blocks")[0]
     starts = ((np.arange(blocks) + offset) / blocks * (n - size)).astype(int)
     rows = order.rows[starts[:, None] + np.arange(size)]
     drawn = np.stack([uniforms(rows[:, 0], f"spread: position {j}") for j in range(count)], axis=1)
-    std = np.sqrt(order.variance)
-    middle = (1.0 - order.variance) * order.key[rows].mean(axis=1)[:, None]
-    if order.variance < 1.0 and not cells.single:
-        at = ndtr(middle + std * ndtri((np.arange(count) + drawn) / count))
-        return Windows(rows, sorter.at(at), np.full(at.shape, 1.0 / count), cells)
-    weight = np.broadcast_to(cells.share, (blocks, count))
-    if order.variance < 1.0:
-        weight = np.diff(ndtr((ndtri(sorter.ends) - middle) / std), axis=1)
-        weight = np.where(weight < _REACH / count, 0.0, weight)
-        weight = weight / weight.sum(axis=1, keepdims=True)
-    # The blocks' positions are spread evenly over each cell (a Latin hypercube).
     stratum = drawn.argsort(axis=0, kind="stable").argsort(axis=0)
-    inner = uniforms(rows[:, 1], "spread: within")[:, None]
-    within = (stratum + inner) / blocks
-    donors = sorter.at(sorter.ends[:-1] + within * np.diff(sorter.ends))
-    reached = weight > 0
-    most = int(reached.sum(axis=1).max())
-    if most < count:
-        # Those of positive weight first, in their order; the array is filled with others of weight 0.
-        first = np.argsort(~reached, axis=1, kind="stable")[:, :most]
-        donors, weight = (np.take_along_axis(a, first, axis=1) for a in (donors, weight))
-    return Windows(rows, donors, weight, cells, stratum if order.variance == 1.0 else None)
+    if everywhere:
+        # The blocks' positions are spread evenly over each cell (a Latin hypercube).
+        drawn = (stratum + uniforms(rows[:, 1], "spread: within")[:, None]) / blocks
+    std = np.sqrt(order.variance)
+    middle = (1.0 - order.variance) * order.key[rows].mean(axis=1)
+    upto = ndtr((ndtri(sorter.ends) - middle[:, None]) / std)
+    weight = np.diff(upto, axis=1)
+    weight = np.where(weight < (0.0 if everywhere else _REACH / count), 0.0, weight)
+    weight = weight / weight.sum(axis=1, keepdims=True)
+    parts = (weight > 0).astype(int)
+    if not cells.single:
+        parts += ((count - parts.sum(axis=1, keepdims=True)) * weight).astype(int)
+    block, cell = np.repeat(np.indices(parts.shape).reshape(2, -1), parts.ravel(), axis=1)
+    inside = _counted(parts.ravel())
+    place = _counted(parts.sum(axis=1))
+    fraction = (inside + drawn[block, place]) / parts[block, cell]
+    if cells.single:
+        at = sorter.ends[cell] + fraction * np.diff(sorter.ends)[cell]
+    else:
+        within = upto[block, cell] + fraction * np.diff(upto, axis=1)[block, cell]
+        at = ndtr(middle[block] + std * ndtri(within))
+    donors = np.full((blocks, int(parts.sum(axis=1).max())), sorter.rows[0])
+    weights = np.zeros(donors.shape)
+    donors[block, place] = sorter.at(at, cell)
+    weights[block, place] = weight[block, cell] / parts[block, cell]
+    return Windows(rows, donors, weights, cells, stratum if everywhere else None)
+
+
+def _counted(sizes: Ints) -> Ints:
+    """Return 0, 1, … for each of several groups of given sizes, one group after the other."""
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def spread_at(
