@@ -23,7 +23,6 @@ from skedasis.stats.regions import (
     RegionSearch,
     _gain_of_four,
     cell_path,
-    modulation,
     slope_effects,
 )
 
@@ -701,26 +700,3 @@ def test_a_share_of_four_per_cent_is_found(n, least):
         root = found(X, d, max_depth=1, worth=0)
         held += bool(root.children) and root.split.cuts[0].column == 0
     assert held >= (draws if least == 1 else stats.binom.ppf(0.01, draws, least))
-
-
-# --- who modulates whom
-
-
-def test_the_share_of_each_feature_is_unbiased():
-    n = 4000
-    shares = []
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        X = rng.uniform(-1, 1, (n, 4))
-        d = np.sign(X[:, 1]) + np.sqrt(3) * rng.normal(size=n)
-        effects = slope_effects(X[:, 0], d, 1.0)
-        columns = [code_numbers(X[:, j]) for j in range(1, 4)]
-        columns.append(code_numbers(np.zeros(n)))
-        shares.append(modulation(RegionSearch([effects], columns, rng.random(n) < 0.5)))
-    shares = np.array(shares)
-    assert np.isnan(shares[:, 3]).all()
-    error = shares.std(axis=0) / np.sqrt(20)
-    # What is lost in cells of a half without a row of the group: exp(-2000 / 32 / 16), and the same for the other half.
-    bias = np.array([0.25 * 2 * np.exp(-2000 / 32 / 16), 0, 0])
-    off = np.abs(shares.mean(axis=0)[:3] - [0.25, 0, 0])
-    np.testing.assert_array_less(off, 3.5 * error[:3] + bias)

@@ -4,7 +4,7 @@ Three measures that answer different questions, from at most three passes:
 
 - H² (`skedasis.engine.h_statistic`): how much of the joint effect is not the sum of both single effects;
 - the strength of the second-order ALE: the same, without combinations of values that do not occur;
-- modulation (`skedasis.engine.modulation`): how much of the heterogeneity of one feature's effect the other explains.
+- modulation (`skedasis.stats.depends_on`): how much of the heterogeneity of one feature's effect the other explains.
 """
 
 # A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias, Unpack, cast, overload
 
 from skedasis._arguments import check_flag, check_int_or_none, shown
@@ -29,8 +29,6 @@ from skedasis.engine.h_statistic import (
     exact_pairs,
     h_statistics,
 )
-from skedasis.engine.kept_rows import at_kept_rows
-from skedasis.engine.modulation import Shares, modulation_shares
 from skedasis.engine.options import (
     H_ROWS,
     ExplainOptions,
@@ -52,12 +50,16 @@ from skedasis.results.interactions import FeatureInteraction, Interactions, Pair
 from skedasis.results.multi_output import MultiOutput
 from skedasis.results.provenance import as_provenance
 from skedasis.results.surface import Surface
+from skedasis.stats.depends_on import LEAST_ERRORS
 from skedasis.stats.h_statistic import HStatistic
 
 Pair: TypeAlias = tuple[FeatureLike, FeatureLike]
 Pairs: TypeAlias = (
     "Literal['all'] | Pair | Sequence[Pair] | Sequence[tuple[str, str]] | Sequence[tuple[int, int]]"
 )
+
+Shares: TypeAlias = dict[tuple[str, str], float]
+"""Share of a feature's heterogeneity that another one explains, by (feature, other feature)."""
 
 _NOT_COMPUTED = HStatistic(float("nan"), float("nan"), float("nan"))
 
@@ -161,17 +163,12 @@ def interactions(
     nor that of the model.
 
     Partial dependence combines values that may not occur together; `ale_strength` does not, but is defined by bins.
-    `modulates_01` is the share of the heterogeneity of the first feature's effect that any function of the second one
-    explains: with the second feature in at most 16 groups of equal weight, or by level, the sum of squares between the
-    groups' means. For slopes these are means of the residuals around the mean and line in each of at most 32 cells of
-    the first feature, relative to the variance of the residuals; for `ICE` the distances between mean curves, relative
-    to the variance of the curves; for differences and steps (`ALE`, tree ensembles) the distances between the groups'
-    accumulated curves, relative to the square of the heterogeneity score. With ``heterogeneity_rows=0`` there is no
-    score: steps are then compared within cells, as slopes are. Each square is the product of the means of two hashed
-    halves of the rows, so that a feature that explains nothing has a share around 0, of either sign. Shares of several
-    features add up to more than 1 where features are dependent, and to less where they interact. NaN for an effect
-    without heterogeneity. Texts and figures show estimates below 0 or above 1 as 0 and 1; frames have them as they are.
-    The regions of `regions` divide the same residuals.
+    `modulates_01` is the share of the heterogeneity of the first feature's effect that the second one explains: of the
+    mean square of what an additive quantity would not change when pairs of rows swap their values, by products of
+    functions of both features, fitted on one half of the pairs and measured on the other (`skedasis.stats.depends_on`).
+    It lies in [0, 1], and is 0 where it is not two standard errors above 0. Shares of several features add up to more
+    than 1 where features are dependent, and to less where they interact. NaN for an effect without heterogeneity,
+    and with ``heterogeneity_rows=0``.
 
     Cost: that of `explain` for all features, and of its ALE for each pair (4 n model rows). H² costs m² model rows for
     each feature and pair, and m for the rows, with m ≤ `max_rows`; fewer for features with few values. For tree
@@ -218,7 +215,7 @@ def interactions(
     features, chosen = _pairs(job.dataset, pairs, options)
     names = [f.name for f in features]
     done = compute(prepared)
-    shares = modulation_shares(at_kept_rows(done), {names[i] for pair in chosen for i in pair})
+    shares = _shares(done, {names[i] for pair in chosen for i in pair})
     effects = _effects(done, done.gathered)
     found = h_statistics(quantity, job.dataset, features, chosen, max_rows, options) if h2 else None
     strengths: dict[OutputLabel, dict[tuple[str, str], Surface]] = {label: {} for label in effects}
@@ -267,7 +264,7 @@ def interactions_of(
         effects = _effects(done, dict(done.gathered))
     features = [f for f in done.job.selection.features if among is None or f.name in set(among)]
     names = [f.name for f in features]
-    shares = modulation_shares(done, names)
+    shares = _shares(done, names)
     pairs = [
         (i, j)
         for i, j in itertools.combinations(range(len(names)), 2)
@@ -420,6 +417,19 @@ def _result(
             for name, label in effect.about.feature.labels.items()
         },
     )
+
+
+def _shares(done: Computed, names: Collection[str]) -> dict[OutputLabel, Shares]:
+    """Return what each feature explains of the heterogeneity of each other one; 0 where no part can be told."""
+    swapped = done.scores.swapped
+    found: dict[OutputLabel, Shares] = {label: {} for label in done.job.outputs}
+    for label, shares in found.items():
+        if swapped is None:
+            break
+        for name in sorted(swapped.tasks.keys() & {*names}):
+            for other, (share, error) in swapped.shares(label, name, names).items():
+                shares[name, other] = share if share >= LEAST_ERRORS * error else 0.0
+    return found
 
 
 def _pair_lines(

@@ -118,7 +118,8 @@ def finalize_task(
     score = scores.found.get((label, task.key))
     if score is not None:
         result = replace(result, swap_score=score).with_provenance({"vif": score.vif})
-        result = replace(result, depends_on=scores.depends_on.get((label, task.key)))
+        if scores.swapped is not None and isinstance(task, FeatureTask):
+            result = replace(result, depends_on=scores.swapped.depends_on(label, task.key))
     spread = scores.spreads.get((label, task.key))
     if spread is not None and isinstance(task, FeatureTask):
         result = with_spread(result, spread, task)

@@ -5,33 +5,36 @@ The mathematics is in `skedasis.stats.depends_on`. This module reads the columns
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from skedasis._types import Floats, Ints
+from skedasis._types import Floats, Ints, OutputLabel
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
+from skedasis.engine.plan import Key
 from skedasis.engine.select import FeatureTask
 from skedasis.errors import DataError
 from skedasis.stats.depends_on import (
     FEW_KNOTS,
     FITTED,
-    KNOTS,
-    KNOTS_OF_OTHERS,
     LEAST_ERRORS,
+    LEAST_PAIRS,
     LEAST_SHARE,
+    MOST_KNOTS,
+    MOST_KNOTS_OF_OTHERS,
     MOST_OTHERS,
     SCREENED_PAIRS,
     DependsOn,
     Pairs,
     hat_functions,
+    knots_for,
     put_first,
     shares_explained,
 )
-from skedasis.stats.heterogeneity_score import FEW_PAIRS, HeterogeneityScore, frequent_levels
+from skedasis.stats.heterogeneity_score import HeterogeneityScore, frequent_levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,54 +74,84 @@ class ColumnFunctions:
             return np.zeros((len(part), 0))
         return hat_functions(np.where(codes < 0, np.nan, codes)[self.back], knots)
 
-    def own(self, task: FeatureTask, values: Floats) -> Floats:
+    def own(self, task: FeatureTask, values: Floats, knots: int) -> Floats:
         """Return functions of the values of a feature that is explained, (n, K)."""
         if isinstance(task.column, LevelColumn) and task.feature.kind == "nominal":
             return frequent_levels(np.where(np.isnan(values), -1, values).astype(int), self.weights)
-        return hat_functions(values, KNOTS)
+        return hat_functions(values, knots)
 
 
-def find_depends_on(
-    functions: ColumnFunctions,
-    task: FeatureTask,
-    values: Floats,
-    pairs: Pairs,
-    score: HeterogeneityScore,
-) -> DependsOn | None:
-    """Return the other feature that explains most of a feature's heterogeneity, if it explains much; else None.
+@dataclass(frozen=True, eq=False)
+class SwappedPairs:
+    """The pairs of rows that swapped their values for the heterogeneity scores of a job.
 
     Parameters
     ----------
     functions : ColumnFunctions
-    task : FeatureTask
-    values : ndarray of float, shape (n,)
-        The feature's values, or the codes of its levels, in the order of the hashes.
-    pairs : Pairs
-    score : HeterogeneityScore
-        With few effective pairs, nothing can be told.
+    tasks : mapping of str to FeatureTask
+    values : mapping of str to ndarray of float, shape (n,)
+        The values of each feature, or the codes of its levels, in the order of the hashes.
+    pairs : mapping of (label, key) to Pairs
+    scores : mapping of (label, key) to HeterogeneityScore
     """
-    if not score.value > 0 or score.effective_pairs < FEW_PAIRS:
-        return None
-    others = other_columns(functions.part, task)
-    own = functions.own(task, values)
-    if len(others) > MOST_OTHERS:
-        step = max(1, len(pairs) // SCREENED_PAIRS)
-        few = [functions.of(j, FEW_KNOTS) for j in others]
-        others = [
-            others[k] for k in put_first(pairs.take(slice(0, None, step)), own, few, MOST_OTHERS)
+
+    functions: ColumnFunctions
+    tasks: Mapping[str, FeatureTask]
+    values: Mapping[str, Floats]
+    pairs: Mapping[Key, Pairs]
+    scores: Mapping[Key, HeterogeneityScore]
+
+    def depends_on(self, label: OutputLabel, name: str) -> DependsOn | None:
+        """Return the other column that explains most of a feature's heterogeneity, None if none explains much."""
+        if self.scores[label, name].effective_pairs < LEAST_PAIRS:
+            return None
+        columns = [f.name for f in self.functions.part.features]
+        found = self.shares(label, name, columns, FITTED)
+        if not found:
+            return None
+        best = max(found, key=lambda other: found[other][0])
+        share, error = found[best]
+        told = share >= LEAST_SHARE and share >= LEAST_ERRORS * error
+        return DependsOn(best, share, error) if told else None
+
+    def shares(
+        self, label: OutputLabel, name: str, others: Collection[str], most: int = MOST_OTHERS
+    ) -> dict[str, tuple[float, float]]:
+        """Return the share of a feature's heterogeneity that each other column explains, with its standard error.
+
+        Parameters
+        ----------
+        label, name
+            Of the output and of the feature.
+        others : collection of str
+            Names of columns. The feature's own are left out.
+        most : int
+            Of more columns, those are left out that seem to explain less.
+
+        Returns
+        -------
+        dict of str to tuple of two float
+            Empty without heterogeneity.
+        """
+        score, pairs, task = self.scores[label, name], self.pairs[label, name], self.tasks[name]
+        wanted = [
+            f.position
+            for f in self.functions.part.features
+            if f.name in others and f.position not in task.feature.columns
         ]
-    columns = [functions.of(j, KNOTS_OF_OTHERS) for j in others]
-    first = put_first(pairs, own, columns, FITTED)
-    share, error = shares_explained(pairs, own, [columns[k] for k in first])
-    if not len(share) or np.isnan(share).all():
-        return None
-    best = int(np.nanargmax(share))
-    if share[best] < LEAST_SHARE or share[best] < LEAST_ERRORS * error[best]:
-        return None
-    name = functions.part.features[others[first[best]]].name
-    return DependsOn(name, float(share[best]), float(error[best]))
-
-
-def other_columns(part: Dataset, task: FeatureTask) -> Sequence[int]:
-    """Return the columns that are not the feature's own."""
-    return [f.position for f in part.features if f.position not in task.feature.columns]
+        if not score.value > 0:
+            return {}
+        own = self.functions.own(task, self.values[name], knots_for(len(pairs), MOST_KNOTS))
+        if len(wanted) > MOST_OTHERS:
+            some = pairs.take(slice(0, None, max(1, len(pairs) // SCREENED_PAIRS)))
+            few = [self.functions.of(j, FEW_KNOTS) for j in wanted]
+            wanted = [wanted[k] for k in put_first(some, own, few, MOST_OTHERS)]
+        knots = knots_for(len(pairs), MOST_KNOTS_OF_OTHERS)
+        columns = [self.functions.of(j, knots) for j in wanted]
+        first = put_first(pairs, own, columns, most)
+        share, error = shares_explained(pairs, own, [columns[k] for k in first])
+        return {
+            self.functions.part.features[wanted[k]].name: (float(share[i]), float(error[i]))
+            for i, k in enumerate(first)
+            if not np.isnan(share[i])
+        }

@@ -18,7 +18,7 @@ from skedasis._types import Bools, Floats, Ints, OutputLabel
 from skedasis.data.categories import LevelColumn
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
-from skedasis.engine.depends_on import ColumnFunctions, find_depends_on
+from skedasis.engine.depends_on import ColumnFunctions, SwappedPairs
 from skedasis.engine.plan import Job, Key
 from skedasis.engine.progress import Progress, map_in_order
 from skedasis.engine.run import limits_model_threads, make_evaluators
@@ -28,7 +28,7 @@ from skedasis.errors import DataError
 from skedasis.models.calling import CallStats, one_thread_each
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.effect import Spread
-from skedasis.stats.depends_on import DependsOn, Pairs
+from skedasis.stats.depends_on import Pairs
 from skedasis.stats.heterogeneity_score import (
     HeterogeneityScore,
     Ranks,
@@ -64,8 +64,8 @@ class Scores:
         The quantity at these rows, in their order; NaN where it was not evaluated.
     spreads : dict of (label, key) to Spread
         Not for methods whose curves have a spread of their own.
-    depends_on : dict of (label, key) to DependsOn
-        Where one other feature explains much of the heterogeneity.
+    swapped : SwappedPairs, optional
+        The pairs of the scores, which tell what heterogeneity depends on; None without scores.
     """
 
     found: dict[Key, HeterogeneityScore] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Scores:
     rows: ScoreRows | None = None
     own: dict[OutputLabel, Floats] = field(default_factory=dict)
     spreads: dict[Key, Spread] = field(default_factory=dict)
-    depends_on: dict[Key, DependsOn] = field(default_factory=dict)
+    swapped: SwappedPairs | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,30 +195,17 @@ def compute_scores(job: Job) -> Scores:
     orders = {key: swap.order for key, swap in swaps.items()}
     spreads, cost = compute_spreads(job, drawn.part, rows, back, orders, found)
     stats.add(cost)
-    depends_on = _depends_on(job, drawn, changes, found)
-    return Scores(found, rows.exact, stats, rows, in_order, spreads, depends_on)
-
-
-def _depends_on(
-    job: Job,
-    drawn: _Drawn,
-    changes: Mapping[tuple[OutputLabel, str], Floats],
-    scores: Mapping[Key, HeterogeneityScore],
-) -> dict[Key, DependsOn]:
-    """Return the feature that each feature's heterogeneity depends on most, where one explains much."""
-    rows, functions = drawn.rows, ColumnFunctions(drawn.part, drawn.back, drawn.rows.weights)
-    found: dict[Key, DependsOn] = {}
-    for task in job.tasks:
-        swap = drawn.swaps.get(task.key) if isinstance(task, FeatureTask) else None
-        if swap is None or not isinstance(task, FeatureTask):
-            continue
-        for label in job.outputs:
-            pairs = _pairs(swap, changes[label, task.key][drawn.back], rows)
-            values, score = swap.order.values, scores[label, task.key]
-            one = find_depends_on(functions, task, values, pairs, score)
-            if one is not None:
-                found[label, task.key] = one
-    return found
+    swapped = SwappedPairs(
+        ColumnFunctions(drawn.part, back, w),
+        {t.key: t for t in job.tasks if isinstance(t, FeatureTask) and t.key in swaps},
+        {key: swap.order.values for key, swap in swaps.items()},
+        {
+            (label, key): _pairs(swaps[key], change[back], rows)
+            for (label, key), change in changes.items()
+        },
+        found,
+    )
+    return Scores(found, rows.exact, stats, rows, in_order, spreads, swapped)
 
 
 def _pairs(swap: _Swap, moved: Floats, rows: ScoreRows) -> Pairs:

@@ -30,11 +30,17 @@ FITTED = 4
 LEAST_SHARE, LEAST_ERRORS = 0.10, 2.0
 """The least share that is reported, and in how many of its standard errors."""
 
-KNOTS, KNOTS_OF_OTHERS, FEW_KNOTS = 12, 8, 4
-"""Knots of the functions of x, of u, and of both where there are too many others."""
+MOST_KNOTS, MOST_KNOTS_OF_OTHERS, FEW_KNOTS = 12, 8, 4
+"""Knots of the functions of x, of u, and of u where there are too many others."""
 
-_MOST_VALUES = 32
-"""Up to so many values each has a function of its own."""
+LEAST_PAIRS = 10.0
+"""With fewer effective pairs nothing can be told."""
+
+_PAIRS_OF_COEFFICIENT = 20
+"""Pairs of one half for each product of two functions: with fewer, there are fewer knots."""
+
+_VALUES_OF_KNOT = 3
+"""Up to so many values for each knot, each has a function of its own."""
 
 _STEPS, _TOLERANCE = 20, 1e-5
 """Steps of the conjugate gradients, and the decrease of the residual at which they end."""
@@ -101,6 +107,11 @@ class Pairs:
         return functions[self.first] - functions[self.second]
 
 
+def knots_for(pairs: int, most: int) -> int:
+    """Return the number of knots of both sets of functions for so many pairs."""
+    return int(np.clip(np.sqrt(pairs / 2 / _PAIRS_OF_COEFFICIENT), 2, most))
+
+
 def hat_functions(x: Floats, knots: int) -> Floats:
     """Return functions of a numeric column, (n, K): linear between knots, or of single values if there are few.
 
@@ -109,11 +120,11 @@ def hat_functions(x: Floats, knots: int) -> Floats:
     x : ndarray of float, shape (n,)
         NaN is missing, which has a function of its own.
     knots : int
-        At quantiles, the ends of the axis included.
+        Two or more: at quantiles, the ends of the axis included.
     """
     present = ~np.isnan(x)
     values = np.unique(x[present])
-    if len(values) > _MOST_VALUES:
+    if len(values) > _VALUES_OF_KNOT * knots:
         low, high = float(values[0]), float(values[-1])
         at = np.unique(np.quantile(x[present], np.linspace(0, 1, knots), method="inverted_cdf"))
         x, values = (x - low) / (high - low), (at - low) / (high - low)
