@@ -121,14 +121,14 @@ def test_long_rules_are_notes_which_are_broken_into_lines(eight):
 
 def test_a_rule_with_an_unstable_split_is_no_title(two, X):
     four = made_regions(rentals, X, "hr", [BY_DAY, sides(TEMP, 0.5)])
-    assert regions_figure(four).main.title == "[0] workingday = 0 and temp ≤ 0.5"
+    assert str(regions_figure(four).main.title) == "[0] workingday = 0 and temp ≤ 0.5"
     shown = unstable(four, 4)
     spec = regions_figure(shown)
     other = "another split does about as well: season in {winter}"
     stable, *_ = (stack[0] for stack in spec.stacks[:2])
     doubtful = spec.stacks[2][0]
-    assert stable.title == "[0] workingday = 0 and temp ≤ 0.5"
-    assert (doubtful.title, *doubtful.notes[:2]) == ("[2]", four.rules[2], other)
+    assert str(stable.title) == "[0] workingday = 0 and temp ≤ 0.5"
+    assert (str(doubtful.title), *doubtful.notes[:2]) == ("[2]", four.rules[2], other)
     together = regions_figure(shown, RegionsPlotOptions("together"))
     assert f"where workingday = 1, {other}" in together.notes
     small = regions_summary_figure(shown).main

@@ -49,7 +49,7 @@ def test_a_ranking_is_printed_as_a_table(towns):
     ranking = sd.explain(model, towns).ranking()
     head, first, second = str(ranking).splitlines()
     assert " ".join(head.split()) == (
-        "feature importance heterogeneity score heterogeneity score error bins untrusted rows missing"
+        "feature importance heterogeneity score bins untrusted rows missing mostly by"
     )
     assert first.split()[:2] == ["a", f"{ranking[0].importance:.4g}"]
     assert len(head) == len(first) == len(second)

@@ -105,14 +105,14 @@ class SwappedPairs:
         """Return the other column that explains most of a feature's heterogeneity, None if none explains much."""
         if self.scores[label, name].effective_pairs < LEAST_PAIRS:
             return None
-        columns = [f.name for f in self.functions.part.features]
-        found = self.shares(label, name, columns, FITTED)
+        titles = {f.name: f.title for f in self.functions.part.features}
+        found = self.shares(label, name, titles, FITTED)
         if not found:
             return None
         best = max(found, key=lambda other: found[other][0])
         share, error = found[best]
         told = share >= LEAST_SHARE and share >= LEAST_ERRORS * error
-        return DependsOn(best, share, error) if told else None
+        return DependsOn(best, share, error, titles[best]) if told else None
 
     def shares(
         self, label: OutputLabel, name: str, others: Collection[str], most: int = MOST_OTHERS

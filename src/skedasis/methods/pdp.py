@@ -150,14 +150,14 @@ def _minus_mean(curves: Floats, point_weights: Floats | None) -> Floats:
 
 
 _QUANTILES = 1024
-"""Quantiles of a feature with many values that stand for the data when curves are centred."""
+"""Quantiles of a feature with many values that stand for its rows when curves are centred; of fewer rows, all."""
 
 
 def grid_shares(column: Column, points: Floats) -> Floats:
     """Return the weights of the points, (m,), in the mean over the data of a curve that is linear between them."""
-    at, weight = column.distinct(MANY_FEW), np.ones(_QUANTILES)
+    at, weight = column.distinct(MANY_FEW), np.ones(min(_QUANTILES, len(column)))
     if at is None:
-        at = column.order_statistics(2 * _QUANTILES, np.arange(1, 2 * _QUANTILES, 2))
+        at = column.order_statistics(2 * len(weight), np.arange(1, 2 * len(weight), 2))
     else:
         weight = column.value_weights(at)
     after = np.clip(np.searchsorted(points, at, side="right"), 1, max(len(points) - 1, 1))

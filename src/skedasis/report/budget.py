@@ -35,6 +35,8 @@ from skedasis.report.interactions import MODEL_ROWS
 from skedasis.report.uncertainty import FEATURES, REPEATS, entropy_of
 from skedasis.report.uncertainty import ROWS as UNCERTAINTY_ROWS
 from skedasis.results.checks.slope_check import MOST_ROWS
+from skedasis.stats.spread import MOST_ROWS as SPREAD_ROWS
+from skedasis.stats.spread import ROWS_PER_ROW
 
 Record: TypeAlias = dict[str, JsonValue]
 """Entries of a provenance."""
@@ -407,6 +409,7 @@ def _counted(
             pdp |= {str(key): count.model for key, count in counts.items()}
     scored = job.options.heterogeneity_rows
     scored = n if scored is None else min(scored, n)
+    spread = min(SPREAD_ROWS, ROWS_PER_ROW * scored)
     # A pair of numbers costs 4 rows each, one with a categorical feature 6, of two categorical ones 9.
     each = float(n * (4, 6, 9)[min(2, sum(f.categorical for f in features))])
     drawn = min(pairs, max(1, MODEL_ROWS // (4 * n))) * outputs if len(features) > 1 else 0
@@ -421,7 +424,8 @@ def _counted(
         },
         slopes=main.slope,
         scores=float(count_score_rows(job)),
-        regions=float(scored * len(features) * outputs) if regions else 0.0,
+        # Within the regions, the swaps and the spreads once more.
+        regions=float((scored + spread) * len(features) * outputs) if regions else 0.0,
         pdp=pdp,
         surface=each,
         checks=float(_check_rows(job)),

@@ -40,7 +40,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
-from skedasis.results.effect_words import depends_on_text, regions_call, score_text
+from skedasis.results.effect_words import depends_on_text, score_text
 from skedasis.results.ledger import LedgerPart
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
@@ -727,7 +727,7 @@ def for_whom_sentence(section: ModelSection, feature: str) -> str:
     if regions is not None and len(regions) > 1:
         return f"{text}: the curves of its regions are above."
     if regions is None:
-        return f"{text}: {regions_call(section.rhale[feature])}."
+        return f"{text}: sd.regions(…)."
     return f"{text}. {_one_region_sentence(section, feature)}".rstrip()
 
 

@@ -100,7 +100,7 @@ def effect_document(effect: Effect, options: ExportOptions) -> Content:
         },
         "bins": _bins(effect),
         "spread": _spread(effect),
-        "depends_on": None if effect.depends_on is None else vars(effect.depends_on),
+        "depends_on": _depends_on(effect),
         "missing": _missing(effect.missing, effect.missing_point),
         "provenance": effect.provenance,
     }
@@ -129,6 +129,13 @@ def _bins(effect: Effect) -> Content | None:
     if np.any(bins.slope_change):
         content["slope_change"] = bins.slope_change
     return content
+
+
+def _depends_on(effect: Effect) -> Content | None:
+    found = effect.depends_on
+    if found is None:
+        return None
+    return {"name": found.name, "share": found.share, "error": found.error}
 
 
 def _spread(effect: Effect) -> Content | None:

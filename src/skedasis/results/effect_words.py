@@ -113,7 +113,7 @@ def depends_on_text(found: DependsOn, name: str | None = None) -> str:
     in part by Humidity (23 % ± 4 %)
     """
     how = "mostly" if found.share >= MOSTLY else "in part"
-    name = one_line(found.name) if name is None else name
+    name = one_line(found.title or found.name) if name is None else name
     return f"{how} by {name} ({share_text(found.share, found.error)})"
 
 

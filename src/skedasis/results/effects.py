@@ -29,7 +29,6 @@ from skedasis.results.display import (
     save_if,
 )
 from skedasis.results.effect import Effect
-from skedasis.results.effect_words import depends_on_cell, kind_of, method_of, one_line
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
@@ -83,6 +82,9 @@ class Rank(RenamedAttributes):
     @property
     def printed(self) -> Mapping[str, object]:
         """Return the cells of a printed ranking."""
+        # Imported here: most work prints no ranking.
+        from skedasis.results.effect_words import depends_on_cell
+
         score = WithError(self.heterogeneity_score, self.heterogeneity_score_error)
         mostly_by = "-"
         if self.depends_on is not None:
@@ -91,6 +93,10 @@ class Rank(RenamedAttributes):
             )
         cells = {**vars(self), "heterogeneity_score": score, "mostly_by": mostly_by}
         return {name: cell for name, cell in cells.items() if name not in _MERGED}
+
+
+def _named(found: DependsOn | None) -> tuple[str | None, float, float]:
+    return (None, math.nan, math.nan) if found is None else (found.name, found.share, found.error)
 
 
 _MERGED = ("heterogeneity_score_error", "depends_on", "depends_on_share", "depends_on_error")
@@ -155,6 +161,8 @@ class Effects(ResultMapping[str, Effect]):
     def __str__(self) -> str:
         if not self.effects:
             return repr(self)
+        from skedasis.results.effect_words import kind_of, method_of, one_line
+
         first = next(iter(self.effects.values()))
         methods = ", ".join(dict.fromkeys(method_of(e) for e in self.effects.values()))
         rows = self.provenance.get("rows")
@@ -209,7 +217,7 @@ class Effects(ResultMapping[str, Effect]):
                 e.n_parts,
                 e.untrusted_rows,
                 e.missing,
-                *(() if e.depends_on is None else vars(e.depends_on).values()),
+                *_named(e.depends_on),
             )
             for name, e in self.effects.items()
         ]

@@ -60,14 +60,14 @@ class DependsOn:
         Share of the squared heterogeneity score that it explains, on rows from which it was not fitted; at most 1.
     error : float
         Standard error of the share.
+    title : str
+        The feature's text for people: its label if it has one.
     """
 
     name: str
     share: float
     error: float
-
-    def __str__(self) -> str:
-        return f"{self.name} ({100 * self.share:.0f} % ± {100 * self.error:.0f} %)"
+    title: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,7 @@ def _whitening(differences: Floats, w: Floats) -> Floats:
     """Return the matrix that makes differences uncorrelated with mean square 1, in the directions that vary."""
     moment = (differences * w[:, None]).T @ differences / w.sum()
     values, vectors = np.linalg.eigh(moment)
-    some = values > _NULL * max(float(values[-1]), np.finfo(float).tiny)
+    some = values > _NULL * max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     return vectors[:, some] / np.sqrt(values[some])
 
 

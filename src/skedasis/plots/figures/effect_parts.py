@@ -319,7 +319,7 @@ def remarks(effect: Effect) -> tuple[str, ...]:
     found = effect.depends_on
     if found is None:
         return missing(effect)
-    how = depends_on_text(found, shorten(found.name, LONG))
+    how = depends_on_text(found, shorten(found.title or found.name, LONG))
     return (f"{how}: sd.regions(…)", *missing(effect))
 
 
