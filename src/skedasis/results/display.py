@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypeVar, overload, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    ClassVar,
+    Protocol,
+    SupportsIndex,
+    TypeVar,
+    overload,
+    runtime_checkable,
+)
 
 import numpy as np
 
@@ -354,6 +362,9 @@ class SavedResult(Immutable, Exportable, DisplayMixin):
     """A result that can be saved, and written as plain data."""
 
     __slots__ = ()
+
+    prints_ranking: ClassVar[bool] = False
+    """Whether several of them are printed as a ranking, instead of one after the other."""
 
     @checked_call
     def save(self, path: str | Path) -> None:

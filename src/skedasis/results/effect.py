@@ -403,7 +403,7 @@ class Spread(Immutable):
     value: Floats
     std_error: Floats
     weight: Floats
-    x: NDArray[Any] = field(init=False)
+    x: Values = field(init=False)
     levels: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -614,6 +614,8 @@ class Effect(SavedResult):
     No method of a result calls the model. Effects of the different kinds of methods are of derived classes; the module
     `skedasis.results.effect` lists them.
     """
+
+    prints_ranking = True
 
     axis: Axis
     value: Floats

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from skedasis.results.build.linear_form import AXIS
 from skedasis.results.curve_words import number_text, one_line
 from skedasis.results.display import count, outside_text, sample_text
-from skedasis.results.effect import AnyMPlot, Effect
+from skedasis.results.effect import AnyMPlot, BinnedEffect, Effect, LevelStepsEffect
 from skedasis.results.main_stretch import beyond_text
 from skedasis.stats.depends_on import DependsOn
 
@@ -167,7 +167,7 @@ def effect_text(effect: Effect) -> str:
     if effect.depends_on is not None:
         lines.append(f"{depends_on_text(effect.depends_on)}: {regions_call(effect)}")
     lines.append(_rows_text(effect))
-    tables = "e.bins, " if effect.bins is not None else ""
+    tables = "e.bins, " if isinstance(effect, BinnedEffect | LevelStepsEffect) else ""
     lines.append(f"more: e.plot(), e.checks(), {tables}e.to_frame()")
     return "\n".join(lines)
 

@@ -82,13 +82,10 @@ class Rank(RenamedAttributes):
     @property
     def printed(self) -> Mapping[str, object]:
         """Return the cells of a printed ranking."""
-        # Imported here: most work prints no ranking.
-        from skedasis.results.effect_words import depends_on_cell
-
         score = WithError(self.heterogeneity_score, self.heterogeneity_score_error)
         mostly_by = "-"
         if self.depends_on is not None:
-            mostly_by = depends_on_cell(
+            mostly_by = operations.depends_on_cell(
                 DependsOn(self.depends_on, self.depends_on_share, self.depends_on_error)
             )
         cells = {**vars(self), "heterogeneity_score": score, "mostly_by": mostly_by}
@@ -137,6 +134,8 @@ class Effects(ResultMapping[str, Effect]):
     (['x0', 'x1'], 11)
     """
 
+    prints_ranking = True
+
     effects: dict[str, Effect]
     provenance: Provenance = field(default_factory=no_provenance)
 
@@ -161,12 +160,11 @@ class Effects(ResultMapping[str, Effect]):
     def __str__(self) -> str:
         if not self.effects:
             return repr(self)
-        from skedasis.results.effect_words import kind_of, method_of, one_line
-
         first = next(iter(self.effects.values()))
-        methods = ", ".join(dict.fromkeys(method_of(e) for e in self.effects.values()))
+        methods = ", ".join(dict.fromkeys(operations.method_of(e) for e in self.effects.values()))
         rows = self.provenance.get("rows")
-        head = f"{count(len(self), 'feature')}: {kind_of(first)} {one_line(first.about.axis)} ({methods})"
+        quantity = f"{operations.kind_of(first)} {operations.one_line(first.about.axis)}"
+        head = f"{count(len(self), 'feature')}: {quantity} ({methods})"
         head += "" if rows is None else f", {count(rows, 'row')}"
         head += sample_text(self.provenance)
         head += outside_texts({name: e.provenance for name, e in self.effects.items()})

@@ -73,8 +73,9 @@ def effect_table(effect: Effect, of: str) -> Table:
         return _with_feature(effect, columns)
     if of == "spread" and effect.spread is not None:
         spread = effect.spread
-        values: Table = {c: getattr(spread, c) for c in ("value", "std_error", "weight")}
-        return _with_feature(effect, {**_x_column(effect, spread.x), **values})
+        x = _x_column(effect, spread.x)
+        numbers = {"value": spread.value, "std_error": spread.std_error, "weight": spread.weight}
+        return _with_feature(effect, {**x, **numbers})
     if of == "curves" and effect.curves is not None:
         curves, (r, m) = effect.curves, effect.curves.value.shape
         x = {k: tile_column(v, r) for k, v in _x_column(effect).items()}

@@ -540,7 +540,7 @@ def _read(path: str | Path, most: int | None) -> tuple[int, object]:
         return version, result
 
 
-def _updated(node: Any, array: Callable[[str], Values]) -> Any:
+def _updated(node: JsonValue, array: Callable[[str], Values]) -> JsonValue:
     """Return the JSON of a result of format 6 as that of the present format.
 
     What was called heterogeneity is accumulated from the left end there; the spread at x was not computed.
@@ -550,14 +550,16 @@ def _updated(node: Any, array: Callable[[str], Values]) -> Any:
     if not isinstance(node, dict):
         return node
     node = {key: _updated(part, array) for key, part in node.items()}
-    parts, old = node.get("of"), _OLD_FIELDS.get(node.get(MARK, ""))
+    kind, parts = node.get(MARK), node.get("of")
+    old = _OLD_FIELDS.get(kind, "") if isinstance(kind, str) else ""
     if isinstance(parts, dict) and old in parts:
-        if node[MARK] in _ACCUMULATED:
+        if kind in _ACCUMULATED:
             parts["accumulated_std"] = parts.pop(old)
         else:
             unpack(parts.pop(old), array, _KINDS)  # so that all arrays of the file have been read
-        if "spread" not in parts["provenance"]:
-            parts["provenance"] = {**parts["provenance"], "spread": BEFORE_SPREAD}
+        record = parts.get("provenance")
+        if isinstance(record, dict):
+            parts["provenance"] = {**record, "spread": BEFORE_SPREAD}
     return node
 
 

@@ -703,6 +703,8 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
     [('x0', 2), ('x1', 0)]
     """
 
+    prints_ranking = True
+
     effects: dict[str, MultiModelEffect]
     provenance: Json = field(default_factory=dict)
 

@@ -32,9 +32,17 @@ from skedasis.results.containers import (
     key_column,
     no_members_error,
 )
-from skedasis.results.display import MOST_LINES, Ranking, count, outside_text, ranking_text, save_if
+from skedasis.results.display import (
+    MOST_LINES,
+    Ranking,
+    SavedResult,
+    count,
+    outside_text,
+    ranking_text,
+    save_if,
+)
 from skedasis.results.effect import Effect
-from skedasis.results.effects import DETAILS, Effects
+from skedasis.results.effects import DETAILS
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
@@ -196,10 +204,8 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
         first = next(iter(self.outputs.values()), None)
         if first is None:
             return repr(self)
-        # Imported here: most work is about one model.
-        from skedasis.results.multi_model import MultiModelEffects
-
-        if str(first) == repr(first) or isinstance(first, (Effect, Effects, MultiModelEffects)):
+        ranked = isinstance(first, SavedResult) and first.prints_ranking
+        if ranked or str(first) == repr(first):
             return f"{self!r}\n{ranking_text(self.ranking(), DETAILS, MOST_LINES)}"
         return "\n\n".join(f"output {_text(label)}\n{r}" for label, r in self.outputs.items())
 

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         check_surface,
     )
     from skedasis.results.checks.variance_decomposition import variance_decomposition
+    from skedasis.results.curve_words import one_line
     from skedasis.results.documents import (
         about_document,
         axis_document,
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
         surface_axes,
         surface_document,
     )
-    from skedasis.results.effect_words import effect_text
+    from skedasis.results.effect_words import depends_on_cell, effect_text, kind_of, method_of
     from skedasis.results.frames import (
         column_pairs,
         concatenate_tables,
@@ -192,7 +193,11 @@ MODULES = {
     "effect_document": "skedasis.results.documents:effect_document",
     "surface_axes": "skedasis.results.documents:surface_axes",
     "surface_document": "skedasis.results.documents:surface_document",
+    "depends_on_cell": "skedasis.results.effect_words:depends_on_cell",
     "effect_text": "skedasis.results.effect_words:effect_text",
+    "kind_of": "skedasis.results.effect_words:kind_of",
+    "method_of": "skedasis.results.effect_words:method_of",
+    "one_line": "skedasis.results.curve_words:one_line",
     "column_pairs": "skedasis.results.frames:column_pairs",
     "concatenate_tables": "skedasis.results.frames:concatenate_tables",
     "effect_table": "skedasis.results.frames:effect_table",
