@@ -120,7 +120,8 @@ def test_the_head_tells_importance_score_and_missing_values():
         first, second, *more = stack[0].notes
         assert float(first.removeprefix("importance ")) == pytest.approx(e.importance, rel=6e-3)
         assert second.startswith("heterogeneity score ")
-        assert more == (["6 rows with a missing value"] if e.missing else [])
+        assert more[: e.missing > 0] == ["6 rows with a missing value"][: e.missing > 0]
+        assert len(more) == (e.missing > 0) + (e.depends_on is not None)
     assert "missing values" in legend(figure)
     assert not any("(n=" in label for label in legend(figure))
 

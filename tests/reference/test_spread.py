@@ -23,6 +23,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
+from tests.reference.test_step_functions import rider
 
 N = 10_000
 METHODS = {
@@ -434,3 +435,31 @@ def test_curves_are_centred_over_the_data(method, center):
     np.testing.assert_allclose(e.spread.x, e.x)
     assert e.spread.weight.sum() == pytest.approx(1)
     assert e.accumulated_std is None
+
+
+# --------------------------------------------------------------------------- bike sharing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["boosting", "lightgbm", "network"])
+def test_bicycles_are_those_of_centred_curves(kind, monkeypatch):
+    """With every hour possible in every row (VIF 1): the curves of plain NumPy meet again at night."""
+    model, X = rider(kind)
+    ones = lambda columns, wanted, rows: np.ones(len(wanted))  # noqa: E731
+    monkeypatch.setattr("skedasis.engine.heterogeneity_score.variance_inflation", ones)
+    e = sd.explain(model, X, "hr")
+    curves = []
+    for hour in range(24):
+        moved = X.copy()
+        moved["hr"] = float(hour)
+        curves.append(model.predict(moved))
+    share = np.bincount(X["hr"].astype(int), minlength=24) / len(X)
+    want = np.std(np.array(curves) - share @ np.array(curves), axis=1, ddof=1)
+    np.testing.assert_array_equal(e.spread.x, np.arange(24.0))
+    off = np.abs(e.spread.value / want - 1)
+    assert off.max() < 0.25
+    assert np.median(off) < 0.07
+    assert e.spread.value[23] < 65
+    if kind != "network":  # whose curves differ by 114 then
+        assert e.spread.value[8] > 165
+    assert e.accumulated_std[23] > 4 * e.spread.value[23]

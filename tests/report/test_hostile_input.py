@@ -227,10 +227,10 @@ def test_the_page_names_what_an_effect_depends_on_once_for_each_part(tmp_path, n
     shown = html.escape(named(name), quote=False)
     first, *sections = page.split('<section class="feature')
     first = re.sub(r"<desc.*?</desc>", "", first, flags=re.DOTALL)  # repeats a figure's texts
-    assert len(re.findall(rf"mostly by {re.escape(shown)} \(\d+ % ± \S+ %\)", first)) == 1
+    assert len(re.findall(rf"mostly by {re.escape(shown)} \(\d+ %( ± \S+ %)?\)", first)) == 1
     (said,) = [s for s in sections if f"ostly by {shown} (" in s]
     assert said.count(f"ostly by {shown} (") == 1
-    assert "sd.regions(model, X, &#39;a&#39;)" in said
+    assert "sd.regions(…)" in said
     assert page.count(">Mostly by<") == 1
     cell = html.escape(named(name, 30), quote=False)
     assert re.search(rf'<td data-value="0\.\d+">{re.escape(cell)} \d+ %</td>', page)

@@ -100,9 +100,16 @@ class SwappedPairs:
     values: Mapping[str, Floats]
     pairs: Mapping[Key, Pairs]
     scores: Mapping[Key, HeterogeneityScore]
+    found: dict[Key, DependsOn | None] = field(default_factory=dict)
 
     def depends_on(self, label: OutputLabel, name: str) -> DependsOn | None:
         """Return the other column that explains most of a feature's heterogeneity, None if none explains much."""
+        # An effect is made again if its slopes are replaced.
+        if (label, name) not in self.found:
+            self.found[label, name] = self._depends_on(label, name)
+        return self.found[label, name]
+
+    def _depends_on(self, label: OutputLabel, name: str) -> DependsOn | None:
         if self.scores[label, name].effective_pairs < LEAST_PAIRS:
             return None
         titles = {f.name: f.title for f in self.functions.part.features}

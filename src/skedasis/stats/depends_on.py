@@ -123,11 +123,15 @@ def hat_functions(x: Floats, knots: int) -> Floats:
         Two or more: at quantiles, the ends of the axis included.
     """
     present = ~np.isnan(x)
+    finite = np.isfinite(x)
+    if not finite.any():
+        return np.zeros((len(x), 0))
+    # Of the size of one, so that differences of huge numbers are finite; infinities are beside the last number.
+    low, high = float(x[finite].min()), float(x[finite].max())
+    x = np.clip(x, low, high) / (max(-low, high) or 1.0)
     values = np.unique(x[present])
     if len(values) > _VALUES_OF_KNOT * knots:
-        low, high = float(values[0]), float(values[-1])
-        at = np.unique(np.quantile(x[present], np.linspace(0, 1, knots), method="inverted_cdf"))
-        x, values = (x - low) / (high - low), (at - low) / (high - low)
+        values = np.unique(np.quantile(x[present], np.linspace(0, 1, knots), method="inverted_cdf"))
     functions = np.zeros((len(x), len(values) + 1))
     functions[~present, -1] = 1.0
     place = np.clip(np.searchsorted(values, x[present], side="right") - 1, 0, len(values) - 1)
