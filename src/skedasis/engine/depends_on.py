@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from skedasis._types import Floats, Ints, OutputLabel
-from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.plan import Key
@@ -23,8 +22,6 @@ from skedasis.stats.depends_on import (
     LEAST_ERRORS,
     LEAST_PAIRS,
     LEAST_SHARE,
-    MOST_KNOTS,
-    MOST_KNOTS_OF_OTHERS,
     MOST_OTHERS,
     SCREENED_PAIRS,
     DependsOn,
@@ -75,10 +72,10 @@ class ColumnFunctions:
         return hat_functions(np.where(codes < 0, np.nan, codes)[self.back], knots)
 
     def own(self, task: FeatureTask, values: Floats, knots: int) -> Floats:
-        """Return functions of the values of a feature that is explained, (n, K)."""
-        if isinstance(task.column, LevelColumn) and task.feature.kind == "nominal":
-            return frequent_levels(np.where(np.isnan(values), -1, values).astype(int), self.weights)
-        return hat_functions(values, knots)
+        """Return functions of a feature that is explained, (n, K); of a group of columns, those of its levels."""
+        if not task.feature.members:
+            return self.of(task.feature.position, knots)
+        return frequent_levels(np.where(np.isnan(values), -1, values).astype(int), self.weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,14 +145,14 @@ class SwappedPairs:
         ]
         if not score.value > 0:
             return {}
-        own = self.functions.own(task, self.values[name], knots_for(len(pairs), MOST_KNOTS))
+        knots = knots_for(len(pairs))
+        own = self.functions.own(task, self.values[name], knots)
+        some = pairs.take(slice(0, None, max(1, len(pairs) // SCREENED_PAIRS)))
         if len(wanted) > MOST_OTHERS:
-            some = pairs.take(slice(0, None, max(1, len(pairs) // SCREENED_PAIRS)))
             few = [self.functions.of(j, FEW_KNOTS) for j in wanted]
             wanted = [wanted[k] for k in put_first(some, own, few, MOST_OTHERS)]
-        knots = knots_for(len(pairs), MOST_KNOTS_OF_OTHERS)
         columns = [self.functions.of(j, knots) for j in wanted]
-        first = put_first(pairs, own, columns, most)
+        first = put_first(some, own, columns, most)
         share, error = shares_explained(pairs, own, [columns[k] for k in first])
         return {
             self.functions.part.features[wanted[k]].name: (float(share[i]), float(error[i]))

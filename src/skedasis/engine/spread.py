@@ -28,7 +28,7 @@ from skedasis.models.calling import CallStats, one_thread_each
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect, Spread
 from skedasis.stats.heterogeneity_score import HeterogeneityScore, ScoreOrder, ScoreRows
-from skedasis.stats.random import row_hashes, uniform_from_hash
+from skedasis.stats.random import uniforms
 from skedasis.stats.spread import (
     MANY_LEVELS,
     MOST_ROWS,
@@ -122,10 +122,10 @@ class _Feature:
         limit = min(self.most, ROWS_PER_ROW * n, self.most if option is None else option)
         ids = self.part.identifiers[self.back]
 
-        def uniforms(some: Ints, purpose: str) -> Floats:
-            return uniform_from_hash(row_hashes(ids[some], self.job.options.seed, purpose))
+        def drawn(some: Ints, purpose: str, count: int) -> Floats:
+            return uniforms(ids[some], self.job.options.seed, f"spread: {purpose}", count)
 
-        return windows(self.cells, self.order, self.rows.weights, limit, uniforms)
+        return windows(self.cells, self.order, self.rows.weights, limit, drawn)
 
     def spread(self, score: HeterogeneityScore, response: Floats | None) -> Spread:
         """Return the spread, given the quantity at the windows, (B, J, m); None if it was not evaluated."""

@@ -24,14 +24,14 @@ from skedasis._types import Bools, Floats, Ints
 MOST_OTHERS, SCREENED_PAIRS = 32, 1_000
 """Of more other features, those that so many pairs put first are compared."""
 
-FITTED = 4
+FITTED = 2
 """Of the features that are compared, the first ones are fitted."""
 
 LEAST_SHARE, LEAST_ERRORS = 0.10, 2.0
 """The least share that is reported, and in how many of its standard errors."""
 
-MOST_KNOTS, MOST_KNOTS_OF_OTHERS, FEW_KNOTS = 12, 8, 4
-"""Knots of the functions of x, of u, and of u where there are too many others."""
+MOST_KNOTS, FEW_KNOTS = 10, 4
+"""Knots of the functions of x and of u, and of u where there are too many others."""
 
 LEAST_PAIRS = 10.0
 """With fewer effective pairs nothing can be told."""
@@ -107,9 +107,9 @@ class Pairs:
         return functions[self.first] - functions[self.second]
 
 
-def knots_for(pairs: int, most: int) -> int:
+def knots_for(pairs: int) -> int:
     """Return the number of knots of both sets of functions for so many pairs."""
-    return int(np.clip(np.sqrt(pairs / 2 / _PAIRS_OF_COEFFICIENT), 2, most))
+    return int(np.clip(np.sqrt(pairs / 2 / _PAIRS_OF_COEFFICIENT), 2, MOST_KNOTS))
 
 
 def hat_functions(x: Floats, knots: int) -> Floats:
@@ -129,9 +129,10 @@ def hat_functions(x: Floats, knots: int) -> Floats:
     # Of the size of one, so that differences of huge numbers are finite; infinities are beside the last number.
     low, high = float(x[finite].min()), float(x[finite].max())
     x = np.clip(x, low, high) / (max(-low, high) or 1.0)
-    values = np.unique(x[present])
+    ordered = np.sort(x[present])
+    values = ordered[np.append(True, np.diff(ordered) > 0)]
     if len(values) > _VALUES_OF_KNOT * knots:
-        values = np.unique(np.quantile(x[present], np.linspace(0, 1, knots), method="inverted_cdf"))
+        values = np.unique(ordered[np.linspace(0, len(ordered) - 1, knots).astype(int)])
     functions = np.zeros((len(x), len(values) + 1))
     functions[~present, -1] = 1.0
     place = np.clip(np.searchsorted(values, x[present], side="right") - 1, 0, len(values) - 1)
@@ -139,8 +140,8 @@ def hat_functions(x: Floats, knots: int) -> Floats:
     width = np.where(after > place, values[after] - values[place], 1.0)
     fraction = (x[present] - values[place]) / width
     rows = np.flatnonzero(present)
-    np.add.at(functions, (rows, place), 1.0 - fraction)
-    np.add.at(functions, (rows, after), fraction)
+    functions[rows, place] = 1.0 - fraction
+    functions[rows, after] += fraction
     return functions
 
 
@@ -165,34 +166,61 @@ def shares_explained(pairs: Pairs, own: Floats, others: Sequence[Floats]) -> tup
     total = float(pairs.weight @ (pairs.change / (scale or 1.0)) ** 2)
     if total == 0 or pairs.half.all() or not pairs.half.any():
         return share, error
-    u, c, w = pairs.differences(own), pairs.change / scale, pairs.weight / pairs.weight.mean()
-    total = float(w @ c**2)
+    halves = [pairs.take(np.flatnonzero(half)) for half in (pairs.half, ~pairs.half)]
+    sides = [_Side.of(part.differences(own), part.weight) for part in halves]
+    total = sum(float(part.weight @ (part.change / scale) ** 2) for part in halves)
     for k, functions in enumerate(others):
-        v = pairs.differences(functions)
-        residual = c.copy()
-        for fit in (pairs.half, ~pairs.half):
-            residual[~fit] -= _predicted(u, v, c, w, fit)
-        left = float(w @ residual**2) / total
-        influence = w * (residual**2 - left * c**2) / total
-        share[k], error[k] = 1.0 - left, np.sqrt(influence @ influence)
+        differences = [part.differences(functions) for part in halves]
+        residuals = [
+            halves[1 - i].change / scale
+            - _predicted(
+                (sides[i], differences[i]), halves[i], scale, (sides[1 - i].u, differences[1 - i])
+            )
+            for i in (0, 1)
+        ]
+        left = sum(
+            float(part.weight @ r**2) for part, r in zip(halves, residuals[::-1], strict=True)
+        )
+        left /= total
+        share[k] = 1.0 - left
+        squares = 0.0
+        for part, r in zip(halves, residuals[::-1], strict=True):
+            influence = part.weight * (r**2 - left * (part.change / scale) ** 2) / total
+            squares += float(influence @ influence)
+        error[k] = np.sqrt(squares)
     return share, error
 
 
-def _predicted(u: Floats, v: Floats, c: Floats, w: Floats, fit: Bools) -> Floats:
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """Differences of the functions of a feature in one half of the pairs, (m, K), and the matrix that whitens them."""
+
+    u: Floats
+    whitening: Floats
+
+    @classmethod
+    def of(cls, u: Floats, w: Floats) -> _Side:
+        return cls(u, _whitening(u, w))
+
+
+def _predicted(
+    fitted: tuple[_Side, Floats], pairs: Pairs, scale: float, other: tuple[Floats, Floats]
+) -> Floats:
     """Return what the products of two sets of differences, fitted on some pairs, predict of c on the others."""
-    to_u, to_v = _whitening(u[fit], w[fit]), _whitening(v[fit], w[fit])
-    if not (to_u.size and to_v.size):
-        return np.zeros(np.count_nonzero(~fit))
-    root = np.sqrt(w[fit])
-    a, b = u[fit] @ to_u, (v[fit] @ to_v) * root[:, None]
+    (side, v), (other_u, other_v), w = fitted, other, pairs.weight / pairs.weight.mean()
+    to_v = _whitening(v, w)
+    if not (side.whitening.size and to_v.size):
+        return np.zeros(len(other_u))
+    root = np.sqrt(w)
+    a, b = side.u @ side.whitening, (v @ to_v) * root[:, None]
     # A penalty as if there were one more pair for each coefficient.
-    penalty = float(to_u.shape[1] * to_v.shape[1])
+    penalty = float(a.shape[1] * b.shape[1])
 
     def normal(coefficients: Floats) -> Floats:
         predicted = np.einsum("pk,pk->p", a @ coefficients, b)
         return a.T @ (b * predicted[:, None]) + penalty * coefficients
 
-    residual = a.T @ (b * (root * c[fit])[:, None])
+    residual = a.T @ (b * (root * pairs.change / scale)[:, None])
     found, direction = np.zeros_like(residual), residual
     square = start = float(np.vdot(residual, residual))
     for _ in range(_STEPS):
@@ -203,7 +231,7 @@ def _predicted(u: Floats, v: Floats, c: Floats, w: Floats, fit: Bools) -> Floats
         found, residual = found + step * direction, residual - step * ahead
         before, square = square, float(np.vdot(residual, residual))
         direction = residual + square / before * direction
-    return np.einsum("pk,pk->p", (u[~fit] @ to_u) @ found, v[~fit] @ to_v)
+    return np.einsum("pk,pk->p", other_u @ (side.whitening @ found), other_v @ to_v)
 
 
 def _whitening(differences: Floats, w: Floats) -> Floats:

@@ -97,6 +97,12 @@ def row_hashes(row_id: Values, random_state: int, purpose: str) -> Hashes:
     return _mix(_hash_ids(row_id) ^ _key(int(random_state), purpose))
 
 
+def uniforms(row_id: Values, random_state: int, purpose: str, count: int) -> Floats:
+    """Return several random numbers of each row, uniform in the open interval (0, 1), (n, count)."""
+    first = row_hashes(row_id, random_state, purpose)
+    return uniform_from_hash(_mix(first[:, None] + _GOLDEN * np.arange(count, dtype=np.uint64)))
+
+
 @lru_cache(maxsize=256)
 def _key(random_state: int, purpose: str) -> np.uint64:
     """Return the hash key of a seed and a purpose."""

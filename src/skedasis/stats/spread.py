@@ -96,8 +96,8 @@ class SpreadCells:
         return len(self.x)
 
 
-Uniforms: TypeAlias = Callable[[Ints, str], Floats]
-"""Uniform random numbers of rows, by their indices among the rows of the score and what is drawn."""
+Uniforms: TypeAlias = Callable[[Ints, str, int], Floats]
+"""So many uniform random numbers of rows, by their indices among the rows of the score and what is drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +205,9 @@ class _Sorter:
     def of(cls, cells: SpreadCells, order: ScoreOrder, weights: Floats | None) -> _Sorter:
         values, number = order.values[order.rows], cells.cell[order.rows]
         # Rows of one value follow their hashes, whatever the order of the data.
-        by_value = np.lexsort((order.rows, values, number))
+        by_hash = np.argsort(order.rows)
+        by_value = by_hash[np.argsort(values[by_hash], kind="stable")]
+        by_value = by_value[np.argsort(number[by_value], kind="stable")]
         rows = order.rows[by_value]
         weight = np.ones(len(rows)) if weights is None else weights[rows]
         ends = np.append(0.0, np.cumsum(cells.share))
@@ -234,14 +236,14 @@ def _windows(
     from scipy.special import ndtr, ndtri
 
     n, count, everywhere = len(order.rows), len(cells), order.variance == 1.0
-    offset = uniforms(order.rows[:1], "spread: blocks")[0]
+    offset = uniforms(order.rows[:1], "blocks", 1)[0, 0]
     starts = ((np.arange(blocks) + offset) / blocks * (n - size)).astype(int)
     rows = order.rows[starts[:, None] + np.arange(size)]
-    drawn = np.stack([uniforms(rows[:, 0], f"spread: position {j}") for j in range(count)], axis=1)
+    drawn = uniforms(rows[:, 0], "positions", count)
     stratum = drawn.argsort(axis=0, kind="stable").argsort(axis=0)
     if everywhere:
         # The blocks' positions are spread evenly over each cell (a Latin hypercube).
-        drawn = (stratum + uniforms(rows[:, 1], "spread: within")[:, None]) / blocks
+        drawn = (stratum + uniforms(rows[:, 1], "within", 1)) / blocks
     std = np.sqrt(order.variance)
     middle = (1.0 - order.variance) * order.key[rows].mean(axis=1)
     upto = ndtr((ndtri(sorter.ends) - middle[:, None]) / std)
