@@ -407,3 +407,21 @@ def test_six_hundred_thousand_rows(many, kind, method, weight):
         memory = sd.explain(model, frame[names], features, method=chosen, **options, **weights)
         streamed = sd.explain(model, data, features, method=chosen, n_jobs=2, **options)
         assert not _differences(memory, streamed) if pair else _all_equal(memory, streamed)
+
+
+def test_the_spread_and_what_it_depends_on_are_those_of_memory(frame, folder):
+    """The rows of the score are drawn by their hashes: they are the same, wherever the data are."""
+    given = {"heterogeneity_rows": 2000, "progress": False}
+    memory = sd.explain(_function, frame, method=sd.ALE(bins=5), **given)
+    streamed = sd.explain(
+        _function, sd.parquet(folder), method=sd.ALE(bins=5), memory="3MB", **given
+    )
+    assert {name: e.depends_on for name, e in memory.items()} == {
+        name: e.depends_on for name, e in streamed.items()
+    }
+    assert any(e.depends_on is not None for e in memory.values())
+    for name, e in memory.items():
+        for field in ("points", "value", "std_error", "weight"):
+            np.testing.assert_array_equal(
+                getattr(streamed[name].spread, field), getattr(e.spread, field)
+            )

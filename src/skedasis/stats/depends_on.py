@@ -123,12 +123,12 @@ def hat_functions(x: Floats, knots: int) -> Floats:
         Two or more: at quantiles, the ends of the axis included.
     """
     present = ~np.isnan(x)
-    finite = np.isfinite(x)
-    if not finite.any():
+    if not present.any():
         return np.zeros((len(x), 0))
-    # Of the size of one, so that differences of huge numbers are finite; infinities are beside the last number.
-    low, high = float(x[finite].min()), float(x[finite].max())
-    x = np.clip(x, low, high) / (max(-low, high) or 1.0)
+    # Of the size of one, so that differences of huge numbers are finite; infinities are beyond all numbers.
+    finite = np.isfinite(x)
+    scale = float(np.abs(x[finite]).max(initial=0.0)) or 1.0
+    x = np.where(np.isinf(x), np.copysign(2.0, x), x / scale)
     ordered = np.sort(x[present])
     values = ordered[np.append(True, np.diff(ordered) > 0)]
     if len(values) > _VALUES_OF_KNOT * knots:
