@@ -243,13 +243,18 @@ def _whitening(differences: Floats, w: Floats) -> Floats:
 
 
 def put_first(pairs: Pairs, own: Floats, others: Sequence[Floats], most: int) -> Ints:
-    """Return which other columns seem to explain most of c, as if differences of columns were independent."""
+    """Return which other columns seem to explain most of c, as if differences of columns were independent.
+
+    From the squares of their products' sums with c, those are subtracted that they have if they explain nothing.
+    """
     if len(others) <= most:
         return np.arange(len(others))
     u, w = pairs.differences(own), pairs.weight
     explained = np.zeros(len(others))
-    a = (u @ _whitening(u, w)) * (w * pairs.change)[:, None]
+    c = w * pairs.change
+    a = (u @ _whitening(u, w)) * c[:, None]
     for k, functions in enumerate(others):
         v = pairs.differences(functions)
-        explained[k] = np.sum((a.T @ v @ _whitening(v, w)) ** 2)
+        products = a.T @ (v @ _whitening(v, w))
+        explained[k] = np.sum(products**2) - products.size * float(c @ c)
     return np.sort(np.argsort(-explained, kind="stable")[:most])
