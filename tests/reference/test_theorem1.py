@@ -236,8 +236,9 @@ def test_clean_data_raise_no_more_than_five_percent_false_alarms(method, runs, m
         X = rng.normal(size=(500, 3))
         q, X = sloped(2 + X[:, 1], X[:, 0], X[:, 2])
         found = sd.explain(q, X, 0, method=method).checks(X=X)
-        # With 500 normal rows few pairs carry the score of a product, in 98 % of the data sets: this check is expected.
-        alarms += any(f.code != "few_pairs" for f in found)
+        # With 500 normal rows few pairs carry the score of a product, in 98 % of the data sets, and the product depends
+        # on its other factor: these checks are expected.
+        alarms += any(f.code not in ("few_pairs", "depends_on") for f in found)
     # A rate of 5 % gives at most 18 of 200 with a probability of 99 %.
     seeds = f"0 to {runs - 1}"
     measured("alarms", alarms / runs, draws=runs, rows=500, seed=seeds, high=18 / 200)

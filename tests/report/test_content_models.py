@@ -10,6 +10,7 @@ import skedasis as sd
 from skedasis.report import html as report_html
 from skedasis.report import uncertainty
 from skedasis.report.content import gather, without_rows
+from skedasis.results.effect import Spread
 from tests.helpers import refused
 
 
@@ -197,7 +198,7 @@ def numbers_in(value, found, seen):
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for f in dataclasses.fields(value):
             axis = f.name in ("low", "high", "edges", "points", "values", "provenance", "moments")
-            axis |= f.name == "x" and isinstance(value, sd.Effect | sd.Surface)
+            axis |= f.name == "x" and isinstance(value, sd.Effect | sd.Surface | Spread)
             if not axis:
                 numbers_in(getattr(value, f.name), found, seen)
     elif isinstance(value, dict | sd.Effects):

@@ -7,9 +7,8 @@ the rows of the blocks with the values of other rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -21,10 +20,10 @@ from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.plan import Job, Key
-from skedasis.engine.progress import map_in_order
-from skedasis.engine.run import limits_model_threads, make_evaluators
+from skedasis.engine.progress import Progress
+from skedasis.engine.run import make_evaluators
 from skedasis.engine.select import FeatureTask
-from skedasis.models.calling import CallStats, one_thread_each
+from skedasis.models.calling import CallStats
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect, Spread
 from skedasis.stats.heterogeneity_score import HeterogeneityScore, ScoreOrder, ScoreRows
@@ -181,15 +180,14 @@ def compute_spreads(
     whole = next(iter(part.batches(max(len(part), 1))), None)
     found: dict[Key, Spread] = {}
     stats = CallStats()
-    caller = job.checked.caller
-    limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
-    with limiter as begin:
-        work = partial(_evaluate, whole=whole, scores=scores)
-        done = map_in_order(work, features, job.options.n_jobs, begin, caller.stop)
-        with closing(done):
-            for spreads, cost in done:
-                found |= spreads
-                stats.add(cost)
+    text, caller = f"Spreads of {job.quantity.describe()}", job.checked.caller
+    with Progress(len(features), text, job.options.progress) as bar:
+        caller.heartbeat = lambda: bar.advance(0)
+        for feature in features:
+            spreads, cost = _evaluate(feature, whole, scores)
+            found |= spreads
+            stats.add(cost)
+            bar.advance()
     return found, stats
 
 

@@ -11,6 +11,7 @@ are step functions, `exact_grid` has points on both sides of every jump.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence, Sized
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -21,7 +22,7 @@ from skedasis._calls import checked_call
 from skedasis._types import Bools, Center, Floats, Ints, Level, Values
 from skedasis.binning import auto_edges
 from skedasis.data.categories import LevelColumn
-from skedasis.data.column_stats import MANY_FEW, Column
+from skedasis.data.column_stats import MANY_FEW, Column, NotYetKnown
 from skedasis.data.features import Feature, find_feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale_categorical import LevelPlan, LevelVariant
@@ -153,13 +154,17 @@ _QUANTILES = 1024
 """Quantiles of a feature with many values that stand for its rows when curves are centred; of fewer rows, all."""
 
 
+def _distribution(column: Column) -> tuple[Floats, Floats]:
+    """Return values of a column and their weights, which stand for its rows."""
+    values, weight = column.distinct(MANY_FEW), np.ones(min(_QUANTILES, len(column)))
+    if values is not None:
+        return values, column.value_weights(values)
+    return column.order_statistics(2 * len(weight), np.arange(1, 2 * len(weight), 2)), weight
+
+
 def grid_shares(column: Column, points: Floats) -> Floats:
     """Return the weights of the points, (m,), in the mean over the data of a curve that is linear between them."""
-    at, weight = column.distinct(MANY_FEW), np.ones(min(_QUANTILES, len(column)))
-    if at is None:
-        at = column.order_statistics(2 * len(weight), np.arange(1, 2 * len(weight), 2))
-    else:
-        weight = column.value_weights(at)
+    at, weight = _distribution(column)
     after = np.clip(np.searchsorted(points, at, side="right"), 1, max(len(points) - 1, 1))
     before = np.minimum(after - 1, len(points) - 1)
     after = np.minimum(after, len(points) - 1)
@@ -390,11 +395,16 @@ class PDP(NumericMethod[GridPlan], Parameters):
         """Choose the grid."""
         requested = param_for_feature(self.grid, column.feature, N_POINTS)
         exact = isinstance(requested, str)
-        grid = (
-            exact_grid(column, derivative_info, self.name)
-            if exact
-            else self.grid_of(column, N_POINTS)
-        )
+        try:
+            grid = (
+                exact_grid(column, derivative_info, self.name)
+                if exact
+                else self.grid_of(column, N_POINTS)
+            )
+        except NotYetKnown:
+            with suppress(NotYetKnown):  # so that one pass over the data answers both
+                _distribution(column)
+            raise
         notes = {"derivative": _slope_source(derivative_info, len(grid))} if self.derivative else {}
         if column.dtype.kind in "iu" and (grid.points % 1 != 0).any():
             notes["promoted"] = f"{column.dtype} to float64, for the points of the grid"

@@ -258,8 +258,16 @@ def _record(stats: CallStats, seconds: float) -> Json:
 
 
 def with_scores(effects: Effects, of: Effects) -> Effects:
-    """Return effects with the heterogeneity scores of the same features in another pass."""
-    found = {n: replace(e, swap_score=of[n].swap_score) for n, e in effects.items()}
+    """Return effects with the heterogeneity scores and spreads of the same features in another pass."""
+    found = {
+        n: replace(
+            e,
+            swap_score=of[n].swap_score,
+            spread=of[n].spread if e.spread is None else e.spread,
+            depends_on=of[n].depends_on,
+        )
+        for n, e in effects.items()
+    }
     return Effects(found, effects.provenance)
 
 

@@ -1149,7 +1149,8 @@ class Effect(SavedResult):
         ax : matplotlib Axes, optional
             Axes for the main panel alone, whose style stays as it is. By default a figure with all panels is created.
         ice : {"centered", "raw", None}
-            Individual curves: those that PDP and ICE keep, or those of ``sd.explain(..., curves=30)``. "centered"
+            Individual curves: centred, as computed, or none. They are those that PDP and ICE keep, or those of
+            ``sd.explain(..., curves=30)``. "centered"
             subtracts the anchor of each curve of a PDP or ICE (its left end for ``center="start"``, else its mean over
             the data) and centres the average likewise; curves of other methods are centred as the effect is. "raw"
             draws the curves unchanged; None draws no curves.
