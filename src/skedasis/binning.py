@@ -711,7 +711,7 @@ def _atoms_and_quantiles(column: Column, k: int) -> Floats:
         quantiles = column.order_statistics(parts, without=atoms)
 
 
-def auto_cells(column: Column, gaps: Sequence[Gap] | None = None, k: int = N_AUTO_CELLS) -> Cells:
+def auto_cells(column: Column, gaps: Sequence[Gap] | None = None) -> Cells:
     """Return the cells of ``bins="auto"``, closed on the right: between few values, else those of `auto_edges`.
 
     Of the latter, a cell wider than a sixteenth of the axis without its gaps is cut into equal widths, at observed
@@ -719,7 +719,7 @@ def auto_cells(column: Column, gaps: Sequence[Gap] | None = None, k: int = N_AUT
     """
     edges = column.few_values()
     if edges is None:
-        edges = auto_edges(column, k, gaps)
+        edges = auto_edges(column, N_AUTO_CELLS, gaps)
     left = {gap.left for gap in (column.gaps if gaps is None else gaps)}
     edges = _with_wide_cells_cut(column, edges, left)
     return Cells(edges, "right", tuple(np.flatnonzero(np.isin(edges[:-1], [*left])).tolist()))

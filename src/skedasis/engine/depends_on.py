@@ -19,7 +19,6 @@ from skedasis.errors import DataError
 from skedasis.stats.depends_on import (
     FEW_KNOTS,
     FITTED,
-    LEAST_ERRORS,
     LEAST_PAIRS,
     LEAST_SHARE,
     MOST_OTHERS,
@@ -28,6 +27,7 @@ from skedasis.stats.depends_on import (
     Pairs,
     hat_functions,
     knots_for,
+    least_errors,
     put_first,
     shares_explained,
 )
@@ -115,7 +115,7 @@ class SwappedPairs:
             return None
         best = max(found, key=lambda other: found[other][0])
         share, error = found[best]
-        told = share >= LEAST_SHARE and share >= LEAST_ERRORS * error
+        told = share >= LEAST_SHARE and share >= least_errors(len(titles)) * error
         return DependsOn(best, share, error, titles[best]) if told else None
 
     def shares(

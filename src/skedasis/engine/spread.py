@@ -7,30 +7,33 @@ the rows of the blocks with the values of other rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from skedasis._types import Floats, Ints, OutputLabel
-from skedasis.binning import auto_cells
+from skedasis.binning import N_AUTO_CELLS, auto_cells, auto_edges
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.plan import Job, Key
-from skedasis.engine.progress import Progress
-from skedasis.engine.run import make_evaluators
+from skedasis.engine.progress import Progress, map_in_order
+from skedasis.engine.run import limits_model_threads, make_evaluators
 from skedasis.engine.select import FeatureTask
-from skedasis.models.calling import CallStats
+from skedasis.models.calling import CallStats, one_thread_each
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect, Spread
+from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore, ScoreOrder, ScoreRows
 from skedasis.stats.random import uniforms
 from skedasis.stats.spread import (
     MANY_LEVELS,
     MOST_ROWS,
+    POOL_POSITIONS,
     ROWS_PER_ROW,
     SpreadCells,
     Windows,
@@ -89,7 +92,7 @@ class _Feature:
             return codes
         if self.task.feature.kind == "ordinal":
             return None
-        frequent = np.lexsort((codes, -weight))[: MANY_LEVELS - 1]
+        frequent = np.lexsort((codes, -weight))[: MANY_LEVELS - POOL_POSITIONS]
         rare = np.setdiff1d(codes, frequent)
         return np.where(np.isin(codes, frequent), codes, rare[0])
 
@@ -100,7 +103,14 @@ class _Feature:
         cell = np.full(len(values), -1)
         if self.level_cells is not None:
             cell[there] = self.level_cells[values[there].astype(int)]
-            return SpreadCells.of(values, cell, weights, single=True)
+            pool = np.setdiff1d(values[there], cell[there])
+            return SpreadCells.of(
+                values,
+                cell,
+                weights,
+                single=True,
+                pool=int(cell[values == pool[0]][0]) if len(pool) else -1,
+            )
         whole, sampling = self.task.column, self.part.sampling_weights
         codes = isinstance(whole, (LevelColumn, Feature))
         dtype, gaps = (float, ()) if codes else (whole.dtype, whole.gaps)
@@ -109,7 +119,14 @@ class _Feature:
         if few is not None:
             cell[there] = np.searchsorted(few, values[there])
             return SpreadCells.of(values, cell, weights, single=True)
-        cell[there] = auto_cells(column, gaps, count).locate(values[there])
+        cells = (
+            auto_cells(column, gaps)
+            if count >= N_AUTO_CELLS
+            else Cells(auto_edges(column, count, gaps), "right")
+        )
+        # Rows whose weight is next to nothing may lie beyond the quantiles.
+        x = np.clip(values[there], cells.edges[0], cells.edges[-1])
+        cell[there] = np.maximum(cells.locate(x), 0)
         return SpreadCells.of(values, cell, weights, single=False)
 
     @cached_property
@@ -129,6 +146,8 @@ class _Feature:
     def spread(self, score: HeterogeneityScore, response: Floats | None) -> Spread:
         """Return the spread, given the quantity at the windows, (B, J, m); None if it was not evaluated."""
         found, eps = self.windows, self.job.checked.eps
+        if len(self.order.rows) == 0:
+            return Spread(*np.zeros((4, 0)))
         cells = self.cells(8) if found is None else found.cells
         value, error = np.full(len(cells), score.value), np.full(len(cells), score.std_error)
         if found is not None and response is not None:
@@ -181,13 +200,18 @@ def compute_spreads(
     found: dict[Key, Spread] = {}
     stats = CallStats()
     text, caller = f"Spreads of {job.quantity.describe()}", job.checked.caller
-    with Progress(len(features), text, job.options.progress) as bar:
+    limited = limits_model_threads(job)
+    limiter, n_jobs = (one_thread_each(), job.options.n_jobs) if limited else (nullcontext(), 1)
+    with limiter as begin, Progress(len(features), text, job.options.progress) as bar:
         caller.heartbeat = lambda: bar.advance(0)
-        for feature in features:
-            spreads, cost = _evaluate(feature, whole, scores)
-            found |= spreads
-            stats.add(cost)
-            bar.advance()
+        work = partial(_evaluate, whole=whole, scores=scores)
+        # An iterator: a single feature, too, is computed in a thread of ours, where the model's are limited.
+        done = map_in_order(work, iter(features), n_jobs, begin, caller.stop)
+        with closing(done):
+            for spreads, cost in done:
+                found |= spreads
+                stats.add(cost)
+                bar.advance()
     return found, stats
 
 

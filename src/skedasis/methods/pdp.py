@@ -162,6 +162,16 @@ def _distribution(column: Column) -> tuple[Floats, Floats]:
     return column.order_statistics(2 * len(weight), np.arange(1, 2 * len(weight), 2)), weight
 
 
+MOST_OUTSIDE = 0.25
+"""With more of the rows outside the grid, the mean of a curve over the data is not known."""
+
+
+def _outside(column: Column, points: Floats) -> float:
+    """Return the fraction of the rows' weight outside the points."""
+    at, weight = _distribution(column)
+    return float(weight[(at < points[0]) | (at > points[-1])].sum() / weight.sum())
+
+
 def grid_shares(column: Column, points: Floats) -> Floats:
     """Return the weights of the points, (m,), in the mean over the data of a curve that is linear between them."""
     at, weight = _distribution(column)
@@ -409,6 +419,11 @@ class PDP(NumericMethod[GridPlan], Parameters):
         if column.dtype.kind in "iu" and (grid.points % 1 != 0).any():
             notes["promoted"] = f"{column.dtype} to float64, for the points of the grid"
         shares = grid_shares(column, grid.points) if self.heterogeneity else None
+        if shares is not None and (outside := _outside(column, grid.points)) > MOST_OUTSIDE:
+            shares = None
+            notes["spread"] = (
+                f"was not computed: {100 * outside:.0f} % of the rows lie outside the grid"
+            )
         return GridPlan(column.summary(), derivative_info, grid, notes, shares)
 
     def grid_of(self, column: Column, default: int) -> Grid:

@@ -107,6 +107,13 @@ class Pairs:
         return functions[self.first] - functions[self.second]
 
 
+def least_errors(columns: int) -> float:
+    """Return how many standard errors above 0 the largest share of several columns is: two for one column."""
+    from scipy.special import ndtri
+
+    return max(LEAST_ERRORS, -float(ndtri(0.025 / max(columns, 1))))
+
+
 def knots_for(pairs: int) -> int:
     """Return the number of knots of both sets of functions for so many pairs."""
     return int(np.clip(np.sqrt(pairs / 2 / _PAIRS_OF_COEFFICIENT), 2, MOST_KNOTS))

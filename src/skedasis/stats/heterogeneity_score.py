@@ -393,7 +393,9 @@ class ScoreOrder:
         if ranks is None or v > _RANDOM_PAIRS:
             v = 1.0
         else:
-            key = ndtri(ranks) + np.sqrt(v / (1.0 - v)) * noise
+            # Next to a row of nearly all weight, the others' ranks may be rounded to 0 or 1.
+            eps = np.finfo(float).eps
+            key = ndtri(np.clip(ranks, eps, 1.0 - eps)) + np.sqrt(v / (1.0 - v)) * noise
         present = np.flatnonzero(~np.isnan(values))
         return cls(values, present[np.argsort(key[present], kind="stable")], key, float(v))
 

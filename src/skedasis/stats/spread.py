@@ -40,6 +40,9 @@ _CELLS = (32, 16, 8)
 MANY_LEVELS = 64
 """Of more levels, the rare ones share a cell."""
 
+POOL_POSITIONS = 16
+"""Positions in that cell, so that a curve is not compared with its own value alone."""
+
 _REACH = 1e-3
 """A window leaves out values with less than this fraction of an equal share."""
 
@@ -61,15 +64,26 @@ class SpreadCells:
         Positive; sums to 1.
     single : bool
         Whether cells are single values, at all of which a row is evaluated that can have them.
+    positions : ndarray of int, shape (K,)
+        At how many positions rows are evaluated in each cell.
     """
 
     x: Floats
     cell: Ints
     share: Floats
     single: bool
+    positions: Ints
 
     @classmethod
-    def of(cls, values: Floats, cell: Ints, weights: Floats | None, *, single: bool) -> SpreadCells:
+    def of(
+        cls,
+        values: Floats,
+        cell: Ints,
+        weights: Floats | None,
+        *,
+        single: bool,
+        pool: int = -1,
+    ) -> SpreadCells:
         """Return those cells that have rows, from left to right.
 
         Parameters
@@ -79,6 +93,8 @@ class SpreadCells:
             -1 where the feature is missing.
         weights : ndarray of float, shape (n,), optional
         single : bool
+        pool : int
+            The cell that several levels share.
         """
         there = cell >= 0
         w = np.ones(len(cell)) if weights is None else weights
@@ -90,7 +106,8 @@ class SpreadCells:
         x = first + np.bincount(number, w[there] * (values[there] - first[number])) / weight
         numbers = np.full(len(cell), -1)
         numbers[there] = number
-        return cls(x, numbers, weight / weight.sum(), single)
+        positions = np.where(found == pool, POOL_POSITIONS, 1)
+        return cls(x, numbers, weight / weight.sum(), single, positions)
 
     def __len__(self) -> int:
         return len(self.x)
@@ -174,10 +191,11 @@ def windows(
 
 def _size(cells: SpreadCells, n: int, limit: int) -> tuple[int, int]:
     """Return the rows of each block, and how many blocks there are."""
-    size, blocks = _ROWS, min(limit // (_ROWS * len(cells)), n // _ROWS)
+    positions = int(cells.positions.sum())
+    size, blocks = _ROWS, min(limit // (_ROWS * positions), n // _ROWS)
     if cells.single and blocks < _BLOCKS_OF_VALUES:
         size = _FEWEST_ROWS
-        blocks = min(limit // (size * len(cells)), n // size)
+        blocks = min(limit // (size * positions), n // size)
     return size, blocks
 
 
@@ -239,7 +257,8 @@ def _windows(
     offset = uniforms(order.rows[:1], "blocks", 1)[0, 0]
     starts = ((np.arange(blocks) + offset) / blocks * (n - size)).astype(int)
     rows = order.rows[starts[:, None] + np.arange(size)]
-    drawn = uniforms(rows[:, 0], "positions", count)
+    most = int(cells.positions.sum())
+    drawn = uniforms(rows[:, 0], "positions", most)
     stratum = drawn.argsort(axis=0, kind="stable").argsort(axis=0)
     if everywhere:
         # The blocks' positions are spread evenly over each cell (a Latin hypercube).
@@ -250,7 +269,7 @@ def _windows(
     weight = np.diff(upto, axis=1)
     weight = np.where(weight < (0.0 if everywhere else _REACH / count), 0.0, weight)
     weight = weight / weight.sum(axis=1, keepdims=True)
-    parts = (weight > 0).astype(int)
+    parts = (weight > 0) * cells.positions
     if not cells.single:
         parts += ((count - parts.sum(axis=1, keepdims=True)) * weight).astype(int)
     block, cell = np.repeat(np.indices(parts.shape).reshape(2, -1), parts.ravel(), axis=1)
@@ -266,7 +285,8 @@ def _windows(
     weights = np.zeros(donors.shape)
     donors[block, place] = sorter.at(at, cell)
     weights[block, place] = weight[block, cell] / parts[block, cell]
-    return Windows(rows, donors, weights, cells, stratum if everywhere else None)
+    ordered = everywhere and most == count
+    return Windows(rows, donors, weights, cells, stratum if ordered else None)
 
 
 def _counted(sizes: Ints) -> Ints:
@@ -302,6 +322,8 @@ def spread_at(
     blocks differ in their positions, and the order in a cell is that of its positions.
     """
     cells, count = found.cells, len(found.cells)
+    if not score.value > 0:
+        return np.full(count, score.value), np.full(count, score.std_error)
     blocks = len(found.rows)
     # In units of the largest value, so that squares neither underflow nor overflow.
     scale = float(np.abs(response).max(initial=0.0)) or 1.0
@@ -313,7 +335,8 @@ def spread_at(
     free = 1.0 - np.einsum("bm,bm->b", share, share)
     variance = np.einsum("bm,bjm->bj", share, g**2) / np.where(free > 0, free, 1.0)[:, None]
     number = cells.cell[found.donors]
-    position_weight = found.weight * row_weight.sum(axis=1)[:, None]
+    # The mean over pairs of a block's rows, each weighted by the product of its weights, as in the score.
+    position_weight = found.weight * (free * row_weight.sum(axis=1) ** 2)[:, None]
     place = np.arange(blocks)[:, None] * count + number
     total = np.bincount(place.ravel(), position_weight.ravel(), blocks * count)
     square = np.bincount(place.ravel(), (position_weight * variance).ravel(), blocks * count)
