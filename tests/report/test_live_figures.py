@@ -386,7 +386,7 @@ def test_many_effects_are_filtered_and_sorted(visit, effects):
     assert seen.page.locator(".skd-controls [role=status]").inner_text() == "1 of 4 features"
     pressed(seen, "Escape")
     assert len(names(seen)) == 4
-    at(seen, 120, 120, ".skd-item:last-child svg.skd")  # moved figures are still interactive
+    at(seen, 120, 150, ".skd-item:last-child svg.skd")  # moved figures are still interactive
     assert tip(seen).is_visible()
     assert seen.noise == []
 

@@ -432,11 +432,12 @@ class Spread(Immutable):
 
     def at(self, coordinates: Floats) -> Floats:
         """Return the spread at coordinates of the axis, interpolated in squares; of a level without rows, NaN."""
-        if len(self) == 0:
+        value = np.where(np.isfinite(self.value), self.value, np.nan)
+        if np.isnan(value).all():
             return np.full(len(coordinates), np.nan)
         # Scaled by the largest value, so that squares neither overflow nor underflow.
-        largest = float(np.nanmax(self.value, initial=0.0)) or 1.0
-        square = np.interp(coordinates, self.points, (self.value / largest) ** 2)
+        largest = float(np.nanmax(value)) or 1.0
+        square = np.interp(coordinates, self.points, (value / largest) ** 2)
         known = np.isin(coordinates, self.points) if self.levels else True
         return np.where(known, largest * np.sqrt(square), np.nan)
 
@@ -1182,10 +1183,10 @@ class Effect(SavedResult):
         simultaneous : bool
             Whether the intervals form a simultaneous band instead of being pointwise.
         band : {"spread", "accumulated", None}
-            The band around the average: by default the spread between rows, which is the standard deviation of the
-            effect at x (`Effect.spread`). "accumulated": the standard deviations of the local effects, accumulated from
-            the left end, as in the figures of the papers (`Effect.accumulated_std`; RHALE Eq. 16, UALE Eq. 9). None: no
-            band.
+            The band around the average: the spread between rows, the accumulated standard deviation (Eq. 16), or none.
+            By default the spread, which is the standard deviation of the effect at x (`Effect.spread`). "accumulated":
+            the standard deviations of the local effects, accumulated from the left end, as in the figures of the papers
+            (`Effect.accumulated_std`; RHALE Eq. 16, UALE Eq. 9). None: no band.
         title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
             Options of every figure: `skedasis.plots.plot.FigureOptions`.
 

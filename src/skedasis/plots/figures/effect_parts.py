@@ -410,8 +410,9 @@ def spread_vertices(spread: Spread, at: Floats) -> Floats:
     Between two cells the square of the spread is linear. Chords between points at steps d of the root of the spread are
     at most d² / 2 from it, wherever they are.
     """
-    largest = float(np.nanmax(spread.value, initial=0.0)) or 1.0
-    root, step = np.sqrt(np.nan_to_num(spread.value) / largest), np.sqrt(2 * DEVIATION)
+    value = np.where(np.isfinite(spread.value), spread.value, 0.0)
+    largest = float(value.max(initial=0.0)) or 1.0
+    root, step = np.sqrt(value / largest), np.sqrt(2 * DEVIATION)
     parts = np.ceil(np.nan_to_num(np.abs(np.diff(root))) / step)
     found = [at, spread.points]
     for j in np.flatnonzero(parts > 1).tolist():
