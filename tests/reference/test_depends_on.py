@@ -120,3 +120,20 @@ def test_it_does_not_depend_on_the_method(method):
     e = sd.explain(q, X, 0, method=method)
     assert e.depends_on == sd.explain(q, X, 0, method="ale").depends_on
     assert sd.explain(q, X, 0, method="mplot").depends_on is None
+
+
+def test_a_group_of_columns_is_named_instead_of_its_members():
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 5, N)
+    X = pd.DataFrame({"x": rng.normal(size=N), "u": rng.normal(size=N)})
+    hot = {f"city_{k}": (code == k).astype(float) for k in range(5)}
+    X = X.assign(**hot)
+    sizes = np.array([0.0, 1.0, -2.0, 3.0, 0.5])
+
+    def model(X):
+        return X["x"].to_numpy() * (X[list(hot)].to_numpy() @ sizes) + X["u"].to_numpy()
+
+    es = sd.explain(model, X, method="ale", groups={"city": list(hot)})
+    assert es["x"].depends_on.name == "city"
+    assert es["x"].depends_on.share > 0.98
+    assert es["city"].depends_on.name == "x"

@@ -463,3 +463,98 @@ def test_bicycles_are_those_of_centred_curves(kind, monkeypatch):
     if kind != "network":  # whose curves differ by 114 then
         assert e.spread.value[8] > 165
     assert e.accumulated_std[23] > 4 * e.spread.value[23]
+
+
+# ------------------------------------------------------------------------------- hard cases
+
+
+def test_an_output_without_a_score_beside_one_with_it():
+    """An interaction in few rows, none of which is paired with another: its score is zero, its curves differ."""
+
+    def model(X):
+        rare = (X[:, 0] > 1.8) * (X[:, 1] > 1)
+        return np.column_stack([X[:, 0] * X[:, 1], rare])
+
+    for seed in range(10):
+        X = np.random.default_rng(seed).normal(size=(60, 2))
+        es = sd.explain(sd.prediction(model, output="all"), X, 0, method="ale", random_state=seed)
+        for e in es.values():
+            mean = e.spread.weight @ e.spread.value**2
+            assert mean == pytest.approx(e.heterogeneity_score**2, rel=1e-12)
+
+
+def test_of_a_feature_that_no_row_of_the_score_has_nothing_is_known():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.full(3000, np.nan), rng.normal(size=3000)])
+    X[:3, 0] = [1.0, 2.0, 3.0]
+    for seed in range(5):
+        e = sd.explain(
+            lambda X: np.nan_to_num(X[:, 0]) * X[:, 1],
+            X,
+            0,
+            method="ale",
+            random_state=seed,
+            heterogeneity_rows=50,
+        )
+        assert len(e.heterogeneity) == len(e.value)
+
+
+@pytest.mark.parametrize("light", [1e-3, 1e-9, 1e-12, 1e-16, 1e-20])
+def test_rows_of_next_to_no_weight(light):
+    X = normal_pair(0.8, 0, 2000)
+    w = np.where(X[:, 0] > 1.5, light, 1.0)
+    e = sd.explain(
+        lambda X: X[:, 0] * X[:, 1],
+        X,
+        0,
+        method="ale",
+        sample_weight=w,
+        weight_kind="sampling",
+    )
+    assert np.isfinite(e.spread.value).all()
+    assert e.spread.weight @ e.spread.value**2 == pytest.approx(e.heterogeneity_score**2, rel=1e-9)
+
+
+@pytest.mark.parametrize("heavy", [10.0, 100.0])
+def test_blocks_weigh_rows_as_the_score_does(heavy):
+    """Heavy rows have the spread |x| z, light ones another shape: at 0 only the light ones' variance is left."""
+    found = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack(
+            [rng.uniform(-1, 1, N), rng.normal(size=N), rng.integers(0, 2, N).astype(float)]
+        )
+
+        def model(X):
+            return np.where(X[:, 2] == 1, X[:, 0], 3 * np.abs(X[:, 0])) * X[:, 1]
+
+        w = np.where(X[:, 2] == 1, heavy, 1.0)
+        options = {"sample_weight": w, "weight_kind": "sampling", "random_state": seed}
+        found.append(sd.explain(model, X, 0, method="ale", **options).spread.at(np.zeros(1))[0])
+    # Light rows: 3 |x| minus its mean 1.5; their share of the weight is 1 / (1 + heavy).
+    truth = np.sqrt(1.5**2 / (1 + heavy) + 0.02**2)
+    assert np.mean(found) == pytest.approx(truth, rel=0.15)
+
+
+@pytest.mark.parametrize("levels", [100, 300])
+def test_a_pool_of_levels_is_compared_with_others_of_it(levels):
+    """For (code / L) z with equal levels: |code / L - 1 / 2|; the pool has the root mean square of its levels'."""
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, levels, N)
+    X = pd.DataFrame({"g": [f"l{c:04}" for c in code], "z": rng.normal(size=N)})
+    model = lambda X: X["g"].str[1:].astype(float).to_numpy() / levels * X["z"].to_numpy()  # noqa: E731
+    e = sd.explain(model, X, "g", method="ale")
+    truth = np.abs(np.array([float(x[1:]) for x in e.spread.x]) / levels - 0.5)
+    value, count = np.unique(e.spread.value, return_counts=True)
+    pooled = e.spread.value == value[count.argmax()]
+    assert pooled.sum() > levels - 64
+    assert value[count.argmax()] == pytest.approx(np.sqrt(np.mean(truth[pooled] ** 2)), rel=0.15)
+    others = ~pooled & (truth > 0.05)
+    assert np.median(e.spread.value[others] / truth[others]) == pytest.approx(1, abs=0.1)
+
+
+def test_a_grid_beside_the_data_has_no_spread():
+    X = np.column_stack([np.random.default_rng(0).exponential(size=500), np.ones(500)])
+    e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.PDP(grid=[5.0, 6.0]))
+    assert e.spread is None
+    assert "outside the grid" in e.provenance["spread"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -71,12 +72,6 @@ class ColumnFunctions:
             return np.zeros((len(part), 0))
         return hat_functions(np.where(codes < 0, np.nan, codes)[self.back], knots)
 
-    def own(self, task: FeatureTask, values: Floats, knots: int) -> Floats:
-        """Return functions of a feature that is explained, (n, K); of a group of columns, those of its levels."""
-        if not task.feature.members:
-            return self.of(task.feature.position, knots)
-        return frequent_levels(np.where(np.isnan(values), -1, values).astype(int), self.weights)
-
 
 @dataclass(frozen=True, eq=False)
 class SwappedPairs:
@@ -99,6 +94,21 @@ class SwappedPairs:
     scores: Mapping[Key, HeterogeneityScore]
     found: dict[Key, DependsOn | None] = field(default_factory=dict)
 
+    @cached_property
+    def features(self) -> dict[str, Feature]:
+        """Return the columns and the groups of columns that are explained, whose members are left out, by name."""
+        groups = [t.feature for t in self.tasks.values() if t.feature.members]
+        members = {j for group in groups for j in group.columns}
+        columns = [f for f in self.functions.part.features if f.position not in members]
+        return {f.name: f for f in (*columns, *groups)}
+
+    def _functions(self, feature: Feature, knots: int) -> Floats:
+        """Return functions of a column, or of the levels of a group, (n, K)."""
+        if not feature.members:
+            return self.functions.of(feature.position, knots)
+        codes = np.nan_to_num(self.values[feature.name], nan=-1.0).astype(int)
+        return frequent_levels(codes, self.functions.weights)
+
     def depends_on(self, label: OutputLabel, name: str) -> DependsOn | None:
         """Return the other column that explains most of a feature's heterogeneity, None if none explains much."""
         # An effect is made again if its slopes are replaced.
@@ -109,14 +119,13 @@ class SwappedPairs:
     def _depends_on(self, label: OutputLabel, name: str) -> DependsOn | None:
         if self.scores[label, name].effective_pairs < LEAST_PAIRS:
             return None
-        titles = {f.name: f.title for f in self.functions.part.features}
-        found = self.shares(label, name, titles, FITTED)
+        found = self.shares(label, name, self.features, FITTED)
         if not found:
             return None
         best = max(found, key=lambda other: found[other][0])
         share, error = found[best]
-        told = share >= LEAST_SHARE and share >= least_errors(len(titles)) * error
-        return DependsOn(best, share, error, titles[best]) if told else None
+        told = share >= LEAST_SHARE and share >= least_errors(len(self.features)) * error
+        return DependsOn(best, share, error, self.features[best].title) if told else None
 
     def shares(
         self, label: OutputLabel, name: str, others: Collection[str], most: int = MOST_OTHERS
@@ -139,23 +148,23 @@ class SwappedPairs:
         """
         score, pairs, task = self.scores[label, name], self.pairs[label, name], self.tasks[name]
         wanted = [
-            f.position
-            for f in self.functions.part.features
-            if f.name in others and f.position not in task.feature.columns
+            feature
+            for other, feature in self.features.items()
+            if other in others and not {*feature.columns} & {*task.feature.columns}
         ]
         if not score.value > 0:
             return {}
         knots = knots_for(len(pairs))
-        own = self.functions.own(task, self.values[name], knots)
+        own = self._functions(task.feature, knots)
         some = pairs.take(slice(0, None, max(1, len(pairs) // SCREENED_PAIRS)))
         if len(wanted) > MOST_OTHERS:
-            few = [self.functions.of(j, FEW_KNOTS) for j in wanted]
+            few = [self._functions(feature, FEW_KNOTS) for feature in wanted]
             wanted = [wanted[k] for k in put_first(some, own, few, MOST_OTHERS)]
-        columns = [self.functions.of(j, knots) for j in wanted]
+        columns = [self._functions(feature, knots) for feature in wanted]
         first = put_first(some, own, columns, most)
         share, error = shares_explained(pairs, own, [columns[k] for k in first])
         return {
-            self.functions.part.features[wanted[k]].name: (float(share[i]), float(error[i]))
+            wanted[k].name: (float(share[i]), float(error[i]))
             for i, k in enumerate(first)
             if not np.isnan(share[i])
         }
