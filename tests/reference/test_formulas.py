@@ -307,7 +307,10 @@ def test_partial_dependence_is_that_of_the_formulas(kind, center, case):
     over_data = np.array(means)[:, None]
     spread = np.sqrt([spread_of(c, w, kind)[1] for c in (curves - over_data).T])
     near(e.value, value, 1e-12 * size, "value")
-    near(e.heterogeneity, spread, 1e-12 * size, "heterogeneity")
+    if w[(x < e.x[0]) | (x > e.x[-1])].sum() > 0.25 * w.sum():
+        assert e.spread is None  # the mean over the data is not known
+    else:
+        near(e.heterogeneity, spread, 1e-12 * size, "heterogeneity")
     near(e.std_error, np.sqrt(variance / sizes), 1e-12 * size, "std_error")
     half = stats.t.ppf(0.95, sizes - 1) * np.sqrt(variance / sizes)
     for got, want in zip(e.interval(0.9), (value - half, value + half), strict=True):
