@@ -70,6 +70,7 @@ EFFECT: Table = {
     "x": lambda e: e.x,
     "value": lambda e: e.value,
     "heterogeneity": lambda e: e.heterogeneity,
+    "accumulated_std": lambda e: e.accumulated_std,
     "std_error": lambda e: e.std_error,
     "freedom": lambda e: e.df,
     "importance": lambda e: e.importance,
