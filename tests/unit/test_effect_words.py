@@ -149,7 +149,9 @@ def test_a_ranking_has_the_fields_of_what_it_depends_on(es):
     assert (lines["x0"].depends_on, lines["x2"].depends_on) == ("x1", None)
     assert lines["x0"].depends_on_share == es["x0"].depends_on.share
     frame = es.to_frame("pandas", of="ranking").set_index("feature")
-    assert frame["depends_on"].to_dict() == {"x0": "x1", "x1": "x0", "x2": None, "x3": None}
+    # pandas 3 has NaN for a missing text.
+    named = frame["depends_on"].dropna()
+    assert named.to_dict() == {"x0": "x1", "x1": "x0"}
     assert frame["depends_on_error"]["x0"] == es["x0"].depends_on.error
     assert frame["depends_on_share"].isna().to_dict() == {
         "x0": False,
