@@ -141,12 +141,10 @@ class Peers:
 
 
 def _shares(x: Floats, points: Floats) -> Floats:
-    """Return the fraction of the rows at each point; a row between two points counts half for each."""
-    last = len(points) - 1
-    left = np.clip(np.searchsorted(points, x, side="right") - 1, 0, last)
-    right = np.clip(np.searchsorted(points, x, side="left"), 0, last)
-    count = np.bincount(left, minlength=len(points)) + np.bincount(right, minlength=len(points))
-    return count / (2 * len(x))
+    """Return the weights of the points in the mean of a curve, linear between them, over 1,024 quantiles of x."""
+    k = min(1024, len(x))
+    at = np.quantile(x, (np.arange(k) + 0.5) / k, method="inverted_cdf")
+    return np.array([np.interp(at, points, hat).mean() for hat in np.eye(len(points))])
 
 
 def seconds_of(model: Callable[[Any], Any], X: Any) -> float:
