@@ -143,7 +143,7 @@ def test_shares_of_the_loss_below_0_have_no_bar(two):
     panel = regions_overview_figure(RegionsByFeature({"hr": none})).main
     (bars,) = marks_of(panel, Rectangles)
     assert (bars.left.tolist(), bars.right.tolist()) == ([0.0], [0.0])
-    assert "no part that can be told" in panel.texts[0].texts[0]
+    assert "no measurable part" in panel.texts[0].texts[0]
 
 
 def test_one_region_has_one_panel_and_no_bars(one):

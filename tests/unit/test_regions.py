@@ -133,7 +133,7 @@ def test_no_share_below_0_is_printed_of_a_forest_on_noise():
     assert min(one.heterogeneity_explained for one in r.values()) < 0
     drawn = regions_overview_figure(r)
     texts = [str(r), drawn.alt, *(t.texts for t in drawn.main.texts), *map(str, r.values())]
-    assert "no part that can be told" in " ".join(map(str, texts))
+    assert "no measurable part" in " ".join(map(str, texts))
     assert not [t for t in texts if re.search(r"[−-][\d.]+ ?%", str(t))]
 
 

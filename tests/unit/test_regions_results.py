@@ -133,15 +133,15 @@ def test_print_without_scores_gives_the_share_of_the_loss(four):
     ("share", "error", "text"),
     [
         (0.4, 0.2, "40 % ± 20 %"),  # two errors from 0
-        (0.39, 0.2, "no part that can be told"),
-        (-0.17, 0.01, "no part that can be told"),
-        (-0.008, 0.22, "no part that can be told"),
+        (0.39, 0.2, "no measurable part"),
+        (-0.17, 0.01, "no measurable part"),
+        (-0.008, 0.22, "no measurable part"),
         (1.5, 0.1, "150 % ± 10 %"),
         (1.0, 0.0, "100 %"),
-        (0.0, 0.0, "no part that can be told"),
+        (0.0, 0.0, "no measurable part"),
         (2.419, math.nan, "100 %"),
-        (-0.1, math.nan, "no part that can be told"),
-        (0.25, math.inf, "no part that can be told"),
+        (-0.1, math.nan, "no measurable part"),
+        (0.25, math.inf, "no measurable part"),
         (math.nan, math.nan, "unknown"),
     ],
 )
@@ -174,7 +174,7 @@ def test_the_printed_ranking_tells_shares_with_their_errors(four, one):
     lines = str(both.ranking()).splitlines()
     assert percent_text(four.heterogeneity_explained, 0.02) in lines[1]
     assert lines[2].split()[3] == "-"  # not split
-    assert "no part that can be told" in str(RegionsByFeature({"hr": nothing}))
+    assert "no measurable part" in str(RegionsByFeature({"hr": nothing}))
     frame = both.to_frame()
     assert frame["explained_error"].tolist() == [0.02, one.scores.explained_error]
 

@@ -341,7 +341,7 @@ def regions_that_matter(section: ModelSection, feature: str) -> Regions | None:
     Regions or None
         Regions that the user has named; those that were found if what they explain of the heterogeneity score is at
         least a quarter of the size of the feature. None for regions in which the feature itself is given, for those
-        that explain no part that can be told, and if another first split does about as well.
+        that explain no measurable part, and if another first split does about as well.
     """
     found, effect = section.regions.get(feature), section.rhale[feature]
     if found is None or len(found) < 2:

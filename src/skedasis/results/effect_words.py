@@ -43,7 +43,7 @@ def percent_text(share: float, error: float = math.nan) -> str:
     return f"{_percent(share)} ± {_percent(error)}" if known else _percent(share)
 
 
-NOT_TOLD = "no part that can be told"
+NOT_TOLD = "no measurable part"
 """A share that is not two standard errors above 0."""
 
 
@@ -63,12 +63,12 @@ def share_text(share: float, error: float = math.nan) -> str:
     ...     share_text(0.3, 0.2),
     ...     share_text(1.2, 0.3),
     ... )
-    ('81 % ± 2 %', 'no part that can be told', 'no part that can be told', '120 % ± 30 %')
+    ('81 % ± 2 %', 'no measurable part', 'no measurable part', '120 % ± 30 %')
 
     Without an error no share is below 0 or above 1:
 
     >>> share_text(-0.17), share_text(0.3), share_text(2.419)
-    ('no part that can be told', '30 %', '100 %')
+    ('no measurable part', '30 %', '100 %')
     """
     if not math.isfinite(share):
         return "unknown"

@@ -8,8 +8,9 @@ window, and the variance of a block's curves at a position is an estimate of the
     g_ij = q(z_bj, c_i) - sum_j W_bj q(z_bj, c_i),    r²(k) = sum V_bj S_bj / sum V_bj over the positions in cell k,
     spread(k) = score r(k) / sqrt(sum_k p_k r²(k)),
 
-with S_bj the variance of g_ij over the rows i of block b, V_bj the position's weight times that of the block's rows,
-and p_k the weight share of cell k. For independent features it is the standard deviation of centred ICE curves.
+with S_bj the variance of g_ij over the rows i of block b, V_bj the position's weight W_bj times that of the block's
+pairs of rows, (sum ω_i)² - sum ω_i², as in the score, and p_k the weight share of cell k. For independent features it
+is the standard deviation of centred ICE curves.
 
 This module works on arrays only: `skedasis.engine.spread` reads the data and calls the model.
 """
