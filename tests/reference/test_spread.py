@@ -70,16 +70,19 @@ def true_spread(x, g, spread):
 
 @pytest.mark.parametrize("name", FORMS)
 def test_it_is_that_of_the_closed_form(name):
-    errors, within = [], []
+    errors, within, standardised = [], [], []
     for seed in range(20):
         x, g, e = product_of(name, seed)
         truth = true_spread(x, g, e.spread)
         errors.append(np.median(np.abs(e.spread.value / truth - 1)))
-        within.append(np.abs(e.spread.value - truth) < 2 * e.spread.std_error)
+        standardised.append((e.spread.value - truth) / e.spread.std_error)
+        within.append(np.abs(standardised[-1]) < 2)
         if name == "bump":
             assert e.spread.value[np.abs(e.spread.x) > 0.5] == pytest.approx(0.13, abs=0.03)
     assert np.mean(errors[:8]) < FORMS[name][2]
     assert np.mean(within) >= 0.85
+    # Nor is the error too large.
+    assert 0.75 < np.std(standardised) < 1.3
 
 
 def test_it_falls_again_where_curves_meet_again():

@@ -101,16 +101,12 @@ class _Feature:
         values, weights = self.order.values, self.rows.weights
         there = np.flatnonzero(~np.isnan(values))
         cell = np.full(len(values), -1)
-        if self.level_cells is not None:
-            cell[there] = self.level_cells[values[there].astype(int)]
-            pool = np.setdiff1d(values[there], cell[there])
-            return SpreadCells.of(
-                values,
-                cell,
-                weights,
-                single=True,
-                pool=int(cell[values == pool[0]][0]) if len(pool) else -1,
-            )
+        by_level = self.level_cells
+        if by_level is not None:
+            cell[there] = by_level[values[there].astype(int)]
+            pooled = by_level[by_level != np.arange(len(by_level))]
+            pool = int(pooled[0]) if len(pooled) else -1
+            return SpreadCells.of(values, cell, weights, single=True, pool=pool)
         whole, sampling = self.task.column, self.part.sampling_weights
         codes = isinstance(whole, (LevelColumn, Feature))
         dtype, gaps = (float, ()) if codes else (whole.dtype, whole.gaps)
