@@ -85,6 +85,11 @@ class Remembers:
         return self.model(X)
 
 
+def curve_extrapolations(checks):
+    """Return the findings on rows of the curve that are far from the data, without that on rows of the score."""
+    return [f for f in checks.of("extrapolation") if "at" in f.numbers]
+
+
 def refused(kind: type[Exception], *words: str) -> Any:
     """Expect an error of this class whose message has the common format and contains all these words."""
     return _Refused(kind, words)

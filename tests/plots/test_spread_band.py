@@ -126,7 +126,7 @@ class TestWords:
     def test_independent_and_dependent_features(self, X, rhale):
         assert rhale.swap_score.vif < 1.1
         assert AT_X in legend(effect_figure(rhale))
-        close = np.c_[X[:, 0], X[:, 0] + 0.3 * X[:, 1]]
+        close = np.c_[X[:, 0], X[:, 0] + 1.5 * X[:, 1]]
         effect = sd.explain(product, close, 0, method=sd.RHALE(bins=5))
         assert effect.swap_score.vif > 1.1
         spec = effect_figure(effect)

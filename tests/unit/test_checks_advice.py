@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from tests.helpers import table
+from tests.helpers import curve_extrapolations, table
 
 CALL = re.compile(r"(?<![\w.])((?:e|beside|s)\.rebin|sd\.\w+)\(")
 
@@ -305,11 +305,11 @@ def test_the_curve_of_slopes_is_compared_with_slopes():
     X = table(800)
     X[:, 1] = X[:, 0] + 0.05 * X[:, 1]
     e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.PDP(derivative=True))
-    (flag,) = e.checks(X=X).of("extrapolation")
+    (flag,) = curve_extrapolations(e.checks(X=X))
     (call,) = calls(flag.message)
     assert call == "sd.DALE()"
     after = followed(call, X, 0, e, f=lambda X: X[:, 0] * X[:, 1])
-    assert not after.checks(X=X).of("extrapolation")
+    assert not curve_extrapolations(after.checks(X=X))
 
 
 def test_steps_between_integers_are_no_extrapolations_across_wide_bins():
@@ -319,7 +319,7 @@ def test_steps_between_integers_are_no_extrapolations_across_wide_bins():
     X = np.column_stack([np.round(40 * z), z + 0.1 * rng.normal(size=1500)])
     e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.DALE(bins=3))
     assert e.spec.local_effects == "integer_steps"
-    assert not e.checks(X=X).of("extrapolation")
+    assert not curve_extrapolations(e.checks(X=X))
 
 
 # -------------------------------------------------------------------------------- surfaces

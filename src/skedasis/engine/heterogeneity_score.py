@@ -7,7 +7,7 @@ same rows, in the same order, `skedasis.engine.spread` computes the spread.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -40,6 +40,7 @@ from skedasis.stats.heterogeneity_score import (
     swap_score,
     variance_inflation,
 )
+from skedasis.stats.off_support import Columns, Support, dependent_sets
 from skedasis.stats.spread import MOST_ROWS
 
 _MOST = 0.9
@@ -66,6 +67,8 @@ class Scores:
         Not for methods whose curves have a spread of their own.
     swapped : SwappedPairs, optional
         The pairs of the scores, which tell what heterogeneity depends on; None without scores.
+    dependent : dict of key to sequence of tuple of int
+        The sets of other columns on which a feature depends most.
     """
 
     found: dict[Key, HeterogeneityScore] = field(default_factory=dict)
@@ -75,6 +78,7 @@ class Scores:
     own: dict[OutputLabel, Floats] = field(default_factory=dict)
     spreads: dict[Key, Spread] = field(default_factory=dict)
     swapped: SwappedPairs | None = None
+    dependent: Mapping[str, Sequence[Columns]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +108,13 @@ class _Swap:
     vif: float
     order: ScoreOrder
 
+    @property
+    def partners(self) -> Ints:
+        """Return the other row of each row's pair, (n,) in the order of the hashes; -1 for rows without one."""
+        partner = np.full(len(self.donors), -1)
+        partner[self.first], partner[self.second] = self.second, self.first
+        return partner
+
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
@@ -115,6 +126,8 @@ class _Drawn:
     back : ndarray of int, shape (n,)
         Sources have their rows in ascending order. Indexing with `back` returns to the order of the hashes.
     part : Dataset
+    columns : list of Ranks, or of ndarray of float, shape (n, L)
+        All columns of the data, in the order of the hashes.
     swaps : dict of str to _Swap
     evaluated : ndarray of bool, shape (n,)
     """
@@ -122,6 +135,7 @@ class _Drawn:
     rows: ScoreRows
     back: Ints
     part: Dataset
+    columns: list[Ranks | Floats]
     swaps: Mapping[str, _Swap]
     evaluated: Bools
 
@@ -137,8 +151,9 @@ def _draw(job: Job) -> _Drawn | None:
     ascending = np.sort(rows.rows)
     back = np.searchsorted(ascending, rows.rows)
     part = dataset.subset(ascending)
-    swaps = _swaps(tasks, part, rows, back)
-    return _Drawn(rows, back, part, swaps, _evaluated_rows(job, tasks, part))
+    columns = [_regressor(part, j, rows, back) for j in range(len(part.features))]
+    swaps = _swaps(tasks, part, columns, rows, back)
+    return _Drawn(rows, back, part, columns, swaps, _evaluated_rows(job, tasks, part))
 
 
 def count_score_rows(job: Job) -> int:
@@ -178,6 +193,9 @@ def compute_scores(job: Job) -> Scores:
     rows, back, swaps, evaluated = drawn.rows, drawn.back, drawn.swaps, drawn.evaluated
     own, changes, stats = _evaluate(job, drawn.part, swaps, evaluated)
     known, w = evaluated[back], rows.weights
+    sets = dependent_sets(drawn.columns, [swap.columns for swap in swaps.values()], rows.half)
+    dependent = dict(zip(swaps, sets, strict=True))
+    far = _off_support(drawn.part, drawn.columns, swaps, dependent, w)
     found: dict[Key, HeterogeneityScore] = {}
     for (label, key), change in changes.items():
         swap = swaps[key]
@@ -190,6 +208,7 @@ def compute_scores(job: Job) -> Scores:
             job.checked.eps,
             vif=swap.vif,
             exact=rows.exact,
+            off_support=far[key],
         )
     in_order = {label: values[back] for label, values in own.items()}
     orders = {key: swap.order for key, swap in swaps.items()}
@@ -205,7 +224,7 @@ def compute_scores(job: Job) -> Scores:
         },
         found,
     )
-    return Scores(found, rows.exact, stats, rows, in_order, spreads, swapped)
+    return Scores(found, rows.exact, stats, rows, in_order, spreads, swapped, dependent)
 
 
 def _pairs(swap: _Swap, moved: Floats, rows: ScoreRows) -> Pairs:
@@ -277,7 +296,10 @@ def compute_region_scores(
         back = np.searchsorted(ascending, part_rows.rows)
         part = job.dataset.subset(ascending)
         strata = held_out[part_rows.rows]
-        swap = _swaps([task], part, part_rows, back, strata)[task.key]
+        columns = [_regressor(part, j, part_rows, back) for j in range(len(part.features))]
+        swaps = _swaps([task], part, columns, part_rows, back, strata)
+        swap = swaps[task.key]
+        far = _off_support(part, columns, swaps, scores.dependent, part_rows.weights)[task.key]
         in_data_order = np.empty(len(some))
         in_data_order[back] = own[some]
         _, changes, cost = _evaluate(
@@ -294,6 +316,7 @@ def compute_region_scores(
                 job.checked.eps,
                 vif=swap.vif,
                 exact=rows.exact,
+                off_support=far,
             )
             for first, second in (
                 (swap.first, swap.second),
@@ -324,12 +347,12 @@ def _evaluated_rows(job: Job, tasks: list[FeatureTask], part: Dataset) -> Bools:
 def _swaps(
     tasks: list[FeatureTask],
     part: Dataset,
+    columns: list[Ranks | Floats],
     rows: ScoreRows,
     back: Ints,
     strata: Bools | None = None,
 ) -> dict[str, _Swap]:
     """Return the swaps of each feature; with `strata`, (n,) in the order of the hashes, between rows of one stratum."""
-    columns = [_regressor(part, j, rows, back) for j in range(len(part.features))]
     positions = {t.key: _position(t, columns) for t in tasks}
     wanted = sorted({j for j in positions.values() if j is not None})
     found = variance_inflation(columns, wanted, rows)
@@ -350,6 +373,22 @@ def _swaps(
     return swaps
 
 
+def _off_support(
+    part: Dataset,
+    columns: list[Ranks | Floats],
+    swaps: Mapping[str, _Swap],
+    dependent: Mapping[str, Sequence[Columns]],
+    weights: Floats | None,
+) -> dict[str, tuple[float | None, tuple[str, ...]]]:
+    """Return the share of swapped rows that are off support, and the other columns in which they are."""
+    support = Support.of(columns)
+    found: dict[str, tuple[float | None, tuple[str, ...]]] = {}
+    for key, swap in swaps.items():
+        far = support.off_support(swap.columns, dependent[key], swap.partners, weights)
+        found[key] = far.share, tuple(part.features[j].name for j in far.beside)
+    return found
+
+
 def _ranks_of_present(value: Floats, rows: ScoreRows) -> Ranks:
     """Return mid-ranks among the rows with a value. Rows without one get 0.5, which is not used."""
     present = ~np.isnan(value)
@@ -357,7 +396,7 @@ def _ranks_of_present(value: Floats, rows: ScoreRows) -> Ranks:
     found = mid_ranks(value[present], weights)
     all_rows = np.full(len(value), 0.5)
     all_rows[present] = found.values
-    return Ranks(all_rows, found.distinct)
+    return Ranks(all_rows, found.distinct, ~present)
 
 
 def _regressor(part: Dataset, j: int, rows: ScoreRows, back: Ints) -> Ranks | Floats:

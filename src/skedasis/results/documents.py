@@ -89,6 +89,7 @@ def effect_document(effect: Effect, options: ExportOptions) -> Content:
         "heterogeneity_score": effect.heterogeneity_score,
         "heterogeneity_score_error": effect.heterogeneity_score_error,
         "heterogeneity_score_interval": None if score is None else score.interval(level),
+        "score_off_support": effect.score_off_support,
         "curve": {
             **axis_document(effect.axis),
             "value": effect.value,

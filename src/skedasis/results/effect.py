@@ -737,6 +737,28 @@ class Effect(SavedResult):
         return float("nan") if self.swap_score is None else self.swap_score.std_error
 
     @property
+    def score_off_support(self) -> float:
+        """Return the largest share of the heterogeneity score's swapped rows that are off support; NaN if unknown.
+
+        Two rows that swap their values of the feature become rows that were not observed. They are off support if they
+        are farther from the data than 99 % of the rows are from their nearest neighbour, in the feature and the one or
+        two other columns in which most of them are; see the check `extrapolation`. 0 if the feature depends on no
+        other column. At most 1,000 swapped rows, chosen by hash, are compared with 2,000; no model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(1_000, 3))
+        >>> X[:, 2] = X[:, 0] * X[:, 1]
+        >>> e = sd.explain(lambda X: (X[:, 2] - X[:, 0] * X[:, 1]) ** 2, X, 2)  # 0 at every row
+        >>> e.heterogeneity_score > 1, e.score_off_support > 0.25
+        (True, True)
+        """
+        share = None if self.swap_score is None else self.swap_score.off_support
+        return float("nan") if share is None else share
+
+    @property
     def missing(self) -> int:
         """Return the number of rows in which the feature is missing."""
         return self.about.missing

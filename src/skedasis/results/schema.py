@@ -302,6 +302,9 @@ _EFFECT = Kind(
             **_pair("Ends of the interval of the heterogeneity score; null if it is unknown."),
             "type": ["array", "null"],
         },
+        "score_off_support": _number(
+            "The largest share of the score's swapped rows that are far from the data, in at most three columns."
+        ),
         "curve": _object(
             "The effect at its points, in units of the quantity.",
             {

@@ -66,6 +66,10 @@ class HeterogeneityScore:
         Standard deviation of the quantity over the rows of the score, and its largest value minus its smallest.
     exact : bool
         Whether the score is computed from all rows of the data.
+    off_support : float or None
+        The largest share of swapped rows that are off support (`skedasis.stats.off_support`); None if not measured.
+    beside : tuple of str
+        The other columns in which they are.
 
     Examples
     --------
@@ -83,6 +87,8 @@ class HeterogeneityScore:
     quantity_std: float = float("nan")
     quantity_range: float = float("nan")
     exact: bool = True
+    off_support: float | None = None
+    beside: tuple[str, ...] = ()
 
     def interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Return the ends of a confidence interval, ``value * exp(-+ z * std_error / value)``.
@@ -208,10 +214,12 @@ class Ranks:
         In (0, 1): the fraction of the weight below a row's value, plus half of that at it; 0.5 for missing values.
     distinct : int
         Number of distinct values.
+    missing : ndarray of bool, shape (n,)
     """
 
     values: Floats
     distinct: int
+    missing: Bools
 
 
 def mid_ranks(x: Floats, weights: Floats | None = None) -> Ranks:
@@ -235,7 +243,7 @@ def mid_ranks(x: Floats, weights: Floats | None = None) -> Ranks:
     ranks = np.full(len(x), 0.5)
     if len(values):
         ranks[present] = (below / weight.sum())[index]
-    return Ranks(ranks, len(values))
+    return Ranks(ranks, len(values), ~present)
 
 
 def frequent_levels(codes: Ints, weights: Floats | None = None) -> Floats:
@@ -283,7 +291,7 @@ def variance_inflation(
     out, are ``-P[:, S] P[S, S]⁻¹``. Time O(n p² + p³) for p regressors; no model row.
     """
     w = np.ones(len(rows)) if rows.weights is None else rows.weights / rows.weights.mean()
-    tables = [_regressors(column, w) for column in columns]
+    tables = [regressors(column, w) for column in columns]
     # Sorted by content, so that sums have the same bits for any order of the columns of X.
     # Imported here: it loads OpenSSL.
     from hashlib import blake2b
@@ -325,7 +333,7 @@ def variance_inflation(
     return factors
 
 
-def _regressors(column: Ranks | Floats, w: Floats) -> Floats:
+def regressors(column: Ranks | Floats, w: Floats) -> Floats:
     """Return a column's regressors for the other columns, standardised, (n, p); p is 0 for a constant column."""
     if not isinstance(column, Ranks):
         return _standardised(column, w)
@@ -415,6 +423,7 @@ def swap_score(
     *,
     vif: float = 1.0,
     exact: bool = True,
+    off_support: tuple[float | None, tuple[str, ...]] = (None, ()),
 ) -> HeterogeneityScore:
     """Return the score of pairs of rows that swapped their values of a feature.
 
@@ -428,7 +437,7 @@ def swap_score(
         The quantity at the rows of the score.
     eps : float
         Relative rounding of the quantity: a score below 16 units of it is zero.
-    vif, exact
+    vif, exact, off_support
         Copied into the result.
 
     Notes
@@ -439,7 +448,7 @@ def swap_score(
     scales = _std(own, own_weights), float(np.ptp(own)) if len(own) else float("nan")
     m = len(first)
     if m == 0:
-        return HeterogeneityScore(0.0, 0.0, vif, 0, 0.0, *scales, exact)
+        return HeterogeneityScore(0.0, 0.0, vif, 0, 0.0, *scales, exact, *off_support)
     c = (first + second) / 2
     scale = float(np.abs(c).max())
     size = float(np.abs(own).max(initial=0.0))
@@ -452,13 +461,13 @@ def swap_score(
     mean = float(fraction @ square)
     score = scale * float(np.sqrt(mean))
     if score <= ROUNDING * eps * size:
-        return HeterogeneityScore(0.0, 0.0, vif, m, 0.0, *scales, exact)
+        return HeterogeneityScore(0.0, 0.0, vif, m, 0.0, *scales, exact, *off_support)
     # Unbiased: for equal weights the sum of squares over m (m - 1). One pair has no error estimate.
     rest = 1.0 - float(fraction @ fraction)
     variance = float(fraction**2 @ (square - mean) ** 2) / rest if m > 1 and rest > 0 else np.nan
     error = scale * float(np.sqrt(variance)) / (2.0 * float(np.sqrt(mean)))
     effective = mean**2 / float(fraction**2 @ square**2)
-    return HeterogeneityScore(score, error, vif, m, effective, *scales, exact)
+    return HeterogeneityScore(score, error, vif, m, effective, *scales, exact, *off_support)
 
 
 def _std(values: Floats, weights: Floats | None) -> float:

@@ -77,9 +77,9 @@ CODES: Mapping[Code, CodeInfo] = {
         "the score is smaller",
     ),
     "extrapolation": CodeInfo(
-        "The method evaluates the model at rows that are far from the data.",
+        "The method, or the heterogeneity score, evaluates the model at rows that are far from the data.",
         "at least 25 % of these rows are extrapolations",
-        "at least 10 %, or a PDP was not checked because X was not given",
+        "at least 10 % (of the score's: 15 %), or a PDP was not checked because X was not given",
     ),
     "disagreement": CodeInfo(
         "Two methods give different curves of the same feature.",

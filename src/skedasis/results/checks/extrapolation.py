@@ -31,6 +31,10 @@ NOTE_EXTRAPOLATION, WARN_EXTRAPOLATION = 0.1, 0.25
 """Fractions of extrapolations from which they are a note, and a warning."""
 
 
+NOTE_OFF_SUPPORT, WARN_OFF_SUPPORT = 0.15, 0.25
+"""The same for the swapped rows of the heterogeneity score. Normal features whose correlations are all 0.9 have .15."""
+
+
 N_NEW_ROWS, N_REFERENCE = 2_000, 10_000
 """Largest numbers of new rows, and of rows of the data that they are compared with. Both are random samples."""
 

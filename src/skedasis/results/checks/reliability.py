@@ -53,8 +53,10 @@ from skedasis.results.checks.check import (
 from skedasis.results.checks.extrapolation import (
     N_NEW_ROWS,
     NOTE_EXTRAPOLATION,
+    NOTE_OFF_SUPPORT,
     PERCENTILE,
     WARN_EXTRAPOLATION,
+    WARN_OFF_SUPPORT,
     Extrapolation,
     FeatureSpace,
     columns_of,
@@ -183,7 +185,8 @@ def check_effect(
       0.25 √(importance² + score²) and three standard errors (`skedasis.results.checks.slope_check`).
     - `extrapolation`: at least 10 % (a warning: 25 %) of the rows at which the method evaluates the model are farther
       from the data than 99 % of the data's rows are from their nearest neighbour
-      (`skedasis.results.checks.extrapolation`).
+      (`skedasis.results.checks.extrapolation`); or at least 15 % (a warning: 25 %) of the rows whose values the
+      heterogeneity score has swapped, in a set of at most three columns (`skedasis.stats.off_support`).
     - `disagreement`: the effect and `beside` differ by more than their errors
       (`skedasis.results.checks.method_disagreement`).
     - `collinear`: the other columns nearly determine the feature (variance inflation above 10), so that its
@@ -218,7 +221,7 @@ def check_effect(
     found += [*_check_gaps(effect), *_check_intervals_without_rows(effect)]
     if "slope_changes" not in left_out:
         found += _check_slope_changes(effect, confidence_level, seed)
-    found += _check_extrapolation(effect, far)
+    found += [*_check_extrapolation(effect, far), *_check_off_support(effect)]
     if beside is not None and "disagreement" not in left_out:
         other = None if space is None else extrapolation(beside, space, seed)
         found += _check_disagreement(effect, beside, confidence_level, (far, other))
@@ -638,6 +641,25 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
         "others": far.others,
     }
     yield Check("extrapolation", severity, text, round(far.overall * far.rows), name, None, numbers)
+
+
+def _check_off_support(effect: Effect) -> Iterator[Check]:
+    """Check how many of the swapped rows of the heterogeneity score are off support."""
+    score, name, share = effect.swap_score, effect.feature, effect.score_off_support
+    if score is None or not score.value > 0 or not share >= NOTE_OFF_SUPPORT:
+        return
+    columns = ", ".join(map(repr, (name, *score.beside)))
+    reads = "Read the score as the model's answer to rows that hardly occur"
+    if effect.accumulated_std is not None:
+        reads += '; plot(band="accumulated") shows the spread of the local effects instead'
+    text = (
+        f"{share:.0%} of the rows at which the heterogeneity score of {name!r}, "
+        f"{number_text(score.value)}, evaluates the model after a swap of values are off support: farther from the "
+        f"data in {columns} together than 99% of the rows are from their nearest neighbour. {reads}."
+    )
+    severity: Severity = "warning" if share >= WARN_OFF_SUPPORT else "note"
+    numbers = {"share": share, "others": score.beside}
+    yield Check("extrapolation", severity, text, None, name, None, numbers)
 
 
 def _check_disagreement(
