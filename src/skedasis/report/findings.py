@@ -1318,7 +1318,7 @@ def _poor_model(section: ModelSection) -> list[Finding]:
 
 _WARNINGS = {
     "slope_mismatch": "the slopes of the model do not match its predictions",
-    "extrapolation": "its curve needs predictions for rows far from the data",
+    "extrapolation": "its curve or its heterogeneity needs predictions for rows far from the data",
     "disagreement": "PDP shows a clearly different curve, because features depend on one another",
     "rows_outside": "its curve leaves out rows outside the edges",
     "gap": "some of its values lie beyond a wide gap, and may be codes",
