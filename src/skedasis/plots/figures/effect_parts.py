@@ -375,7 +375,7 @@ def band_label(effect: Effect, band: BandKind) -> str:
         return f"± spread of the curves, each minus its mean (standard deviation at {at})"
     score = effect.swap_score
     limited = score is not None and score.vif > FREE
-    moves = ", for moves that the other features allow" if limited else ""
+    moves = ", for moves limited by the other features" if limited else ""
     return f"± spread between rows{moves} (standard deviation of the effect at {at})"
 
 
