@@ -547,9 +547,8 @@ def _permutation_explainer() -> tuple[str, _ExplainerOf]:
     class Masker(Independent):
         def invariants(self, x: Floats) -> Bools:
             """Return where a background row has the row's own value. The last column is no player."""
-            same = (
-                self.data == x
-            )  # shap would take numbers that differ by less than 1e-5 of their size for equal
+            # shap would take numbers that differ by less than 1e-5 of their size for equal.
+            same = np.asarray(self.data == x)
             same[:, -1] = True
             return same
 
