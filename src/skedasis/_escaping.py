@@ -1,4 +1,4 @@
-"""Text that comes from data or models, before a terminal or a spreadsheet gets it."""
+"""Text that comes from data or models, before a terminal, a page, a figure or a spreadsheet gets it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import TypeVar
 SelfT = TypeVar("SelfT")
 
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters except tab and line feed, marks that change the text direction, and surrogates."""
+CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+"""Control characters except tab and line feed, marks that change the text direction, and what XML cannot contain."""
 
 
 def visible(text: str) -> str:
@@ -24,12 +26,36 @@ def visible(text: str) -> str:
     >>> print(visible("a\x1b[2Jb\u202ec"))
     a\x1b[2Jb\u202ec
     """
-    return _CONTROL.sub(_written, text)
+    return CONTROL.sub(_written, text)
 
 
 def _written(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+_TURNED = "\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+_WORD = f"""[{_TURNED}](?:(?:[^\\s,;:=<>≤≥×(){{}}\\[\\]"'“”\u2018\u2019|·→]|["'](?=[{_TURNED}]))*[\\w{_TURNED}])?"""
+_RIGHT_TO_LEFT = re.compile(rf"{_WORD}(?: {_WORD}| \({_WORD}(?: {_WORD})*\))*")
+"""Words that are written from right to left, also in parentheses after others, without the punctuation around them."""
+
+
+def in_order(text: str) -> str:
+    r"""Return visible text whose right-to-left words stand in Unicode isolates (U+2068 to U+2069).
+
+    Otherwise such a name would reorder the sentence around it: numbers that follow it would stand before it.
+
+    Examples
+    --------
+    >>> (
+    ...     in_order("age ≤ 3"),
+    ...     in_order("\u05d2\u05d9\u05dc ≤ 3") == "\u2068\u05d2\u05d9\u05dc\u2069 ≤ 3",
+    ... )
+    ('age ≤ 3', True)
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", visible(text))
 
 
 class Printed:

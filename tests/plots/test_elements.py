@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,11 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from skedasis._escaping import in_order, visible
 from skedasis.plots.draw_svg import merge_columns, shape_path, simplify_line
 from skedasis.plots.elements import FAR, Drawing, dashes, path, plain, px, tag, texts, way
 from skedasis.plots.scales import select_points, width_of
 from skedasis.plots.theme import SHAPES
 from tests.plots.svg_figures import parts
+
+TURNING = {"R", "AL", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"}
 
 PIXELS = st.floats(-500, 1500, allow_nan=False)
 
@@ -128,8 +133,32 @@ def test_wide_letters_are_wide():
 
 def test_text_is_escaped_and_printable():
     svg = str(tag("text", "<b>\x00\ud800", data_tip='a"\nb'))
-    assert svg == '<text data-tip="a&#34;&#10;b">&lt;b&gt;</text>'
-    assert plain("\ud800") == ""
+    assert svg == '<text data-tip="a&#34;&#10;b">&lt;b&gt;\\x00\\ud800</text>'
+    assert plain("\ufffe\u202e\u2066\x1b[31m\r") == r"\ufffe\u202e\u2066\x1b[31m\x0d"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '⟦גיל⟧: effect on ⟦מחיר (ש"ח)⟧, in ⟦שקל⟧.',
+        "1 < ⟦גיל⟧ ≤ 3 and ⟦שם_2⟧ = '⟦א⟧' (16 %)",
+        "⟦العمر⟧ × x_⟦גיל⟧ × b, ⟦عدد الأيام⟧",
+        "(⟦גיל⟧ (years))",
+        "ages 1–3: é ≤ 2 · 日本",
+    ],
+)
+def test_right_to_left_words_are_isolated_without_what_stands_around_them(text):
+    said = text.replace("⟦", "").replace("⟧", "")
+    assert in_order(said) == text.replace("⟦", "\u2068").replace("⟧", "\u2069")
+
+
+@given(st.text("aב1 (),_\"'.≤ع\u05b0\u202e\u2066\u2069\u200f\x00", max_size=40))
+def test_isolates_are_balanced_and_hold_every_right_to_left_letter(text):
+    """What is left outside of isolates cannot turn the sentence, and the text is otherwise as in a terminal."""
+    shown = in_order(text)
+    outside = re.sub("\u2068[^\u2068\u2069]*\u2069", "", shown)
+    assert not {unicodedata.bidirectional(c) for c in outside} & TURNING
+    assert shown.replace("\u2068", "").replace("\u2069", "") == visible(text)
 
 
 def test_a_drawing_is_its_own_markup():

@@ -21,7 +21,7 @@ from skedasis.results.effect import BEFORE_SPREAD, Spread
 from tests.plots.spec_helpers import legend, only, styles, tips
 
 AT_X = "± spread between rows (standard deviation of the effect at x)"
-LIMITED = "± spread between rows, for moves that the other features allow (standard deviation of the effect at x)"
+LIMITED = "± spread between rows, for moves limited by the other features (standard deviation of the effect at x)"
 
 
 def product(X):

@@ -12,7 +12,6 @@ import pytest
 from scipy.special import ndtri
 
 import skedasis as sd
-from skedasis.plots.figures.effect_parts import band_label
 from skedasis.results.checks.extrapolation import NOTE_OFF_SUPPORT
 from skedasis.stats.heterogeneity_score import frequent_levels, mid_ranks
 from skedasis.stats.off_support import Support, dependent_sets
@@ -187,15 +186,3 @@ def test_the_message_says_where_and_what_to_read_instead():
     pdp = sd.explain(lambda X: (X[:, 2] - X[:, 0] * X[:, 1]) ** 2, X, 2, method=sd.PDP(grid=3))
     score = [f for f in pdp.checks().of("extrapolation") if f.severity == "warning"]
     assert "accumulated" not in score[0].message
-
-
-def test_a_figure_says_that_moves_are_allowed_only_if_they_are():
-    X = _rows("parabola", 2_000, 0, 0)
-    curved = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 1)
-    X = np.random.default_rng(0).normal(size=(2_000, 2))
-    X[:, 1] += X[:, 0]
-    straight = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 1)
-    allowed = ", for moves that the other features allow"
-    assert min(e.provenance["vif"] for e in (curved, straight)) > 1.1
-    assert allowed not in band_label(curved, "spread")
-    assert allowed in band_label(straight, "spread")

@@ -8,11 +8,13 @@ import io
 import json
 import math
 import pickle
+import struct
 import tracemalloc
 import warnings
 import zipfile
+import zlib
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -558,6 +560,69 @@ def test_an_array_that_expands_to_much_memory_is_refused_before_it_is_read(tmp_p
             sd.load(tmp_path / "r.npz", memory=memory)
     with refused(sd.DataError, "load(memory)", "a size such as"):
         sd.load(tmp_path / "r.npz", memory="much")
+
+
+def declared(change: Any, crc: bytes | None = None) -> Any:
+    """Return a writer of files whose directory declares the honest size of a member that is another one."""
+
+    def write(members: Members, name: str = VALUE) -> None:
+        honest = members.content[name]
+        members.content[name] = change(honest)
+        with zipfile.ZipFile(members.path, "w", zipfile.ZIP_DEFLATED) as file:
+            for member, content in members.content.items():
+                file.writestr(member, content)
+            info = file.getinfo(name)
+            info.file_size = len(honest)
+            info.CRC = zlib.crc32(honest if crc is None else honest + crc)
+
+    return write
+
+
+ZEROS = bytes(20_000_000)
+LIES: dict[str, Any] = {
+    "a stream that is longer than declared": declared(lambda v: v + ZEROS),
+    "a checksum of what is read": declared(lambda v: v + ZEROS, crc=ZEROS[:1]),
+    "a document that is longer than declared": lambda m: declared(lambda v: v + ZEROS)(
+        m, "header.npy"
+    ),
+    "a stream that is shorter than declared": declared(lambda v: v[:-8]),
+    "a method that inflates without a limit": lambda m: (
+        m.content.update({VALUE: m.content[VALUE] + ZEROS}),
+        m.write(compression=zipfile.ZIP_BZIP2),
+    ),
+    "a header of an array that takes much": lambda m: (
+        m.content.update({VALUE: b"\x93NUMPY\x02\x00" + struct.pack("<I", len(ZEROS)) + ZEROS}),
+        m.write(),
+    ),
+    "thousands of members": lambda m: m.write(*((f"{i}.npy", npy([1.0])) for i in range(2000))),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_file_never_takes_more_memory_than_it_declares(lie, tmp_path):
+    """20 MB of zeros, which take 20 kB of the file: the directory, or the array's header, declares other sizes."""
+    path = tmp_path / "lie.npz"
+    LIES[lie](Members(path))
+    assert path.stat().st_size < 500_000
+    tracemalloc.start()
+    with refused(sd.DataError, "load", "lie.npz", "no saved result"):
+        sd.load(path)
+    assert tracemalloc.get_traced_memory()[1] < 1e7
+    tracemalloc.stop()
+
+
+def test_an_honest_file_of_equal_numbers_is_loaded_and_takes_as_much_as_it_declares(tmp_path):
+    n, path = 2**20, tmp_path / "constant.npz"
+    effect = RESULTS["rhale"]()["a"]
+    rows = replace(effect.rows, x=np.zeros(n), effect=np.ones(n), weight=None)
+    save(replace(effect, rows=rows), path)
+    assert path.stat().st_size < 2 * 8 * n / 500
+    tracemalloc.start()
+    loaded = sd.load(path)
+    assert tracemalloc.get_traced_memory()[1] < 1.3 * 2 * 8 * n
+    tracemalloc.stop()
+    same(loaded.rows, rows)
+    assert not loaded.rows.x.flags.writeable
 
 
 def test_many_arrays_count_together_and_a_large_header_counts(tmp_path):

@@ -155,6 +155,45 @@ def test_the_background_follows_the_weights():
     np.testing.assert_allclose(e.value, [-0.9, 0.1], atol=0.011)
 
 
+@pytest.mark.parametrize("background", [None, 120, 500])
+def test_all_rows_are_the_background_with_their_weights(X, background):
+    """A linear model has the values coef (x - weighted mean), whatever the seed: nothing is drawn."""
+    coef, w = (
+        np.array([2.0, -1.0, 0.5, 0.0]),
+        np.random.default_rng(4).exponential(size=len(X)) ** 3,
+    )
+    explained = {"background": background, "max_rows": None, "n_permutations": 1}
+    expected = coef * (X - np.average(X, axis=0, weights=w))
+    for seed in range(2):
+        es = sd.shap_dependence(
+            lambda X: X @ coef, X, sample_weight=w, random_state=seed, **explained
+        )
+        for j, e in enumerate(es.values()):
+            np.testing.assert_allclose(rows_of(e)[1], expected[np.argsort(X[:, j]), j], atol=1e-13)
+    # A pair: x0 * x1 with v() = E x0 x1, v(0) = x0 E x1, v(1) = x1 E x0, all with the weights.
+    pair = sd.shap_dependence(
+        lambda X: X[:, 0] * X[:, 1], X[:, :2], 0, sample_weight=w, **explained
+    )
+    x, z = X[:, 0], X[:, 1]
+    none, alone, other = (np.average(v, weights=w) for v in (x * z, z, x))
+    by_hand = ((x * alone - none) + (x * z - z * other)) / 2
+    np.testing.assert_allclose(rows_of(pair)[1], by_hand[np.argsort(x)], atol=1e-13)
+    assert pair.provenance["exact"] is True
+
+
+def test_neighbours_in_a_long_table_are_different_rows():
+    """shap takes numbers of rows that differ by less than 1e-5 of their size for equal, above 100,000 rows."""
+    n = 300_000
+    X = np.zeros((n, 2))
+    X[-3:, 0] = 1.0, 2.0, 6.0
+    weights = np.zeros(n)
+    weights[-3:] = 1.0
+    e = sd.shap_dependence(
+        lambda X: X[:, 0], X, 0, sample_weight=weights, background=3, max_rows=None
+    )
+    np.testing.assert_allclose(e.value, [-2.0, -1.0, 3.0])
+
+
 def test_trees_are_those_of_shap():
     """Trees of depth 2 have pairs of features only, of which one permutation is exact; shap.TreeExplainer is exact."""
     lightgbm = pytest.importorskip("lightgbm")

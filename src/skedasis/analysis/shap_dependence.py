@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_int, check_int_or_none
 from skedasis._types import (
+    Bools,
     Container,
     Floats,
     Ints,
@@ -174,8 +175,8 @@ def shap_dependence(
     bins : "auto", int or Binning
         As in `MPlot`: "auto" is one bin for each value of a feature with few values, else 20 quantiles.
     background : int or None
-        Number of rows over which the quantity is averaged where columns are absent from a coalition; None for all.
-        With weights, rows are drawn in proportion to them.
+        Number of rows over which the quantity is averaged where columns are absent from a coalition; None for all,
+        with their weights. Of fewer rows than there are, each is drawn in proportion to its weight.
     n_permutations : int
         Number of random orders in which features join the coalition, in each row; each is also used in reverse. The
         values are exact if no more than two features interact at a time, and unbiased otherwise.
@@ -424,24 +425,25 @@ def _computed(
     checked.stats.add(stats)
     stats = CallStats()
     part = sample_by_hash(dataset, game.max_rows, options.seed)
-    behind = _background(dataset, game.background, options.seed)
-    every = len(part) == len(dataset) and len(np.unique(behind)) == len(dataset)
-    # Rows that were drawn by their weights are not all rows with their weights.
-    even = dataset.weights is None or dataset.weights.min() == dataset.weights.max()
+    behind, weights = _background(dataset, game.background, options.seed)
+    every = len(part) == len(dataset) and len(behind) == len(dataset)
     width = len(dataset.features)
     evaluations = game.n_permutations * (2 * width + 1)
-    numbers = np.tile(behind[:, None].astype(float), (1, width))
-    asked = {label: _MaskedRows() for label in outputs}
+    # The last column says which row of the background it is.
+    numbers = np.column_stack([np.tile(behind[:, None], (1, width)), np.arange(len(behind))])
+    asked = {label: _MaskedRows(weights) for label in outputs}
     values = {label: np.empty((len(part), width)) for label in outputs}
     seeds = row_hashes(part.identifiers, options.seed, "shap: permutations") >> np.uint64(32)
     copies = max(1, min(evaluations * len(behind), options.memory_bytes // (64 * (width + 8))))
     text = f"SHAP values of {quantity.describe()}"
     with Progress(len(part), text, options.progress) as bar, _own_random_state() as seed:
-        explainers = {label: explainer_of(rows, numbers) for label, rows in asked.items()}
+        explainers = {
+            label: explainer_of(rows, numbers.astype(float)) for label, rows in asked.items()
+        }
         checked.caller.heartbeat = lambda: bar.advance(0)
         for i, batch in enumerate(part.batches(1)):
             cache = ResponseCache() if len(outputs) > 1 else None
-            row = np.full((1, width), float(batch.row_id[0]))
+            row = np.full((1, width + 1), float(batch.row_id[0]))
             for label, output in outputs.items():
                 evaluator = output.evaluator(batch, copies, checked.eps, asked[label].used, cache)
                 evaluator.caller = checked.caller
@@ -451,14 +453,14 @@ def _computed(
                 explained = explainers[label](
                     row, max_evals=evaluations, batch_size=evaluations, silent=True
                 )
-                values[label][i] = explained.values[0]
+                values[label][i] = explained.values[0, :width]
                 stats.add(evaluator.stats)
             bar.advance()
     record: dict[str, JsonValue] = {
         "model_rows": stats.rows,
         "model_calls": stats.calls,
         "check_rows": checked.stats.rows,
-        "exact": every and even and width <= 2,
+        "exact": every and width <= 2,
         "source_rows": len(dataset),
         "shap": f"shap {version}, permutation explainer",
         "background_rows": len(behind),
@@ -473,10 +475,13 @@ class _MaskedRows:
 
     Attributes
     ----------
+    weights : ndarray of float, shape (b,)
+        Of the rows of the background, on average 1. shap, which has no weights, takes the mean of the weighted values.
     evaluator : BatchEvaluator
         That of the row which is explained: its label is that of the mixed rows.
     """
 
+    weights: Floats
     evaluator: BatchEvaluator | None = field(default=None)
 
     @property
@@ -485,33 +490,35 @@ class _MaskedRows:
         return self.evaluator
 
     def __call__(self, numbers: Floats) -> Floats:
-        """Return the quantity, (m,), for numbers of shape (m, d)."""
+        """Return the weighted quantity, (m,), for numbers of shape (m, d + 1)."""
         if self.evaluator is None:
             raise TypeError("SHAP values were asked for before a row was chosen")
         rows = numbers.astype(np.int64)
-        changes = {j: DonorRows(rows[:, j, None]) for j in range(rows.shape[1])}
-        return self.evaluator.sweep_together(changes, len(rows))[0]
+        changes = {j: DonorRows(rows[:, j, None]) for j in range(rows.shape[1] - 1)}
+        return self.evaluator.sweep_together(changes, len(rows))[0] * self.weights[rows[:, -1]]
 
 
-def _background(dataset: Dataset, most: int | None, seed: int) -> Ints:
-    """Return the rows of the table over which the quantity is averaged.
+def _background(dataset: Dataset, most: int | None, seed: int) -> tuple[Ints, Floats]:
+    """Return the rows of the table over which the quantity is averaged, and their weights, on average 1.
 
-    Without weights, or if they are equal, those with the smallest hashes. With weights rows are drawn systematically in
-    the order of their hashes, so that each is expected as often as its weight says: shap knows no weights.
+    A part of the rows, without weights or if they are equal: those with the smallest hashes. With weights rows are
+    drawn systematically in the order of their hashes, so that each is expected as often as its weight says.
     """
     n, w = len(dataset), dataset.weights
     rows = np.arange(n) if dataset.rows is None else np.arange(len(dataset.table))[dataset.rows]
     order = np.argsort(row_hashes(dataset.identifiers, seed, "shap: background"), kind="stable")
+    size = n if most is None else min(most, n)
     if w is None or w.min() == w.max():
-        return rows[np.sort(order[:most])]
-    size = n if most is None else most
+        return rows[np.sort(order[:size])], np.ones(size)
+    if size == n:
+        return rows, w / w.mean()
     reached = np.cumsum(w[order]) / w.sum()
     drawn = order[np.searchsorted(reached, (np.arange(size) + 0.5) / size).clip(max=n - 1)]
-    return rows[np.sort(drawn)]
+    return rows[np.sort(drawn)], np.ones(size)
 
 
 class _ExplainerOf(Protocol):
-    """Returns the explainer of a function, with background rows of shape (b, d)."""
+    """Returns the explainer of a function, with background rows of shape (b, d + 1)."""
 
     def __call__(self, function: _MaskedRows, background: Floats) -> _Explainer: ...
 
@@ -537,8 +544,16 @@ def _permutation_explainer() -> tuple[str, _ExplainerOf]:
             "Install it: pip install 'skedasis[shap]'; or pass shap_values=",
         ) from error
 
+    class Masker(Independent):
+        def invariants(self, x: Floats) -> Bools:
+            """Return where a background row has the row's own value. The last column is no player."""
+            # shap would take numbers that differ by less than 1e-5 of their size for equal.
+            same = np.asarray(self.data == x)
+            same[:, -1] = True
+            return same
+
     def explainer_of(function: _MaskedRows, background: Floats) -> _Explainer:
-        masker = Independent(background, max_samples=len(background))
+        masker = Masker(background, max_samples=len(background))
         return cast("_Explainer", shap.explainers.PermutationExplainer(function, masker))
 
     return str(shap.__version__), explainer_of

@@ -18,6 +18,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import IO, TypeAlias, TypedDict, cast
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib import font_manager, rc_context, rcParams
 from matplotlib import style as style_sheets
@@ -41,6 +42,7 @@ from matplotlib.ticker import Formatter, Locator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform, blended_transform_factory
 from matplotlib.typing import ColorType
 
+from skedasis._escaping import in_order
 from skedasis._files import write_bytes
 from skedasis._interrupts import process_state, raise_interruption
 from skedasis._types import Floats
@@ -607,9 +609,15 @@ class TickFormatter(Formatter):
         return self.of.scale.texts([float(v) for v in values])
 
 
+_ORDERS_WORDS = mpl.__version_info__ >= (3, 11)
+"""Whether matplotlib writes right-to-left text in its order; before, it draws letters as they are stored."""
+
+
 def _as_plain(text: Text) -> None:
     """Disable mathtext for a text, and add fonts for characters that the user's font may lack."""
     text.set(parse_math=False, usetex=False)
+    if _ORDERS_WORDS:
+        text.set_text(in_order(text.get_text()))
     family = families(text.get_text())
     if len(family) > len(rcParams["font.family"]):
         text.set_fontfamily(family)

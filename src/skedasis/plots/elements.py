@@ -7,7 +7,6 @@ relative steps where possible, to keep files small.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -16,13 +15,10 @@ from typing import Literal
 import numpy as np
 from markupsafe import Markup, escape
 
+from skedasis._escaping import in_order
 from skedasis._types import Floats
 
 # --- elements ------------------------------------------------------------------------------------
-
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that neither XML nor HTML may contain: control characters and lone surrogates."""
-
 
 _CLOSED = frozenset({"path", "rect"})
 """Elements that may be self-closing, also in HTML pages, where they are SVG elements."""
@@ -33,16 +29,17 @@ FAR = 20_000.0
 
 
 def plain(value: object) -> Markup:
-    r"""Return text that is safe between tags and within quotes.
+    r"""Return text that is safe between tags and within quotes, with control characters as the terminal shows them.
 
-    `Markup` is returned unchanged.
+    `Markup` and drawings are returned unchanged. Isolates keep the order of words in attributes and SVG, too, where
+    there is no ``<bdi>``.
 
     Examples
     --------
     >>> print(plain('<script>"a" & \x00b'))
-    &lt;script&gt;&#34;a&#34; &amp; b
+    &lt;script&gt;&#34;a&#34; &amp; \x00b
     """
-    return value if isinstance(value, Markup) else escape(_UNPRINTABLE.sub("", str(value)))
+    return escape(value if isinstance(value, (Markup, Drawing)) else in_order(str(value)))
 
 
 def tag(name: str, *children: object, **attributes: object) -> Markup:

@@ -162,13 +162,13 @@ def table(caption: str, columns: Mapping[str, Column]) -> Markup:
 
 
 def _row(cells: Sequence[str], written: Sequence[tuple[list[str], bool]]) -> Markup:
-    first, *others = [
-        # A name may be written from right to left in a table that is not.
-        ("text" if textual else None, "auto" if textual else None, cell)
-        for cell, (_, textual) in zip(cells, written, strict=True)
-    ]
-    head = tag("th", first[2], scope="row", class_=first[0], dir=first[1])
-    return tag("tr", head, *(tag("td", text, class_=kind, dir=way) for kind, way, text in others))
+    kinds = ["text" if textual else None for _, textual in written]
+    head = tag("th", cells[0], scope="row", class_=kinds[0])
+    return tag("tr", head, *map(_cell, cells[1:], kinds[1:]))
+
+
+def _cell(text: str, kind: str | None) -> Markup:
+    return tag("td", text, class_=kind)
 
 
 def _cells(name: str, column: Column) -> tuple[list[str], bool]:
@@ -885,7 +885,7 @@ def _one(
 
 def head(title: str, said: str) -> Markup:
     """Return the heading of a page; names in it may be written from right to left."""
-    inner = tag("h1", title, dir="auto"), tag("p", said, class_="skd-lead", dir="auto")
+    inner = tag("h1", title), tag("p", said, class_="skd-lead")
     return tag("header", *inner)
 
 
@@ -991,7 +991,7 @@ WIDE_PAGE = 900.0
 def _text_of(regions: Regions) -> Markup:
     """Return the tree of rules and the curves in words; long lines are broken."""
     text = regions_text(regions).partition("\n\n")[2]
-    return tag("pre", text, class_="skd-text", dir="auto")
+    return tag("pre", text, class_="skd-text")
 
 
 def regions_by_feature_page(found: RegionsByFeature, *, title: str | None = None) -> Explorable:
@@ -1161,7 +1161,7 @@ def _still(drawn: Markup, name: str) -> Markup:
 
 
 def _note(said: str) -> Markup:
-    return tag("p", said, class_="skd-hint", dir="auto")
+    return tag("p", said, class_="skd-hint")
 
 
 @parts_of.register

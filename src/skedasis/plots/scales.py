@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from skedasis._escaping import visible
 from skedasis._types import Bools, Floats
 from skedasis.data import times
 from skedasis.data.times import TimeAxis
@@ -526,14 +527,15 @@ def zero_rounding(values: Floats, size: float) -> Floats:
 
 
 def clean(text: str) -> str:
-    r"""Return text on one line, without unprintable characters.
+    r"""Return text on one line, with control characters as the terminal shows them.
 
     Examples
     --------
     >>> clean(" a\tname\n")
     'a name'
     """
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split()) or "(no name)"
+    shown = (c if c.isprintable() else " " for c in visible(text))
+    return " ".join("".join(shown).split()) or "(no name)"
 
 
 def shorten(text: str, room: int) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis import __version__
+from skedasis._escaping import CONTROL
 from skedasis._types import Floats, Ints, JsonValue
 from skedasis.report.cohorts import Cohort
 from skedasis.report.content import ModelSection, ReportContent
@@ -146,13 +148,11 @@ def embedded_json(content: ReportContent, digits: int | None = DIGITS) -> str:
 
     Notes
     -----
-    The characters "<", ">" and "&", and U+2028 and U+2029 are written as escapes of JSON, so that no text of the data
-    ends the element or starts a comment. ``JSON.parse`` returns the characters themselves.
+    The characters "<", ">" and "&", control characters and marks of the text direction are written as escapes of JSON,
+    so that no text of the data ends the element or starts a comment. ``JSON.parse`` returns the characters themselves.
     """
     text = _smallest(content, digits)[1]
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    return re.sub(f"[<>&]|{CONTROL.pattern}", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _smallest(content: ReportContent, digits: int | None) -> tuple[Object, str]:

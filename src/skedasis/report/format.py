@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,9 +13,6 @@ from skedasis.plots.scales import ROUNDING_NOISE, number, number_or_zero, shorte
 
 MAX_NAME_LENGTH = 60
 """Largest number of letters of a name in a sentence; headings show the whole name."""
-
-
-_RIGHT_TO_LEFT = {"R", "AL", "AN", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"}
 
 
 @dataclass(frozen=True)
@@ -87,18 +83,14 @@ def ends(low: float, high: float, largest: float) -> str:
 
 
 def named(name: str, room: int = MAX_NAME_LENGTH) -> str:
-    r"""Return a name for use in a sentence: shortened, and isolated if it contains right-to-left text.
-
-    Without the Unicode isolate marks, right-to-left text would reorder the words around it.
+    """Return a name for use in a sentence: shortened.
 
     Examples
     --------
-    >>> named("age"), len(named("x" * 500)), named("\u05d2") == "\u2068\u05d2\u2069"
-    ('age', 60, True)
+    >>> named("age"), len(named("x" * 500))
+    ('age', 60)
     """
-    text = shorten(name, room)
-    turning = any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in text)
-    return f"\u2068{text}\u2069" if turning else text
+    return shorten(name, room)
 
 
 _TITLES: ContextVar[Mapping[str, str]] = ContextVar("_TITLES", default=MappingProxyType({}))

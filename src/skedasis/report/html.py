@@ -17,9 +17,10 @@ from importlib import resources
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from skedasis import __version__
+from skedasis.plots.elements import plain
 from skedasis.plots.figures.overview import regions_point
 from skedasis.plots.html import csp
 from skedasis.plots.html import script as figures_script
@@ -749,16 +750,25 @@ def breakable(name: str) -> Markup:
     >>> print(breakable("fine_aggregate<b>"))
     fine_<wbr>aggregate&lt;b&gt;
     """
-    return Markup(re.sub(r"([_.-])", r"\1<wbr>", str(escape(name))))  # noqa: S704 - escaped before
+    return Markup(re.sub(r"([_.-])", r"\1<wbr>", str(plain(name))))  # noqa: S704 - escaped before
+
+
+def copied(code: str) -> Markup:
+    """Return code whose right-to-left names stand in elements, which are not copied with it."""
+    marked = str(plain(code)).replace("\u2068", "<bdi>").replace("\u2069", "</bdi>")
+    return Markup(marked)  # noqa: S704 - escaped before
 
 
 @cache
 def _environment() -> Environment:
     # Text from users is escaped: a column may be called <script>.
     environment = Environment(
-        loader=PackageLoader("skedasis.report"), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader("skedasis.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=plain,
     )
-    environment.filters |= {"named": named, "breakable": breakable}
+    environment.filters |= {"named": named, "breakable": breakable, "copied": copied}
     return environment
 
 

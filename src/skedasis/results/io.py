@@ -30,6 +30,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -480,7 +481,8 @@ def load(path: str | Path, *, memory: int | str | None = "1GB") -> Any:
 
     Notes
     -----
-    Nothing in the file is run, and nothing is allocated before the sizes of all arrays are known. A file from somebody
+    Nothing in the file is run, nothing is allocated before the sizes of all arrays are known, and no array is inflated
+    beyond the size that it declares. A file from somebody
     else can still contain a result that was never computed: its numbers are checked for consistency, not for truth.
 
     Examples
@@ -594,8 +596,16 @@ _HIGHEST_RATIO = 1040
 """Bytes that one byte of a deflated stream can become: 1032, and some room for short streams."""
 
 
+_PIECE = 2**20
+"""Bytes that are inflated at a time."""
+
+
 _COST_OF_TEXT = 10
 """Bytes of memory for each byte of the header: the array holds four bytes a letter, and its lists are built twice."""
+
+
+def _size_error(name: str) -> FieldError:
+    return FieldError(f"its array {shown(name)} has another size than it declares")
 
 
 class _ArrayHeader(NamedTuple):
@@ -641,6 +651,9 @@ class Archive:
                 raise FieldError(f"its member {shown(info.filename)} is no array")
             if info.flag_bits & 1:
                 raise FieldError("its members are encrypted")
+            # Others inflate without a limit, as far as zipfile is concerned.
+            if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                raise FieldError("its members are compressed by another method")
 
     def check(self) -> None:
         """Compare the sizes that all arrays declare with the file and with the limit, before one is read.
@@ -666,10 +679,29 @@ class Archive:
             header = self._header(name)
             if self._most is not None and header.cost > self._most:
                 raise _TooLargeError(header.cost)
-            content = memoryview(self._file.read(self._members[name]))[header.start :]
             order: Literal["F", "C"] = "F" if header.column_major else "C"
+            content = self._content(name, header)
             self._arrays[name] = np.ndarray(header.shape, header.dtype, content, order=order)
         return self._arrays[name]
+
+    def _content(self, name: str, header: _ArrayHeader) -> Values:
+        """Return the bytes of an array, inflated in pieces and never beyond the declared size."""
+        info = copy(self._members[name])
+        content = np.empty(info.file_size - header.start, np.uint8)
+        # zipfile would cut a stream that is longer than declared, after it has inflated all of it.
+        info.file_size += 1
+        at = 0
+        with self._file.open(info) as stream:
+            stream.read(header.start)
+            while piece := stream.read(_PIECE):
+                if at + len(piece) > len(content):
+                    raise _size_error(name)
+                content[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+                at += len(piece)
+        if at < len(content):
+            raise _size_error(name)
+        content.flags.writeable = False
+        return content
 
     def check_all_were_read(self) -> None:
         """Raise if there are arrays that no field of the result is."""
@@ -686,13 +718,10 @@ class Archive:
     def _checked_header(self, name: str) -> _ArrayHeader:
         info = self._members[name]
         with self._file.open(info) as stream:
-            version = np.lib.format.read_magic(stream)
-            read = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, column_major, dtype = read(stream)
+            # Later versions allow headers of 4 GB, and arrays of results do not need them.
+            if np.lib.format.read_magic(stream) != (1, 0):
+                raise FieldError(f"its array {shown(name)} has another version of the npy format")
+            shape, column_major, dtype = np.lib.format.read_array_header_1_0(stream)
             start = stream.tell()
         if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
             raise FieldError(f"its array {shown(name)} is of {dtype}")
@@ -700,7 +729,7 @@ class Archive:
         cost = size * (_COST_OF_TEXT if name == _HEADER else 1)
         stored = _HIGHEST_RATIO * (info.compress_size + 1)
         if start + size != info.file_size or info.file_size > stored:
-            raise FieldError(f"its array {shown(name)} has another size than it declares")
+            raise _size_error(name)
         return _ArrayHeader(shape, column_major, dtype, start, cost)
 
 

@@ -31,7 +31,6 @@ from skedasis.plots.marks import (
 from skedasis.plots.scales import LEAST, Axis, OffAxis, counted, extent, number, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
-from skedasis.results.checks.extrapolation import NOTE_OFF_SUPPORT
 from skedasis.results.effect import (
     NO_SCORE,
     TRUSTED_ROWS,
@@ -376,8 +375,7 @@ def band_label(effect: Effect, band: BandKind) -> str:
         return f"± spread of the curves, each minus its mean (standard deviation at {at})"
     score = effect.swap_score
     limited = score is not None and score.vif > FREE
-    limited = limited and not effect.score_off_support >= NOTE_OFF_SUPPORT
-    moves = ", for moves that the other features allow" if limited else ""
+    moves = ", for moves limited by the other features" if limited else ""
     return f"± spread between rows{moves} (standard deviation of the effect at {at})"
 
 
