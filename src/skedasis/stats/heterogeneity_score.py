@@ -9,10 +9,10 @@ For independent features score² is the total interaction variance of the featur
 Hooker 2004; Liu & Owen 2006; Fruth et al. 2014), and unbiased. It is in the unit of the quantity, the same for every
 method, and zero (to rounding) for an additive quantity and for a feature that is not used.
 
-Pairs are disjoint, and the nearer in x_s, the more closely the other features determine x_s. Rows are sorted by a
-normal score of x_s plus noise, and neighbours are paired. The noise is smaller if the other features determine x_s more closely, which
-the variance inflation factor measures. Its size is such that x₁x₂ of jointly normal features with correlation r has the
-score √(1 - r²), which is RHALE's own local heterogeneity; random pairs would extrapolate, and give 1.1 and more.
+Pairs are disjoint, and the nearer in x_s, the more closely the other features determine x_s, as the variance inflation
+factor measures. Rows are sorted by a normal score of x_s plus noise, which is smaller for a larger factor, and
+neighbours are paired. The noise is such that x₁x₂ of jointly normal features with correlation r has the score √(1 - r²),
+which is RHALE's own local heterogeneity; random pairs would extrapolate, and give 1.1 and more.
 
 This module works on arrays only: `skedasis.engine.heterogeneity_score` reads the data and calls the model.
 """
