@@ -11,8 +11,8 @@ method, and zero (to rounding) for an additive quantity and for a feature that i
 
 Pairs are disjoint, and the nearer in x_s, the more closely the other features determine x_s, as the variance inflation
 factor measures. Rows are sorted by a normal score of x_s plus noise, which is smaller for a larger factor, and
-neighbours are paired. The noise is such that x₁x₂ of jointly normal features with correlation r has the score √(1 - r²),
-which is RHALE's own local heterogeneity; random pairs would extrapolate, and give 1.1 and more.
+neighbours are paired. The noise is such that x₁x₂ of jointly normal features with correlation r has the score
+√(1 - r²), which is RHALE's own local heterogeneity; random pairs would extrapolate, and give 1.1 and more.
 
 This module works on arrays only: `skedasis.engine.heterogeneity_score` reads the data and calls the model.
 """
