@@ -776,8 +776,12 @@ class Effect(SavedResult):
         Returns
         -------
         ndarray of float, shape of `x_new`
-            NaN outside the range of `x`, for values that are no level, and where `x_new` is NaN (unless NaN is a
-            level).
+            NaN outside the range of `x`, and where `x_new` is missing (unless missing is a level).
+
+        Raises
+        ------
+        DataError
+            For values that are no level.
 
         Examples
         --------
