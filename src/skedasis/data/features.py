@@ -305,6 +305,15 @@ def _text(text: object, what: str) -> str | None:
     return text
 
 
+def label_position(labels: Sequence[Hashable], wanted: Hashable) -> int | None:
+    """Return the position of a label, None without one. 1 and True are equal, but different labels."""
+    if wanted not in labels:
+        return None
+    position = labels.index(wanted)
+    both = isinstance(labels[position], (bool, np.bool_)), isinstance(wanted, (bool, np.bool_))
+    return position if both[0] == both[1] else None
+
+
 def find_feature(features: Sequence[Feature], wanted: Hashable, what: str = "feature") -> int:
     """Return the position of a feature, given its label, its name or its position.
 
@@ -318,12 +327,10 @@ def find_feature(features: Sequence[Feature], wanted: Hashable, what: str = "fea
     """
     if isinstance(wanted, np.generic):
         wanted = wanted.item()
-    if not isinstance(wanted, bool):
-        keys: list[Hashable] = [f.key for f in features]
-        names: list[Hashable] = [f.name for f in features]
-        for known in (keys, names):
-            if wanted in known:
-                return known.index(wanted)
+    for known in ([f.key for f in features], [f.name for f in features]):
+        position = label_position(known, wanted)
+        if position is not None:
+            return position
     if is_int(wanted):
         position = int(wanted)
         if -len(features) <= position < len(features):
