@@ -234,12 +234,45 @@ class TestLogarithmicAxis:
         ratio = np.diff(np.log(x))
         assert ratio.max() < 0.05
 
-    def test_values_that_are_not_positive(self):
-        X = np.random.default_rng(0).integers(0, 9, size=(50, 2)).astype(float)
-        e = sd.explain(lambda X: X[:, 0], X, 0, method="ale")
-        with refused(sd.DataError, "Effect.plot(xscale)", "positive", "xlim=(1, 100)"):
+    @pytest.mark.parametrize("method", ["rhale", "pdp", "ice"])
+    @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+    @pytest.mark.parametrize("values", ["zeros", "both signs", "counts"])
+    def test_values_that_are_not_positive(self, values, scale, method):
+        rng = np.random.default_rng(0)
+        x = {
+            "zeros": np.where(rng.random(80) < 0.2, 0.0, rng.lognormal(0, 2, 80)),
+            "both signs": rng.normal(size=80),
+            "counts": rng.integers(0, 9, 80).astype(float),
+        }[values]
+        X = scale * x[:, None]
+        e = sd.explain(lambda X: X[:, 0] / scale, X, 0, method=method)
+        with pytest.raises(sd.DataError, match=r"Effect.plot\(xscale\)") as caught:
             e.plot(xscale="log")
-        assert main(e.plot(xscale="log", xlim=(0.5, 8))).get_xlim() == (0.5, 8)
+        said = re.search(r"above zero: xlim=\((.+), (.+)\)\.$", str(caught.value))
+        assert said is not None
+        low, high = float(said[1]), float(said[2])
+        ax = main(e.plot(xscale="log", xlim=(low, high)))
+        assert ax.get_xlim() == (low, high)
+        # Most of what lies above zero is within the limits, horizontally and vertically.
+        assert np.mean((X[X > 0] >= low) & (X[X > 0] <= high)) > 0.7
+        line = max(ax.lines, key=lambda line: len(np.asarray(line.get_xdata())))
+        shown = np.asarray(line.get_xdata())
+        inside = (shown >= low) & (shown <= high)
+        y = np.asarray(line.get_ydata())[inside]
+        assert inside.sum() > 100
+        assert ((y >= ax.get_ylim()[0]) & (y <= ax.get_ylim()[1])).all()
+        assert np.ptp(y) > 0.5 * np.ptp(e.value[e.x >= 0])
+
+    def test_values_below_zero_have_no_logarithmic_axis(self):
+        X = -np.arange(50.0)[:, None]
+        with pytest.raises(sd.DataError, match=r"expected positive values\. Omit xscale\.$"):
+            sd.explain(lambda X: X[:, 0], X, 0).plot(xscale="log")
+
+    def test_several_features_are_plotted_alone(self):
+        X = np.random.default_rng(0).normal(size=(50, 2))
+        es = sd.explain(lambda X: X.sum(axis=1), X)
+        with pytest.raises(sd.DataError, match=r"Omit xscale, or plot each effect alone\.$"):
+            es.plot(xscale="log")
 
     @pytest.mark.parametrize("feature", ["city", "grade", "admitted"])
     def test_levels_and_times(self, feature):

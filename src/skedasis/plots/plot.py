@@ -267,6 +267,7 @@ _ADVICE = {
     "centered center centering": (
         "Use ice='centered' or ice='raw'; the curve is centred by its method: sd.PDP(center='mean')"
     ),
+    "yscale": "Effects have both signs, so that their axis is linear: omit yscale",
     "figure fig": "Pass axes: {method}(ax=figure.subplots())",
     "features feature": "Choose features in sd.explain(model, X, features), or show the strongest: top=5",
 }
@@ -298,9 +299,10 @@ def customized(spec: FigureSpec, options: FigureOptions, method: str) -> FigureS
     UnsupportedError
         For a logarithmic axis of a categorical feature or of times.
     """
+    alone = len({stack[0].x.name for stack in spec.stacks}) == 1
     # The R² beside the scatter plot of a diagnosis are on another axis.
     stacks = tuple(
-        tuple(_customized(p, options, method) for p in stack)
+        tuple(_customized(p, options, method, alone=alone) for p in stack)
         if spec.small or stack[0].x.name == spec.main.x.name
         else stack
         for stack in spec.stacks
@@ -315,7 +317,7 @@ def customized(spec: FigureSpec, options: FigureOptions, method: str) -> FigureS
     return replace(spec, stacks=((first, *stacks[0][1:]),), title=options.title or spec.title)
 
 
-def _customized(panel: Panel, options: FigureOptions, method: str) -> Panel:
+def _customized(panel: Panel, options: FigureOptions, method: str, *, alone: bool) -> Panel:
     if panel.kind == "scale":
         return panel
     x, y, main = panel.x, panel.y, panel.kind == "main"
@@ -328,7 +330,7 @@ def _customized(panel: Panel, options: FigureOptions, method: str) -> Panel:
     if options.ylim is not None and main:
         y = replace(y, least=options.ylim[0], most=options.ylim[1], margin=0.0)
     if options.xscale == "log":
-        _check_log(x, method)
+        _check_log(panel, x, method, alone=alone)
         x = replace(x, log=True, ticks=())
     moved = _beside_moved(panel, x)
     marks = tuple(_densified(m, x) for m in moved.marks) if x.log else moved.marks
@@ -365,15 +367,18 @@ def _beside_moved(panel: Panel, x: Axis) -> Panel:
     return replace(panel, marks=tuple(map(beside, panel.marks)), tooltips=tips)
 
 
-def _check_log(axis: Axis, method: str) -> None:
-    """Raise if an axis cannot be logarithmic."""
+def _check_log(panel: Panel, axis: Axis, method: str, *, alone: bool) -> None:
+    """Raise if the axis of a panel, which is that of all panels if `alone`, cannot be logarithmic."""
+    fix = "Omit xscale" if alone else "Omit xscale, or plot each effect alone"
     if axis.labels or axis.time is not None:
         got = "names of levels" if axis.labels else "dates or times"
-        raise UnsupportedError(
-            f"{method}(xscale)", f"{axis.name!r} with {got}", "numbers", "Omit xscale"
-        )
+        raise UnsupportedError(f"{method}(xscale)", f"{axis.name!r} with {got}", "numbers", fix)
     if not axis.least > 0:
-        fix = "Omit xscale, or begin the axis above zero, such as xlim=(1, 100)"
+        if alone and axis.most > 0:
+            # Where the curve begins: at its first positive point, within three to six powers of ten.
+            found = [x for mark in panel.marks if isinstance(mark, Line) for x in mark.x if x > 0]
+            low = float(np.clip(min(found, default=axis.most), 1e-6 * axis.most, 1e-3 * axis.most))
+            fix += f", or begin the axis above zero: xlim=({low:.1g}, {axis.most:.4g})"
         raise DataError(
             f"{method}(xscale)",
             f"values of {axis.name!r} from {axis.least:.4g}",
