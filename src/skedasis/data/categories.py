@@ -39,13 +39,15 @@ from skedasis.stats.order_statistics import weight_quantum, weight_sums
 
 
 # ---------------------------------------------------------------------------- labels of levels
-def labels_of(values: Sequence[Level]) -> tuple[str, ...]:
-    """Return a unique label for each value.
+def labels_of(values: Sequence[Level], feature: Feature | None = None) -> tuple[str, ...]:
+    """Return a unique label for each value: that of the feature's levels if there is one.
 
     Examples
     --------
     >>> labels_of([1, "1", 2.0, "", "a"])
     ('1', "'1'", '2', "''", 'a')
+    >>> labels_of([0, 1, 2], Feature("day", "nominal", labels={1: "workday", "0": "weekend"}))
+    ('weekend', 'workday', '2')
     """
     texts = [_text(v) for v in values]
     count = Counter(texts)
@@ -53,7 +55,29 @@ def labels_of(values: Sequence[Level]) -> tuple[str, ...]:
         repr(v) if isinstance(v, str) and (count[text] > 1 or not v.strip()) else text
         for v, text in zip(values, texts, strict=True)
     ]
-    return _numbered(quoted)
+    own = {} if feature is None else given_labels(values, feature)
+    return _numbered([own.get(k, text) for k, text in enumerate(quoted)])
+
+
+def given_labels(values: Sequence[Level], feature: Feature) -> dict[int, str]:
+    """Return the labels that a schema gives to some of the values, by position.
+
+    Raises
+    ------
+    DataError
+        For a label of a number or a truth value that equals a level of another type.
+    """
+    keys, texts = [_key(v) for v in values], [_text(v) for v in values]
+    found: dict[int, str] = {}
+    for level, label in dict(feature.labels).items():
+        if _key(level) in keys:
+            found[keys.index(_key(level))] = label
+        elif level in texts:  # a level of another type as text, as in JSON
+            found[texts.index(level)] = label
+        elif any(isinstance(v, Real) and v == level for v in values):  # True for 1
+            what = f"labels of feature {feature.name!r}"
+            raise unknown_level(what, level, values, texts, "Use an observed level")
+    return found
 
 
 def _text(value: Level) -> str:
@@ -331,7 +355,7 @@ def ordered_levels(
         order, ordered = [code_of[key] for key in declared], list(declared.values())
     rank = np.full(len(distinct) + 1, -1)
     rank[order] = np.arange(len(order))
-    return Observed(rank[merged], tuple(ordered), labels_of(ordered))
+    return Observed(rank[merged], tuple(ordered), labels_of(ordered, feature))
 
 
 def typed_level(value: Level, dtype: str) -> Level:
@@ -412,7 +436,8 @@ def level_column(
         raise no_values(feature)
     if missing and feature.kind == "nominal":
         codes = np.where(is_missing, len(values), codes)
-        values, labels = (*values, None), (*labels, _unused("missing", labels))
+        own = given_labels([None], feature).get(0)
+        values, labels = (*values, None), (*labels, own or _unused("missing", labels))
     rows = first_rows(codes, len(values))
     rows = rows if dataset.row_id is None else dataset.row_id[rows]
     levels = Levels(values, labels, rows)
