@@ -72,7 +72,9 @@ def given_labels(values: Sequence[Level], feature: Feature) -> dict[int, str]:
     for level, label in dict(feature.labels).items():
         if _key(level) in keys:
             found[keys.index(_key(level))] = label
-        elif level in texts:  # a level of another type as text, as in JSON
+        elif (
+            isinstance(level, str) and level in texts
+        ):  # a level of another type as text, as in JSON
             found[texts.index(level)] = label
         elif any(isinstance(v, Real) and v == level for v in values):  # True for 1
             what = f"labels of feature {feature.name!r}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, Unpack, cast
 
 import numpy as np
 from matplotlib.colors import is_color_like, to_rgb
+from matplotlib.dates import num2date
 
 from skedasis._arguments import check_flag, check_option, is_number, shown
 from skedasis._calls import unknown_keyword, written
@@ -404,12 +405,36 @@ def _densified(mark: Mark, axis: Axis) -> Mark:
 
 def drawn(spec: FigureSpec, options: FigureOptions, method: str, ax: Axes | None = None) -> Figure:
     """Draw a figure with the options of every figure, on the given axes or in a new figure."""
-    spec = customized(spec, options, method)
     if ax is not None:
-        return draw_matplotlib.draw_on(ax, spec, legend=options.legend, colors=options.colors())
+        return _on_axes(ax, spec, options, method, legend=options.legend)
+    spec = customized(spec, options, method)
     return draw_matplotlib.draw(
         spec, options.size, legend=options.legend, style=options.style, colors=options.colors()
     )
+
+
+def _on_axes(
+    ax: Axes, spec: FigureSpec, options: FigureOptions, method: str, *, legend: bool
+) -> Figure:
+    """Draw the first panel of a figure on given axes, within the limits that a user has set on them."""
+    given = {
+        **{"title": options.title, "xlabel": options.xlabel, "ylabel": options.ylabel},
+        **{"xlim": options.xlim, "ylim": options.ylim},
+    }
+    asked = {name for name, value in given.items() if value is not None}
+    kept = draw_matplotlib.settings_of_user(ax)
+    limits: dict[str, tuple[float, float]] = {}
+    main = spec.main
+    for name, axis, it in (("xlim", main.x, ax.xaxis), ("ylim", main.y, ax.yaxis)):
+        if name in asked or name not in kept:
+            continue
+        if axis.time is not None and it.have_units():  # a user's dates, as matplotlib counts them
+            dates = [date.replace(tzinfo=None) for date in num2date(it.get_view_interval())]
+            it.set_view_interval(*axis.time.days(dates), ignore=True)
+        low, high = map(float, sorted(it.get_view_interval()))
+        limits[name] = low, high
+    spec = customized(spec, replace(options, **limits), method)
+    return draw_matplotlib.draw_on(ax, spec, legend=legend, colors=options.colors(), asked=asked)
 
 
 # --- results -------------------------------------------------------------------------------------
@@ -474,11 +499,10 @@ def _on_several(
             f"one for each of {len(spec.stacks)} effects",
             fix,
         )
-    spec = customized(spec, options, method)
     for i, (ax, stack) in enumerate(zip(each, spec.stacks, strict=True)):
         # One legend is enough: all panels have the same marks.
-        legend = options.legend and i == 0
-        draw_matplotlib.draw_on(ax, spec, panel=stack[0], legend=legend, colors=options.colors())
+        one, legend = replace(spec, stacks=(stack,)), options.legend and i == 0
+        _on_axes(ax, one, options, method, legend=legend)
     return each[0].figure.canvas.figure
 
 

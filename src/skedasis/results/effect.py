@@ -1154,7 +1154,8 @@ class Effect(SavedResult):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Axes for the main panel alone, whose style stays as it is. By default a figure with all panels is created.
+            Axes for the main panel alone. Their style stays as it is, and so do a title, labels, limits and ticks that
+            are set on them, unless an option names them. By default a figure with all panels is created.
         ice : {"centered", "raw", None}
             Individual curves: centred, as computed, or none. They are those that PDP and ICE keep, or those of
             ``sd.explain(..., curves=30)``. "centered"
