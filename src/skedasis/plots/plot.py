@@ -418,8 +418,11 @@ def _on_axes(
 ) -> Figure:
     """Draw the first panel of a figure on given axes, within the limits that a user has set on them."""
     given = {
-        **{"title": options.title, "xlabel": options.xlabel, "ylabel": options.ylabel},
-        **{"xlim": options.xlim, "ylim": options.ylim},
+        "title": options.title,
+        "xlabel": options.xlabel,
+        "ylabel": options.ylabel,
+        "xlim": options.xlim,
+        "ylim": options.ylim,
     }
     asked = {name for name, value in given.items() if value is not None}
     kept = draw_matplotlib.settings_of_user(ax)
