@@ -31,7 +31,7 @@ _MEANT: dict[str, str] = {
     "color": "colour c",
     "columns": "ncols n_cols",
     "confidence_level": "confidence conf ci coverage",
-    "features": "feature feature_name feature_names features_names column columns cols variable variables vars",
+    "features": "feature feature_name column columns cols variable variables vars",
     "k": "n bins n_bins num_bins nbins n_quantiles",
     "max_bins": "init_nof_bins n_bins nof_bins",
     "grid": "grid_resolution grid_points num_grid_points n_grid_points n_points points resolution grids",
@@ -53,7 +53,7 @@ _MEANT: dict[str, str] = {
     "sample_weight": "sample_weights w",
     "xlabel": "x_label xlab",
     "xlim": "x_limits x_range",
-    "y": "labels targets y_true y_train y_test outcome",
+    "y": "targets y_true y_train y_test outcome",
     "ylabel": "y_label ylab",
     "ylim": "y_limits y_range",
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import weakref
 from collections.abc import Callable
 from functools import cache
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import same_color, to_rgba
@@ -234,12 +237,45 @@ class TestLogarithmicAxis:
         ratio = np.diff(np.log(x))
         assert ratio.max() < 0.05
 
-    def test_values_that_are_not_positive(self):
-        X = np.random.default_rng(0).integers(0, 9, size=(50, 2)).astype(float)
-        e = sd.explain(lambda X: X[:, 0], X, 0, method="ale")
-        with refused(sd.DataError, "Effect.plot(xscale)", "positive", "xlim=(1, 100)"):
+    @pytest.mark.parametrize("method", ["rhale", "pdp", "ice"])
+    @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+    @pytest.mark.parametrize("values", ["zeros", "both signs", "counts"])
+    def test_values_that_are_not_positive(self, values, scale, method):
+        rng = np.random.default_rng(0)
+        x = {
+            "zeros": np.where(rng.random(80) < 0.2, 0.0, rng.lognormal(0, 2, 80)),
+            "both signs": rng.normal(size=80),
+            "counts": rng.integers(0, 9, 80).astype(float),
+        }[values]
+        X = scale * x[:, None]
+        e = sd.explain(lambda X: X[:, 0] / scale, X, 0, method=method)
+        with pytest.raises(sd.DataError, match=r"Effect.plot\(xscale\)") as caught:
             e.plot(xscale="log")
-        assert main(e.plot(xscale="log", xlim=(0.5, 8))).get_xlim() == (0.5, 8)
+        said = re.search(r"above zero: xlim=\((.+), (.+)\)\.$", str(caught.value))
+        assert said is not None
+        low, high = float(said[1]), float(said[2])
+        ax = main(e.plot(xscale="log", xlim=(low, high)))
+        assert ax.get_xlim() == (low, high)
+        # Most of what lies above zero is within the limits, horizontally and vertically.
+        assert np.mean((X[X > 0] >= low) & (X[X > 0] <= high)) > 0.7
+        line = max(ax.lines, key=lambda line: len(np.asarray(line.get_xdata())))
+        shown = np.asarray(line.get_xdata())
+        inside = (shown >= low) & (shown <= high)
+        y = np.asarray(line.get_ydata())[inside]
+        assert inside.sum() > 100
+        assert ((y >= ax.get_ylim()[0]) & (y <= ax.get_ylim()[1])).all()
+        assert np.ptp(y) > 0.5 * np.ptp(e.value[e.x >= 0])
+
+    def test_values_below_zero_have_no_logarithmic_axis(self):
+        X = -np.arange(50.0)[:, None]
+        with pytest.raises(sd.DataError, match=r"expected positive values\. Omit xscale\.$"):
+            sd.explain(lambda X: X[:, 0], X, 0).plot(xscale="log")
+
+    def test_several_features_are_plotted_alone(self):
+        X = np.random.default_rng(0).normal(size=(50, 2))
+        es = sd.explain(lambda X: X.sum(axis=1), X)
+        with pytest.raises(sd.DataError, match=r"Omit xscale, or plot each effect alone\.$"):
+            es.plot(xscale="log")
 
     @pytest.mark.parametrize("feature", ["city", "grade", "admitted"])
     def test_levels_and_times(self, feature):
@@ -318,6 +354,78 @@ def test_on_axes(method):
     for option in ("size", "style"):
         with refused(sd.DataError, f"{method}({option})", "axes"):
             called(method, ax=right, **{option: (5, 3) if option == "size" else "ggplot"})
+
+
+@pytest.mark.many
+@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.parametrize("method", sorted(set(RESULTS) - MANY))
+def test_what_a_user_has_set_on_axes_stays(method):
+    ax = Figure().subplots()
+    ax.set_xlabel("Hour $x$")
+    ax.set_ylabel("Riders")
+    ax.set_title("Mine", fontsize=17, color="red")
+    ax.set_xlim(0.2, 0.7)
+    ax.set_ylim(8, -3)  # inverted
+    ax.set_xticks([0.25, 0.5])
+    for _ in range(2):
+        called(method, ax=ax)
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("Hour $x$", "Riders")
+        assert (ax.get_title(), ax.get_title(loc="left")) == ("Mine", "")
+        assert (ax.title.get_fontsize(), ax.title.get_color()) == (17, "red")
+        assert (ax.get_xlim(), ax.get_ylim()) == ((0.2, 0.7), (8, -3))
+        assert ax.get_xticks().tolist() == [0.25, 0.5]
+    called(method, ax=ax, xlabel="asked", xlim=(1, 2), title="asked")
+    assert (ax.get_xlabel(), ax.get_xlim()) == ("asked", (1, 2))
+    assert (ax.get_ylabel(), ax.get_ylim()) == ("Riders", (8, -3))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_what_figures_have_written_on_axes_is_replaced(shared):
+    axes = Figure().subplots(1, 2, sharex=shared, sharey=shared)
+    X = np.random.default_rng(0).uniform(size=(60, 2)) * [1.0, 50.0]
+    es = sd.explain(lambda X: X[:, 0] + X[:, 1], X)
+    es["x0"].plot(ax=axes[0])
+    es["x1"].plot(ax=axes[1])
+    es["x1"].plot(ax=axes[0])
+    assert axes[0].get_xlabel() == "x1"
+    assert axes[0].get_title(loc="left").startswith("x1")
+    assert axes[0].get_xlim() == axes[1].get_xlim()
+    assert axes[0].get_ylim() == axes[1].get_ylim()
+    axes[0].set_xlim(10, 20)
+    es["x0"].plot(ax=axes[0])
+    assert axes[0].get_xlim() == (10, 20)
+    assert axes[0].get_xlabel() == "x0"
+
+
+def test_axes_that_were_drawn_on_are_freed():
+    figure = Figure()
+    freed = weakref.ref(figure.subplots())
+    positive()["x0"].plot(ax=figure.axes[0])
+    del figure
+    gc.collect()
+    assert freed() is None
+
+
+def test_a_user_s_dates_are_the_limits_of_times():
+    X = pd.DataFrame({"t": pd.date_range("2020", periods=500)})
+    e = sd.explain(lambda X: X["t"].dt.day * 1.0, X, "t")
+    ax = Figure().subplots()
+    ax.set_xlim(pd.Timestamp("2020-03-01"), pd.Timestamp("2020-06-01"))
+    e.plot(ax=ax)
+    assert ax.get_xlim() == (60, 152)  # days since 1 January 2020, a leap year
+    assert next(t.get_text() for t in ax.get_xticklabels()).startswith("2020-03")
+
+
+def test_a_title_that_a_user_has_set_stands_above_the_notes():
+    figure = Figure()
+    ax = figure.subplots()
+    ax.set_title("Mine", loc="right")
+    positive()["x0"].plot(ax=ax)
+    figure.draw_without_rendering()
+    (title,) = [t for t in ax.get_children() if isinstance(t, Text) and t.get_text() == "Mine"]
+    notes = [t for t in ax.texts if "rows" in t.get_text()]
+    assert notes
+    assert all(title.get_window_extent().y0 >= t.get_window_extent().y1 - 1 for t in notes)
 
 
 @pytest.mark.parametrize("method", sorted(MANY))

@@ -136,7 +136,7 @@ def test_a_one_hot_block_has_its_columns_for_levels(make, dtype):
     assert column.codes.tolist() == [3 if place is None else place for place in BLOCK]
     assert column.levels.rows.tolist() == [1, 4, 0, 2]
     assert (column.count.tolist(), column.missing) == ([2, 1, 3, 1], 0)
-    assert [column.levels.find(v) for v in ("city_a", "a", "(none)", "city_never", 1)] == [
+    assert [column.levels.named(v) for v in ("city_a", "a", "(none)", "city_never", 1)] == [
         1,
         1,
         3,
@@ -176,7 +176,7 @@ def test_a_row_of_a_block_with_a_hole_is_missing(hole):
     assert column.codes.tolist() == [1, 3, 2, 1, 3, 0, 1]
     assert column.missing == 2
     assert column.levels.find(None) == column.levels.find(NAN) == 3
-    assert column.levels.find("missing") == 3
+    assert column.levels.named("missing") == 3
 
 
 def test_two_ones_in_a_row_are_refused():
@@ -209,7 +209,7 @@ def test_what_all_names_begin_with_is_left_out_of_labels(names, labels):
     assert levels.values[:2] == tuple(names)
     assert levels.labels[:2] == labels
     assert levels.labels[2] == ("((none))" if "(none)" in labels else "(none)")
-    assert [levels.find(label) for label in levels.labels] == [0, 1, 2]
+    assert [levels.named(label) for label in levels.labels] == [0, 1, 2]
 
 
 # ------------------------------------------------------------------------------------ other groups
@@ -229,7 +229,7 @@ def test_other_columns_have_their_combinations_for_levels(make):
     assert [column.levels.values[k] for k in column.codes] == wanted
     assert column.missing == wanted.count(None)
     assert column.levels.rows.tolist() == [wanted.index(v) for v in column.levels.values]
-    assert column.levels.find((2, "v")) == column.levels.find("a=2, b=v") == 3
+    assert column.levels.find((2, "v")) == column.levels.named("a=2, b=v") == 3
     assert column.levels.find((2.0, "v")) == 3
     assert column.levels.find((True, "v")) == column.levels.find(2) == -1
     (batch,) = source.batches(n)

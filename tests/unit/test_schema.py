@@ -97,7 +97,7 @@ def test_an_empty_dictionary_changes_nothing(X):
         ({"units": "°C"}, ("schema['temp']", "'units'", "Did you mean 'unit'?")),
         ({"Label": "T"}, ("'Label'", "Did you mean 'label'?")),
         ({"level": [1]}, ("'level'", "Did you mean 'levels'?")),
-        ({"colour": "red"}, ("'colour'", "Remove this key")),
+        ({"colour": "red"}, ("'colour'", "Remove it")),
         ({3: "°C"}, ("the key 3", "'unit'")),
         ({"kind": "numeric"}, ("['kind']", "'numeric'", "continuous | ordinal | nominal")),
         ({"kind": ["ordinal"]}, ("['kind']", "['ordinal']")),

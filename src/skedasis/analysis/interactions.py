@@ -414,7 +414,7 @@ def _result(
         {
             name: label
             for effect in effects.values()
-            for name, label in effect.about.feature.labels.items()
+            for name, label in effect.about.feature.title_by_name.items()
         },
     )
 

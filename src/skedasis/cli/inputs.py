@@ -722,7 +722,7 @@ def _schema_file(path: str | None) -> dict[str, object]:
         raise DataError("--schema", f"{path}: {reason}", "a JSON file", fix) from error
     except ValueError as error:
         raise DataError("--schema", f"{path}, which is no JSON: {error}", "JSON", fix) from error
-    expected = "a JSON object with a kind, or an object of kind, unit, label and levels, per column"
+    expected = "a JSON object with a kind, or an object of kind, unit, label, levels and labels, per column"
     if not isinstance(found, dict):
         raise DataError("--schema", f"a JSON {type(found).__name__}", expected, fix)
     entries = cast("dict[str, object]", found)

@@ -308,7 +308,7 @@ class DataOptions:
         str | None,
         typer.Option(
             help='JSON file with kinds, units, labels and levels of columns: {"temp": {"unit": "°C", "label": '
-            '"Temperature"}}.',
+            '"Temperature"}, "day": {"labels": {"0": "weekend"}}}.',
             metavar="FILE",
             show_default=False,
             rich_help_panel=DATA_PANEL,

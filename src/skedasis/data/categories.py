@@ -15,10 +15,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
 from typing import Protocol
 
 import numpy as np
 
+from skedasis._arguments import shown
 from skedasis._types import Bools, Floats, Ints, Level
 from skedasis.data.category_order import OtherFeature, level_distances, similarity_order
 from skedasis.data.containers import LevelReplacement
@@ -37,13 +39,15 @@ from skedasis.stats.order_statistics import weight_quantum, weight_sums
 
 
 # ---------------------------------------------------------------------------- labels of levels
-def labels_of(values: Sequence[Level]) -> tuple[str, ...]:
-    """Return a unique label for each value.
+def labels_of(values: Sequence[Level], feature: Feature | None = None) -> tuple[str, ...]:
+    """Return a unique label for each value: that of the feature's levels if there is one.
 
     Examples
     --------
     >>> labels_of([1, "1", 2.0, "", "a"])
     ('1', "'1'", '2', "''", 'a')
+    >>> labels_of([0, 1, 2], Feature("day", "nominal", labels={1: "workday", "0": "weekend"}))
+    ('weekend', 'workday', '2')
     """
     texts = [_text(v) for v in values]
     count = Counter(texts)
@@ -51,13 +55,61 @@ def labels_of(values: Sequence[Level]) -> tuple[str, ...]:
         repr(v) if isinstance(v, str) and (count[text] > 1 or not v.strip()) else text
         for v, text in zip(values, texts, strict=True)
     ]
-    return _numbered(quoted)
+    own = {} if feature is None else given_labels(values, feature)
+    return _numbered([own.get(k, text) for k, text in enumerate(quoted)])
+
+
+def given_labels(values: Sequence[Level], feature: Feature) -> dict[int, str]:
+    """Return the labels that a schema gives to some of the values, by position.
+
+    Raises
+    ------
+    DataError
+        For a label of a number or a truth value that equals a level of another type.
+    """
+    keys, texts = [_key(v) for v in values], [_text(v) for v in values]
+    found: dict[int, str] = {}
+    for level, label in dict(feature.labels).items():
+        if _key(level) in keys:
+            found[keys.index(_key(level))] = label
+        elif (
+            isinstance(level, str) and level in texts
+        ):  # a level of another type as text, as in JSON
+            found[texts.index(level)] = label
+        elif any(isinstance(v, Real) and v == level for v in values):  # True for 1
+            what = f"labels of feature {feature.name!r}"
+            raise unknown_level(what, level, values, texts, "Use an observed level")
+    return found
 
 
 def _text(value: Level) -> str:
     if isinstance(value, float) and value % 1 == 0 and abs(value) < 2**53:
         return str(int(value))
     return str(value)
+
+
+def unknown_level(
+    what: str, got: object, values: Sequence[Level], labels: Sequence[str], fix: str
+) -> DataError:
+    """Return the error for a value that is no level: it names the levels, and the nearest one if there is one."""
+    import difflib  # for the message of an error only
+
+    # As a call writes them: a value, or the label of one that has another label than itself.
+    names = [
+        repr(value if label in (repr(value), *labels_of([value])) else label)
+        for value, label in zip(values, labels, strict=True)
+    ]
+    texts = [*map(str, values), *labels]
+    plain = dict(zip([text.casefold().strip() for text in texts], names * 2, strict=True))
+    near = difflib.get_close_matches(str(got).casefold().strip(), plain, n=1, cutoff=0.5)
+    meant = [
+        # 1 for True, and True for 1.
+        *(n for n, v in zip(names, values, strict=True) if isinstance(got, Real) and v == got),
+        *(plain[text] for text in near),
+    ]
+    fix = f"Did you mean {meant[0]}?" if meant else fix
+    some = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return DataError(what, shown(got), f"one of the levels {some}", fix)
 
 
 def _numbered(labels: Sequence[str]) -> tuple[str, ...]:
@@ -99,20 +151,19 @@ class Levels:
         Unique labels for tables and plots.
     rows : ndarray of int, shape (L,)
         For each level the first row of X that has it.
-    group : bool
-        Whether these are the levels of a group. They can also be looked up by label.
 
     Examples
     --------
-    >>> levels = Levels(("a", "b", None), ("a", "b", "missing"), np.array([4, 0, 1]))
-    >>> levels.find("b"), levels.find(float("nan")), levels.find("c"), len(levels.take([2, 0]))
+    >>> levels = Levels(("a", 1, None), ("a", "1", "missing"), np.array([4, 0, 1]))
+    >>> levels.find(1), levels.find(float("nan")), levels.find("1"), len(levels.take([2, 0]))
     (1, 2, -1, 2)
+    >>> levels.named("1"), levels.named("missing"), levels.named("b")
+    (1, 2, -1)
     """
 
     values: tuple[Level, ...]
     labels: tuple[str, ...]
     rows: Ints
-    group: bool = False
 
     def __len__(self) -> int:
         return len(self.values)
@@ -131,12 +182,15 @@ class Levels:
     def find(self, value: Level) -> int:
         """Return the code of a level, or -1 if there is no such level. 1 equals 1.0, but neither True nor "1"."""
         try:
-            code = self._code_of.get(_key(value), -1)
+            return self._code_of.get(_key(value), -1)
         except TypeError:  # not hashable, so not a level
             return -1
-        if code < 0 and self.group and value in self.labels:
-            return self.labels.index(value)
-        return code
+
+    def named(self, value: object) -> int:
+        """Return the code of a level that a caller names by its value or its label, or -1 if there is no such level."""
+        code = self.find(value)
+        is_label = code < 0 and isinstance(value, str) and value in self.labels
+        return self.labels.index(value) if is_label else code
 
 
 def _key(value: Level) -> Level:
@@ -153,14 +207,11 @@ class Observed:
         -1 where a value is missing.
     values : tuple
     labels : tuple of str
-    group : bool
-        Whether these are the levels of a group.
     """
 
     codes: Ints
     values: tuple[Level, ...]
     labels: tuple[str, ...]
-    group: bool = False
 
 
 class RowSource(Protocol):
@@ -306,7 +357,7 @@ def ordered_levels(
         order, ordered = [code_of[key] for key in declared], list(declared.values())
     rank = np.full(len(distinct) + 1, -1)
     rank[order] = np.arange(len(order))
-    return Observed(rank[merged], tuple(ordered), labels_of(ordered))
+    return Observed(rank[merged], tuple(ordered), labels_of(ordered, feature))
 
 
 def typed_level(value: Level, dtype: str) -> Level:
@@ -387,10 +438,11 @@ def level_column(
         raise no_values(feature)
     if missing and feature.kind == "nominal":
         codes = np.where(is_missing, len(values), codes)
-        values, labels = (*values, None), (*labels, _unused("missing", labels))
+        own = given_labels([None], feature).get(0)
+        values, labels = (*values, None), (*labels, own or _unused("missing", labels))
     rows = first_rows(codes, len(values))
     rows = rows if dataset.row_id is None else dataset.row_id[rows]
-    levels = Levels(values, labels, rows, seen.group)
+    levels = Levels(values, labels, rows)
     count, weight = _sizes(codes, len(levels), dataset.weights)
     whole = LevelColumn(feature, levels, codes, dataset.weights, count, weight, missing, 0, dataset)
     return whole if top is None or top >= len(levels) else keep_top(whole, top)
@@ -606,9 +658,7 @@ def _one_hot(
     column_of[is_missing] = -1
     codes, first = dense_codes(column_of, ~is_missing)
     observed = column_of[first]
-    return Observed(
-        codes, tuple(names[k] for k in observed), tuple(labels[k] for k in observed), group=True
-    )
+    return Observed(codes, tuple(names[k] for k in observed), tuple(labels[k] for k in observed))
 
 
 def _shortened(names: list[str]) -> list[str]:
@@ -678,4 +728,4 @@ def _combined(
         ", ".join(f"{name}={p.labels[k]}" for name, p, k in zip(names, parts, c, strict=True))
         for c in combinations
     ]
-    return Observed(codes, values, _numbered(labels), group=True)
+    return Observed(codes, values, _numbered(labels))

@@ -46,6 +46,9 @@ class Feature:
     label : str, optional
         The text for people, in figures, reports and messages about results. By default the name, which remains what
         results are indexed by.
+    labels : mapping of level to str, optional
+        Texts for people of an ordinal or nominal feature's levels, in figures, tables, rules and messages; kept as
+        pairs. A level without one is shown as its value. Levels are found by their values and by their labels.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class Feature:
     members: tuple[int, ...] = ()
     time: TimeAxis | None = field(default=None, repr=False)
     label: str | None = field(default=None, kw_only=True)
+    labels: Mapping[Level, str] | tuple[tuple[Level, str], ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         # Checked here, where the mistake is, and not first when the schema is applied.
@@ -78,6 +82,10 @@ class Feature:
             raise DataError(f"{self._argument}, unit)", shown(self.unit), "text", fix)
         if self.label is not None:
             _text(self.label, f"{self._argument}, label)")
+        if self.labels:
+            object.__setattr__(
+                self, "labels", _level_labels(self.labels, f"{self._argument}, labels)")
+            )
 
     @property
     def _argument(self) -> str:
@@ -90,7 +98,7 @@ class Feature:
         return self.label or self.name
 
     @property
-    def labels(self) -> dict[str, str]:
+    def title_by_name(self) -> dict[str, str]:
         """Return the label by the name; empty without a label."""
         return {self.name: self.label} if self.label else {}
 
@@ -130,6 +138,7 @@ class SchemaEntry(TypedDict, total=False):
     unit: str | None
     label: str | None
     levels: Sequence[Level] | None
+    labels: Mapping[Level, str]
     name: str
 
 
@@ -157,8 +166,10 @@ def apply_schema(features: Sequence[Feature], schema: Schema | None) -> tuple[Fe
         As inferred from the columns' types.
     schema : None, mapping or sequence of Feature
         ``{"age": "ordinal"}``, ``{"age": {"unit": "years", "label": "Age at entry"}}``,
-        ``{0: Feature("age", unit="years")}`` (which names a column of an array), or `Feature` objects with the names of
-        columns. A `Feature` replaces name, kind, unit, levels and label; a dictionary replaces what it contains.
+        ``{"workingday": {"labels": {0: "weekend", 1: "workday"}}}`` (a feature with labels of levels is nominal, unless
+        it is ordinal), ``{0: Feature("age", unit="years")}`` (which names a column of an array), or `Feature` objects
+        with the names of columns. A `Feature` replaces name, kind, unit, levels and labels; a dictionary replaces what
+        it contains.
 
     Raises
     ------
@@ -209,8 +220,9 @@ def _apply(inferred: Feature, entry: Declared) -> Feature:
     if isinstance(entry, Mapping):
         return _apply_fields(inferred, entry)
     if isinstance(entry, Feature):
-        if entry.kind == "continuous" and entry.levels:
-            what = f"schema[{inferred.name!r}]: Feature({entry.name!r}, levels)"
+        if entry.kind == "continuous" and (entry.levels or entry.labels):
+            name = "levels" if entry.levels else "labels"
+            what = f"schema[{inferred.name!r}]: Feature({entry.name!r}, {name})"
             raise _levels_error(what, 'kind="ordinal"', 'kind="nominal"')
         return replace(
             inferred,
@@ -219,6 +231,7 @@ def _apply(inferred: Feature, entry: Declared) -> Feature:
             unit=entry.unit,
             levels=entry.levels,
             label=entry.label,
+            labels=entry.labels,
         )
     if isinstance(entry, str) and entry in get_args(Kind):
         return replace(inferred, kind=entry)
@@ -261,19 +274,21 @@ def _apply_fields(inferred: Feature, entry: SchemaEntry) -> Feature:
             import difflib  # for the message of an error only
 
             near = difflib.get_close_matches(str(key).lower(), allowed, n=1, cutoff=0.5)
-            raise DataError(
-                what,
-                f"the key {shown(key)}",
-                f"some of {', '.join(map(repr, allowed))}",
-                f"Did you mean {near[0]!r}?" if near else "Remove this key",
-            )
-    kind = entry.get("kind", inferred.kind)
+            fix = 'Remove it, or write labels of levels as {"labels": {0: "no", 1: "yes"}}'
+            if near:
+                fix = f"Did you mean {near[0]!r}?"
+            expected = f"some of {', '.join(map(repr, allowed))}"
+            raise DataError(what, f"the key {shown(key)}", expected, fix)
+    labels = _level_labels(entry.get("labels") or inferred.labels, f"{what}['labels']")
+    named = "nominal" if labels and inferred.kind == "continuous" else inferred.kind
+    kind = entry.get("kind", named)
     if not isinstance(kind, str) or kind not in get_args(Kind):
         raise _unknown_kind(f"{what}['kind']", kind)
     given: object = entry.get("levels", inferred.levels)
     levels = None if given is None else _levels(given, f"{what}['levels']")
-    if kind == "continuous" and levels is not None:
-        raise _levels_error(f"{what}['levels']", '"kind": "ordinal"', '"kind": "nominal"')
+    if kind == "continuous" and (levels is not None or labels):
+        name = "labels" if levels is None else "levels"
+        raise _levels_error(f"{what}[{name!r}]", '"kind": "ordinal"', '"kind": "nominal"')
     name = entry.get("name", inferred.name)
     return replace(
         inferred,
@@ -282,6 +297,7 @@ def _apply_fields(inferred: Feature, entry: SchemaEntry) -> Feature:
         unit=_text(entry.get("unit", inferred.unit), f"{what}['unit']"),
         levels=levels,
         label=_text(entry.get("label", inferred.label), f"{what}['label']"),
+        labels=labels,
     )
 
 
@@ -292,17 +308,44 @@ def _levels(levels: object, what: str) -> tuple[Level, ...]:
     return tuple(cast("Iterable[Level]", levels))
 
 
+def _level_labels(labels: object, what: str) -> tuple[tuple[Level, str], ...]:
+    """Return labels of levels as pairs; raise if they are no mapping to different texts."""
+    pairs = list(labels.items()) if isinstance(labels, Mapping) else labels
+    if not isinstance(pairs, (list, tuple)) or any(not isinstance(p, tuple) for p in pairs):
+        fix = 'Write for example {0: "no", 1: "yes"}'
+        raise DataError(what, shown(labels), "a mapping of levels to text", fix)
+    texts = [_text(text, what) or "" for _, text in pairs]
+    twice = [text for text in texts if texts.count(text) > 1]
+    if twice:
+        raise DataError(what, f"{twice[0]!r} twice", "a text for each level", "Use other texts")
+    return tuple(
+        (level, " ".join(text.split())) for (level, _), text in zip(pairs, texts, strict=True)
+    )
+
+
 def _text(text: object, what: str) -> str | None:
     """Return a text or None; raise if it is something else, or shows nothing."""
     if text is None:
         return None
     if not isinstance(text, str):
-        raise DataError(what, shown(text), "text", "Write it in quotation marks, or leave it out")
+        fix = "Write it in quotation marks, or leave it out"
+        if isinstance(text, Mapping):
+            fix = f'Write labels of levels as {{"labels": {dict(text)!r}}}'
+        raise DataError(what, shown(text), "text", fix)
     if not any(c.isprintable() and not c.isspace() for c in text):
         raise DataError(
             what, shown(text), "text with at least one visible character", "Leave it out"
         )
     return text
+
+
+def label_position(labels: Sequence[Hashable], wanted: Hashable) -> int | None:
+    """Return the position of a label, None without one. 1 and True are equal, but different labels."""
+    if wanted not in labels:
+        return None
+    position = labels.index(wanted)
+    both = isinstance(labels[position], (bool, np.bool_)), isinstance(wanted, (bool, np.bool_))
+    return position if both[0] == both[1] else None
 
 
 def find_feature(features: Sequence[Feature], wanted: Hashable, what: str = "feature") -> int:
@@ -318,12 +361,10 @@ def find_feature(features: Sequence[Feature], wanted: Hashable, what: str = "fea
     """
     if isinstance(wanted, np.generic):
         wanted = wanted.item()
-    if not isinstance(wanted, bool):
-        keys: list[Hashable] = [f.key for f in features]
-        names: list[Hashable] = [f.name for f in features]
-        for known in (keys, names):
-            if wanted in known:
-                return known.index(wanted)
+    for known in ([f.key for f in features], [f.name for f in features]):
+        position = label_position(known, wanted)
+        if position is not None:
+            return position
     if is_int(wanted):
         position = int(wanted)
         if -len(features) <= position < len(features):

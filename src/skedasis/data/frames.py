@@ -138,7 +138,7 @@ class FrameTable:
                 self._kind(j),
                 levels=self._levels(j),
                 position=j,
-                key=label,
+                key=label.item() if isinstance(label, np.generic) else label,
                 dtype=str(self.dtypes[j]),
                 time=None if (times := self._time(j)) is None else times.axis,
             )

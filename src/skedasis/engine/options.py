@@ -242,6 +242,10 @@ _ADVICE = {
     "categorical_features cat_features categorical categories": (
         'Declare the kind of each column: schema={{name: "nominal"}}'
     ),
+    "labels feature_names features_names": (
+        'Declare names and labels by column: schema={{0: {{"name": "hr", "label": "Hour"}}}}, those of levels: '
+        'schema={{0: {{"labels": {{0: "no", 1: "yes"}}}}}}; labels of the rows are y='
+    ),
     "kind": "Choose a method: method='pdp' (average, with curves of rows) or method='ice'",
     "percentiles": "It is a parameter of the method, in percent: method=sd.PDP(percentiles=(5, 95))",
     "loss loss_function": (

@@ -22,7 +22,7 @@ from skedasis._types import Values
 from skedasis.data.categories import TooManyLevels, apply_groups
 from skedasis.data.containers import ArrayTable
 from skedasis.data.dataset import AnyColumn, Dataset, as_table, is_stream
-from skedasis.data.features import Feature, Groups, OutOfRange, find_feature
+from skedasis.data.features import Feature, Groups, OutOfRange, find_feature, label_position
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
@@ -517,7 +517,10 @@ def check_wanted(wanted: object, features: Sequence[Feature]) -> None:
         plain = all(v is None or is_int(v) for v in (wanted.start, wanted.stop, wanted.step))
         problem = shown(wanted), f"Pass a list: {(labels[wanted] if plain else labels)[:6]!r}"
     elif hasattr(wanted, "__array__") or (
-        isinstance(wanted, list) and wanted and all(isinstance(v, (bool, float)) for v in wanted)
+        isinstance(wanted, list)
+        and wanted
+        and all(isinstance(v, (bool, float)) for v in wanted)
+        and any(label_position(labels, v) is None for v in wanted)
     ):
         problem = _no_selection(wanted, np.asarray(wanted), labels)
     if problem is not None:

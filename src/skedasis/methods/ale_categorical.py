@@ -288,16 +288,7 @@ def ordered(column: LevelColumn, requested: Order, method: str) -> tuple[Ints, s
 
 def _user_order(column: LevelColumn, requested: list[Hashable], method: str) -> Ints:
     """Return the codes of the levels in the user's order; raise unless it has each observed level once."""
-    labels = column.levels.labels
-    found = [column.levels.find(level) for level in requested]
-    # Labels name levels, too: "missing", and the text shown for booleans and numbers.
-    codes = np.array(
-        [
-            labels.index(v) if code < 0 and v in labels else code
-            for v, code in zip(requested, found, strict=True)
-        ],
-        dtype=np.int64,
-    )
+    codes = np.array([column.levels.named(v) for v in requested], dtype=np.int64)
     codes = codes[codes >= 0]
     absent = np.setdiff1d(np.arange(len(column.levels)), codes)
     got, fix = "", "Add the levels that are not in the order"

@@ -21,7 +21,7 @@ import numpy as np
 
 from skedasis._arguments import shown
 from skedasis._types import Bools, Floats, Ints, JsonValue
-from skedasis.data.categories import LevelColumn
+from skedasis.data.categories import LevelColumn, unknown_level
 from skedasis.data.column_stats import Summary
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import LARGEST, Feature
@@ -244,9 +244,7 @@ def _to_level(feature: Feature, column: LevelColumn, value: object) -> Move:
     """Return the move of a categorical feature to one of its levels."""
     levels = column.levels
     what = f"change[{feature.name!r}]"
-    code = levels.find(value) if isinstance(value, Hashable) else -1
-    if code < 0 and isinstance(value, str) and value in levels.labels:
-        code = levels.labels.index(value)
+    code = levels.named(value)
     if code >= 0:
         text = f"{feature.title} = {levels.labels[code]}"
         return Move(feature, "level", float(code), text, None, column)
@@ -259,12 +257,7 @@ def _to_level(feature: Feature, column: LevelColumn, value: object) -> Move:
         if feature.dtype.lower().startswith(("int", "uint", "float")):
             fix += f'; if its values are quantities, declare it: schema={{{feature.name!r}: "continuous"}}'
         raise DataError(what, f"{shown(value)}, a step of {kind}", f"one of {some}", fix)
-    import difflib  # for the message of an error only
-
-    plain = {label.casefold(): label for label in reversed(levels.labels)}
-    near = difflib.get_close_matches(str(value).casefold(), plain, n=1, cutoff=0.4)
-    fix = f"Did you mean {plain[near[0]]!r}?" if near else "Use an observed level"
-    raise DataError(what, shown(value), f"one of {some}", fix)
+    raise unknown_level(what, value, levels.values, levels.labels, "Use an observed level")
 
 
 def _is_step(value: object) -> bool:

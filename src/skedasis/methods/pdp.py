@@ -21,7 +21,7 @@ from skedasis._arguments import check_flag, check_int, check_option, is_int, is_
 from skedasis._calls import checked_call
 from skedasis._types import Bools, Center, Floats, Ints, Level, Values
 from skedasis.binning import auto_edges
-from skedasis.data.categories import LevelColumn
+from skedasis.data.categories import LevelColumn, unknown_level
 from skedasis.data.column_stats import MANY_FEW, Column, NotYetKnown
 from skedasis.data.features import Feature, find_feature
 from skedasis.errors import DataError, UnsupportedError
@@ -730,7 +730,7 @@ class LevelPDP(LevelVariant[PDP]):
         if self.named:
             return False
         are_numbers = np.asarray(requested).dtype.kind in "iuf"
-        any_level = any(column.levels.find(v) >= 0 for v in list(requested))
+        any_level = any(column.levels.named(v) >= 0 for v in list(requested))
         return are_numbers and not any_level and not isinstance(self.base.grid, Mapping)
 
     def points_per_call(self, plans: Sequence[LevelPlan]) -> int:
@@ -789,14 +789,10 @@ class LevelPDP(LevelVariant[PDP]):
         anchor = param_for_feature(self.base.anchor, plan.column.feature, None)
         if anchor is None:
             return None
-        position = plan.places[plan.column.levels.find(anchor)]
+        position = plan.places[plan.column.levels.named(anchor)]
         if position < 0:
-            raise DataError(
-                f"{self.name}(anchor)",
-                repr(anchor),
-                f"one of the levels {list(plan.stats.labels)[:6]}",
-                "Name a level that is shown",
-            )
+            levels, fix = plan.stats, "Name a level that is shown"
+            raise unknown_level(f"{self.name}(anchor)", anchor, levels.values, levels.labels, fix)
         return int(position)
 
     def finalize(
@@ -823,20 +819,18 @@ class LevelPDP(LevelVariant[PDP]):
 
 def _requested_levels(column: LevelColumn, requested: list[Hashable], method: str) -> Ints:
     """Return the codes of the requested levels; raise unless they are distinct observed levels."""
-    codes = np.array([column.levels.find(v) for v in requested], dtype=np.int64)
+    levels, name = column.levels, column.feature.name
+    what, fix = f"{method}(grid) of {name!r}", "Name each level once"
+    codes = np.array([levels.named(v) for v in requested], dtype=np.int64)
     absent = [v for v, code in zip(requested, codes, strict=True) if code < 0]
-    if absent or len(codes) == 0 or len(np.unique(codes)) < len(codes):
-        name = column.feature.name
-        fix = "Name each level once"
-        if absent and np.asarray(requested).dtype.kind in "iuf":
-            known = next((v for v in column.levels.values if v is not None), None)
+    if absent:
+        if np.asarray(requested).dtype.kind in "iuf":
+            known = next((v for v in levels.values if v is not None), None)
             fix = f"Pass a grid for each feature, such as grid={{{name!r}: [{known!r}]}}, or the number of points"
-        raise DataError(
-            f"{method}(grid) of {name!r}",
-            f"{absent[0]!r}, which no row has" if absent else "no level, or a level twice",
-            f"some of the observed levels {list(column.levels.labels)[:6]}",
-            fix,
-        )
+        raise unknown_level(what, absent[0], levels.values, levels.labels, fix)
+    if len(codes) == 0 or len(np.unique(codes)) < len(codes):
+        expected = f"some of the observed levels {list(levels.labels)[:6]}"
+        raise DataError(what, "no level, or a level twice", expected, fix)
     return codes
 
 

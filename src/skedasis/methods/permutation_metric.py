@@ -367,7 +367,7 @@ class MetricPFI(RowBasedVariant):
             self.name,
             self._local_importance(plan, stats),
             as_provenance({"metric": self.what, "greater_is_better": sign > 0}),
-            about.feature.labels,
+            about.feature.title_by_name,
         )
 
     def _error(

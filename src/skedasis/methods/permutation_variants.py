@@ -253,7 +253,7 @@ class RowBasedVariant(MethodVariant["PFI", FeaturePlan]):
             self.name,
             kept,
             as_provenance(plan.notes),
-            about.feature.labels,
+            about.feature.title_by_name,
         )
 
 

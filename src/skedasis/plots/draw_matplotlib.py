@@ -11,12 +11,13 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import IO, TypeAlias, TypedDict, cast
+from typing import IO, Literal, TypeAlias, TypedDict, cast
+from weakref import WeakKeyDictionary
 
 import matplotlib as mpl
 import numpy as np
@@ -355,6 +356,7 @@ def _fill(figure: Figure, placed: Layout, colors: Colors) -> None:
         _write_heads(ax, panel, colors, placed.lettering)
         _write_texts(ax, panel.texts, f, colors, placed.lettering)
         _draw_leads(ax, panel, colors)
+        _remember(ax)
     lines = sorted({key.y for key in placed.keys})
     for y in lines:
         keys = [key for key in placed.keys if key.y == y]
@@ -410,25 +412,29 @@ def draw_on(
     panel: Panel | None = None,
     legend: bool = True,
     colors: Mapping[str, ColorType] | None = None,
+    asked: Collection[str] = (),
 ) -> Figure:
     """Draw the main panel of a figure on axes that a user passes.
 
     Parameters
     ----------
     ax : matplotlib Axes
-        Fonts, colours of texts, and the frame stay as they are.
+        Fonts, colours of texts, and the frame stay as they are, and what `settings_of_user` returns.
     spec : FigureSpec
     panel : Panel, optional
         By default the first one.
     legend : bool
         A legend that would cover too much of the axes is left out.
     colors : mapping of str to color, optional
+    asked : collection of str
+        Settings of the axes, such as "xlim", that the call replaces.
 
     Returns
     -------
     matplotlib Figure
         The figure of the axes.
     """
+    kept = settings_of_user(ax).keys() - set(asked)
     panel = spec.main if panel is None else panel
     # What is outside of our own frames may be another panel here.
     panel = replace(panel, marks=tuple(m for m in panel.marks if not isinstance(m, Margin)))
@@ -441,7 +447,7 @@ def draw_on(
     ticks = Lettering(width_of, rcParams["font.size"] / SMALL)
     across = ticks_across(panel.x, frame.width, ticks)
     up = ticks_up(panel.y, frame.height, ticks, room=0.4 * frame.width)
-    _set_axes(ax, panel, across, up)
+    _set_axes(ax, panel, across, up, kept)
     _Painter(ax, panel, frame, palette, 0.8 if spec.small else 1.0).marks()
     texts, leads = place_texts(panel, frame, letters)
     heads = PlacedPanel(
@@ -449,11 +455,16 @@ def draw_on(
     )
     _write_texts(ax, texts, frame, palette, letters)
     _draw_leads(ax, heads, palette)
-    for text, words in ((ax.xaxis.label, panel.x.label_text), (ax.yaxis.label, panel.y.label_text)):
-        room = frame.width if text is ax.xaxis.label else frame.height
+    for name, text, words, room in (
+        ("xlabel", ax.xaxis.label, panel.x.label_text, frame.width),
+        ("ylabel", ax.yaxis.label, panel.y.label_text, frame.height),
+    ):
+        if name in kept:
+            continue
         text.set_text("\n".join(ticks.wrap(words, 1.15 * room, "label")) if words else "")
         _as_plain(text)
-    _write_title(ax, panel, frame, palette, letters)
+    _write_title(ax, panel, frame, palette, letters, kept="title" in kept)
+    _remember(ax, kept)
     keys = legend_of([panel], spec.order) if legend else ()
     if keys:
         made = ax.legend(
@@ -476,6 +487,47 @@ def draw_on(
     return figure
 
 
+_WRITTEN: WeakKeyDictionary[Axes, dict[str, object]] = WeakKeyDictionary()
+"""The settings that figures have written on axes; whatever else is there, a user has set."""
+
+
+def _settings(ax: Axes) -> dict[str, object]:
+    """Return the labels, titles, limits and ticks of axes that are set."""
+    titles = tuple(ax.get_title(where) for where in _TITLES)
+    found: dict[str, object] = {
+        "xlabel": ax.get_xlabel(),
+        "ylabel": ax.get_ylabel(),
+        "title": any(titles) and titles,
+    }
+    for it, fixed, limits in (
+        (ax.xaxis, not ax.get_autoscalex_on(), ax.get_xlim()),
+        (ax.yaxis, not ax.get_autoscaley_on(), ax.get_ylim()),
+    ):
+        found[f"{it.axis_name}lim"] = fixed and limits
+        own = it.isDefault_majloc or isinstance(it.get_major_locator(), TickLocator)
+        found[f"{it.axis_name}ticks"] = not own
+    return {name: value for name, value in found.items() if value}
+
+
+_TITLES: tuple[Literal["left", "center", "right"], ...] = ("left", "center", "right")
+
+
+def settings_of_user(ax: Axes) -> dict[str, object]:
+    """Return the labels, title, limits and ticks of axes that a user has set, not a figure of ours."""
+    shared = {*ax.get_shared_x_axes().get_siblings(ax), *ax.get_shared_y_axes().get_siblings(ax)}
+    written = [_WRITTEN.get(one, {}) for one in shared]
+    return {
+        name: value
+        for name, value in _settings(ax).items()
+        if all(one.get(name) != value for one in written)
+    }
+
+
+def _remember(ax: Axes, kept: Collection[str] = ()) -> None:
+    """Record what a figure has written on axes, on which a user's settings are kept."""
+    _WRITTEN[ax] = {name: v for name, v in _settings(ax).items() if name not in kept}
+
+
 def _add_color_bar(ax: Axes, spec: FigureSpec, panel: Panel, colors: Colors) -> None:
     """Draw the colour scale of a heat map beside a user's axes, which become narrower."""
     heat = next((m for m in panel.marks if isinstance(m, Heat)), None)
@@ -489,16 +541,26 @@ def _add_color_bar(ax: Axes, spec: FigureSpec, panel: Panel, colors: Colors) -> 
     _as_plain(bar.ax.yaxis.label)
 
 
-def _write_title(ax: Axes, panel: Panel, frame: Frame, colors: Colors, letters: Lettering) -> None:
-    """Write title and notes above a user's axes."""
+def _write_title(
+    ax: Axes, panel: Panel, frame: Frame, colors: Colors, letters: Lettering, *, kept: bool
+) -> None:
+    """Write title and notes above a user's axes; a user's title is kept, above the notes."""
     notes = letters.flow(panel.notes, frame.width, most=3)
     low = 4.0 + (letters.leading("above") if panel.above else 0.0)
     low += MARGIN if any(isinstance(m, Margin) and m.side == "top" for m in panel.marks) else 0.0
     if notes:
         base = -low - (len(notes) - 1) * letters.leading("note") - 1.0
         _write_texts(ax, [PlacedText(tuple(notes), 0.0, base, "note")], frame, colors, letters)
-    if panel.title:
-        pad = low + 2 + letters.leading("note") * len(notes)
+    pad = low + 2 + letters.leading("note") * len(notes)
+    if kept and (notes or panel.above):
+        for where in _TITLES:
+            words = ax.get_title(where)
+            # The axes' titles are the last of their texts. A new distance would reset the letters.
+            old = [t for t in ax.get_children() if isinstance(t, Text) and t.get_text() == words]
+            font, color = old[-1].get_fontproperties().copy(), old[-1].get_color()
+            if words:
+                ax.set_title(words, loc=where, pad=pad, fontproperties=font, color=color)
+    elif panel.title and not kept:
         # On a user's axes the method is a part of their title, which has one size.
         title = ax.set_title("", loc="left", pad=pad)
         own = Lettering(width_of, float(title.get_fontsize()) / TEXTS["label"].size)
@@ -536,15 +598,16 @@ def _set_frame(ax: Axes, placed: PlacedPanel, colors: Colors, letters: Lettering
     ax.tick_params(labelbottom=placed.names_below, labelleft=placed.names_beside)
 
 
-def _set_axes(ax: Axes, panel: Panel, across: Ticks, up: Ticks) -> None:
-    """Set ranges, scales and ticks."""
-    if panel.x.log:
-        ax.set_xscale("log")
-    if panel.y.log:
-        ax.set_yscale("log")
-    ax.set_xlim(*panel.x.limits)
-    ax.set_ylim(*panel.y.limits)
+def _set_axes(ax: Axes, panel: Panel, across: Ticks, up: Ticks, kept: Collection[str] = ()) -> None:
+    """Set ranges, scales and ticks, but for those that are kept."""
     for it, axis, ticks in ((ax.xaxis, panel.x, across), (ax.yaxis, panel.y, up)):
+        name = it.axis_name
+        if axis.log:
+            ax.set(**{f"{name}scale": "log"})
+        if f"{name}lim" not in kept:
+            ax.set(**{f"{name}lim": axis.limits})
+        if f"{name}ticks" in kept:
+            continue
         it.set_major_locator(TickLocator(axis, ticks))
         it.set_minor_locator(NullLocator())
         it.set_major_formatter(TickFormatter(axis, ticks))
@@ -970,8 +1033,6 @@ class _Painter:
             rasterized=mark.value.size > 2000,
         )
         mesh.set_zorder(z)
-        self.ax.set_xlim(*self.panel.x.limits)
-        self.ax.set_ylim(*self.panel.y.limits)
 
     def _contour(self, mark: Contour, z: float) -> None:
         style = STYLES[mark.style]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, Unpack, cast
 
 import numpy as np
 from matplotlib.colors import is_color_like, to_rgb
+from matplotlib.dates import num2date
 
 from skedasis._arguments import check_flag, check_option, is_number, shown
 from skedasis._calls import unknown_keyword, written
@@ -267,6 +268,7 @@ _ADVICE = {
     "centered center centering": (
         "Use ice='centered' or ice='raw'; the curve is centred by its method: sd.PDP(center='mean')"
     ),
+    "yscale": "Effects have both signs, so that their axis is linear: omit yscale",
     "figure fig": "Pass axes: {method}(ax=figure.subplots())",
     "features feature": "Choose features in sd.explain(model, X, features), or show the strongest: top=5",
 }
@@ -298,9 +300,10 @@ def customized(spec: FigureSpec, options: FigureOptions, method: str) -> FigureS
     UnsupportedError
         For a logarithmic axis of a categorical feature or of times.
     """
+    alone = len({stack[0].x.name for stack in spec.stacks}) == 1
     # The R² beside the scatter plot of a diagnosis are on another axis.
     stacks = tuple(
-        tuple(_customized(p, options, method) for p in stack)
+        tuple(_customized(p, options, method, alone=alone) for p in stack)
         if spec.small or stack[0].x.name == spec.main.x.name
         else stack
         for stack in spec.stacks
@@ -315,7 +318,7 @@ def customized(spec: FigureSpec, options: FigureOptions, method: str) -> FigureS
     return replace(spec, stacks=((first, *stacks[0][1:]),), title=options.title or spec.title)
 
 
-def _customized(panel: Panel, options: FigureOptions, method: str) -> Panel:
+def _customized(panel: Panel, options: FigureOptions, method: str, *, alone: bool) -> Panel:
     if panel.kind == "scale":
         return panel
     x, y, main = panel.x, panel.y, panel.kind == "main"
@@ -328,7 +331,7 @@ def _customized(panel: Panel, options: FigureOptions, method: str) -> Panel:
     if options.ylim is not None and main:
         y = replace(y, least=options.ylim[0], most=options.ylim[1], margin=0.0)
     if options.xscale == "log":
-        _check_log(x, method)
+        _check_log(panel, x, method, alone=alone)
         x = replace(x, log=True, ticks=())
     moved = _beside_moved(panel, x)
     marks = tuple(_densified(m, x) for m in moved.marks) if x.log else moved.marks
@@ -365,15 +368,18 @@ def _beside_moved(panel: Panel, x: Axis) -> Panel:
     return replace(panel, marks=tuple(map(beside, panel.marks)), tooltips=tips)
 
 
-def _check_log(axis: Axis, method: str) -> None:
-    """Raise if an axis cannot be logarithmic."""
+def _check_log(panel: Panel, axis: Axis, method: str, *, alone: bool) -> None:
+    """Raise if the axis of a panel, which is that of all panels if `alone`, cannot be logarithmic."""
+    fix = "Omit xscale" if alone else "Omit xscale, or plot each effect alone"
     if axis.labels or axis.time is not None:
         got = "names of levels" if axis.labels else "dates or times"
-        raise UnsupportedError(
-            f"{method}(xscale)", f"{axis.name!r} with {got}", "numbers", "Omit xscale"
-        )
+        raise UnsupportedError(f"{method}(xscale)", f"{axis.name!r} with {got}", "numbers", fix)
     if not axis.least > 0:
-        fix = "Omit xscale, or begin the axis above zero, such as xlim=(1, 100)"
+        if alone and axis.most > 0:
+            # Where the curve begins: at its first positive point, within three to six powers of ten.
+            found = [x for mark in panel.marks if isinstance(mark, Line) for x in mark.x if x > 0]
+            low = float(np.clip(min(found, default=axis.most), 1e-6 * axis.most, 1e-3 * axis.most))
+            fix += f", or begin the axis above zero: xlim=({low:.1g}, {axis.most:.4g})"
         raise DataError(
             f"{method}(xscale)",
             f"values of {axis.name!r} from {axis.least:.4g}",
@@ -399,12 +405,39 @@ def _densified(mark: Mark, axis: Axis) -> Mark:
 
 def drawn(spec: FigureSpec, options: FigureOptions, method: str, ax: Axes | None = None) -> Figure:
     """Draw a figure with the options of every figure, on the given axes or in a new figure."""
-    spec = customized(spec, options, method)
     if ax is not None:
-        return draw_matplotlib.draw_on(ax, spec, legend=options.legend, colors=options.colors())
+        return _on_axes(ax, spec, options, method, legend=options.legend)
+    spec = customized(spec, options, method)
     return draw_matplotlib.draw(
         spec, options.size, legend=options.legend, style=options.style, colors=options.colors()
     )
+
+
+def _on_axes(
+    ax: Axes, spec: FigureSpec, options: FigureOptions, method: str, *, legend: bool
+) -> Figure:
+    """Draw the first panel of a figure on given axes, within the limits that a user has set on them."""
+    given = {
+        "title": options.title,
+        "xlabel": options.xlabel,
+        "ylabel": options.ylabel,
+        "xlim": options.xlim,
+        "ylim": options.ylim,
+    }
+    asked = {name for name, value in given.items() if value is not None}
+    kept = draw_matplotlib.settings_of_user(ax)
+    limits: dict[str, tuple[float, float]] = {}
+    main = spec.main
+    for name, axis, it in (("xlim", main.x, ax.xaxis), ("ylim", main.y, ax.yaxis)):
+        if name in asked or name not in kept:
+            continue
+        if axis.time is not None and it.have_units():  # a user's dates, as matplotlib counts them
+            dates = [date.replace(tzinfo=None) for date in num2date(it.get_view_interval())]
+            it.set_view_interval(*axis.time.days(dates), ignore=True)
+        low, high = map(float, sorted(it.get_view_interval()))
+        limits[name] = low, high
+    spec = customized(spec, replace(options, **limits), method)
+    return draw_matplotlib.draw_on(ax, spec, legend=legend, colors=options.colors(), asked=asked)
 
 
 # --- results -------------------------------------------------------------------------------------
@@ -469,11 +502,10 @@ def _on_several(
             f"one for each of {len(spec.stacks)} effects",
             fix,
         )
-    spec = customized(spec, options, method)
     for i, (ax, stack) in enumerate(zip(each, spec.stacks, strict=True)):
         # One legend is enough: all panels have the same marks.
-        legend = options.legend and i == 0
-        draw_matplotlib.draw_on(ax, spec, panel=stack[0], legend=legend, colors=options.colors())
+        one, legend = replace(spec, stacks=(stack,)), options.legend and i == 0
+        _on_axes(ax, one, options, method, legend=legend)
     return each[0].figure.canvas.figure
 
 

@@ -44,15 +44,16 @@ def coordinates_at_rows(effect: Effect, dataset: Dataset) -> Floats:
 def surface_at_rows(surface: Surface, dataset: Dataset) -> Floats:
     """Return a surface at each row, shape (n,); 0 where it is not defined."""
     x: list[Values] = []
+    defined = np.ones(len(dataset), dtype=bool)
     for side, about in zip(surface.sides, surface.abouts, strict=True):
         if not isinstance(side, LevelPairAxis):
             x.append(_numbers(about.feature, dataset))
             continue
         labels = side.levels.labels
-        # A marker for rows of no level: None would be the level of missing values.
-        names = np.array([*labels, object()], dtype=object)
-        x.append(names[_level_codes(labels, about.feature, dataset)])
-    return np.nan_to_num(surface.at(*x))
+        code = _level_codes(labels, about.feature, dataset)
+        defined &= code >= 0
+        x.append(np.array(labels, dtype=object)[code])
+    return np.where(defined, np.nan_to_num(surface.at(*x)), 0.0)
 
 
 def _numbers(feature: Feature, dataset: Dataset) -> Floats:

@@ -39,6 +39,7 @@ import numpy as np
 
 from skedasis._arguments import shown
 from skedasis._types import Bools, Floats, Ints, Level, Values
+from skedasis.data.categories import unknown_level
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
@@ -90,17 +91,39 @@ class LevelStats(Immutable):
         return out
 
     def codes(self, wanted: object) -> Ints:
-        """Return the code of each given value; -1 for a value that is no level.
+        """Return the code of each given value, a level or its label; -1 for a value that is no level."""
+        known: dict[Hashable, int] = {_key(label): i for i, label in enumerate(self.labels)}
+        known |= {_key(v): i for i, v in enumerate(self.values)}
+
+        def code(value: Level) -> int:
+            try:
+                return known.get(_key(value), -1)
+            except TypeError:  # not hashable, so not a level
+                return -1
+
+        flat = np.asarray(wanted, dtype=object).ravel()
+        return np.array([code(v) for v in flat], dtype=np.int64)
+
+    def find(self, wanted: object, what: str) -> Ints:
+        """Return the codes of levels or labels that a caller names; -1 for a missing value that is no level.
 
         Parameters
         ----------
         wanted : array_like
-            Levels or their labels.
+        what : str
+            What is evaluated, for error messages.
+
+        Raises
+        ------
+        DataError
+            For a value that is neither a level nor missing.
         """
-        known: dict[Hashable, int] = {_key(label): i for i, label in enumerate(self.labels)}
-        known |= {_key(v): i for i, v in enumerate(self.values)}
-        flat = np.asarray(wanted, dtype=object).ravel()
-        return np.array([known.get(_key(v), -1) for v in flat], dtype=np.int64)
+        codes = self.codes(wanted)
+        for value, code in zip(np.asarray(wanted, dtype=object).ravel(), codes, strict=True):
+            if code < 0 and _key(value) is not None:
+                fix = "Pass one of these"
+                raise unknown_level(what, value, self.values, self.labels, fix)
+        return codes
 
     def labels_of(self, values: object) -> Values:
         """Return the labels of levels, as a column of a table."""
@@ -185,7 +208,7 @@ class Axis(Immutable):
 
     @abstractmethod
     def coordinates_of(self, values: object, what: str) -> Floats:
-        """Return values of the feature, in its own type, as numbers; NaN for a missing value, and for no level.
+        """Return values of the feature, in its own type, as numbers; NaN for a missing value.
 
         Parameters
         ----------
@@ -309,8 +332,8 @@ class LevelAxis(Axis):
         return self.points[points.astype(np.int64)]
 
     def coordinates_of(self, values: object, what: str) -> Floats:
-        """Return the codes of levels or labels; NaN for values that are no level."""
-        code = self.levels.codes(values).reshape(np.asarray(values, dtype=object).shape)
+        """Return the codes of levels or labels, NaN for missing values; raise `DataError` for no level."""
+        code = self.levels.find(values, what).reshape(np.asarray(values, dtype=object).shape)
         return np.where(code >= 0, code, np.nan)
 
     def interpolate(self, coordinates: Floats, value: Floats) -> Floats:
@@ -602,7 +625,7 @@ class LevelPairAxis(PairAxis):
 
     def locate(self, x: Values) -> Position:
         """Return the codes of levels, and which values are levels."""
-        code = self.levels.codes(x).reshape(x.shape)
+        code = self.levels.find(x, "surface").reshape(x.shape)
         return np.maximum(code, 0), np.zeros(x.shape), code >= 0
 
 

@@ -21,7 +21,7 @@ from typing import Protocol, TypeAlias, TypeVar, overload, runtime_checkable
 import numpy as np
 
 from skedasis._types import Values
-from skedasis.data.features import Feature, find_feature
+from skedasis.data.features import Feature, find_feature, label_position
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError
 from skedasis.results.display import SavedResult
@@ -124,9 +124,10 @@ def explained_name(features: Sequence[Feature], wanted: Hashable) -> str:
     names = [f.name for f in features]
     if isinstance(wanted, str) and wanted in names:
         return str(wanted)
-    for f in features:
-        if wanted in (f.key, f.position) and not isinstance(wanted, bool):
-            return f.name
+    for known in ([f.key for f in features], [f.position for f in features]):
+        position = label_position(known, wanted)
+        if position is not None:
+            return names[position]
     if isinstance(wanted, str):
         return names[find_feature(features, wanted)]
     known = f"one of {list(dict.fromkeys(names))}"

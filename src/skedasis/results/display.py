@@ -234,14 +234,11 @@ def bins_text(bins: BinStats) -> str:
 
 def bins_table(bins: BinStats) -> dict[str, list[str]]:
     """Return bins as columns of text; a column of which nothing is known is left out."""
-    number = bins.low.dtype.kind == "f"
-    ends = (bins.low, bins.high)
-    if bins.time is not None:
-        texts = bins.time.texts(np.concatenate(ends))
-    elif number:
-        texts = _distinct_texts(np.concatenate(ends))
+    if bins.end_labels:
+        texts = [" ".join(text.split()) for text in (*bins.end_labels[:-1], *bins.end_labels[1:])]
     else:
-        texts = ["missing" if v is None else " ".join(str(v).split()) for end in ends for v in end]
+        ends = np.concatenate((bins.low, bins.high))
+        texts = _distinct_texts(ends) if bins.time is None else bins.time.texts(ends)
     table = {"from": texts[: len(bins)], "to": texts[len(bins) :]}
     table["rows"] = [f"{n:,}" for n in bins.count.tolist()]
     if not np.array_equal(bins.weight, bins.count):

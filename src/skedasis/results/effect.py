@@ -237,6 +237,7 @@ class BinStats(Immutable, DisplayMixin):
     weight: Floats
     effect: Floats
     rise: Floats = field(init=False)
+    end_labels: tuple[str, ...] = field(default=(), init=False, repr=False)
     std: Floats
     std_error: Floats
     empty: Bools
@@ -251,9 +252,10 @@ class BinStats(Immutable, DisplayMixin):
         object.__setattr__(self, "rise", np.full(len(self.low), np.nan))
         super().__post_init__()
 
-    def on_curve(self, value: Floats) -> BinStats:
-        """Return the bins with the rises of a curve, which is given at the ends of the bins: (K + 1,)."""
+    def on_curve(self, value: Floats, end_labels: tuple[str, ...] = ()) -> BinStats:
+        """Return the bins with a curve's rises and with labels of levels, given at the ends of the bins: (K + 1,)."""
         bins = copy(self)
+        object.__setattr__(bins, "end_labels", end_labels)
         object.__setattr__(bins, "rise", np.diff(value))
         make_read_only(bins.rise)
         return bins
@@ -798,8 +800,12 @@ class Effect(SavedResult):
         Returns
         -------
         ndarray of float, shape of `x_new`
-            NaN outside the range of `x`, for values that are no level, and where `x_new` is NaN (unless NaN is a
-            level).
+            NaN outside the range of `x`, and where `x_new` is missing (unless missing is a level).
+
+        Raises
+        ------
+        DataError
+            For values that are no level.
 
         Examples
         --------
@@ -1170,7 +1176,8 @@ class Effect(SavedResult):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Axes for the main panel alone, whose style stays as it is. By default a figure with all panels is created.
+            Axes for the main panel alone. Their style stays as it is, and so do a title, labels, limits and ticks that
+            are set on them, unless an option names them. By default a figure with all panels is created.
         ice : {"centered", "raw", None}
             Individual curves: centred, as computed, or none. They are those that PDP and ICE keep, or those of
             ``sd.explain(..., curves=30)``. "centered"
@@ -1445,8 +1452,10 @@ class LevelStepsEffect(Effect):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        ends = self.value[self.axis.levels.codes(np.append(self.bins.low, self.bins.high[-1:]))]
-        object.__setattr__(self, "bins", self.bins.on_curve(ends))
+        levels = self.axis.levels
+        ends = levels.codes(np.append(self.bins.low, self.bins.high[-1:]))
+        labels = tuple(levels.labels[k] for k in ends)
+        object.__setattr__(self, "bins", self.bins.on_curve(self.value[ends], labels))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -30,7 +30,7 @@ _LIBRARIES = ("pandas", "polars", "pyarrow")
 _KNOWN = (*_LIBRARIES, "modin", "cudf")
 
 
-_END_FIELDS = ("low", "high", "time")
+_END_FIELDS = ("low", "high", "time", "end_labels")
 """Fields of `BinStats` that become the columns ``"left"`` and ``"right"``."""
 
 

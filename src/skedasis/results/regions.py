@@ -26,7 +26,7 @@ import numpy as np
 from skedasis._arguments import check_option, is_int, shown
 from skedasis._calls import checked_call
 from skedasis._types import Bools, Floats, Ints, Level, TableLike, Values
-from skedasis.data.categories import NO_COLUMN_LEVEL, labels_of
+from skedasis.data.categories import NO_COLUMN_LEVEL, given_labels, labels_of
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.factorize import equality_key, to_python
 from skedasis.data.features import Feature
@@ -350,8 +350,8 @@ def condition_text(
             return f"{name} is not missing" if not missing else f"any {name}"
         return f"{name} is missing" if missing else f"no {name}"
     if len(known) == 1 and not excluded:
-        return f"{name} = {_level_text(known[0])}{suffix}"
-    shown = [_level_text(v) for v in known[:MOST_LEVELS]]
+        return f"{name} = {_level_text(feature, known[0])}{suffix}"
+    shown = [_level_text(feature, v) for v in known[:MOST_LEVELS]]
     more = f", … ({len(known)} levels)" if len(known) > MOST_LEVELS else ""
     return f"{name} {'not in' if excluded else 'in'} {{{', '.join(shown)}{more}}}{suffix}"
 
@@ -374,7 +374,7 @@ def _value_text(feature: Feature, value: Level, levels: Sequence[Level] | None) 
     if levels is None and isinstance(value, (int, float)) and not isinstance(value, bool):
         unit = f" {_one_line(feature.unit)}" if feature.unit and feature.time is None else ""
         return f"{_number_text(feature, float(value))}{unit}"
-    return _level_text(value)
+    return _level_text(feature, value)
 
 
 def _number_text(feature: Feature, value: float) -> str:
@@ -386,12 +386,15 @@ def _number_text(feature: Feature, value: float) -> str:
     return f"{value + 0.0:.12g}"  # + 0.0: no negative zero
 
 
-def _level_text(level: Level) -> str:
+def _level_text(feature: Feature, level: Level) -> str:
     """Return a level on one line."""
+    own = given_labels([level], feature)
+    if own:
+        return own[0]
     if level is None:
         return "missing"
     if isinstance(level, tuple):
-        return f"({', '.join(map(_level_text, level))})"
+        return f"({', '.join(_level_text(feature, v) for v in level)})"
     if isinstance(level, float) and level.is_integer() and abs(level) < 2**53:
         return str(int(level))
     text = _one_line(str(level))
@@ -1119,7 +1122,8 @@ def _condition_document(condition: Condition) -> Content:
             return value
         return iso_times(TimePoints(time, np.array([value])))[0]
 
-    levels = labels_of(condition.levels) if isinstance(condition.levels, tuple) else None
+    known = condition.levels
+    levels = labels_of(known, condition.feature) if isinstance(known, tuple) else None
     return {
         "feature": condition.feature.name,
         "text": condition.text,

@@ -364,8 +364,13 @@ class Surface(SavedResult):
         Returns
         -------
         ndarray of float
-            NaN outside the ranges, for values that are no level, and, for two numeric features, in cells that were left
-            empty.
+            NaN outside the ranges, for missing values that are no level, and, for two numeric features, in cells that
+            were left empty.
+
+        Raises
+        ------
+        DataError
+            For values that are no level.
 
         Examples
         --------

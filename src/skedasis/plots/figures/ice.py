@@ -469,7 +469,11 @@ def _values(effect: Effect, given: ArrayLike) -> Floats:
         fix = f"Pass the column {shorten(effect.feature, 40)!r} of X"
         raise DataError("plot(values)", got, f"one value for {rows} of X", fix)
     if isinstance(effect.axis, LevelAxis):
-        return effect.axis.levels.codes(values).astype(float)
+        levels = effect.axis.levels
+        # Of the most frequent levels alone, rows of the others have no position.
+        kept = bool(effect.provenance.get("rows_outside"))
+        codes = levels.codes(values) if kept else levels.find(values, "plot(values)")
+        return codes.astype(float)
     if isinstance(effect.axis, TimedAxis):
         return effect.axis.time.days(given, "plot(values)")
     numbers = as_numbers(values, gaps(values))

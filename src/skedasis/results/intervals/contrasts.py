@@ -30,6 +30,7 @@ import numpy as np
 
 from skedasis._arguments import check_int, check_option, shown
 from skedasis._types import Bools, Floats, Ints
+from skedasis.data.categories import unknown_level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, linear_form
@@ -158,19 +159,11 @@ def _code(axis: LevelAxis, value: object, what: str) -> int:
     """Return the code of a level, which may be a tuple of values."""
     one = np.empty(1, dtype=object)
     one[0] = value
-    try:
-        code = int(axis.levels.codes(one)[0])
-    except (TypeError, ValueError):  # no level is a list or an array
-        code = -1
+    code = int(axis.levels.find(one, what)[0])
     if code < 0:
-        labels = list(axis.levels.labels)
-        names = ", ".join(map(repr, labels[:12])) + (", …" if len(labels) > 12 else "")
-        import difflib  # for the message of an error only
-
-        plain = {label.casefold(): label for label in reversed(labels)}
-        near = difflib.get_close_matches(str(value).casefold(), plain, n=1, cutoff=0.6)
-        fix = f"Did you mean {plain[near[0]]!r}?" if near else "Pass one of these"
-        raise DataError(what, shown(value), f"one of the levels {names}", fix)
+        raise unknown_level(
+            what, value, axis.levels.values, axis.levels.labels, "Pass one of these"
+        )
     return code
 
 

@@ -1,0 +1,209 @@
+"""Levels that a caller names: an unknown one raises wherever levels are looked up, and the error names the near one."""
+
+from __future__ import annotations
+
+import re
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+
+N = 60
+RNG = np.random.default_rng(0)
+
+COLUMNS = {
+    "text": RNG.choice(["female", "male"], N),
+    "digits": RNG.choice(["1", "2"], N),
+    "whole": RNG.choice([1, 2], N),
+    "flags": RNG.choice([True, False], N),
+}
+
+
+def explained(kind, features="c", method=None):
+    X = pd.DataFrame({"c": COLUMNS[kind], "z": RNG.normal(size=N)})
+    schema = {"c": "nominal"}
+    return sd.explain(lambda X: X["z"] * 2, X, features, method=method or sd.ALE(), schema=schema)
+
+
+def change_to(kind, level):
+    X = pd.DataFrame({"c": COLUMNS[kind], "z": np.arange(N) % 7.0})
+    return sd.change(lambda X: X["z"], X, to={"c": level}, schema={"c": "nominal"})
+
+
+LOOKUPS = {
+    "effect": lambda kind, level: explained(kind)(level),
+    "effect of several": lambda kind, level: explained(kind)([None, level]),
+    "surface": lambda kind, level: explained(kind, ("c", "z"))([level], [0.0]),
+    "contrast": lambda kind, level: explained(kind).contrast(level, level),
+    "contrasts": lambda kind, level: explained(kind).contrasts(level),
+    "grid": lambda kind, level: explained(kind, method=sd.PDP(grid={"c": [level]})),
+    "anchor": lambda kind, level: explained(kind, method=sd.PDP(anchor={"c": level})),
+    "change": change_to,
+    "values": lambda kind, level: explained(kind, method=sd.ICE()).plot(
+        values=[level] * N, histogram=True, color=np.arange(N) % 2
+    ),
+}
+
+
+@pytest.mark.parametrize("lookup", LOOKUPS)
+@pytest.mark.parametrize(
+    ("kind", "wrong", "meant"),
+    [
+        ("text", "femael", "'female'"),
+        ("text", " Male", "'male'"),
+        ("digits", 1, "'1'"),
+        ("digits", True, None),
+        ("whole", True, "1"),
+        ("whole", "2 ", "2"),
+        ("flags", 1, "True"),
+        ("flags", "false", "False"),
+        ("text", "zzz", None),
+        ("text", ["male"], "'male'"),
+    ],
+)
+def test_an_unknown_level_raises_and_the_level_that_is_meant_works(lookup, kind, wrong, meant):
+    if isinstance(wrong, list) and lookup not in ("contrast", "contrasts", "change"):
+        pytest.skip("a list is several levels")
+    if lookup == "change" and wrong == 1 and wrong is not True:
+        pytest.skip("a number is a step")
+    with pytest.raises(sd.DataError) as caught:
+        LOOKUPS[lookup](kind, wrong)
+    said = re.search(r"Did you mean (.+)\?$", str(caught.value))
+    if meant is None:
+        assert said is None
+        return
+    assert f"got {wrong!r}, expected one of the levels " in str(caught.value)
+    assert said is not None
+    assert said[1] == meant
+    LOOKUPS[lookup](kind, eval(said[1]))
+    plt.close("all")
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+def test_a_missing_value_that_is_no_level_has_no_value(missing):
+    e = explained("text")
+    assert np.isnan(e(["male", missing])).tolist() == [False, True]
+    surface = explained("text", ("c", "z"))
+    assert np.isnan(surface(["male", missing], [0.0, 0.0])).tolist() == [False, True]
+
+
+def test_rows_of_levels_that_are_left_out_have_no_position():
+    X = pd.DataFrame({"c": ["a"] * 30 + ["b"] * 20 + ["c"] * 10})
+    e = sd.explain(lambda X: X["c"] == "a", X, "c", method=sd.ICE(top_levels=2))
+    e.plot(values=X["c"], histogram=True, color=np.arange(60) % 2)
+    plt.close("all")
+    with pytest.raises(sd.DataError, match=r"got 'c', expected one of the levels 'a', 'b'"):
+        e("c")
+
+
+# ------------------------------------------------------------------- labels that a schema declares
+DAYS = {
+    "numbers": (np.array([7070, 7171]), {7070: "weekend", 7171: "workday"}),
+    "fractions": (np.array([0.25, 0.75]), {0.25: "weekend", 0.75: "workday"}),
+    "text": (np.array(["rawa", "rawb"]), {"rawa": "weekend", "rawb": "workday"}),
+    "flags": (np.array([False, True]), {False: "weekend", True: "workday"}),
+    "numbers as text": (np.array([7070, 7171]), {"7070": "weekend", "7171": "workday"}),
+    "days": (
+        np.array(["2024-05-04", "2024-05-06"], "datetime64[ns]"),
+        {
+            pd.Timestamp("2024-05-04").to_pydatetime(): "weekend",
+            pd.Timestamp("2024-05-06").to_pydatetime(): "workday",
+        },
+    ),
+}
+
+
+def of_days(kind):
+    """Return rows with a column of two levels, their schema, and a model in which hours act on one level only."""
+    values, labels = DAYS[kind]
+    rng = np.random.default_rng(0)
+    days = pd.Series(values[rng.integers(0, 2, 300)])
+    X = pd.DataFrame({"day": days, "hr": rng.uniform(0, 24, 300)})
+    return X, {"day": {"labels": labels}}, lambda X: X["hr"] * (X["day"] == values[1])
+
+
+@pytest.mark.parametrize("kind", DAYS)
+def test_labels_of_levels_are_shown_and_looked_up(kind, tmp_path):
+    X, schema, f = of_days(kind)
+    plain = sd.explain(f, X, "day", schema={"day": "nominal"})
+    e = sd.explain(f, X, "day", schema=schema)
+    e.save(tmp_path / "e.skd")
+    both = DAYS[kind][0].tolist()
+    for found in (e, sd.load(tmp_path / "e.skd")):
+        assert found.about.feature.kind == "nominal"
+        assert found.axis.levels.labels == ("weekend", "workday")
+        np.testing.assert_array_equal(found.value, plain.value)
+        np.testing.assert_array_equal(found(["weekend", "workday"]), plain.value)
+        assert "weekend" in str(found.bins)
+        assert "weekend → workday" in str(found.contrast("weekend", "workday"))
+    if kind != "days":
+        np.testing.assert_array_equal(e(both), plain.value)
+        assert e.contrast("weekend", both[1]).value == plain.contrast(both[0], both[1]).value
+    assert sd.change(f, X, to={"day": "workday"}, schema=schema).value == pytest.approx(
+        X["hr"].mean() - f(X).mean()
+    )
+    with pytest.raises(sd.DataError, match="Did you mean 'weekend'"):
+        e("wekend")
+
+
+@pytest.mark.parametrize("kind", ["numbers", "text"])
+def test_no_figure_sentence_or_file_shows_the_value_of_a_level_with_a_label(kind, tmp_path):
+    X, schema, f = of_days(kind)
+    by = sd.explain(f, X, "hr", by="day", schema=schema)
+    assert by.rules == ("day = weekend", "day = workday")
+    regions = sd.regions(f, X, "hr", schema=schema)
+    assert sorted(regions.rules) == ["day = weekend", "day = workday"]
+    assert sorted(np.unique(regions.assign(X))) == [0, 1]
+    results = [
+        sd.explain(f, X, "day", schema=schema),
+        sd.explain(f, X, "day", method="ice", schema=schema),
+        sd.explain(f, X, ("day", "hr"), schema=schema),
+        sd.change(f, X, {"hr": 1.0}, by="day", schema=schema),
+        by,
+        regions,
+    ]
+    texts = [str(result) + result.to_json() for result in results]
+    for k, result in enumerate(results):
+        result.explore(tmp_path / f"{k}.html")
+    sd.report(f, X, f(X), tmp_path / "report.html", schema=schema, rows=[3], progress=False)
+    texts += [path.read_text(encoding="utf-8") for path in tmp_path.glob("*.html")]
+    for text in texts:
+        assert "weekend" in text
+        assert re.search(r"(?<![\d.])(7070|7171)(?!\d)|rawa|rawb", text) is None
+    drawn = results[0].plot()
+    drawn.canvas.draw()
+    ticks = {t.get_text() for ax in drawn.axes for t in ax.get_xticklabels()}
+    assert {"weekend", "workday"} <= ticks
+    plt.close("all")
+
+
+def test_labels_leave_declared_orders_missing_values_and_other_levels_as_they_are():
+    X = pd.DataFrame({"c": [3, 1, 2] * 20, "m": [None, "a", "b"] * 20})
+    schema = {
+        "c": {"kind": "ordinal", "levels": [3, 1, 2], "labels": {1: "one", 9: "never seen"}},
+        "m": {"labels": {None: "unknown", "a": "A"}},
+    }
+    es = sd.explain(lambda X: X["c"] * 1.0, X, schema=schema)
+    assert es["c"].axis.levels.labels == ("3", "one", "2")
+    assert set(es["m"].axis.levels.labels) == {"unknown", "A", "b"}
+    np.testing.assert_array_equal(es["m"](["unknown", "A"]), es["m"]([None, "a"]))
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ({"labels": {True: "yes"}}, r"labels of feature 'c': got True.* Did you mean 1\?$"),
+        ({"labels": {0: "same", 1: "same"}}, "got 'same' twice, expected a text for each level"),
+        ({"labels": ["no", "yes"]}, "expected a mapping of levels to text"),
+        ({"labels": {0: 5}}, "got 5, expected text"),
+        ({"labels": {0: "no"}, "kind": "continuous"}, "levels of an ordinal or nominal feature"),
+        (sd.Feature("c", labels={0: "no"}), "levels of an ordinal or nominal feature"),
+    ],
+)
+def test_labels_that_cannot_be(entry, says):
+    X = pd.DataFrame({"c": [0, 1] * 20})
+    with pytest.raises(sd.DataError, match=says):
+        sd.explain(lambda X: X["c"] * 1.0, X, "c", schema={"c": entry})
