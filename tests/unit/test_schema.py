@@ -289,3 +289,10 @@ def test_hostile_labels_are_shown_as_text(data, tmp_path, hostile):
     r = sd.regions(model, data, "c_hum_c", schema=schema, max_depth=1)
     assert len(r.assign(data)) == len(data)
     assert all("\n" not in rule for rule in r.rules)
+
+
+@pytest.mark.parametrize(
+    "entry", ["categorical", {"kind": "categorical"}, sd.Feature("code", "categorical")]
+)
+def test_the_word_of_data_frames_for_nominal_is_known(X, entry):
+    assert features(X, {"code": entry}) == features(X, {"code": "nominal"})

@@ -72,8 +72,7 @@ class Feature:
 
     def __post_init__(self) -> None:
         # Checked here, where the mistake is, and not first when the schema is applied.
-        if not isinstance(self.kind, str) or self.kind not in get_args(Kind):
-            raise _unknown_kind(f"{self._argument}, kind)", self.kind)
+        object.__setattr__(self, "kind", _kind(self.kind, f"{self._argument}, kind)"))
         levels: object = self.levels
         if levels is not None:
             object.__setattr__(self, "levels", _levels(levels, f"{self._argument}, levels)"))
@@ -134,7 +133,7 @@ class SchemaEntry(TypedDict, total=False):
     The keys are fields of `Feature`; `name` names a column of an array.
     """
 
-    kind: Kind
+    kind: Kind | Literal["categorical"]
     unit: str | None
     label: str | None
     levels: Sequence[Level] | None
@@ -142,7 +141,7 @@ class SchemaEntry(TypedDict, total=False):
     name: str
 
 
-Declared: TypeAlias = Kind | Feature | SchemaEntry
+Declared: TypeAlias = Kind | Literal["categorical"] | Feature | SchemaEntry
 """What a schema declares for a column: its kind, a `Feature`, or a dictionary of some of a Feature's fields."""
 # `Mapping` is invariant in its keys: a user's `dict[str, Kind]` is no `Mapping[Hashable, Kind]`.
 Schema: TypeAlias = (
@@ -233,9 +232,7 @@ def _apply(inferred: Feature, entry: Declared) -> Feature:
             label=entry.label,
             labels=entry.labels,
         )
-    if isinstance(entry, str) and entry in get_args(Kind):
-        return replace(inferred, kind=entry)
-    raise _unknown_kind(f"schema[{inferred.name!r}]", entry)
+    return replace(inferred, kind=_kind(entry, f"schema[{inferred.name!r}]"))
 
 
 def _levels_error(what: str, ordinal: str, nominal: str) -> DataError:
@@ -248,18 +245,21 @@ def _levels_error(what: str, ordinal: str, nominal: str) -> DataError:
     )
 
 
-def _unknown_kind(what: str, got: object) -> DataError:
+def _kind(got: object, what: str) -> Kind:
+    """Return the kind that is declared: data frames call nominal features categorical."""
+    if isinstance(got, str) and got in (*get_args(Kind), "categorical"):
+        return "nominal" if got == "categorical" else cast("Kind", got)
     fix = 'Use one of these kinds, or a dictionary such as {"unit": "years"}'
     name = got.__name__ if isinstance(got, type) else str(got)
     for kind, others in _KIND_NAMES.items():
         if name.lower() in (kind, *others.split()):
             fix = f"Did you mean {kind!r}?"
-    return DataError(what, shown(got), " | ".join(get_args(Kind)), fix)
+    raise DataError(what, shown(got), " | ".join(get_args(Kind)), fix)
 
 
 _KIND_NAMES: dict[Kind, str] = {
     "continuous": "numeric numerical number float float64 float32 int int64 real quantitative cont",
-    "nominal": "categorical category cat discrete factor str string object text bool binary",
+    "nominal": "category cat discrete factor str string object text bool binary",
     "ordinal": "ordered rank",
 }
 """What other libraries call the kinds of features, and types that have these kinds."""
@@ -281,9 +281,7 @@ def _apply_fields(inferred: Feature, entry: SchemaEntry) -> Feature:
             raise DataError(what, f"the key {shown(key)}", expected, fix)
     labels = _level_labels(entry.get("labels") or inferred.labels, f"{what}['labels']")
     named = "nominal" if labels and inferred.kind == "continuous" else inferred.kind
-    kind = entry.get("kind", named)
-    if not isinstance(kind, str) or kind not in get_args(Kind):
-        raise _unknown_kind(f"{what}['kind']", kind)
+    kind = _kind(entry.get("kind", named), f"{what}['kind']")
     given: object = entry.get("levels", inferred.levels)
     levels = None if given is None else _levels(given, f"{what}['levels']")
     if kind == "continuous" and (levels is not None or labels):
