@@ -78,6 +78,13 @@ def fitted_names(model: object) -> list[str] | None:
     return None if names is None else list(names)
 
 
+def fitted_width(model: object) -> int | None:
+    """Return the number of columns that a model was fitted on; None if it does not know it."""
+    # A loaded or copied CatBoost model says 0, and still has the names of its columns.
+    names = getattr(model, "feature_names_", None) or ()
+    return getattr(model, "n_features_in_", None) or len(names) or None
+
+
 def wants_arrays(model: object) -> bool:
     """Return whether a model was fitted on arrays; given a frame, such an estimator would warn at every call."""
     return hasattr(model, "n_features_in_") and fitted_names(model) is None
@@ -91,7 +98,7 @@ def check_fitted_on(model: object, dataset: Dataset, what: str) -> None:
     DataError
         If the number of columns, their names or their order differ.
     """
-    expected = getattr(model, "n_features_in_", None)
+    expected = fitted_width(model)
     have = [f.key for f in dataset.features]
     fix = _how_to_order(dataset)
     names = fitted_names(model)
