@@ -171,7 +171,7 @@ def test_copies_of_catboosts_models_that_forgot_their_width_are_explained(tmp_pa
         "copy": copy.copy,
         "deepcopy": copy.deepcopy,
         "load_model": lambda m: type(m)().load_model(tmp_path / "model.cbm"),
-        "pickle": lambda m: pickle.loads(pickle.dumps(m)),  # noqa: S301 - of this test
+        "pickle": lambda m: pickle.loads(pickle.dumps(m)),
     }[way](model)
     expected, found = sd.explain(model, X), sd.explain(again, X)
     for name in expected:

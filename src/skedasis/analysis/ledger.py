@@ -49,6 +49,7 @@ from skedasis.methods.ale import ALE
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import CALL_ROWS, Quantity
 from skedasis.quantities.evaluator import ResponseCache, probe_model
+from skedasis.quantities.loss import class_indicator
 from skedasis.quantities.outputs import (
     Logit,
     ModelLike,
@@ -677,9 +678,11 @@ def _labels(quantity: Quantity, label: OutputLabel, sample: _Sample) -> Floats |
     part = sample.part
     if part.y is None or quantity.labelled:
         return None
-    if isinstance(quantity, Probability):
+    if isinstance(quantity, Probability) and (label is None or quantity.label is None):
         found = _is_class(quantity, part.y)
-    elif isinstance(label, (int, np.integer)) and not isinstance(label, bool):
+    elif isinstance(quantity, Probability) or (
+        isinstance(label, (int, np.integer)) and not isinstance(label, bool)
+    ):
         # One output of several: the labels of the others are not known.
         return None
     else:
@@ -696,6 +699,8 @@ def _labels(quantity: Quantity, label: OutputLabel, sample: _Sample) -> Floats |
 def _is_class(quantity: Probability, y: Values) -> Floats:
     """Return 1 for labels of the explained class, else 0."""
     classes: list[object] = [0, 1]
+    if quantity.label is not None:
+        return class_indicator(quantity, y)
     if isinstance(quantity.model, _HasClasses):
         classes = np.asarray(quantity.model.classes_).tolist()
     elif quantity.column is not None:

@@ -33,7 +33,7 @@ from skedasis.data.features import Declared, Feature, SchemaEntry
 from skedasis.data.readers import FileTable, read_table
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import files
-from skedasis.models.introspection import fitted_width, is_classifier
+from skedasis.models.introspection import fitted_width, is_classifier, labels_of
 from skedasis.quantities.inverse import InverseName, as_inverse
 
 if TYPE_CHECKING:
@@ -401,7 +401,8 @@ def label_column(table: FileTable, target: str) -> tuple[FileTable, int]:
 
 def class_of(model: object, class_: str) -> Hashable:
     """Return the class label of a model for a text: labels may be numbers or booleans."""
-    labels: list[Hashable] = [c for c in getattr(model, "classes_", ()) if str(c) == class_]
+    known = labels_of(model) or getattr(model, "classes_", ())
+    labels: list[Hashable] = [c for c in known if str(c) == class_]
     return labels[0].item() if labels and isinstance(labels[0], np.generic) else class_
 
 

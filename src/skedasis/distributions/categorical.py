@@ -180,13 +180,14 @@ def as_classes(
     return Classes(p, raw_dtype, labels, _check(p, raw_dtype, what))
 
 
-def multi_label_error(what: str, count: int) -> UnsupportedError:
-    """Return the error for multi-label models."""
+def multi_label_error(what: str, count: int, first: str = "") -> UnsupportedError:
+    """Return the error for multi-label models; `first` is a function of the probabilities of the first label."""
+    first = first or "lambda X: model.predict_proba(X)[0]"
     return UnsupportedError(
         what,
         f"probabilities of {count} labels at once",
         "probabilities of one label",
-        "Explain each label separately: sd.entropy(lambda X: model.predict_proba(X)[0])",
+        f"Explain each label separately: instead of the model, pass {first}",
     )
 
 

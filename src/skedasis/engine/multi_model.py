@@ -63,7 +63,7 @@ from skedasis.methods.base import (
 from skedasis.methods.missing import MISSING
 from skedasis.methods.pdp import PairGrid
 from skedasis.models.adapters import DerivativeInfo, LocalEffects
-from skedasis.models.introspection import fitted_names, fitted_width
+from skedasis.models.introspection import fitted_names, fitted_width, labels_of
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import as_quantity
 from skedasis.results.build.linear_form import AXIS, LOCAL
@@ -106,7 +106,9 @@ def quantities_of(models: Sequence[Any]) -> list[Quantity]:
             found.append(as_quantity(model))
     check_equal([fitted_width(q.model) for q in found], "columns")
     check_equal([fitted_names(q.model) for q in found], "columns' names")
-    check_equal([getattr(q.model, "classes_", None) for q in found], "classes")
+    check_equal(
+        [labels_of(q.model) or getattr(q.model, "classes_", None) for q in found], "classes"
+    )
     check_equal([q.name for q in found], "quantities")
     return found
 

@@ -1,9 +1,9 @@
 """Loading models from files: LightGBM, XGBoost, CatBoost, ONNX, skops, torch.export, pickle.
 
 `load_model` chooses the reader by the suffix of the file. Formats that hold only data (LightGBM's text, XGBoost's JSON
-and binary JSON, CatBoost's binary format, ONNX, skops with known types, plain `torch.export` programs) are always read. Pickles, of joblib and
-torch too, run code when they are loaded, and are read only if the user trusts the file (`pickle=True`, in the shell
-``--trust-pickle``). The shell and `skedasis.models.registry` call `load_model`.
+and binary JSON, CatBoost's binary format, ONNX, skops with known types, plain `torch.export` programs) are always read.
+Pickles, of joblib and torch too, run code when they are loaded, and are read only if the user trusts the file
+(`pickle=True`, in the shell ``--trust-pickle``). The shell and `skedasis.models.registry` call `load_model`.
 
 `XGBooster` adapts a bare XGBoost `Booster`.
 """
@@ -349,8 +349,8 @@ def load_model(
     Parameters
     ----------
     path : str or path
-        ``.txt`` of LightGBM, ``.json`` or ``.ubj`` of XGBoost, ``.cbm`` of CatBoost, ``.onnx``, ``.skops``, ``.pt2`` of `torch.export.save`;
-        ``.pkl``, ``.pickle``, ``.joblib``, ``.pt`` and ``.pth`` if `pickle` is true.
+        ``.txt`` of LightGBM, ``.json`` or ``.ubj`` of XGBoost, ``.cbm`` of CatBoost, ``.onnx``, ``.skops``, ``.pt2`` of
+        `torch.export.save`; ``.pkl``, ``.pickle``, ``.joblib``, ``.pt`` and ``.pth`` if `pickle` is true.
     trust : sequence of str
         Full names of types in a ``.skops`` file that may be made, in addition to those that skops knows to be harmless.
     pickle : bool

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,12 +38,16 @@ from skedasis.models.adapters import DerivativeInfo, ModelAdapter
 from skedasis.models.autodiff import Differentiable
 from skedasis.models.calling import CallStats, as_array, as_numbers, unit_round_off
 from skedasis.models.introspection import (
+    LabelClass,
     check_fitted_on,
     check_predictor,
     class_column,
     fitted_names,
     is_classifier,
     is_sklearn_or_pipeline,
+    label_class,
+    label_outputs,
+    labels_of,
     title,
     wants_arrays,
 )
@@ -86,6 +90,9 @@ PredictorLike: TypeAlias = SupportsPredict | RowFunction | AdaptedLike
 
 ClassifierLike: TypeAlias = SupportsPredictProba | RowFunction | AdaptedLike
 """A model that returns probabilities."""
+
+ClassLike: TypeAlias = Hashable | Mapping[Hashable, Hashable]
+"""A class of a classifier, or ``{label: class}`` for a classifier of several labels."""
 
 ModelLike: TypeAlias = PredictorLike | ClassifierLike | Quantity
 """A model that can be explained, or a quantity of one: what `explain`, `report` and `diagnose` take."""
@@ -394,19 +401,35 @@ class TransformedPrediction(Prediction):
 
 @dataclass(frozen=True, eq=False)
 class Probability(FromModel):
-    """The probability of one class. Created by `probability`."""
+    """The probability of one class. Created by `probability`.
+
+    Parameters
+    ----------
+    model, name, unit
+        See `FromModel`.
+    column : int, optional
+        The column of the class.
+    label : LabelClass, optional
+        The label and its class, for a classifier of several labels.
+    """
 
     column: int | None = None
+    label: LabelClass | None = None
 
     def raw(self, X: ModelRows) -> RawResponse:
-        """Call the model."""
-        return respond(self.model, "predict_proba", X)
+        """Call the model. Of a label of two classes only the probability of the second is returned."""
+        raw = respond(self.model, "predict_proba", X)
+        if self.label is None or not isinstance(raw, list):
+            return raw
+        return np.hstack([p[:, 1:] if p.shape[1] == 2 else p for p in map(np.asarray, raw)])
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Values:
         """Return the probabilities of the class."""
         p = np.asarray(raw)
         if self.column is not None:
             p = column_of(p, self.column, self.describe(), "class")
+        if self.label is not None and self.label.is_complement:
+            p = 1 - p
         if p.dtype.kind in "fiu" and ((p < -_ROUNDING) | (p > 1 + _ROUNDING)).any():
             raise ModelOutputError(
                 self.describe(),
@@ -541,8 +564,9 @@ def prediction(
     model : callable, fitted estimator, differentiable model, or path of a file
         ``f(X) -> (n,)``, or an object with `predict`. A callable gets rows in the same type of container as X. A path
         is that of a model file saved by LightGBM (``.txt``), XGBoost (``.json``, ``.ubj``), CatBoost (``.cbm``) or an
-        ONNX exporter (``.onnx``). Torch modules, functions returned by `jax.jit`, Keras 3 models, `onnxruntime.InferenceSession` and
-        `onnx.ModelProto` get arrays of their own type, on their own device; see Notes.
+        ONNX exporter (``.onnx``). Torch modules, functions returned by `jax.jit`, Keras 3 models,
+        `onnxruntime.InferenceSession` and `onnx.ModelProto` get arrays of their own type, on their own device; see
+        Notes.
     slope : callable, optional
         ``jac(X) -> (n, d)``: the partial derivatives by all features. Only shape and finiteness are checked.
     mixed : callable, optional
@@ -670,7 +694,7 @@ def probability(
 @overload
 def probability(
     model: ClassifierLike,
-    class_: Hashable = None,
+    class_: ClassLike = None,
     *,
     name: str | None = None,
     unit: str | None = None,
@@ -681,7 +705,7 @@ def probability(
 @checked_call
 def probability(
     model: ClassifierLike,
-    class_: Hashable = None,
+    class_: ClassLike = None,
     *,
     name: str | None = None,
     unit: str | None = None,
@@ -694,10 +718,10 @@ def probability(
     model : fitted classifier or callable
         A classifier with `predict_proba`; or a callable that returns probabilities: (n,), or (n, classes) with an index
         for `class_`. A network counts as a callable, an ONNX classifier as a classifier.
-    class_ : label, optional
+    class_ : label, or {label: class}, optional
         The class. By default the second of two; with more than two classes, it must be given. "all" (unless a class has
         this name) explains every class of a classifier: methods then return ``{class: result}``, all from the same
-        model rows.
+        model rows. For a classifier of several labels, see Notes.
     name, unit : str, optional
         Label and unit for the axes of plots.
     copy : bool
@@ -706,12 +730,19 @@ def probability(
     Raises
     ------
     ModelOutputError
-        If there are more than two classes and `class_` is not given.
+        If there are more than two classes, or several labels, and `class_` is not given.
     UnsupportedError
         If the model does not return probabilities.
 
     Notes
     -----
+    A classifier of several labels (scikit-learn's forests, trees, neighbours, `MLPClassifier` and `OneVsRestClassifier`
+    fitted on y of shape (n, labels), `MultiOutputClassifier`, `ClassifierChain`, and XGBoost and CatBoost) has
+    probabilities of its own for each label; they do not sum to 1. ``class_={0: "yes"}`` is the class "yes" of label 0,
+    ``class_=0`` the second class of a label with two. "all" has an output for each label, the probability of the second
+    of its two classes; a label with more classes has an output for each of them, "0 = low". Labels have the names in
+    `classes_`, otherwise their indices.
+
     Slopes are available in closed form for logistic regression and multi-layer perceptrons, and by automatic
     differentiation for networks of torch, JAX and Keras. Networks that return scores (logits) raise an error: convert
     them to probabilities, ``torch.nn.Sequential(net, torch.nn.Softmax(dim=1))``, or explain a score,
@@ -729,10 +760,7 @@ def probability(
     """
     check_labels(name, unit)
     model = adapt_model(model)
-    if is_all_classes(model, class_):
-        return all_classes(model, unit, Probability, "P(y = {})", name or "probability", copy=copy)
-    column, label = class_column(model, class_, "probability")
-    return Probability(model, name or f"P(y = {label})", unit, column, copy=copy)
+    return _of_classes(model, class_, Probability, "P({})", name, unit, copy=copy)
 
 
 @overload
@@ -749,7 +777,7 @@ def logit(
 @overload
 def logit(
     model: ClassifierLike,
-    class_: Hashable = None,
+    class_: ClassLike = None,
     *,
     name: str | None = None,
     unit: str | None = None,
@@ -760,7 +788,7 @@ def logit(
 @checked_call
 def logit(
     model: ClassifierLike,
-    class_: Hashable = None,
+    class_: ClassLike = None,
     *,
     name: str | None = None,
     unit: str | None = None,
@@ -799,10 +827,10 @@ def logit(
     """
     check_labels(name, unit)
     model = adapt_model(model)
-    if is_all_classes(model, class_):
-        return all_classes(model, unit, Logit, "logit P(y = {})", name or "logit", copy=copy)
-    column, label = class_column(model, class_, "logit")
-    return Logit(model, name or f"logit P(y = {label})", unit, column, copy=copy)
+    return _of_classes(model, class_, Logit, "logit P({})", name, unit, copy=copy)
+
+
+ProbabilityT = TypeVar("ProbabilityT", bound=Probability)
 
 
 # --- several outputs ------------------------------------------------------------------------------
@@ -892,43 +920,55 @@ def predictions(
     return MultiOutputQuantity(one, parts, one.name, one.unit)
 
 
-def is_all_classes(model: object, class_: Hashable) -> bool:
-    """Return whether `class_` selects all classes: it is "all", and no class has this name."""
-    if not isinstance(class_, str) or class_ != "all":
-        return False
-    return "all" not in np.asarray(getattr(model, "classes_", [])).tolist()
-
-
-def all_classes(
+def _of_classes(
     model: object,
-    unit: str | None,
-    kind: type[Probability],
+    class_: object,
+    kind: type[ProbabilityT],
     template: str,
-    name: str,
+    name: str | None,
+    unit: str | None,
     *,
-    copy: bool = False,
-) -> MultiOutputQuantity:
-    """Return the quantities of all classes of a classifier, with names from `template`.
+    copy: bool,
+) -> ProbabilityT | MultiOutputQuantity:
+    """Return the quantity of one class, or of all classes or labels, with names from `template`.
 
     Raises
     ------
+    ModelOutputError
+        If there are several classes or labels and none is given.
     UnsupportedError
-        If the model has no `classes_` or no `predict_proba`.
+        If all are wanted and the model has no `classes_` or no `predict_proba`.
     """
+    function = kind.__name__.lower()
+    labels = labels_of(model) if hasattr(model, "predict_proba") else None
     classes = getattr(model, "classes_", None)
+    names = labels or np.asarray(() if classes is None else classes).tolist()
+    if not isinstance(class_, str) or class_ != "all" or "all" in names:
+        if labels is None:
+            column, label = class_column(model, class_, function)
+            own = template.format(f"y = {label}")
+            return kind(model, name or own, unit, column, copy=copy)
+        one = label_class(model, labels, class_, function)
+        return kind(model, name or template.format(one.name), unit, one.column, one, copy=copy)
     if classes is None or not is_classifier(model) or not hasattr(model, "predict_proba"):
         raise UnsupportedError(
-            f"{name}({title(model)}, class_='all')",
+            f"{name or function}({title(model)}, class_='all')",
             f"a {title(model)} without classes_ and predict_proba",
             "a fitted classifier with predict_proba",
             "For a function, use sd.prediction(f, output='all')",
         )
-    labels = np.asarray(classes).tolist()
-    parts: dict[OutputLabel, Probability] = {
-        label: kind(model, template.format(label), unit, k, copy=copy)
-        for k, label in enumerate(labels)
-    }
-    return MultiOutputQuantity(next(iter(parts.values())), parts, name, unit)
+    parts: dict[OutputLabel, ProbabilityT]
+    if labels is None:
+        parts = {
+            label: kind(model, template.format(f"y = {label}"), unit, k, copy=copy)
+            for k, label in enumerate(names)
+        }
+    else:
+        parts = {
+            one.key: kind(model, template.format(one.name), unit, one.column, one, copy=copy)
+            for one in label_outputs(labels)
+        }
+    return MultiOutputQuantity(next(iter(parts.values())), parts, name or function, unit)
 
 
 def column_of(
@@ -987,6 +1027,17 @@ def as_quantity(model: ModelLike) -> Quantity:
         For a class instead of an instance, or an object that cannot be called.
     """
     return model if isinstance(model, Quantity) else default_quantity(model)
+
+
+def every_class(model: ModelLike) -> Quantity:
+    """Return the default quantity of a model; of a classifier of several classes or labels, all of them."""
+    if isinstance(model, (Quantity, type)):
+        return as_quantity(model)
+    adapted: Any = adapt_model(model)
+    if hasattr(adapted, "predict_proba"):
+        several = labels_of(adapted) is not None or len(getattr(adapted, "classes_", ())) > 2
+        return probability(adapted, class_="all" if several else None)
+    return default_quantity(adapted)
 
 
 def default_quantity(model: PredictorLike | ClassifierLike) -> Prediction | Probability:
