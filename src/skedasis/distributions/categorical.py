@@ -15,7 +15,7 @@ from skedasis._types import Bools, DType, Floats, Level, RawResponse, Values
 from skedasis.distributions.base import Part, Predicted, as_class_codes, class_values, require_total
 from skedasis.distributions.continuous import computed_dtype
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
-from skedasis.models.calling import as_numbers, unit_round_off
+from skedasis.models.calling import as_numbers, plain, unit_round_off
 
 _TINY = float(np.finfo(float).smallest_subnormal)
 
@@ -163,6 +163,7 @@ def as_classes(
     """
     if isinstance(raw, list) and raw and np.ndim(raw[0]) == 2:
         raise multi_label_error(what, len(raw))
+    raw = plain(raw)
     response = as_numbers(raw, what)
     raw_dtype = np.asarray(raw).dtype
     k = "classes" if labels is None else len(labels)

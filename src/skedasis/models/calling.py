@@ -42,15 +42,28 @@ ResponseT = TypeVar("ResponseT")
 # --- validation of the response -------------------------------------------------------------------
 
 
+def plain(raw: Any) -> Any:
+    """Return a response that NumPy reads: without gradients, devices, masks and sparse storage; others unchanged."""
+    if isinstance(raw, list) and raw and hasattr(raw[0], "detach"):
+        return [plain(tensor) for tensor in raw]
+    if isinstance(raw, np.ma.MaskedArray):
+        return np.ma.filled(raw.astype(float), np.nan)
+    if hasattr(raw, "detach"):  # a tensor of torch
+        raw = raw.detach().cpu().to_dense()
+    elif type(raw).__module__.startswith("scipy.sparse"):
+        raw = raw.toarray()
+    if str(getattr(raw, "dtype", "")).endswith("bfloat16"):  # which NumPy does not have
+        return raw.float().numpy() if hasattr(raw, "detach") else np.asarray(raw).astype(np.float32)
+    return raw.numpy() if hasattr(raw, "detach") else raw
+
+
 def as_array(raw: object, what: str) -> Values:
     """Return a model's response as an array; raise `ModelOutputError` if it cannot be one."""
     if raw is None:
         fix = "Return an array of shape (n,); a function without return returns None"
         raise ModelOutputError(what, "None", "one number for each row", fix)
-    if isinstance(raw, np.ma.MaskedArray):
-        return np.ma.filled(raw.astype(float), np.nan)
     try:
-        array = np.asarray(raw)
+        array = np.asarray(plain(raw))
     except ValueError as error:
         raise ModelOutputError(
             what,
@@ -60,9 +73,7 @@ def as_array(raw: object, what: str) -> Values:
         ) from error
     if array.ndim == 0 and array.dtype.kind == "O":  # NumPy does not look into it
         fix = "Return an array of shape (n,)"
-        if type(raw).__module__.startswith("scipy.sparse"):
-            fix = "Return an array: output.toarray().ravel()"
-        elif isinstance(raw, Iterator):
+        if isinstance(raw, Iterator):
             fix = "Return a list of its numbers: list(output)"
         raise ModelOutputError(what, f"a {type(raw).__name__}", "one number for each row", fix)
     return array

@@ -36,7 +36,7 @@ from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import introspection
 from skedasis.models.adapters import DerivativeInfo, ModelAdapter
 from skedasis.models.autodiff import Differentiable
-from skedasis.models.calling import CallStats, as_array, as_numbers, unit_round_off
+from skedasis.models.calling import CallStats, as_array, as_numbers, plain, unit_round_off
 from skedasis.models.introspection import (
     LabelClass,
     check_fitted_on,
@@ -100,7 +100,7 @@ ModelLike: TypeAlias = PredictorLike | ClassifierLike | Quantity
 
 def respond(model: Any, method: str, X: ModelRows) -> RawResponse:
     """Return the response of a model's method, or of the model itself if it has no such method."""
-    return getattr(model, method, model)(X)
+    return plain(getattr(model, method, model)(X))
 
 
 def check_labels(name: object, unit: object) -> None:
@@ -275,7 +275,9 @@ class Prediction(FromModel):
         """Return the user's derivatives if given, else the model's."""
         if self.slope is None:
             return super().slopes(X, y)
-        return self._of_output(np.asarray(self.slope(X)), 2, "slope", "(rows, outputs, features)")
+        return self._of_output(
+            np.asarray(plain(self.slope(X))), 2, "slope", "(rows, outputs, features)"
+        )
 
     @property
     def has_mixed(self) -> bool:
@@ -286,7 +288,9 @@ class Prediction(FromModel):
         """Return the user's mixed derivatives if given, else the model's."""
         if self.mixed_slope is None:
             return super().mixed(X, j, k)
-        return self._of_output(np.asarray(self.mixed_slope(X, j, k)), 1, "mixed", "(rows, outputs)")
+        return self._of_output(
+            np.asarray(plain(self.mixed_slope(X, j, k))), 1, "mixed", "(rows, outputs)"
+        )
 
     def of_output(self, output: int) -> Prediction:
         """Return the quantity of one of several outputs."""
@@ -425,7 +429,7 @@ class Probability(FromModel):
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Values:
         """Return the probabilities of the class."""
-        p = np.asarray(raw)
+        p = as_array(raw, self.describe())
         if self.column is not None:
             p = column_of(p, self.column, self.describe(), "class")
         if self.label is not None and self.label.is_complement:
@@ -873,7 +877,7 @@ class MultiOutputQuantity(Quantity):
         if self.parts or not isinstance(self.one, Prediction):
             return self.parts
         rows = dataset.evenly_spaced_batch(2, among)
-        response = np.asarray(self.one.raw(rows.tile(1).own()))
+        response = as_array(self.one.raw(rows.tile(1).own()), self.describe())
         if stats is not None:
             stats.rows, stats.calls = stats.rows + len(rows), stats.calls + 1
         if response.ndim != 2:
@@ -990,7 +994,7 @@ def column_of(
     ModelOutputError
         If there is no such column, or the number of columns is another.
     """
-    response = np.asarray(raw)
+    response = as_array(raw, what)
     if response.ndim == 2 and n_columns not in (None, response.shape[1]):
         raise ModelOutputError(
             what,
