@@ -44,7 +44,7 @@ from skedasis.engine.plan import prepare_job
 from skedasis.engine.regions import regions_at_rows
 from skedasis.engine.run import run
 from skedasis.engine.streams import draw_rows
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError
 from skedasis.methods.ale import ALE
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import CALL_ROWS, Quantity
@@ -57,6 +57,7 @@ from skedasis.quantities.outputs import (
     Prediction,
     Probability,
     as_quantity,
+    check_one_model,
 )
 from skedasis.results.at_rows import at_rows
 from skedasis.results.effects import Effects
@@ -227,9 +228,7 @@ def ledger(
     not explained  0.1 %      0.0 %
     """
     started = time.perf_counter()
-    if isinstance(model, (list, tuple)):
-        fix = "Compute one ledger for each model"
-        raise UnsupportedError("ledger", f"{len(model)} models", "one model", fix)
+    check_one_model(model, "ledger", "sd.ledger(m, X)")
     pairs = check_int("ledger(pairs)", pairs, 0, "Use 5, or 0 for no pairs")
     max_rows = check_int_or_none(
         "ledger(max_rows)", max_rows, LEAST_ROWS, "Use 10_000, or None for all rows"

@@ -65,7 +65,7 @@ from skedasis.methods.pdp import PairGrid
 from skedasis.models.adapters import DerivativeInfo, LocalEffects
 from skedasis.models.introspection import fitted_names, fitted_width, labels_of
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import as_quantity
+from skedasis.quantities.outputs import as_quantity, listed
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.effect import BinStats, Effect
 from skedasis.results.multi_model import (
@@ -538,9 +538,14 @@ _EACH = ("quantity", "rows", "weight", "rows_kept", "kept_as_wanted", "trees", *
 
 
 def explain_several(
-    models: Sequence[Any], X: TableLike, features: Any, method: Any, options: ExplainOptions
+    given: Sequence[Any] | Mapping[Any, Any],
+    X: TableLike,
+    features: Any,
+    method: Any,
+    options: ExplainOptions,
 ) -> Any:
     """Explain several fitted models of the same quantity; see `explain`."""
+    models, names = listed(given)
     quantities = quantities_of(models)
     dataset = options.dataset(X)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
@@ -556,7 +561,7 @@ def explain_several(
     variants = choose_shared_bins(found)
     finalized = [_finalized(o, variants) for o in found]
     records = [provenance(o.job, o.scores, o.seconds) for o in found]
-    record = _record(records, found, folds)
+    record = {**_record(records, found, folds), **names}
     first = found[0].job
     results = {
         k: _results(found, [f[k] for f in finalized], folds, (record, records))

@@ -13,17 +13,29 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    overload,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis._arguments import check_flag, is_int, is_number, shown
 from skedasis._calls import checked_call
+from skedasis._escaping import Printed
 from skedasis._types import (
     DType,
     Floats,
     Ints,
+    Json,
     ModelRows,
     OutputLabel,
     RawResponse,
@@ -1031,6 +1043,35 @@ def as_quantity(model: ModelLike) -> Quantity:
         For a class instead of an instance, or an object that cannot be called.
     """
     return model if isinstance(model, Quantity) else default_quantity(model)
+
+
+def are_several(models: object) -> TypeGuard[Sequence[Any] | Mapping[Any, Any]]:
+    """Return whether several models are given: in a list, or by name."""
+    by_name = isinstance(models, Mapping) and not isinstance(models, Printed)
+    return by_name or isinstance(models, (list, tuple))
+
+
+def listed(models: Sequence[Any] | Mapping[Any, Any]) -> tuple[list[Any], Json]:
+    """Return models as a list, and their names, if they have names, as an entry of the provenance."""
+    if isinstance(models, Mapping):
+        return [*models.values()], {"model_names": [str(name) for name in models]}
+    return [*models], {}
+
+
+def check_one_model(model: object, function: str, call: str) -> None:
+    """Raise if several models are given to a function of one; `call` is its call for the model m.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    if not are_several(model):
+        return
+    each = f"[{call} for m in models]"
+    if isinstance(model, Mapping):
+        each = f"{{name: {call} for name, m in models.items()}}"
+    got, fix = f"{len(model)} models", f"Pass each model: {each}"
+    raise UnsupportedError(f"{function}(model)", got, "one model", fix)
 
 
 def every_class(model: ModelLike) -> Quantity:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Required, TypedDict, cast
+from typing import Any, Required, TypedDict, cast
 
 from skedasis._types import Json, JsonValue
 
@@ -152,6 +152,8 @@ class Provenance(TypedDict, total=False):
     mean_of : dict
         For the mean over several models: their provenance, and in `models` their number.
     models : int
+    model_names : list of str
+        The names of several models that were given by name.
     """
 
     method: Required[str]
@@ -223,6 +225,12 @@ class Provenance(TypedDict, total=False):
     floored_rows: int
     mean_of: JsonValue
     models: int
+    model_names: list[str]
+
+
+def model_names(provenance: Mapping[str, Any], models: int) -> list[Any]:
+    """Return the names of several models, where they were given by name; else their numbers, from 0."""
+    return list(provenance.get("model_names", range(models)))
 
 
 def as_provenance(entries: Mapping[str, object]) -> Provenance:
