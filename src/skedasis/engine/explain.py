@@ -39,7 +39,7 @@ from skedasis.engine.options import (
 from skedasis.engine.select import FeaturePattern, SelectorLike, as_features
 from skedasis.errors import UnsupportedError
 from skedasis.methods.base import Parameters
-from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, are_several, as_quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
 from skedasis.results.multi_output import MultiOutput
 
 if TYPE_CHECKING:
@@ -520,7 +520,7 @@ def explain(
     """
     options = ExplainOptions.of("explain", **keywords)
     wanted = as_features(X, features)
-    if are_several(model):
+    if isinstance(model, (list, tuple, Mapping)):
         if by is not None:
             got, fix = "several models", "Explain each model with by="
             raise UnsupportedError("explain(by)", got, "one model", fix)

@@ -538,7 +538,7 @@ _EACH = ("quantity", "rows", "weight", "rows_kept", "kept_as_wanted", "trees", *
 
 
 def explain_several(
-    given: Sequence[Any] | Mapping[Any, Any],
+    given: Sequence[object] | Mapping[str, object],
     X: TableLike,
     features: Any,
     method: Any,

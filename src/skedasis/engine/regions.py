@@ -82,7 +82,6 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import (
     ModelLike,
     MultiOutputQuantity,
-    are_several,
     as_quantity,
     listed,
 )
@@ -420,7 +419,7 @@ def regions(
     conditions = None if found is None else list(found)
     search = RegionOptions(conditions, max_depth, alpha, worth, criterion, look_ahead, joint)
     wanted = as_features(X, features)
-    if are_several(model):
+    if isinstance(model, (list, tuple, Mapping)):
         models, names = listed(model)
         each = [as_quantity(m) for m in models]
         return _of_models(each, X, wanted, method, options, search, names)
@@ -455,7 +454,7 @@ def _of_models(
     method: object,
     options: ExplainOptions,
     search: RegionOptions,
-    names: Json,
+    names: Mapping[str, list[str]],
 ) -> MultiModelRegions | MultiModelRegionsByFeature:
     """Return the regions of each model, found on its own rows."""
     if len(models) < 2:

@@ -42,19 +42,21 @@ ResponseT = TypeVar("ResponseT")
 # --- validation of the response -------------------------------------------------------------------
 
 
-def plain(raw: Any) -> Any:
+def plain(raw: object) -> object:
     """Return a response that NumPy reads: without gradients, devices, masks and sparse storage; others unchanged."""
-    if isinstance(raw, list) and raw and hasattr(raw[0], "detach"):
+    # A library that is not imported made none of it.
+    torch, jax, sparse = map(sys.modules.get, ("torch", "jax", "scipy.sparse"))
+    if torch is not None and isinstance(raw, torch.Tensor):
+        tensor = raw.detach().cpu().to_dense()
+        # NumPy has no bfloat16.
+        return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
+    if torch is not None and isinstance(raw, list) and raw and isinstance(raw[0], torch.Tensor):
         return [plain(tensor) for tensor in raw]
+    if jax is not None and isinstance(raw, jax.Array) and raw.dtype.name == "bfloat16":
+        return np.asarray(raw.astype("float32"))
     if isinstance(raw, np.ma.MaskedArray):
         return np.ma.filled(raw.astype(float), np.nan)
-    if hasattr(raw, "detach"):  # a tensor of torch
-        raw = raw.detach().cpu().to_dense()
-    elif type(raw).__module__.startswith("scipy.sparse"):
-        raw = raw.toarray()
-    if str(getattr(raw, "dtype", "")).endswith("bfloat16"):  # which NumPy does not have
-        return raw.float().numpy() if hasattr(raw, "detach") else np.asarray(raw).astype(np.float32)
-    return raw.numpy() if hasattr(raw, "detach") else raw
+    return raw.toarray() if sparse is not None and sparse.issparse(raw) else raw
 
 
 def as_array(raw: object, what: str) -> Values:

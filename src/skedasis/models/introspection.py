@@ -67,11 +67,14 @@ def answers_every_name(model: object) -> bool:
 
 def is_classifier(model: object) -> bool:
     """Return whether a model predicts classes."""
-    classes = getattr(model, "classes_", None)
-    has_classes = (
-        classes is not None and len(classes) > 0
-    )  # CatBoost's regressors have an empty list
+    has_classes = len(classes_of(model)) > 0
     return hasattr(model, "predict_proba") or (has_classes and hasattr(model, "predict"))
+
+
+def classes_of(model: object) -> Sequence[Level]:
+    """Return the classes of a classifier, of several labels a list for each; empty for other models."""
+    classes = getattr(model, "classes_", None)
+    return () if classes is None else classes  # CatBoost's regressors have an empty list
 
 
 def fitted_names(model: object) -> list[str] | None:
@@ -256,30 +259,24 @@ class LabelClass:
 
 def labels_of(model: object) -> dict[Level, list[Level]] | None:
     """Return the classes of each label of a classifier of several labels; None for other models."""
-    classes = getattr(model, "classes_", None)
+    classes = classes_of(model)
     if isinstance(classes, list) and any(np.ndim(c) == 1 for c in classes):
         return {k: np.asarray(c).tolist() for k, c in enumerate(classes)}
-    known = classes is not None and len(classes) > 0
-    names = _binary_labels(last_step(model)) if known else None
-    return None if names is None else {name: [0, 1] for name in names}
-
-
-def _binary_labels(model: Any) -> list[Level] | None:
-    """Return the names of labels that a classifier has without saying it by a list of classes, else None."""
-    library = type(model).__module__.partition(".")[0]
-    several = getattr(model, "multilabel_", False)  # OneVsRestClassifier
-    if is_sklearn_class(model, PERCEPTRON):
-        several = model.out_activation_ == "logistic" and model.n_outputs_ > 1
+    if not len(classes):  # a regressor, or not fitted
+        return None
+    last = last_step(model)
+    library = type(last).__module__.partition(".")[0]
+    several = is_sklearn_class(last, {"OneVsRestClassifier"}) and last.multilabel_
+    if is_sklearn_class(last, PERCEPTRON):
+        several = last.out_activation_ == "logistic" and last.n_outputs_ > 1
     elif library == "catboost":
-        several = model.get_all_params().get("loss_function") in (
-            "MultiLogloss",
-            "MultiCrossEntropy",
-        )
+        loss = last.get_all_params().get("loss_function")
+        several = loss in ("MultiLogloss", "MultiCrossEntropy")
     elif library == "xgboost":
-        settings = json.loads(model.get_booster().save_config())["learner"]["learner_model_param"]
-        count = int(settings.get("num_target", 1))
-        return list(range(count)) if count > 1 else None
-    return np.asarray(model.classes_).tolist() if several else None
+        settings = json.loads(last.get_booster().save_config())["learner"]["learner_model_param"]
+        classes = np.arange(int(settings.get("num_target", 1)))
+        several = len(classes) > 1
+    return {name: [0, 1] for name in np.asarray(classes).tolist()} if several else None
 
 
 def label_outputs(labels: Mapping[Level, Sequence[Level]]) -> list[LabelClass]:
@@ -443,7 +440,7 @@ def is_sklearn_or_pipeline(model: object) -> bool:
     return type(model).__module__.startswith("sklearn.") or hasattr(model, "steps")
 
 
-def last_step(model: object) -> object:
+def last_step(model: object) -> Any:
     """Return the last step of a pipeline, inside a parameter search or not; other models unchanged."""
     model = unwrap_search(model)
     return last_step(model.steps[-1][1]) if is_pipeline(model) else model
@@ -457,8 +454,8 @@ def unwrap_search(model: object) -> Any:
 
 def decides_by_logit(model: object) -> bool:
     """Return whether a two-class model's `decision_function` is the log odds of its second class."""
-    last: Any = last_step(model)
-    if len(getattr(last, "classes_", ())) != 2:
+    last = last_step(model)
+    if len(classes_of(last)) != 2:
         return False
     if is_sklearn_class(last, {"GradientBoostingClassifier", "HistGradientBoostingClassifier"}):
         return last.loss == "log_loss"

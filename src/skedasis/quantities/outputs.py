@@ -20,7 +20,6 @@ from typing import (
     Protocol,
     Self,
     TypeAlias,
-    TypeGuard,
     TypeVar,
     overload,
 )
@@ -35,7 +34,6 @@ from skedasis._types import (
     DType,
     Floats,
     Ints,
-    Json,
     ModelRows,
     OutputLabel,
     RawResponse,
@@ -54,6 +52,7 @@ from skedasis.models.introspection import (
     check_fitted_on,
     check_predictor,
     class_column,
+    classes_of,
     fitted_names,
     is_classifier,
     is_sklearn_or_pipeline,
@@ -70,6 +69,7 @@ from skedasis.models.protocols import (
     RowFunction,
     SupportsPredict,
     SupportsPredictProba,
+    has_predict_proba,
 )
 from skedasis.models.registry import adapt_model
 from skedasis.quantities.base import ModelProxy, Quantity
@@ -441,9 +441,7 @@ class Probability(FromModel):
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Values:
         """Return the probabilities of the class."""
-        p = as_array(raw, self.describe())
-        if self.column is not None:
-            p = column_of(p, self.column, self.describe(), "class")
+        p = column_of(raw, self.column, self.describe(), "class")
         if self.label is not None and self.label.is_complement:
             p = 1 - p
         if p.dtype.kind in "fiu" and ((p < -_ROUNDING) | (p > 1 + _ROUNDING)).any():
@@ -956,9 +954,8 @@ def _of_classes(
         If all are wanted and the model has no `classes_` or no `predict_proba`.
     """
     function = kind.__name__.lower()
-    labels = labels_of(model) if hasattr(model, "predict_proba") else None
-    classes = getattr(model, "classes_", None)
-    names = labels or np.asarray(() if classes is None else classes).tolist()
+    labels = labels_of(model) if has_predict_proba(model) else None
+    names = labels or np.asarray(classes_of(model)).tolist()
     if not isinstance(class_, str) or class_ != "all" or "all" in names:
         if labels is None:
             column, label = class_column(model, class_, function)
@@ -966,7 +963,7 @@ def _of_classes(
             return kind(model, name or own, unit, column, copy=copy)
         one = label_class(model, labels, class_, function)
         return kind(model, name or template.format(one.name), unit, one.column, one, copy=copy)
-    if classes is None or not is_classifier(model) or not hasattr(model, "predict_proba"):
+    if not len(names) or not has_predict_proba(model):
         raise UnsupportedError(
             f"{name or function}({title(model)}, class_='all')",
             f"a {title(model)} without classes_ and predict_proba",
@@ -988,14 +985,18 @@ def _of_classes(
 
 
 def column_of(
-    raw: RawResponse, column: int, what: str, of: str = "output", n_columns: int | None = None
+    raw: RawResponse,
+    column: int | None,
+    what: str,
+    of: str = "output",
+    n_columns: int | None = None,
 ) -> NDArray[Any]:
-    """Return one column of a model's response: that of an output, or of a class.
+    """Return one column of a model's response: that of an output, or of a class; None for the response itself.
 
     Parameters
     ----------
     raw : array_like, shape (n, o)
-    column : int
+    column : int or None
     what, of : str
         For messages.
     n_columns : int, optional
@@ -1007,6 +1008,8 @@ def column_of(
         If there is no such column, or the number of columns is another.
     """
     response = as_array(raw, what)
+    if column is None:
+        return response
     if response.ndim == 2 and n_columns not in (None, response.shape[1]):
         raise ModelOutputError(
             what,
@@ -1029,8 +1032,10 @@ def column_of(
 # --- conversion -----------------------------------------------------------------------------------
 
 
-def as_quantity(model: ModelLike) -> Quantity:
+def as_quantity(model: ModelLike, *, every: bool = False) -> Quantity:
     """Return the default quantity of a model; return a quantity unchanged.
+
+    With `every`, that of a classifier with more than two classes, or with several labels, is all of them.
 
     The default is the prediction of a regressor, a callable or a network (torch, JAX, Keras, ONNX), and the probability
     of the second class of a classifier with two classes.
@@ -1042,17 +1047,24 @@ def as_quantity(model: ModelLike) -> Quantity:
     UnsupportedError
         For a class instead of an instance, or an object that cannot be called.
     """
-    return model if isinstance(model, Quantity) else default_quantity(model)
+    if isinstance(model, Quantity):
+        return model
+    if every and not isinstance(model, type):
+        model = adapt_model(model)
+        if has_predict_proba(model) and (labels_of(model) or len(classes_of(model)) > 2):
+            return probability(model, class_="all")
+    return default_quantity(model)
 
 
-def are_several(models: object) -> TypeGuard[Sequence[Any] | Mapping[Any, Any]]:
-    """Return whether several models are given: in a list, or by name."""
-    by_name = isinstance(models, Mapping) and not isinstance(models, Printed)
-    return by_name or isinstance(models, (list, tuple))
+ModelT = TypeVar("ModelT")
 
 
-def listed(models: Sequence[Any] | Mapping[Any, Any]) -> tuple[list[Any], Json]:
+def listed(
+    models: Sequence[ModelT] | Mapping[str, ModelT],
+) -> tuple[list[ModelT], dict[str, list[str]]]:
     """Return models as a list, and their names, if they have names, as an entry of the provenance."""
+    if isinstance(models, Printed):  # Effects are a mapping, too
+        check_predictor(models, None, None)
     if isinstance(models, Mapping):
         return [*models.values()], {"model_names": [str(name) for name in models]}
     return [*models], {}
@@ -1065,24 +1077,13 @@ def check_one_model(model: object, function: str, call: str) -> None:
     ------
     UnsupportedError
     """
-    if not are_several(model):
+    if not isinstance(model, (list, tuple, Mapping)) or isinstance(model, Printed):
         return
     each = f"[{call} for m in models]"
     if isinstance(model, Mapping):
         each = f"{{name: {call} for name, m in models.items()}}"
     got, fix = f"{len(model)} models", f"Pass each model: {each}"
     raise UnsupportedError(f"{function}(model)", got, "one model", fix)
-
-
-def every_class(model: ModelLike) -> Quantity:
-    """Return the default quantity of a model; of a classifier of several classes or labels, all of them."""
-    if isinstance(model, (Quantity, type)):
-        return as_quantity(model)
-    adapted: Any = adapt_model(model)
-    if hasattr(adapted, "predict_proba"):
-        several = labels_of(adapted) is not None or len(getattr(adapted, "classes_", ())) > 2
-        return probability(adapted, class_="all" if several else None)
-    return default_quantity(adapted)
 
 
 def default_quantity(model: PredictorLike | ClassifierLike) -> Prediction | Probability:

@@ -42,7 +42,7 @@ from skedasis.methods.mplot import MPlot
 from skedasis.models.introspection import title
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, Probability, every_class
+from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, Probability, as_quantity
 from skedasis.report.budget import (
     NO_CUTS,
     Budget,
@@ -831,11 +831,11 @@ def _named(models: ModelLike | Mapping[str, ModelLike]) -> dict[str, Quantity]:
         fix = 'Name them: sd.report({"first": model1, "second": model2}, X)'
         raise DataError("report(models)", got, expected, fix)
     if not isinstance(models, Mapping):
-        quantity = every_class(models)
+        quantity = as_quantity(models, every=True)
         return {title(model_of(quantity) or quantity): quantity}
     if not models:
         raise DataError("report", "no model", "at least one", 'Pass a model, or {"name": model}')
-    return {str(name): every_class(model) for name, model in models.items()}
+    return {str(name): as_quantity(model, every=True) for name, model in models.items()}
 
 
 def _select_features(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Required, TypedDict, cast
+from typing import Required, TypedDict, cast
 
 from skedasis._types import Json, JsonValue
 
@@ -228,9 +228,10 @@ class Provenance(TypedDict, total=False):
     model_names: list[str]
 
 
-def model_names(provenance: Mapping[str, Any], models: int) -> list[Any]:
+def model_names(provenance: Mapping[str, object], models: int) -> list[str] | list[int]:
     """Return the names of several models, where they were given by name; else their numbers, from 0."""
-    return list(provenance.get("model_names", range(models)))
+    names = provenance.get("model_names")
+    return names if isinstance(names, list) else list(range(models))
 
 
 def as_provenance(entries: Mapping[str, object]) -> Provenance:
