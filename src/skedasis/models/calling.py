@@ -42,7 +42,7 @@ ResponseT = TypeVar("ResponseT")
 # --- validation of the response -------------------------------------------------------------------
 
 
-def plain(raw: object) -> object:
+def plain(raw: Any) -> object:
     """Return a response that NumPy reads: without gradients, devices, masks and sparse storage; others unchanged."""
     # A library that is not imported made none of it.
     torch, jax, sparse = map(sys.modules.get, ("torch", "jax", "scipy.sparse"))
@@ -50,13 +50,15 @@ def plain(raw: object) -> object:
         tensor = raw.detach().cpu().to_dense()
         # NumPy has no bfloat16.
         return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
-    if torch is not None and isinstance(raw, list) and raw and isinstance(raw[0], torch.Tensor):
-        return [plain(tensor) for tensor in raw]
     if jax is not None and isinstance(raw, jax.Array) and raw.dtype.name == "bfloat16":
         return np.asarray(raw.astype("float32"))
+    if sparse is not None and sparse.issparse(raw):
+        return raw.toarray()
     if isinstance(raw, np.ma.MaskedArray):
         return np.ma.filled(raw.astype(float), np.nan)
-    return raw.toarray() if sparse is not None and sparse.issparse(raw) else raw
+    if torch is not None and isinstance(raw, list) and raw and isinstance(raw[0], torch.Tensor):
+        return [plain(tensor) for tensor in raw]
+    return raw
 
 
 def as_array(raw: object, what: str) -> Values:
@@ -467,8 +469,8 @@ def _limit_lightgbm(stack: contextlib.ExitStack) -> None:
     """Limit LightGBM's maximum: its estimators request all processors, whatever the limit of OpenMP is."""
     import ctypes
 
-    library: Any = getattr(sys.modules.get("lightgbm.basic"), "_LIB", None)
-    if not hasattr(library, "LGBM_SetMaxThreads"):  # before 4.3
+    library = getattr(sys.modules.get("lightgbm.basic"), "_LIB", None)
+    if library is None or not hasattr(library, "LGBM_SetMaxThreads"):  # before 4.3
         return
     before = ctypes.c_int()
     library.LGBM_GetMaxThreads(ctypes.byref(before))

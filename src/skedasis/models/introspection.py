@@ -260,7 +260,7 @@ class LabelClass:
 def labels_of(model: object) -> dict[Level, list[Level]] | None:
     """Return the classes of each label of a classifier of several labels; None for other models."""
     classes = classes_of(model)
-    if isinstance(classes, list) and any(np.ndim(c) == 1 for c in classes):
+    if isinstance(classes, list) and any(isinstance(c, np.ndarray) for c in classes):
         return {k: np.asarray(c).tolist() for k, c in enumerate(classes)}
     if not len(classes):  # a regressor, or not fitted
         return None

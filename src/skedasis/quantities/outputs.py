@@ -1050,9 +1050,10 @@ def as_quantity(model: ModelLike, *, every: bool = False) -> Quantity:
     if isinstance(model, Quantity):
         return model
     if every and not isinstance(model, type):
-        model = adapt_model(model)
-        if has_predict_proba(model) and (labels_of(model) or len(classes_of(model)) > 2):
-            return probability(model, class_="all")
+        adapted = adapt_model(model)
+        if has_predict_proba(adapted) and (labels_of(adapted) or len(classes_of(adapted)) > 2):
+            return probability(adapted, class_="all")
+        return default_quantity(adapted)
     return default_quantity(model)
 
 
