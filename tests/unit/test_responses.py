@@ -111,6 +111,16 @@ def test_masked_values_are_missing_in_each_output(output):
         sd.explain(sd.prediction(masked, output=output), X, 0)
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("output", [None, 0, "all"])
+def test_lists_of_unequal_tensors_are_refused(output):
+    def heads(rows):
+        return [tensor(two(rows), requires_grad=True), tensor(one(rows), requires_grad=True)]
+
+    with refused(sd.ModelOutputError, "parts of different lengths", "shape (n,)"):
+        sd.prediction(heads, output=output).at(X)
+
+
 @pytest.mark.parametrize(
     "ask",
     [

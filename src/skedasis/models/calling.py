@@ -24,9 +24,10 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skedasis._types import Floats, Values
 from skedasis.data.containers import to_float
@@ -42,7 +43,7 @@ ResponseT = TypeVar("ResponseT")
 # --- validation of the response -------------------------------------------------------------------
 
 
-def plain(raw: Any) -> object:
+def plain(raw: Any) -> ArrayLike:
     """Return a response that NumPy reads: without gradients, devices, masks and sparse storage; others unchanged."""
     # A library that is not imported made none of it.
     torch, jax, sparse = map(sys.modules.get, ("torch", "jax", "scipy.sparse"))
@@ -57,7 +58,7 @@ def plain(raw: Any) -> object:
     if isinstance(raw, np.ma.MaskedArray):
         return np.ma.filled(raw.astype(float), np.nan)
     if torch is not None and isinstance(raw, list) and raw and isinstance(raw[0], torch.Tensor):
-        return [plain(tensor) for tensor in raw]
+        return cast("ArrayLike", [plain(tensor) for tensor in raw])
     return raw
 
 

@@ -197,9 +197,10 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
 
 def _names(found: MultiModelEffect) -> Values:
     """Return the names of the models for tooltips, or their numbers from 1; words stay together."""
-    numbers = range(1, len(found) + 1)
-    named = found.provenance.get("model_names", numbers)
-    return np.array(["\u00a0".join(str(name).split()) for name in named])
+    named = found.provenance.get("model_names")
+    if named is None:
+        return np.arange(1, len(found) + 1)
+    return np.array(["\u00a0".join(name.split()) for name in named])
 
 
 def _tooltips(
