@@ -53,13 +53,13 @@ BUDGETS = {
     "datasets": Budget(any=1),
     "demo": Budget(any=12, getattr=1, lazy=1),
     "derivatives": Budget(any=34, getattr=10, lazy=1),
-    "distributions": Budget(any=64, getattr=37, lazy=2),
+    "distributions": Budget(any=62, getattr=36, lazy=2),
     # 60 of these: overloads of `regions`, `explain(by=)` and `change`, whose first argument is any model of a user.
-    "engine": Budget(any=148, getattr=7, lazy=19, none=2),
+    "engine": Budget(any=147, getattr=6, lazy=19, none=2),
     "methods": Budget(any=7, getattr=4, lazy=2, none=4),
     "models": Budget(any=82, getattr=53, lazy=2),
     "plots": Budget(getattr=2),
-    "quantities": Budget(any=69, getattr=17, lazy=13),
+    "quantities": Budget(any=69, getattr=14, lazy=13),
     # 6 of these: the rows of a report whose cost is estimated before it is computed, in any container.
     "report": Budget(any=42, getattr=5, lazy=4),
     # 13 of these: data frames of any library, and options of members, in containers of several results.
@@ -85,7 +85,6 @@ INTROSPECTIVE = frozenset(
         "derivatives.sklearn_models",
         "derivatives.sklearn_transformers",
         "distributions.base",
-        "distributions.callables",
         "distributions.ensembles",
         "distributions.gpytorch",
         "distributions.mixture_models",

@@ -11,7 +11,6 @@ from skedasis.report import html as report_html
 from skedasis.report import uncertainty
 from skedasis.report.content import gather, without_rows
 from skedasis.results.effect import Spread
-from tests.helpers import refused
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +67,13 @@ def test_every_class_is_told_of(X, flowers):
     assert alone.sections[0].name == "LogisticRegression: 0"
 
 
-def test_a_bare_classifier_of_three_classes_is_refused_by_name(X, flowers):
-    with refused(sd.ModelOutputError, "Choose one class", "[0, 1, 2]"):
-        gather(flowers[0], X, progress=False)
+def test_a_bare_classifier_of_three_classes_shows_all_of_them(X, flowers):
+    every = sd.probability(flowers[0], class_="all")
+    bare, named = (gather(m, X, features=[0], progress=False) for m in (flowers[0], every))
+    assert [s.quantity for s in bare.sections] == ["P(y = 0)", "P(y = 1)", "P(y = 2)"]
+    assert {s.outputs for s in bare.sections} == {"Class"}
+    for one, other in zip(bare.sections, named.sections, strict=True):
+        assert np.array_equal(one.rhale["x0"].value, other.rhale["x0"].value)
 
 
 @pytest.mark.slow

@@ -447,9 +447,9 @@ def test_settings_are_not_shared_with_the_caller():
     assert replace(method, order=None).order is None
 
 
-def test_a_dictionary_of_models_is_refused_with_what_works():
+def test_a_dictionary_of_models_is_no_model_and_the_message_explains_them():
     X = np.random.default_rng(0).normal(size=(60, 2))
     models = {"one": lambda X: X[:, 0], "two": lambda X: 2 * X[:, 0]}
-    with refused(sd.UnsupportedError, "a dict", "sd.explain([*models.values()], X)"):
-        sd.explain(models, X, 0)
-    assert sd.explain([*models.values()], X, 0).importance > 0
+    with refused(sd.UnsupportedError, "a dict", "sd.explain(models, X)"):
+        sd.prediction(models)
+    assert sd.explain(models, X)["x0"].importance > 0

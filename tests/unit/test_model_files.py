@@ -1,5 +1,7 @@
 """Models given as the path of their file, and boosters without an estimator around them."""
 
+import copy
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -110,7 +112,8 @@ def test_xgboosts_files_that_are_cut_off_are_refused(tmp_path, suffix):
             b"\x80\x04.",
             ("a pickle, which can run any code when it is loaded", "--trust-pickle"),
         ),
-        ("model.cbm", b"CBM1", ("a file with suffix .cbm", "pass the fitted model itself")),
+        ("model.cbm", b"CBM2", ("not in CatBoost format",)),
+        ("model.h5", b"HDF", ("a file with suffix .h5", "pass the fitted model itself")),
         ("model", b"", ("without a suffix",)),
         ("gone.txt", None, ("no file", "Check the path")),
     ],
@@ -122,11 +125,87 @@ def test_other_files_are_refused_by_name(tmp_path, name, content, words):
         sd.explain(tmp_path / name, X)
 
 
-def test_a_shell_opens_them_too(tmp_path):
+def catboost_model(kind, target, **options):
+    catboost = pytest.importorskip("catboost")
+    fixed = {"iterations": 7, "depth": 3, "verbose": 0, "allow_writing_files": False}
+    model = getattr(catboost, kind)({**fixed, **options}) if kind == "CatBoost" else None
+    return (model or getattr(catboost, kind)(**fixed, **options)).fit(X, target)
+
+
+CATBOOST = {
+    "regressor": ("CatBoostRegressor", Y, {}),
+    "counts": ("CatBoostRegressor", np.round(np.exp(Y)), {"loss_function": "Poisson"}),
+    "classifier": ("CatBoostClassifier", np.where(Y > 0.5, "yes", "no"), {}),
+    "plain": ("CatBoost", Y, {"loss_function": "RMSE"}),
+}
+"""CatBoost's models: the class, labels, and options."""
+
+
+@pytest.mark.optional
+@pytest.mark.parametrize("case", CATBOOST)
+def test_catboosts_files_answer_as_their_model(tmp_path, case):
+    kind, target, options = CATBOOST[case]
+    model = catboost_model(kind, target, **options)
+    model.save_model(tmp_path / "model.cbm")
+    quantity = sd.prediction
+    expected = model.predict(X)
+    if case == "classifier":
+        quantity, expected = sd.probability, model.predict_proba(X)[:, 1]
+    assert np.allclose(quantity(tmp_path / "model.cbm").at(X), expected, rtol=1e-12)
+    walked, called = (
+        sd.explain(tmp_path / "model.cbm", X, method=sd.ALE(bins=5), tree=tree)
+        for tree in ("auto", "off")
+    )
+    for name in walked:
+        assert np.allclose(walked[name].value, called[name].value, rtol=1e-6)
+
+
+@pytest.mark.optional
+@pytest.mark.parametrize("case", ["classifier", "plain", "regressor"])
+@pytest.mark.parametrize("way", ["copy", "deepcopy", "load_model", "pickle"])
+def test_copies_of_catboosts_models_that_forgot_their_width_are_explained(tmp_path, case, way):
+    kind, target, options = CATBOOST[case]
+    model = catboost_model(kind, target, **options)
+    model.save_model(tmp_path / "model.cbm")
+    again = {
+        "copy": copy.copy,
+        "deepcopy": copy.deepcopy,
+        "load_model": lambda m: type(m)().load_model(tmp_path / "model.cbm"),
+        "pickle": lambda m: pickle.loads(pickle.dumps(m)),
+    }[way](model)
+    expected, found = sd.explain(model, X), sd.explain(again, X)
+    for name in expected:
+        assert np.array_equal(found[name].value, expected[name].value)
+    with refused(sd.DataError, "X with 2 columns", "3 columns, as in fit"):
+        sd.explain(again, X[:, :2])
+    both = sd.explain([model, again], X, 0)
+    assert np.array_equal(*both.values)
+
+
+@pytest.mark.optional
+@pytest.mark.parametrize("part", [4, 30, 500, -300, -1])
+def test_catboosts_files_that_are_cut_off_are_refused(tmp_path, part):
+    file = tmp_path / "model.cbm"
+    catboost_model("CatBoostRegressor", Y).save_model(file)
+    file.write_bytes(file.read_bytes()[:part])
+    with refused(sd.DataError, "model.cbm", "as saved by CatBoost"):
+        sd.prediction(file)
+
+
+def _saved_catboost(folder):
+    model = catboost_model("CatBoostRegressor", Y)
+    model.save_model(folder / "model.cbm")
+    return folder / "model.cbm", model
+
+
+@pytest.mark.parametrize(
+    "saved", [lightgbm_file, pytest.param(_saved_catboost, marks=pytest.mark.optional)]
+)
+def test_a_shell_opens_them_too(tmp_path, saved):
     from skedasis.cli.app import app
     from tests.shell import CliRunner
 
-    file, model = lightgbm_file(tmp_path)
+    file, model = saved(tmp_path)
     data = tmp_path / "rows.csv"
     np.savetxt(data, np.column_stack([X, Y]), delimiter=",", header="a,b,c,y", comments="")
     told = ["effect", "--data", str(data), "--target", "y", "--feature", "b", "--method", "pdp"]

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.tree import DecisionTreeRegressor
 
 import skedasis as sd
-from tests.helpers import Remembers, bent, frame, of_frame, table
+from tests.helpers import Remembers, bent, frame, of_frame, refused, table
 
 X = table(150, 3)
 ROWS = [np.arange(0, 150, 3), np.arange(1, 150, 3), np.arange(2, 150, 3)]
@@ -403,3 +404,61 @@ def test_forests_with_a_splitter() -> None:
     overlapping = sd.explain(forests, X, 0, cv=shuffled)
     assert overlapping.correction == pytest.approx(0.25)
     assert 0.75 < overlapping.overlap < 0.85
+
+
+NAMED = {"the line": lambda X: X[:, 0], "product": lambda X: X[:, 0] * X[:, 1]}
+POINTS = np.random.default_rng(3).normal(size=(120, 2))
+
+
+@pytest.mark.parametrize(
+    ("features", "method"), [(0, None), (None, "pdp"), ((0, 1), "ale"), (None, "pfi")]
+)
+def test_a_dictionary_names_the_models_of_a_list(features, method):
+    given = {k: sd.loss(f) for k, f in NAMED.items()} if method == "pfi" else NAMED
+    labels = POINTS[:, 0] if method == "pfi" else None
+    named, listed = (
+        sd.explain(models, POINTS, features, method=method, y=labels)
+        for models in (given, list(given.values()))
+    )
+    by_feature = named if isinstance(named, sd.MultiModelEffects) else {None: named}
+    for key, one in by_feature.items():
+        other = listed if key is None else listed[key]
+        assert np.array_equal(one.values, other.values)
+        assert one.names == list(NAMED)
+        assert other.names == [0, 1]
+        table = one.to_frame(of="models")
+        assert list(dict.fromkeys(table["model"])) == list(NAMED)
+        assert list(dict.fromkeys(other.to_frame(of="models")["model"])) == [0, 1]
+
+
+def test_names_of_models_are_saved_and_drawn(tmp_path):
+    found = sd.explain(NAMED, POINTS, 0)
+    found.save(tmp_path / "models.npz")
+    assert sd.load(tmp_path / "models.npz").names == list(NAMED)
+    texts = [t.get_text() for t in sd.compare(found).findobj(Text)]
+    assert {"the line", "product"} <= set(texts)
+    # A tooltip of a curve has the name of its model; words stay together.
+    assert 'data-rows="the\u00a0line product"' in found._repr_html_()
+
+
+def test_regions_of_named_models_have_their_names():
+    found = sd.regions(NAMED, POINTS, 0)
+    assert found.names == list(NAMED)
+    assert "model the line: " in str(found)
+    assert list(dict.fromkeys(found.to_frame(of="regions")["model"])) == list(NAMED)
+
+
+def test_a_mixture_of_named_models_is_that_of_a_list():
+    mixtures = [sd.ensemble(m, noise=1.0) for m in (NAMED, list(NAMED.values()))]
+    first, second = (sd.predictive_variance(m).at(POINTS) for m in mixtures)
+    assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("models", [NAMED, list(NAMED.values())], ids=["named", "listed"])
+@pytest.mark.parametrize("function", [sd.ledger, sd.shap_dependence, sd.interactions])
+def test_functions_of_one_model_say_how_to_call_each(models, function):
+    with refused(sd.UnsupportedError, "2 models", "one model") as error:
+        function(models, POINTS)
+    advice = str(error.value).split("each model: ")[1].rstrip(".")
+    each = eval(advice, {"sd": sd, "models": models, "X": POINTS})
+    assert len(each) == 2

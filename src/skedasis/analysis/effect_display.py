@@ -27,7 +27,7 @@ from skedasis.methods.ale import RHALE, Accumulated
 from skedasis.methods.base import ByFeature, Parameters
 from skedasis.methods.pdp import PDP
 from skedasis.methods.permutation import PFI
-from skedasis.models.introspection import decides_by_logit, is_classifier, title
+from skedasis.models.introspection import decides_by_logit, is_classifier, labels_of, title
 from skedasis.models.protocols import SupportsPredict, SupportsPredictProba
 from skedasis.plots.effect_display import AxesLike, check_axes, draw_panels, panel_figures
 from skedasis.quantities.base import Quantity
@@ -736,11 +736,9 @@ def _check_fitted(estimator: object) -> None:
 def _of_class(estimator: object, target: OutputLabel, response_method: str) -> Quantity:
     """Return the probability or the score of a class."""
     raw: object = getattr(estimator, "classes_", ())
-    if isinstance(raw, list) and any(isinstance(c, np.ndarray) for c in cast("list[object]", raw)):
+    if labels_of(estimator) is not None:
         got, expected = f"{title(estimator)} of several labels", "a classifier of one label"
-        fix = (
-            "Explain a function: sd.explain(lambda X: model.predict_proba(X)[0][:, 1], X, features)"
-        )
+        fix = "Explain all: sd.explain(sd.probability(model, class_='all'), X, features)"
         raise UnsupportedError("from_estimator(estimator)", got, expected, fix)
     classes = cast("list[Level]", np.asarray(cast("ArrayLike", raw)).tolist())
     if target is None and len(classes) != 2:

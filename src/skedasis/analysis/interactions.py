@@ -43,7 +43,7 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.methods.permutation import PFI
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity, check_one_model
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.interactions import FeatureInteraction, Interactions, PairInteraction
@@ -191,13 +191,7 @@ def interactions(
     >>> it["x0", "x1"].h2, it.exact
     (0.0, False)
     """
-    if isinstance(model, (list, tuple)):
-        raise UnsupportedError(
-            "interactions(model)",
-            f"{len(model)} models",
-            "one model",
-            "Compute the interactions of each model: [sd.interactions(m, X) for m in models]",
-        )
+    check_one_model(model, "interactions", "sd.interactions(m, X)")
     options = ExplainOptions.of("interactions", **keywords)
     check_flag("interactions(h2)", h2)
     check_flag("interactions(ale)", ale)

@@ -44,11 +44,12 @@ from skedasis.engine.plan import prepare_job
 from skedasis.engine.regions import regions_at_rows
 from skedasis.engine.run import run
 from skedasis.engine.streams import draw_rows
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError
 from skedasis.methods.ale import ALE
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import CALL_ROWS, Quantity
 from skedasis.quantities.evaluator import ResponseCache, probe_model
+from skedasis.quantities.loss import class_indicator
 from skedasis.quantities.outputs import (
     Logit,
     ModelLike,
@@ -56,6 +57,7 @@ from skedasis.quantities.outputs import (
     Prediction,
     Probability,
     as_quantity,
+    check_one_model,
 )
 from skedasis.results.at_rows import at_rows
 from skedasis.results.effects import Effects
@@ -226,9 +228,7 @@ def ledger(
     not explained  0.1 %      0.0 %
     """
     started = time.perf_counter()
-    if isinstance(model, (list, tuple)):
-        fix = "Compute one ledger for each model"
-        raise UnsupportedError("ledger", f"{len(model)} models", "one model", fix)
+    check_one_model(model, "ledger", "sd.ledger(m, X)")
     pairs = check_int("ledger(pairs)", pairs, 0, "Use 5, or 0 for no pairs")
     max_rows = check_int_or_none(
         "ledger(max_rows)", max_rows, LEAST_ROWS, "Use 10_000, or None for all rows"
@@ -677,9 +677,11 @@ def _labels(quantity: Quantity, label: OutputLabel, sample: _Sample) -> Floats |
     part = sample.part
     if part.y is None or quantity.labelled:
         return None
-    if isinstance(quantity, Probability):
+    if isinstance(quantity, Probability) and (label is None or quantity.label is None):
         found = _is_class(quantity, part.y)
-    elif isinstance(label, (int, np.integer)) and not isinstance(label, bool):
+    elif isinstance(quantity, Probability) or (
+        isinstance(label, (int, np.integer)) and not isinstance(label, bool)
+    ):
         # One output of several: the labels of the others are not known.
         return None
     else:
@@ -696,6 +698,8 @@ def _labels(quantity: Quantity, label: OutputLabel, sample: _Sample) -> Floats |
 def _is_class(quantity: Probability, y: Values) -> Floats:
     """Return 1 for labels of the explained class, else 0."""
     classes: list[object] = [0, 1]
+    if quantity.label is not None:
+        return class_indicator(quantity, y)
     if isinstance(quantity.model, _HasClasses):
         classes = np.asarray(quantity.model.classes_).tolist()
     elif quantity.column is not None:

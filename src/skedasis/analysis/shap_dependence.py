@@ -61,7 +61,7 @@ from skedasis.methods.mplot import MPlot
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import Quantity, given_labels
 from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache, probe_model
-from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity, check_one_model
 from skedasis.results.display import SHAP_DEPENDENCE
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
@@ -234,13 +234,7 @@ def shap_dependence(
     True
     """
     started = time.perf_counter()
-    if isinstance(model, (list, tuple)):
-        raise UnsupportedError(
-            "shap_dependence(model)",
-            f"{len(model)} models",
-            "one model",
-            "Compute the effects of each: [sd.shap_dependence(m, X) for m in models]",
-        )
+    check_one_model(model, "shap_dependence", "sd.shap_dependence(m, X)")
     options = replace(ExplainOptions.of("shap_dependence", y=y, **keywords), heterogeneity_rows=0)
     game = _Game(
         check_int_or_none("shap_dependence(background)", background, 1, "Use 100, or None for all"),

@@ -33,7 +33,7 @@ from skedasis.data.features import Declared, Feature, SchemaEntry
 from skedasis.data.readers import FileTable, read_table
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import files
-from skedasis.models.introspection import is_classifier
+from skedasis.models.introspection import fitted_width, is_classifier, labels_of
 from skedasis.quantities.inverse import InverseName, as_inverse
 
 if TYPE_CHECKING:
@@ -354,6 +354,8 @@ def columns_named_by(model: Any) -> list[str] | None:
     names: Any = getattr(model, "feature_names_in_", None)
     if names is None and _is_lightgbm(model):
         names = model.feature_name()
+    if names is None:
+        names = getattr(model, "feature_names_", None)  # CatBoost
     if names is None:  # XGBoost's booster
         names = getattr(getattr(model, "grown", model), "feature_names", None)
     if not (isinstance(names, Sequence) or hasattr(names, "tolist")):
@@ -371,8 +373,7 @@ def _width(model: Any) -> int | None:
         count = getattr(holder, name, None)
         if callable(count):
             return int(count())  # type: ignore[call-overload]
-    width = getattr(model, "n_features_in_", None)
-    return int(width) if isinstance(width, int) else None
+    return fitted_width(model)
 
 
 def _first_names(names: Sequence[str]) -> str:
@@ -400,7 +401,8 @@ def label_column(table: FileTable, target: str) -> tuple[FileTable, int]:
 
 def class_of(model: object, class_: str) -> Hashable:
     """Return the class label of a model for a text: labels may be numbers or booleans."""
-    labels: list[Hashable] = [c for c in getattr(model, "classes_", ()) if str(c) == class_]
+    known = labels_of(model) or getattr(model, "classes_", ())
+    labels: list[Hashable] = [c for c in known if str(c) == class_]
     return labels[0].item() if labels and isinstance(labels[0], np.generic) else class_
 
 

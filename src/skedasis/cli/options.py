@@ -138,8 +138,8 @@ ModelArgument = Annotated[
     typer.Argument(
         metavar="MODEL",
         show_default=False,
-        help="A model file (LightGBM .txt, XGBoost .json or .ubj, .onnx, .skops, .pt2), or MODULE:OBJECT, a variable "
-        "in a Python file of this folder (my:model is `model` in my.py).",
+        help="A model file (LightGBM .txt, XGBoost .json or .ubj, CatBoost .cbm, .onnx, .skops, .pt2), or "
+        "MODULE:OBJECT, a variable in a Python file of this folder (my:model is `model` in my.py).",
         autocompletion=completion.features,
     ),
 ]

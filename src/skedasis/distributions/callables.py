@@ -7,7 +7,6 @@ checks them. `as_response` does the same for members of a mixture, which may als
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from skedasis.distributions.categorical import as_classes
 from skedasis.distributions.continuous import as_normal, one_per_row
 from skedasis.distributions.scipy import as_distribution, is_distribution
 from skedasis.errors import ModelOutputError
+from skedasis.models.calling import plain
 from skedasis.models.introspection import with_article
 from skedasis.models.protocols import RowFunction
 
@@ -48,7 +48,7 @@ def as_predicted(response: RawResponse, n: int, what: str) -> Predicted:
     if isinstance(response, Predicted):
         return response
     if isinstance(response, tuple) and len(response) == 2:
-        mean, deviation = map(to_numpy, response)
+        mean, deviation = map(plain, response)
         for name, values in (("mean", mean), ("standard deviation", deviation)):
             if np.ndim(values) == 0:
                 raise _not_per_row(name, n, what)
@@ -56,7 +56,7 @@ def as_predicted(response: RawResponse, n: int, what: str) -> Predicted:
     if is_distribution(response):
         return as_distribution(response, n, what)
     multi_label = isinstance(response, list) and len(response) > 0 and np.ndim(response[0]) == 2
-    values = to_numpy(response)
+    values = plain(response)
     fix = "Return one of these, or, for functions that return a mean alone, pass sd.ensemble([f, g, …], noise=...)"
     if not multi_label and np.shape(values) == (2, n) and n != 2:
         fix = "Return a tuple (mean, standard deviation), or one row of probabilities for each row of X"
@@ -84,12 +84,7 @@ def as_response(response: RawResponse, n: int, what: str) -> Predicted | Floats:
     """Return a member's response as distributions, or as means, (n,), if it consists of means alone."""
     if isinstance(response, (tuple, Predicted)) or is_distribution(response):
         return as_predicted(response, n, what)
-    values = to_numpy(response)
+    values = plain(response)
     shape = np.shape(values)
     means = len(shape) == 1 or (len(shape) == 2 and shape[1] == 1)
     return one_per_row(values, n, what, "mean") if means else as_predicted(values, n, what)
-
-
-def to_numpy(values: Any) -> Any:
-    """Return a tensor as an array, and other objects unchanged."""
-    return values.detach().cpu().numpy() if hasattr(values, "detach") else values

@@ -15,7 +15,7 @@ from skedasis._types import Bools, DType, Floats, Level, RawResponse, Values
 from skedasis.distributions.base import Part, Predicted, as_class_codes, class_values, require_total
 from skedasis.distributions.continuous import computed_dtype
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
-from skedasis.models.calling import as_numbers, unit_round_off
+from skedasis.models.calling import as_numbers, plain, unit_round_off
 
 _TINY = float(np.finfo(float).smallest_subnormal)
 
@@ -163,6 +163,7 @@ def as_classes(
     """
     if isinstance(raw, list) and raw and np.ndim(raw[0]) == 2:
         raise multi_label_error(what, len(raw))
+    raw = plain(raw)
     response = as_numbers(raw, what)
     raw_dtype = np.asarray(raw).dtype
     k = "classes" if labels is None else len(labels)
@@ -180,13 +181,14 @@ def as_classes(
     return Classes(p, raw_dtype, labels, _check(p, raw_dtype, what))
 
 
-def multi_label_error(what: str, count: int) -> UnsupportedError:
-    """Return the error for multi-label models."""
+def multi_label_error(what: str, count: int, first: str = "") -> UnsupportedError:
+    """Return the error for multi-label models; `first` is a function of the probabilities of the first label."""
+    first = first or "lambda X: model.predict_proba(X)[0]"
     return UnsupportedError(
         what,
         f"probabilities of {count} labels at once",
         "probabilities of one label",
-        "Explain each label separately: sd.entropy(lambda X: model.predict_proba(X)[0])",
+        f"Explain each label separately: instead of the model, pass {first}",
     )
 
 

@@ -7,7 +7,7 @@ The function checks its arguments and wraps each kind of member (`skedasis.distr
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -157,6 +157,8 @@ def ensemble(
 
 def _members(model: Any, samples: int | None, output: Output | None, seed: int) -> Members:
     """Return the members of a mixture."""
+    if isinstance(model, Mapping):
+        model = list(model.values())
     if isinstance(model, Sequence) and not isinstance(model, str) and not is_process(model):
         _check_unused(samples, "samples", "a list of models")
         modules = any(_is_module(m) for m in model)

@@ -17,7 +17,7 @@ import numpy as np
 from skedasis._types import Floats, ModelRows, RawResponse, Values
 from skedasis.data.dataset import to_array
 from skedasis.distributions.base import Labels, Predicted, Predictor
-from skedasis.distributions.callables import as_response, to_numpy
+from skedasis.distributions.callables import as_response
 from skedasis.distributions.categorical import (
     Classes,
     ClassSum,
@@ -33,6 +33,7 @@ from skedasis.distributions.continuous import (
 )
 from skedasis.distributions.sklearn import Gaussian, has_return_std, rows_for_model, split_pipeline
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
+from skedasis.models.calling import plain
 from skedasis.models.introspection import is_classifier, title
 from skedasis.models.piecewise_constant import is_piecewise_constant
 from skedasis.models.protocols import RowFunction, SupportsPredict
@@ -486,12 +487,12 @@ class JointSamples(Members):
         what, n = title(self.function), len(X)
         response = self.function(X)
         if isinstance(response, tuple) and len(response) == 2:
-            means, deviations = (np.asarray(to_numpy(a)) for a in response)
+            means, deviations = (np.asarray(plain(a)) for a in response)
             if means.ndim != 2 or means.shape != deviations.shape:
                 raise self._wrong_shape((means.shape, deviations.shape), n)
             samples: list[RawResponse] = list(zip(means, deviations, strict=True))
         else:
-            values = np.asarray(to_numpy(response))
+            values = np.asarray(plain(response))
             if values.ndim not in (2, 3) or values.shape[1] != n:
                 raise self._wrong_shape(values.shape, n)
             samples = list(values)

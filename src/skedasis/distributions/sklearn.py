@@ -15,7 +15,7 @@ from skedasis.distributions.base import Labels, Predicted, Predictor, row_chunks
 from skedasis.distributions.categorical import as_classes, multi_label_error
 from skedasis.distributions.continuous import NOISE, as_normal
 from skedasis.errors import UnsupportedError
-from skedasis.models.introspection import title, wants_arrays, with_article
+from skedasis.models.introspection import labels_of, title, wants_arrays, with_article
 from skedasis.models.protocols import SupportsPredictProba
 
 _CALL_BYTES = 100_000_000
@@ -137,8 +137,13 @@ def as_classifier(model: Any) -> Predictor:
             "a fitted classifier",
             "Fit the model first",
         )
-    if isinstance(classes, list) and classes and np.ndim(classes[0]) == 1:
-        raise multi_label_error(title(model), len(classes))
+    labels = labels_of(model)
+    if labels is not None:
+        label, known = next(iter(labels.items()))
+        of = f"p = sd.probability(model, class_={label!r})"
+        first = f"lambda X: np.column_stack([1 - p.at(X), p.at(X)]), where {of}"
+        # Labels of two classes are columns in some libraries; those of more are always a list of arrays.
+        raise multi_label_error(title(model), len(labels), first if len(known) == 2 else "")
     return Classifier(model)
 
 

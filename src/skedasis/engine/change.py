@@ -32,7 +32,7 @@ from skedasis.engine.regions import (
 )
 from skedasis.engine.rounds import Prepared, compute, open_rows
 from skedasis.engine.select import FeatureSelection, FeatureTask
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError
 from skedasis.methods.base import Evaluator, ResolvedMethod
 from skedasis.methods.change import (
     AllRows,
@@ -43,7 +43,7 @@ from skedasis.methods.change import (
     RowRegions,
     read_moves,
 )
-from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity, check_one_model
 from skedasis.results.change import Change, Changes, Outside
 from skedasis.results.checks.extrapolation import N_NEW_ROWS, N_REFERENCE, FeatureSpace
 from skedasis.results.multi_output import MultiOutput
@@ -186,13 +186,7 @@ def change(
     ('x0 + 0.1, x1 = 1', True)
     """
     started = time.perf_counter()
-    if isinstance(model, (list, tuple)):
-        raise UnsupportedError(
-            "change(model)",
-            f"{len(model)} models",
-            "one model",
-            "Compute the change of each model: [sd.change(m, X, {...}) for m in models]",
-        )
+    check_one_model(model, "change", "sd.change(m, X, {...})")
     options = replace(ExplainOptions.of("change", **keywords), heterogeneity_rows=0)
     scenarios, several = _scenarios(moves, to)
     names = list(dict.fromkeys(n for given in scenarios.values() for n in (*given[0], *given[1])))

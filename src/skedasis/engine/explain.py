@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Hashable, Sized
+from collections.abc import Callable, Hashable, Mapping, Sized
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypeVar, Unpack, overload
 
 from skedasis._types import TableLike
@@ -89,7 +89,7 @@ EffectMethod: TypeAlias = (
 """A `PFI` is also a `Parameters`, so the overloads with `ImportanceMethod` come first."""
 
 ModelT = TypeVar("ModelT", bound=ModelLike)
-Models: TypeAlias = list[ModelT] | tuple[ModelT, ...]
+Models: TypeAlias = list[ModelT] | tuple[ModelT, ...] | Mapping[str, ModelT]
 MultiOutputModels: TypeAlias = Models[MultiOutputQuantity]
 
 By: TypeAlias = "int | Sized"
@@ -385,8 +385,8 @@ def explain(
     model : quantity, fitted estimator, network, callable, or path of a model's file
         A bare regressor, network or callable stands for its prediction, a classifier of two classes for the probability
         of the second. A list of fitted models of one kind (folds of cross-validation, seeds, refits) explains each of
-        them on the same cells: see Notes. To explain the mixture of several models' predictive distributions instead,
-        combine them with `ensemble`.
+        them on the same cells: see Notes. A dictionary of models also names them in results and figures. To explain the
+        mixture of several models' predictive distributions instead, combine them with `ensemble`.
     X : array, data frame or ParquetData, n rows
         Rows to explain on. Never modified. Those of `sd.parquet` need not fit in memory.
     features : str, int, tuple of two, list, pattern, selector or None
@@ -520,11 +520,10 @@ def explain(
     """
     options = ExplainOptions.of("explain", **keywords)
     wanted = as_features(X, features)
-    if isinstance(model, (list, tuple)):
+    if isinstance(model, (list, tuple, Mapping)):
         if by is not None:
-            raise UnsupportedError(
-                "explain(by)", "a list of models", "one model", "Explain each model with by="
-            )
+            got, fix = "several models", "Explain each model with by="
+            raise UnsupportedError("explain(by)", got, "one model", fix)
         # Imported here: explaining one model does not need it.
         from skedasis.engine.multi_model import explain_several
 

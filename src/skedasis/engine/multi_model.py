@@ -63,8 +63,9 @@ from skedasis.methods.base import (
 from skedasis.methods.missing import MISSING
 from skedasis.methods.pdp import PairGrid
 from skedasis.models.adapters import DerivativeInfo, LocalEffects
+from skedasis.models.introspection import fitted_names, fitted_width, labels_of
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import as_quantity
+from skedasis.quantities.outputs import as_quantity, listed
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.effect import BinStats, Effect
 from skedasis.results.multi_model import (
@@ -103,9 +104,11 @@ def quantities_of(models: Sequence[Any]) -> list[Quantity]:
     for i, model in enumerate(models):
         with annotate_model_index(i, len(models)):
             found.append(as_quantity(model))
-    for name, what in (("n_features_in_", "columns"), ("feature_names_in_", "columns' names")):
-        check_equal([getattr(q.model, name, None) for q in found], what)
-    check_equal([getattr(q.model, "classes_", None) for q in found], "classes")
+    check_equal([fitted_width(q.model) for q in found], "columns")
+    check_equal([fitted_names(q.model) for q in found], "columns' names")
+    check_equal(
+        [labels_of(q.model) or getattr(q.model, "classes_", None) for q in found], "classes"
+    )
     check_equal([q.name for q in found], "quantities")
     return found
 
@@ -535,9 +538,14 @@ _EACH = ("quantity", "rows", "weight", "rows_kept", "kept_as_wanted", "trees", *
 
 
 def explain_several(
-    models: Sequence[Any], X: TableLike, features: Any, method: Any, options: ExplainOptions
+    given: Sequence[object] | Mapping[str, object],
+    X: TableLike,
+    features: Any,
+    method: Any,
+    options: ExplainOptions,
 ) -> Any:
     """Explain several fitted models of the same quantity; see `explain`."""
+    models, names = listed(given)
     quantities = quantities_of(models)
     dataset = options.dataset(X)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
@@ -553,7 +561,7 @@ def explain_several(
     variants = choose_shared_bins(found)
     finalized = [_finalized(o, variants) for o in found]
     records = [provenance(o.job, o.scores, o.seconds) for o in found]
-    record = _record(records, found, folds)
+    record = {**_record(records, found, folds), **names}
     first = found[0].job
     results = {
         k: _results(found, [f[k] for f in finalized], folds, (record, records))

@@ -79,7 +79,12 @@ from skedasis.methods.regional import (
 )
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
+from skedasis.quantities.outputs import (
+    ModelLike,
+    MultiOutputQuantity,
+    as_quantity,
+    listed,
+)
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.multi_output import MultiOutput
@@ -414,8 +419,10 @@ def regions(
     conditions = None if found is None else list(found)
     search = RegionOptions(conditions, max_depth, alpha, worth, criterion, look_ahead, joint)
     wanted = as_features(X, features)
-    if isinstance(model, (list, tuple)):
-        return _of_models([as_quantity(m) for m in model], X, wanted, method, options, search)
+    if isinstance(model, (list, tuple, Mapping)):
+        models, names = listed(model)
+        each = [as_quantity(m) for m in models]
+        return _of_models(each, X, wanted, method, options, search, names)
     warn_unused_arguments(method, model, options.y)
     return _regions(as_quantity(model), X, wanted, method, options, search, None)
 
@@ -447,6 +454,7 @@ def _of_models(
     method: object,
     options: ExplainOptions,
     search: RegionOptions,
+    names: Mapping[str, list[str]],
 ) -> MultiModelRegions | MultiModelRegionsByFeature:
     """Return the regions of each model, found on its own rows."""
     if len(models) < 2:
@@ -470,7 +478,7 @@ def _of_models(
                 'Choose one, such as sd.probability(model, class_="yes"), for each model',
             )
         found.append(result)
-    record = as_provenance({**found[0].provenance, "models": len(models)})
+    record = as_provenance({**found[0].provenance, "models": len(models), **names})
     alone = [r for r in found if isinstance(r, Regions)]
     if alone:
         return MultiModelRegions(tuple(alone), record)

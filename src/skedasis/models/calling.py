@@ -24,9 +24,10 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skedasis._types import Floats, Values
 from skedasis.data.containers import to_float
@@ -42,15 +43,32 @@ ResponseT = TypeVar("ResponseT")
 # --- validation of the response -------------------------------------------------------------------
 
 
+def plain(raw: Any) -> ArrayLike:
+    """Return a response that NumPy reads: without gradients, devices, masks and sparse storage; others unchanged."""
+    # A library that is not imported made none of it.
+    torch, jax, sparse = map(sys.modules.get, ("torch", "jax", "scipy.sparse"))
+    if torch is not None and isinstance(raw, torch.Tensor):
+        tensor = raw.detach().cpu().to_dense()
+        # NumPy has no bfloat16.
+        return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
+    if jax is not None and isinstance(raw, jax.Array) and raw.dtype.name == "bfloat16":
+        return np.asarray(raw.astype("float32"))
+    if sparse is not None and sparse.issparse(raw):
+        return raw.toarray()
+    if isinstance(raw, np.ma.MaskedArray):
+        return np.ma.filled(raw.astype(float), np.nan)
+    if torch is not None and isinstance(raw, list) and raw and isinstance(raw[0], torch.Tensor):
+        return cast("ArrayLike", [plain(tensor) for tensor in raw])
+    return raw
+
+
 def as_array(raw: object, what: str) -> Values:
     """Return a model's response as an array; raise `ModelOutputError` if it cannot be one."""
     if raw is None:
         fix = "Return an array of shape (n,); a function without return returns None"
         raise ModelOutputError(what, "None", "one number for each row", fix)
-    if isinstance(raw, np.ma.MaskedArray):
-        return np.ma.filled(raw.astype(float), np.nan)
     try:
-        array = np.asarray(raw)
+        array = np.asarray(plain(raw))
     except ValueError as error:
         raise ModelOutputError(
             what,
@@ -60,9 +78,7 @@ def as_array(raw: object, what: str) -> Values:
         ) from error
     if array.ndim == 0 and array.dtype.kind == "O":  # NumPy does not look into it
         fix = "Return an array of shape (n,)"
-        if type(raw).__module__.startswith("scipy.sparse"):
-            fix = "Return an array: output.toarray().ravel()"
-        elif isinstance(raw, Iterator):
+        if isinstance(raw, Iterator):
             fix = "Return a list of its numbers: list(output)"
         raise ModelOutputError(what, f"a {type(raw).__name__}", "one number for each row", fix)
     return array
@@ -454,8 +470,8 @@ def _limit_lightgbm(stack: contextlib.ExitStack) -> None:
     """Limit LightGBM's maximum: its estimators request all processors, whatever the limit of OpenMP is."""
     import ctypes
 
-    library: Any = getattr(sys.modules.get("lightgbm.basic"), "_LIB", None)
-    if not hasattr(library, "LGBM_SetMaxThreads"):  # before 4.3
+    library = getattr(sys.modules.get("lightgbm.basic"), "_LIB", None)
+    if library is None or not hasattr(library, "LGBM_SetMaxThreads"):  # before 4.3
         return
     before = ctypes.c_int()
     library.LGBM_GetMaxThreads(ctypes.byref(before))

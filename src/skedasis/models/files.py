@@ -1,9 +1,9 @@
-"""Loading models from files: LightGBM, XGBoost, ONNX, skops, torch.export, pickle.
+"""Loading models from files: LightGBM, XGBoost, CatBoost, ONNX, skops, torch.export, pickle.
 
 `load_model` chooses the reader by the suffix of the file. Formats that hold only data (LightGBM's text, XGBoost's JSON
-and binary JSON, ONNX, skops with known types, plain `torch.export` programs) are always read. Pickles, of joblib and
-torch too, run code when they are loaded, and are read only if the user trusts the file (`pickle=True`, in the shell
-``--trust-pickle``). The shell and `skedasis.models.registry` call `load_model`.
+and binary JSON, CatBoost's binary format, ONNX, skops with known types, plain `torch.export` programs) are always read.
+Pickles, of joblib and torch too, run code when they are loaded, and are read only if the user trusts the file
+(`pickle=True`, in the shell ``--trust-pickle``). The shell and `skedasis.models.registry` call `load_model`.
 
 `XGBooster` adapts a bare XGBoost `Booster`.
 """
@@ -92,6 +92,29 @@ def _read_xgboost(file: Path) -> object:
         raise broken(file, "XGBoost", error) from error
 
 
+# --- CatBoost -------------------------------------------------------------------------------------
+
+
+def _read_catboost(file: Path) -> object:
+    """Return the model in a binary file of CatBoost: a classifier if it has classes, else a regressor.
+
+    Raises
+    ------
+    DataError
+        If the file is truncated or of another kind.
+    """
+    if not head(file).startswith(b"CBM1"):
+        raise broken(file, "CatBoost")
+    catboost, path = library("catboost", file), str(file)
+    try:  # from the path: CatBoost reads beyond the end of bytes that it gets
+        model = catboost.CatBoost().load_model(path)
+        kind = catboost.CatBoostClassifier if len(model.classes_) else catboost.CatBoostRegressor
+        # The loss decides whether `predict` returns the exponential, as for Poisson.
+        return kind(loss_function=model.get_all_params()["loss_function"]).load_model(path)
+    except Exception as error:  # CatBoostError; others of what is no text
+        raise broken(file, "CatBoost", error) from error
+
+
 # --- ONNX -----------------------------------------------------------------------------------------
 
 
@@ -125,7 +148,7 @@ def _untrusted_pickle(file: Path) -> DataError:
     return DataError(
         f"model {str(file)!r}",
         "a pickle, which can run any code when it is loaded",
-        "a format that holds only data (.skops, .onnx, .pt2, .txt, .json, .ubj)",
+        "a format that holds only data (.skops, .onnx, .pt2, .txt, .json, .ubj, .cbm)",
         "Save the model in such a format, or, if you know who wrote the file, pass --trust-pickle in the shell, "
         "and in Python the model that joblib.load returns",
     )
@@ -326,8 +349,8 @@ def load_model(
     Parameters
     ----------
     path : str or path
-        ``.txt`` of LightGBM, ``.json`` or ``.ubj`` of XGBoost, ``.onnx``, ``.skops``, ``.pt2`` of `torch.export.save`;
-        ``.pkl``, ``.pickle``, ``.joblib``, ``.pt`` and ``.pth`` if `pickle` is true.
+        ``.txt`` of LightGBM, ``.json`` or ``.ubj`` of XGBoost, ``.cbm`` of CatBoost, ``.onnx``, ``.skops``, ``.pt2`` of
+        `torch.export.save`; ``.pkl``, ``.pickle``, ``.joblib``, ``.pt`` and ``.pth`` if `pickle` is true.
     trust : sequence of str
         Full names of types in a ``.skops`` file that may be made, in addition to those that skops knows to be harmless.
     pickle : bool
@@ -373,6 +396,7 @@ _READERS_OF_DATA: dict[str, Callable[[Path], object]] = {
     ".txt": _read_lightgbm,
     ".json": _read_xgboost,
     ".ubj": _read_xgboost,
+    ".cbm": _read_catboost,
     ".onnx": _read_onnx,
 }
 """Readers of formats that hold only data, and need no further argument."""

@@ -7,7 +7,9 @@ names to find closed forms.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MethodType
 from typing import Any, Protocol, TypeGuard
 
@@ -65,17 +67,27 @@ def answers_every_name(model: object) -> bool:
 
 def is_classifier(model: object) -> bool:
     """Return whether a model predicts classes."""
-    classes = getattr(model, "classes_", None)
-    has_classes = (
-        classes is not None and len(classes) > 0
-    )  # CatBoost's regressors have an empty list
+    has_classes = len(classes_of(model)) > 0
     return hasattr(model, "predict_proba") or (has_classes and hasattr(model, "predict"))
+
+
+def classes_of(model: object) -> Sequence[Level]:
+    """Return the classes of a classifier, of several labels a list for each; empty for other models."""
+    classes = getattr(model, "classes_", None)
+    return () if classes is None else classes  # CatBoost's regressors have an empty list
 
 
 def fitted_names(model: object) -> list[str] | None:
     """Return the column names that an estimator was fitted on; None for arrays and callables."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(names)
+
+
+def fitted_width(model: object) -> int | None:
+    """Return the number of columns that a model was fitted on; None if it does not know it."""
+    # A loaded or copied CatBoost model says 0, and still has the names of its columns.
+    names = getattr(model, "feature_names_", None) or ()
+    return getattr(model, "n_features_in_", None) or len(names) or None
 
 
 def wants_arrays(model: object) -> bool:
@@ -91,7 +103,7 @@ def check_fitted_on(model: object, dataset: Dataset, what: str) -> None:
     DataError
         If the number of columns, their names or their order differ.
     """
-    expected = getattr(model, "n_features_in_", None)
+    expected = fitted_width(model)
     have = [f.key for f in dataset.features]
     fix = _how_to_order(dataset)
     names = fitted_names(model)
@@ -188,7 +200,7 @@ _NO_PREDICTIONS = ("fit", "fit_predict", "fit_transform", "partial_fit", "score"
 def _how_to_pass(model: object) -> str:
     """Return how to pass the model, where something else was passed."""
     if isinstance(model, Mapping):
-        return "Pass the fitted model itself, or several models in a list: sd.explain([*models.values()], X)"
+        return "Pass the fitted model itself, or explain several models: sd.explain(models, X)"
     if hasattr(model, "shape") or isinstance(model, (list, tuple)):
         return "Pass the fitted model itself, before the data: sd.explain(model, X)"
     if hasattr(model, "transform"):
@@ -197,6 +209,114 @@ def _how_to_pass(model: object) -> str:
             "transformer: sd.prediction(model.transform, output=0)"
         )
     return "Pass the fitted model itself"
+
+
+# --- classifiers of several labels -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LabelClass:
+    """A class of one of the labels of a classifier, and where its probability is.
+
+    Parameters
+    ----------
+    label : hashable
+        The name of the label.
+    classes : list
+        The classes of this label.
+    index : int
+        The index of the class in them.
+    column : int
+        The column of its probability, where a label of two classes has one column, that of the second class.
+    """
+
+    label: Level
+    classes: list[Level]
+    index: int
+    column: int
+
+    @property
+    def is_complement(self) -> bool:
+        """Return whether the column is the probability of the other class."""
+        return len(self.classes) == 2 and self.index == 0
+
+    @property
+    def name(self) -> str:
+        """Return the label, with the class unless that is the 1 of 0 and 1."""
+        positive = self.index == 1 and self.classes == [0, 1]
+        return f"label {self.label}" if positive else f"label {self.label} = {self.chosen}"
+
+    @property
+    def key(self) -> Level:
+        """Return the label of the output among all outputs of the classifier."""
+        return self.label if len(self.classes) == 2 else f"{self.label} = {self.chosen}"
+
+    @property
+    def chosen(self) -> Level:
+        """Return the class."""
+        return self.classes[self.index]
+
+
+def labels_of(model: object) -> dict[Level, list[Level]] | None:
+    """Return the classes of each label of a classifier of several labels; None for other models."""
+    classes = classes_of(model)
+    if isinstance(classes, list) and any(isinstance(c, np.ndarray) for c in classes):
+        return {k: np.asarray(c).tolist() for k, c in enumerate(classes)}
+    if not len(classes):  # a regressor, or not fitted
+        return None
+    last = last_step(model)
+    library = type(last).__module__.partition(".")[0]
+    several = is_sklearn_class(last, {"OneVsRestClassifier"}) and last.multilabel_
+    if is_sklearn_class(last, PERCEPTRON):
+        several = last.out_activation_ == "logistic" and last.n_outputs_ > 1
+    elif library == "catboost":
+        loss = last.get_all_params().get("loss_function")
+        several = loss in ("MultiLogloss", "MultiCrossEntropy")
+    elif library == "xgboost":
+        settings = json.loads(last.get_booster().save_config())["learner"]["learner_model_param"]
+        classes = np.arange(int(settings.get("num_target", 1)))
+        several = len(classes) > 1
+    return {name: [0, 1] for name in np.asarray(classes).tolist()} if several else None
+
+
+def label_outputs(labels: Mapping[Level, Sequence[Level]]) -> list[LabelClass]:
+    """Return the outputs of a classifier of several labels: the second of two classes, or every class of a label."""
+    found: list[LabelClass] = []
+    for label, classes in labels.items():
+        for k in [1] if len(classes) == 2 else range(len(classes)):
+            found.append(LabelClass(label, list(classes), k, len(found)))
+    return found
+
+
+def label_class(
+    model: object, labels: Mapping[Level, Sequence[Level]], class_: object, function: str
+) -> LabelClass:
+    """Return the class that a user means by ``{label: class}``, or by a label of two classes.
+
+    Raises
+    ------
+    ModelOutputError
+        If no class is given, or one that the label does not have.
+    """
+    outputs = label_outputs(labels)
+    label, chosen = class_, None
+    if isinstance(class_, Mapping) and len(class_) == 1:
+        ((label, chosen),) = class_.items()
+    own = [o for o in outputs if o.label == label]
+    if own and len(own[0].classes) == 2 and not isinstance(class_, Mapping):
+        return own[0]
+    if own and chosen in own[0].classes:
+        index = own[0].classes.index(chosen)
+        return replace(own[min(index, len(own) - 1)], index=index)
+    one = (own or outputs)[0]
+    got = f"{len(labels)} labels and no class_" if class_ is None else f"class_={shown(class_)}"
+    call = f"sd.{function}(model, class_={{{one.label!r}: {one.chosen!r}}})"
+    raise ModelOutputError(
+        f"{function}({title(model)})",
+        got,
+        "a class of one label",
+        f"Choose one: {call}, or explain all: class_='all'; classes of the labels: {dict(labels)}",
+    )
 
 
 def class_column(model: object, class_: Level, function: str) -> tuple[int | None, Level]:
@@ -320,6 +440,12 @@ def is_sklearn_or_pipeline(model: object) -> bool:
     return type(model).__module__.startswith("sklearn.") or hasattr(model, "steps")
 
 
+def last_step(model: object) -> Any:
+    """Return the last step of a pipeline, inside a parameter search or not; other models unchanged."""
+    model = unwrap_search(model)
+    return last_step(model.steps[-1][1]) if is_pipeline(model) else model
+
+
 def unwrap_search(model: object) -> Any:
     """Return the best estimator of a parameter search, and other models unchanged."""
     is_search = type(model).__module__.startswith("sklearn.model_selection.")
@@ -328,9 +454,8 @@ def unwrap_search(model: object) -> Any:
 
 def decides_by_logit(model: object) -> bool:
     """Return whether a two-class model's `decision_function` is the log odds of its second class."""
-    model = unwrap_search(model)
-    last: Any = model.steps[-1][1] if is_pipeline(model) else model
-    if len(getattr(last, "classes_", ())) != 2:
+    last = last_step(model)
+    if len(classes_of(last)) != 2:
         return False
     if is_sklearn_class(last, {"GradientBoostingClassifier", "HistGradientBoostingClassifier"}):
         return last.loss == "log_loss"

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from skedasis._types import Floats, Ints
+from skedasis._types import Floats, Values
 from skedasis.plots.scales import Axis
 
 # --- titles --------------------------------------------------------------------------------------
@@ -187,8 +187,8 @@ class Curves:
     y : ndarray of float, shape (r, m)
     style, label : str
     opacity : float
-    rows : ndarray of int, shape (r,), or None
-        Number of each curve in tooltips: the row in X, or the model.
+    rows : ndarray of int or str, shape (r,), or None
+        Number of each curve in tooltips: the row in X, or the model, which may have a name without spaces.
     group : str
         Name of the group in tooltips.
     each : {"row", "model"}
@@ -200,7 +200,7 @@ class Curves:
     style: str
     label: str = ""
     opacity: float = 1.0
-    rows: Ints | None = None
+    rows: Values | None = None
     group: str = ""
     each: Literal["row", "model"] = "row"
 

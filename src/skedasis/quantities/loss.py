@@ -23,7 +23,7 @@ from skedasis.distributions.base import class_codes, label_numbers
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import as_array, as_numbers, unit_round_off
-from skedasis.models.introspection import is_classifier, title
+from skedasis.models.introspection import is_classifier, labels_of, title
 from skedasis.models.protocols import has_predict_proba
 from skedasis.quantities.base import Quantity, given_labels
 from skedasis.quantities.outputs import (
@@ -140,10 +140,9 @@ class Loss(Quantity):
             return values
         fix = "Return one prediction for each row, in the rows' order"
         if values.ndim == 2 and len(values) == n:
-            index = "output=0), with the labels of that output"
-            column = "class_=0) of it" if isinstance(self.of, Probability) else index
-            verb = "sd.probability" if isinstance(self.of, Probability) else "sd.loss"
-            fix = f"Choose one output: {verb}(model, {column}"
+            fix = "Choose one output: sd.loss(model, output=0), of the same kind, with its labels"
+            if isinstance(self.of, Probability):
+                fix = "Choose one output: sd.probability(model, class_=0)"
         raise ModelOutputError(self.describe(), f"output of shape {values.shape}", f"({n},)", fix)
 
 
@@ -279,6 +278,8 @@ class OwnLoss(Loss):
 def class_indicator(of: Probability, y: Values) -> Floats:
     """Return 1 where a row belongs to the class whose probability is explained, else 0."""
     what = of.describe()
+    if of.label is not None:
+        return (class_codes(y, of.label.classes, what) == of.label.index).astype(float)
     classes = getattr(of.model, "classes_", None)
     if classes is not None and has_predict_proba(of.model):
         return (class_codes(y, np.asarray(classes).tolist(), what) == of.column).astype(float)
@@ -577,12 +578,12 @@ def _classes(of: Prediction | Probability) -> Values | None:
     if classes is None or not is_classifier(of.model):
         return None
     output = of.output if isinstance(of, Prediction) else None
-    if isinstance(classes, list) and any(np.ndim(c) == 1 for c in classes):
-        if output is None and len(classes) > 1:
+    labels = labels_of(of.model)
+    if labels is not None:
+        if output is None and len(labels) > 1:
             fix = "Choose one, and pass its labels: sd.loss(model, 'zero_one', output=0)"
-            raise ModelOutputError(of.describe(), f"{len(classes)} outputs", "one output", fix)
-        index = output or 0
-        return np.asarray(classes[index]) if index < len(classes) else None
+            raise ModelOutputError(of.describe(), f"{len(labels)} outputs", "one output", fix)
+        return np.asarray([*labels.values()][output or 0]) if (output or 0) < len(labels) else None
     return np.asarray(classes) if output is None else None
 
 

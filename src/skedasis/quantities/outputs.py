@@ -13,13 +13,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis._arguments import check_flag, is_int, is_number, shown
 from skedasis._calls import checked_call
+from skedasis._escaping import Printed
 from skedasis._types import (
     DType,
     Floats,
@@ -36,14 +46,19 @@ from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import introspection
 from skedasis.models.adapters import DerivativeInfo, ModelAdapter
 from skedasis.models.autodiff import Differentiable
-from skedasis.models.calling import CallStats, as_array, as_numbers, unit_round_off
+from skedasis.models.calling import CallStats, as_array, as_numbers, plain, unit_round_off
 from skedasis.models.introspection import (
+    LabelClass,
     check_fitted_on,
     check_predictor,
     class_column,
+    classes_of,
     fitted_names,
     is_classifier,
     is_sklearn_or_pipeline,
+    label_class,
+    label_outputs,
+    labels_of,
     title,
     wants_arrays,
 )
@@ -54,6 +69,7 @@ from skedasis.models.protocols import (
     RowFunction,
     SupportsPredict,
     SupportsPredictProba,
+    has_predict_proba,
 )
 from skedasis.models.registry import adapt_model
 from skedasis.quantities.base import ModelProxy, Quantity
@@ -87,13 +103,16 @@ PredictorLike: TypeAlias = SupportsPredict | RowFunction | AdaptedLike
 ClassifierLike: TypeAlias = SupportsPredictProba | RowFunction | AdaptedLike
 """A model that returns probabilities."""
 
+ClassLike: TypeAlias = Hashable | Mapping[Hashable, Hashable]
+"""A class of a classifier, or ``{label: class}`` for a classifier of several labels."""
+
 ModelLike: TypeAlias = PredictorLike | ClassifierLike | Quantity
 """A model that can be explained, or a quantity of one: what `explain`, `report` and `diagnose` take."""
 
 
 def respond(model: Any, method: str, X: ModelRows) -> RawResponse:
     """Return the response of a model's method, or of the model itself if it has no such method."""
-    return getattr(model, method, model)(X)
+    return plain(getattr(model, method, model)(X))
 
 
 def check_labels(name: object, unit: object) -> None:
@@ -268,7 +287,9 @@ class Prediction(FromModel):
         """Return the user's derivatives if given, else the model's."""
         if self.slope is None:
             return super().slopes(X, y)
-        return self._of_output(np.asarray(self.slope(X)), 2, "slope", "(rows, outputs, features)")
+        return self._of_output(
+            np.asarray(plain(self.slope(X))), 2, "slope", "(rows, outputs, features)"
+        )
 
     @property
     def has_mixed(self) -> bool:
@@ -279,7 +300,9 @@ class Prediction(FromModel):
         """Return the user's mixed derivatives if given, else the model's."""
         if self.mixed_slope is None:
             return super().mixed(X, j, k)
-        return self._of_output(np.asarray(self.mixed_slope(X, j, k)), 1, "mixed", "(rows, outputs)")
+        return self._of_output(
+            np.asarray(plain(self.mixed_slope(X, j, k))), 1, "mixed", "(rows, outputs)"
+        )
 
     def of_output(self, output: int) -> Prediction:
         """Return the quantity of one of several outputs."""
@@ -394,19 +417,33 @@ class TransformedPrediction(Prediction):
 
 @dataclass(frozen=True, eq=False)
 class Probability(FromModel):
-    """The probability of one class. Created by `probability`."""
+    """The probability of one class. Created by `probability`.
+
+    Parameters
+    ----------
+    model, name, unit
+        See `FromModel`.
+    column : int, optional
+        The column of the class.
+    label : LabelClass, optional
+        The label and its class, for a classifier of several labels.
+    """
 
     column: int | None = None
+    label: LabelClass | None = None
 
     def raw(self, X: ModelRows) -> RawResponse:
-        """Call the model."""
-        return respond(self.model, "predict_proba", X)
+        """Call the model. Of a label of two classes only the probability of the second is returned."""
+        raw = respond(self.model, "predict_proba", X)
+        if self.label is None or not isinstance(raw, list):
+            return raw
+        return np.hstack([p[:, 1:] if p.shape[1] == 2 else p for p in map(np.asarray, raw)])
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Values:
         """Return the probabilities of the class."""
-        p = np.asarray(raw)
-        if self.column is not None:
-            p = column_of(p, self.column, self.describe(), "class")
+        p = column_of(raw, self.column, self.describe(), "class")
+        if self.label is not None and self.label.is_complement:
+            p = 1 - p
         if p.dtype.kind in "fiu" and ((p < -_ROUNDING) | (p > 1 + _ROUNDING)).any():
             raise ModelOutputError(
                 self.describe(),
@@ -540,9 +577,10 @@ def prediction(
     ----------
     model : callable, fitted estimator, differentiable model, or path of a file
         ``f(X) -> (n,)``, or an object with `predict`. A callable gets rows in the same type of container as X. A path
-        is that of a model file saved by LightGBM (``.txt``), XGBoost (``.json``, ``.ubj``) or an ONNX exporter
-        (``.onnx``). Torch modules, functions returned by `jax.jit`, Keras 3 models, `onnxruntime.InferenceSession` and
-        `onnx.ModelProto` get arrays of their own type, on their own device; see Notes.
+        is that of a model file saved by LightGBM (``.txt``), XGBoost (``.json``, ``.ubj``), CatBoost (``.cbm``) or an
+        ONNX exporter (``.onnx``). Torch modules, functions returned by `jax.jit`, Keras 3 models,
+        `onnxruntime.InferenceSession` and `onnx.ModelProto` get arrays of their own type, on their own device; see
+        Notes.
     slope : callable, optional
         ``jac(X) -> (n, d)``: the partial derivatives by all features. Only shape and finiteness are checked.
     mixed : callable, optional
@@ -670,7 +708,7 @@ def probability(
 @overload
 def probability(
     model: ClassifierLike,
-    class_: Hashable = None,
+    class_: ClassLike = None,
     *,
     name: str | None = None,
     unit: str | None = None,
@@ -681,7 +719,7 @@ def probability(
 @checked_call
 def probability(
     model: ClassifierLike,
-    class_: Hashable = None,
+    class_: ClassLike = None,
     *,
     name: str | None = None,
     unit: str | None = None,
@@ -694,10 +732,10 @@ def probability(
     model : fitted classifier or callable
         A classifier with `predict_proba`; or a callable that returns probabilities: (n,), or (n, classes) with an index
         for `class_`. A network counts as a callable, an ONNX classifier as a classifier.
-    class_ : label, optional
+    class_ : label, or {label: class}, optional
         The class. By default the second of two; with more than two classes, it must be given. "all" (unless a class has
         this name) explains every class of a classifier: methods then return ``{class: result}``, all from the same
-        model rows.
+        model rows. For a classifier of several labels, see Notes.
     name, unit : str, optional
         Label and unit for the axes of plots.
     copy : bool
@@ -706,12 +744,19 @@ def probability(
     Raises
     ------
     ModelOutputError
-        If there are more than two classes and `class_` is not given.
+        If there are more than two classes, or several labels, and `class_` is not given.
     UnsupportedError
         If the model does not return probabilities.
 
     Notes
     -----
+    A classifier of several labels (scikit-learn's forests, trees, neighbours, `MLPClassifier` and `OneVsRestClassifier`
+    fitted on y of shape (n, labels), `MultiOutputClassifier`, `ClassifierChain`, and XGBoost and CatBoost) has
+    probabilities of its own for each label; they do not sum to 1. ``class_={0: "yes"}`` is the class "yes" of label 0,
+    ``class_=0`` the second class of a label with two. "all" has an output for each label, the probability of the second
+    of its two classes; a label with more classes has an output for each of them, "0 = low". Labels have the names in
+    `classes_`, otherwise their indices.
+
     Slopes are available in closed form for logistic regression and multi-layer perceptrons, and by automatic
     differentiation for networks of torch, JAX and Keras. Networks that return scores (logits) raise an error: convert
     them to probabilities, ``torch.nn.Sequential(net, torch.nn.Softmax(dim=1))``, or explain a score,
@@ -729,10 +774,7 @@ def probability(
     """
     check_labels(name, unit)
     model = adapt_model(model)
-    if is_all_classes(model, class_):
-        return all_classes(model, unit, Probability, "P(y = {})", name or "probability", copy=copy)
-    column, label = class_column(model, class_, "probability")
-    return Probability(model, name or f"P(y = {label})", unit, column, copy=copy)
+    return _of_classes(model, class_, Probability, "P({})", name, unit, copy=copy)
 
 
 @overload
@@ -749,7 +791,7 @@ def logit(
 @overload
 def logit(
     model: ClassifierLike,
-    class_: Hashable = None,
+    class_: ClassLike = None,
     *,
     name: str | None = None,
     unit: str | None = None,
@@ -760,7 +802,7 @@ def logit(
 @checked_call
 def logit(
     model: ClassifierLike,
-    class_: Hashable = None,
+    class_: ClassLike = None,
     *,
     name: str | None = None,
     unit: str | None = None,
@@ -799,10 +841,10 @@ def logit(
     """
     check_labels(name, unit)
     model = adapt_model(model)
-    if is_all_classes(model, class_):
-        return all_classes(model, unit, Logit, "logit P(y = {})", name or "logit", copy=copy)
-    column, label = class_column(model, class_, "logit")
-    return Logit(model, name or f"logit P(y = {label})", unit, column, copy=copy)
+    return _of_classes(model, class_, Logit, "logit P({})", name, unit, copy=copy)
+
+
+ProbabilityT = TypeVar("ProbabilityT", bound=Probability)
 
 
 # --- several outputs ------------------------------------------------------------------------------
@@ -845,7 +887,7 @@ class MultiOutputQuantity(Quantity):
         if self.parts or not isinstance(self.one, Prediction):
             return self.parts
         rows = dataset.evenly_spaced_batch(2, among)
-        response = np.asarray(self.one.raw(rows.tile(1).own()))
+        response = as_array(self.one.raw(rows.tile(1).own()), self.describe())
         if stats is not None:
             stats.rows, stats.calls = stats.rows + len(rows), stats.calls + 1
         if response.ndim != 2:
@@ -892,54 +934,69 @@ def predictions(
     return MultiOutputQuantity(one, parts, one.name, one.unit)
 
 
-def is_all_classes(model: object, class_: Hashable) -> bool:
-    """Return whether `class_` selects all classes: it is "all", and no class has this name."""
-    if not isinstance(class_, str) or class_ != "all":
-        return False
-    return "all" not in np.asarray(getattr(model, "classes_", [])).tolist()
-
-
-def all_classes(
+def _of_classes(
     model: object,
-    unit: str | None,
-    kind: type[Probability],
+    class_: object,
+    kind: type[ProbabilityT],
     template: str,
-    name: str,
+    name: str | None,
+    unit: str | None,
     *,
-    copy: bool = False,
-) -> MultiOutputQuantity:
-    """Return the quantities of all classes of a classifier, with names from `template`.
+    copy: bool,
+) -> ProbabilityT | MultiOutputQuantity:
+    """Return the quantity of one class, or of all classes or labels, with names from `template`.
 
     Raises
     ------
+    ModelOutputError
+        If there are several classes or labels and none is given.
     UnsupportedError
-        If the model has no `classes_` or no `predict_proba`.
+        If all are wanted and the model has no `classes_` or no `predict_proba`.
     """
-    classes = getattr(model, "classes_", None)
-    if classes is None or not is_classifier(model) or not hasattr(model, "predict_proba"):
+    function = kind.__name__.lower()
+    labels = labels_of(model) if has_predict_proba(model) else None
+    names = labels or np.asarray(classes_of(model)).tolist()
+    if not isinstance(class_, str) or class_ != "all" or "all" in names:
+        if labels is None:
+            column, label = class_column(model, class_, function)
+            own = template.format(f"y = {label}")
+            return kind(model, name or own, unit, column, copy=copy)
+        one = label_class(model, labels, class_, function)
+        return kind(model, name or template.format(one.name), unit, one.column, one, copy=copy)
+    if not len(names) or not has_predict_proba(model):
         raise UnsupportedError(
-            f"{name}({title(model)}, class_='all')",
+            f"{name or function}({title(model)}, class_='all')",
             f"a {title(model)} without classes_ and predict_proba",
             "a fitted classifier with predict_proba",
             "For a function, use sd.prediction(f, output='all')",
         )
-    labels = np.asarray(classes).tolist()
-    parts: dict[OutputLabel, Probability] = {
-        label: kind(model, template.format(label), unit, k, copy=copy)
-        for k, label in enumerate(labels)
-    }
-    return MultiOutputQuantity(next(iter(parts.values())), parts, name, unit)
+    parts: dict[OutputLabel, ProbabilityT]
+    if labels is None:
+        parts = {
+            label: kind(model, template.format(f"y = {label}"), unit, k, copy=copy)
+            for k, label in enumerate(names)
+        }
+    else:
+        parts = {
+            one.key: kind(model, template.format(one.name), unit, one.column, one, copy=copy)
+            for one in label_outputs(labels)
+        }
+    return MultiOutputQuantity(next(iter(parts.values())), parts, name or function, unit)
 
 
 def column_of(
-    raw: RawResponse, column: int, what: str, of: str = "output", n_columns: int | None = None
+    raw: RawResponse,
+    column: int | None,
+    what: str,
+    of: str = "output",
+    n_columns: int | None = None,
 ) -> NDArray[Any]:
-    """Return one column of a model's response: that of an output, or of a class.
+    """Return one column of a model's response: that of an output, or of a class; None for the response itself.
 
     Parameters
     ----------
     raw : array_like, shape (n, o)
-    column : int
+    column : int or None
     what, of : str
         For messages.
     n_columns : int, optional
@@ -950,7 +1007,9 @@ def column_of(
     ModelOutputError
         If there is no such column, or the number of columns is another.
     """
-    response = np.asarray(raw)
+    response = as_array(raw, what)
+    if column is None:
+        return response
     if response.ndim == 2 and n_columns not in (None, response.shape[1]):
         raise ModelOutputError(
             what,
@@ -973,8 +1032,10 @@ def column_of(
 # --- conversion -----------------------------------------------------------------------------------
 
 
-def as_quantity(model: ModelLike) -> Quantity:
+def as_quantity(model: ModelLike, *, every: bool = False) -> Quantity:
     """Return the default quantity of a model; return a quantity unchanged.
+
+    With `every`, that of a classifier with more than two classes, or with several labels, is all of them.
 
     The default is the prediction of a regressor, a callable or a network (torch, JAX, Keras, ONNX), and the probability
     of the second class of a classifier with two classes.
@@ -986,7 +1047,44 @@ def as_quantity(model: ModelLike) -> Quantity:
     UnsupportedError
         For a class instead of an instance, or an object that cannot be called.
     """
-    return model if isinstance(model, Quantity) else default_quantity(model)
+    if isinstance(model, Quantity):
+        return model
+    if every and not isinstance(model, type):
+        adapted = adapt_model(model)
+        if has_predict_proba(adapted) and (labels_of(adapted) or len(classes_of(adapted)) > 2):
+            return probability(adapted, class_="all")
+        return default_quantity(adapted)
+    return default_quantity(model)
+
+
+ModelT = TypeVar("ModelT")
+
+
+def listed(
+    models: Sequence[ModelT] | Mapping[str, ModelT],
+) -> tuple[list[ModelT], dict[str, list[str]]]:
+    """Return models as a list, and their names, if they have names, as an entry of the provenance."""
+    if isinstance(models, Printed):  # Effects are a mapping, too
+        check_predictor(models, None, None)
+    if isinstance(models, Mapping):
+        return [*models.values()], {"model_names": [str(name) for name in models]}
+    return [*models], {}
+
+
+def check_one_model(model: object, function: str, call: str) -> None:
+    """Raise if several models are given to a function of one; `call` is its call for the model m.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    if not isinstance(model, (list, tuple, Mapping)) or isinstance(model, Printed):
+        return
+    each = f"[{call} for m in models]"
+    if isinstance(model, Mapping):
+        each = f"{{name: {call} for name, m in models.items()}}"
+    got, fix = f"{len(model)} models", f"Pass each model: {each}"
+    raise UnsupportedError(f"{function}(model)", got, "one model", fix)
 
 
 def default_quantity(model: PredictorLike | ClassifierLike) -> Prediction | Probability:

@@ -131,7 +131,8 @@ class TreeModelProxy(ModelProxy):
         if plain is not None:
             return plain, 1.0
         ensemble = self.forest.ensemble
-        if type(quantity) is Logit and ensemble.link == "sigmoid" and quantity.column in (0, 1):
+        two = ensemble.link == "sigmoid" and ensemble.outputs == 1
+        if type(quantity) is Logit and two and quantity.column in (0, 1):
             # The sum is that of the second class.
             return 0, ensemble.scale if quantity.column == 1 else -ensemble.scale
         is_score = self._bound == "decision_function" and ensemble.classifier

@@ -42,7 +42,7 @@ from skedasis.methods.mplot import MPlot
 from skedasis.models.introspection import title
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, Probability, as_quantity
 from skedasis.report.budget import (
     NO_CUTS,
     Budget,
@@ -104,6 +104,8 @@ class ModelSection:
         Reliability checks of each feature's RHALE.
     importance_points : tuple of ImportancePoint
         Importance and heterogeneity score of each feature with intervals, the most important first.
+    outputs : str
+        What the outputs of a model with several are: "Class", "Label", or "Output".
     quality : Quality, optional
         How well the model predicts the labels.
     regions : dict of str to Regions
@@ -139,6 +141,7 @@ class ModelSection:
     mplot: Effects = field(default_factory=lambda: Effects({}))
     checks: Mapping[str, Checks] = field(default_factory=dict)
     importance_points: tuple[ImportancePoint, ...] = ()
+    outputs: str = "Output"
     quality: Quality | None = None
     regions: Mapping[str, Regions] = field(default_factory=dict)
     ledger: Ledger | None = None
@@ -478,6 +481,12 @@ def _trees_evaluated(runner: ModelRunner) -> bool:
     return any(note.startswith("exact") for note in notes)
 
 
+def _kind_of_output(quantity: Quantity) -> str:
+    if not isinstance(quantity, Probability):
+        return "Output"
+    return "Class" if quantity.label is None else "Label"
+
+
 def _build_section(
     shared: Shared, label: Label, effects: Mapping[str, Effects], call: Call
 ) -> ModelSection:
@@ -505,6 +514,7 @@ def _build_section(
         mplot=effects["mplot"],
         checks=_checks(main, effects["pdp"], shared),
         importance_points=importance_points(main, seed=runner.options.seed),
+        outputs=_kind_of_output(quantity),
         quality=good,
         regions={} if regions is None else _on_others(regions.regions),
         ledger=shared.ledgers.get(label),
@@ -709,7 +719,7 @@ def gather(
         for (name, runner), demand in zip(runners.items(), budget.demands, strict=True):
             # The caller's rows: code does not name a sample that was drawn here.
             of_caller = replace(runner.options, sample_weight=options.sample_weight)
-            call = _user_call(models, name, of_caller)
+            call = _user_call(models, name, of_caller, runner.quantity)
             note = (notes or {}).get(name, "")
             sections += build_sections(
                 runner, report_options, name, note, call, budget.record(demand)
@@ -791,7 +801,10 @@ def _name_of(y: ArrayLike | None) -> str:
 
 
 def _user_call(
-    models: ModelLike | Mapping[str, ModelLike], name: str, options: ExplainOptions
+    models: ModelLike | Mapping[str, ModelLike],
+    name: str,
+    options: ExplainOptions,
+    quantity: Quantity,
 ) -> Call:
     """Return how the user's code refers to a model."""
     if isinstance(models, Mapping):
@@ -804,6 +817,8 @@ def _user_call(
         bare = f"{text}.one.model" if isinstance(given, MultiOutputQuantity) else f"{text}.model"
         if given.labelled:
             return Call(text, options, bare=bare)
+    elif isinstance(quantity, MultiOutputQuantity):
+        text, bare = f"sd.probability({text}, class_='all')", text
     return Call(text, replace(options, y=None), bare=bare)
 
 
@@ -816,11 +831,11 @@ def _named(models: ModelLike | Mapping[str, ModelLike]) -> dict[str, Quantity]:
         fix = 'Name them: sd.report({"first": model1, "second": model2}, X)'
         raise DataError("report(models)", got, expected, fix)
     if not isinstance(models, Mapping):
-        quantity = as_quantity(models)
+        quantity = as_quantity(models, every=True)
         return {title(model_of(quantity) or quantity): quantity}
     if not models:
         raise DataError("report", "no model", "at least one", 'Pass a model, or {"name": model}')
-    return {str(name): as_quantity(model) for name, model in models.items()}
+    return {str(name): as_quantity(model, every=True) for name, model in models.items()}
 
 
 def _select_features(

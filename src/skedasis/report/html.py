@@ -633,7 +633,7 @@ def page_context(content: ReportContent, name: str | None, progress: bool | None
         "printed": min(PRINTED, len(content.features)),
         "models_switch": views.models,
         "outputs_switch": views.outputs,
-        "outputs_name": "Class" if _are_classes(content) else "Output",
+        "outputs_name": content.sections[0].outputs,
         "contents": _contents(
             {
                 "rows": any(s.given_rows for s in content.sections),
@@ -708,11 +708,6 @@ def comparison(
         "models": list(together.names),
         "lines": lines,
     }
-
-
-def _are_classes(content: ReportContent) -> bool:
-    """Return whether the outputs are the classes of a classifier."""
-    return all(t.quality is None or t.quality.kind == "classification" for t in content.sections)
 
 
 _SECTIONS = {

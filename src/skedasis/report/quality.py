@@ -222,14 +222,15 @@ def quality(
         return None, "Fewer than two rows have a label."
     labels, weight = np.asarray(y)[there], weight[there]
     left = int((~there).sum())
+    chosen = isinstance(quantity, Prediction) and quantity.output is not None
+    if chosen or (isinstance(quantity, Probability) and quantity.label is not None):
+        several = (
+            "The model has several outputs, and it is not known to which one the labels belong."
+        )
+        return None, several
     if isinstance(quantity, Probability):
         return _classification_quality(quantity, values[there], raw, there, labels, weight)
     if isinstance(quantity, Prediction):
-        if quantity.output is not None:
-            return (
-                None,
-                "The model has several outputs, and it is not known to which one the labels belong.",
-            )
         return _regression_quality(quantity, values[there], labels, weight, left)
     return None, f"The explained quantity does not predict the labels: {quantity.name}."
 
@@ -259,7 +260,8 @@ def label_values(
     [3.0, nan]
     """
     plain = isinstance(quantity, Prediction) and quantity.output is None
-    if y is None or not (plain or isinstance(quantity, Probability)):
+    classified = isinstance(quantity, Probability) and quantity.label is None
+    if y is None or not (plain or classified):
         return None
     labels = np.asarray(y)
     there = ~missing_mask(labels)

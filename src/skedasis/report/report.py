@@ -137,7 +137,8 @@ def report(
     Parameters
     ----------
     models : model or mapping of str to model
-        A quantity, fitted estimator or callable, or several of them by name.
+        A quantity, fitted estimator or callable, or several of them by name. Of a classifier with more than two
+        classes, or with several labels, all are explained.
     X : array, data frame or ParquetData of n rows
         Of data that are read in chunks (`sd.parquet`), the page shows a random sample of at most 100,000 rows, and says
         so.

@@ -45,6 +45,7 @@ from skedasis.results.effect_words import kind_of, method_of
 from skedasis.results.effects import check_order
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance
+from skedasis.results.provenance import model_names
 from skedasis.results.signatures import shows_keywords
 from skedasis.results.surface import AccumulatedSurface, Surface
 from skedasis.stats.resampling import t_interval
@@ -103,6 +104,11 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def names(self) -> list[str] | list[int]:
+        """Return the names of the models, if `explain` got them by name; else their numbers, from 0."""
+        return model_names(self.provenance, len(self))
 
     @property
     def reached(self) -> Ints:
@@ -311,7 +317,7 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
         if of == "models":
             m = len(self)
             return {
-                "model": np.repeat(np.arange(m), self.values[0].size),
+                "model": np.repeat(np.array(self.names), self.values[0].size),
                 **{name: operations.tile_column(column, m) for name, column in points.items()},
                 "value": self.values.ravel(),
             }

@@ -152,6 +152,8 @@ class Provenance(TypedDict, total=False):
     mean_of : dict
         For the mean over several models: their provenance, and in `models` their number.
     models : int
+    model_names : list of str
+        The names of several models that were given by name.
     """
 
     method: Required[str]
@@ -223,6 +225,13 @@ class Provenance(TypedDict, total=False):
     floored_rows: int
     mean_of: JsonValue
     models: int
+    model_names: list[str]
+
+
+def model_names(provenance: Mapping[str, object], models: int) -> list[str] | list[int]:
+    """Return the names of several models, where they were given by name; else their numbers, from 0."""
+    names = provenance.get("model_names")
+    return names if isinstance(names, list) else list(range(models))
 
 
 def as_provenance(entries: Mapping[str, object]) -> Provenance:

@@ -59,7 +59,7 @@ from skedasis.results.effects import Effects
 from skedasis.results.export import Content, ExportOptions, iso_times
 from skedasis.results.immutable import Immutable
 from skedasis.results.main_stretch import beyond_text
-from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.provenance import Provenance, model_names, no_provenance
 from skedasis.results.signatures import shows_keywords
 from skedasis.stats.random import RandomState
 
@@ -1657,6 +1657,11 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
         return iter(self.models)
 
     @property
+    def names(self) -> list[str] | list[int]:
+        """Return the names of the models, if `regions` got them by name; else their numbers, from 0."""
+        return model_names(self.provenance, len(self))
+
+    @property
     def feature(self) -> str:
         """Return the name of the feature."""
         return self.models[0].feature
@@ -1678,7 +1683,8 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
 
     def __str__(self) -> str:
         of = f"{_one_line(self.feature_title)} on {_one_line(self.about.quantity)}: {count(len(self), 'model')}"
-        lines = [f"model {i}: {summary_text(r)}" for i, r in enumerate(self.models)]
+        named = zip(self.names, self.models, strict=True)
+        lines = [f"model {name}: {summary_text(r)}" for name, r in named]
         return "\n".join([of, "", str(self.recurrence), "", *lines])
 
     @property
@@ -1730,7 +1736,8 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
             }
         tables = [r.table(of) for r in self.models]
         named = [
-            {"model": np.full(len(next(iter(t.values()))), i), **t} for i, t in enumerate(tables)
+            {"model": np.full(len(next(iter(t.values()))), name), **t}
+            for name, t in zip(self.names, tables, strict=True)
         ]
         return operations.concatenate_tables(named)
 

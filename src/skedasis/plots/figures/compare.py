@@ -142,7 +142,8 @@ def compare_figure(
     if isinstance(one, MultiModelEffect | MultiModelEffects | MultiModelSurface):
         m = len(next(iter(one.values()))) if isinstance(one, MultiModelEffects) else len(one)
         if labels is None:
-            names = [f"model {i + 1}" for i in range(m)]
+            numbered = [f"model {i + 1}" for i in range(m)]
+            names = list(one.provenance.get("model_names", numbered))
             if m > MOST and isinstance(one, MultiModelEffect):
                 return models_figure(one, confidence_level)
             if m > MOST and isinstance(one, MultiModelEffects):

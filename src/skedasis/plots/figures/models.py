@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skedasis._types import Floats
+from skedasis._types import Floats, Values
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.categorical import ERROR_HALF_WIDTH, ROWS_HALF_WIDTH, Places
 from skedasis.plots.figures.effect_parts import LONG, Band
@@ -141,7 +141,7 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
     """Return the panel with the mean, its interval, and above the interval, which would hide them, all models."""
     levels = isinstance(found.axis, LevelAxis)
     label = interval_label(found, confidence_level, of)
-    drawn, numbers = found if levels else _bent(found), np.arange(1, len(found) + 1)
+    drawn, numbers = found if levels else _bent(found), _names(found)
     at, value, each = drawn.axis.coordinates, drawn.value, drawn.values
     lower, upper = drawn.interval(confidence_level, of)
     if not levels:
@@ -193,6 +193,14 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
         texts=words,
         tooltips=_tooltips(names, edges, y.unit, value, each, (lower, upper, label)),
     )
+
+
+def _names(found: MultiModelEffect) -> Values:
+    """Return the names of the models for tooltips, or their numbers from 1; words stay together."""
+    named = found.provenance.get("model_names")
+    if named is None:
+        return np.arange(1, len(found) + 1)
+    return np.array(["\u00a0".join(name.split()) for name in named])
 
 
 def _tooltips(

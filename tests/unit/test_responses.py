@@ -1,0 +1,146 @@
+"""What a model may return: containers of NumPy, SciPy, pandas, Polars, torch and JAX, read as the same numbers."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.ensemble import RandomForestClassifier
+
+import skedasis as sd
+from tests.helpers import refused
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(0.1, 0.9, size=(60, 2))
+
+
+def tensor(numbers: np.ndarray, dtype: str = "float64", **options: Any) -> Any:
+    torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+    return torch.tensor(numbers, dtype=getattr(torch, dtype), **options)
+
+
+def of_jax(numbers: np.ndarray) -> Any:
+    return pytest.importorskip("jax.numpy").asarray(numbers, dtype="bfloat16")
+
+
+TORCH = {
+    "tensor": tensor,
+    "requires grad": lambda r: tensor(r, requires_grad=True),
+    "float16": lambda r: tensor(r, "float16", requires_grad=True),
+    "bfloat16": lambda r: tensor(r, "bfloat16"),
+    "bfloat16 that requires grad": lambda r: tensor(r, "bfloat16", requires_grad=True),
+    "sparse tensor": lambda r: tensor(r).to_sparse(),
+    "list of tensors": lambda r: list(tensor(r, requires_grad=True)),
+}
+USUAL = {
+    "frame": pd.DataFrame,
+    "nullable frame": lambda r: pd.DataFrame(r).convert_dtypes(),
+    "Polars frame": lambda r: pl.DataFrame(np.atleast_2d(r.T).T),
+    "sparse matrix": lambda r: sp.csr_matrix(np.atleast_2d(r.T).T),
+    "sparse array": lambda r: sp.coo_array(np.atleast_2d(r.T).T),
+    "masked array": lambda r: np.ma.masked_array(r, np.zeros(r.shape, bool)),
+    "float16 array": lambda r: r.astype(np.float16),
+}
+KINDS = [
+    *(pytest.param(wrap, id=name) for name, wrap in USUAL.items()),
+    *(pytest.param(wrap, id=name, marks=pytest.mark.torch) for name, wrap in TORCH.items()),
+    pytest.param(of_jax, id="bfloat16 of JAX", marks=pytest.mark.optional),
+]
+
+
+def one(rows: np.ndarray) -> np.ndarray:
+    return rows[:, 0] * rows[:, 1]
+
+
+def two(rows: np.ndarray) -> np.ndarray:
+    return np.column_stack([one(rows), 1 - one(rows)])
+
+
+ASKED = {
+    "prediction": (lambda wrap: sd.prediction(lambda r: wrap(one(r))), one),
+    "inverse": (
+        lambda wrap: sd.prediction(lambda r: wrap(one(r)), inverse="exp"),
+        lambda r: np.exp(one(r)),
+    ),
+    "output": (lambda wrap: sd.prediction(lambda r: wrap(two(r)), output=1), lambda r: 1 - one(r)),
+    "probability": (lambda wrap: sd.probability(lambda r: wrap(two(r)), class_=0), one),
+    "logit": (
+        lambda wrap: sd.logit(lambda r: wrap(two(r)), class_=0),
+        lambda r: np.log(one(r) / (1 - one(r))),
+    ),
+    "loss": (lambda wrap: sd.loss(lambda r: wrap(one(r))), lambda r: (r[:, 0] - one(r)) ** 2),
+}
+
+
+@pytest.mark.parametrize("wrap", KINDS)
+@pytest.mark.parametrize("asked", ASKED)
+def test_responses_are_read_as_numbers(asked, wrap):
+    quantity, expected = ASKED[asked]
+    # bfloat16 has 8 bits, and of log odds and squares more than one is lost.
+    found = quantity(wrap).at(X, X[:, 0] if asked == "loss" else None)
+    assert np.allclose(found, expected(X), atol=0.03)
+
+
+@pytest.mark.parametrize("wrap", KINDS)
+def test_all_outputs_and_effects_are_of_these_numbers(wrap):
+    several = sd.prediction(lambda r: wrap(two(r)), output="all")
+    grid = np.array([0.2, 0.8])
+    found = sd.explain(several, X, 0, method=sd.PDP(grid=grid, center=None))
+    assert np.allclose(found[0].value, grid * X[:, 1].mean(), atol=0.01)
+    assert np.allclose(found[1].value, 1 - grid * X[:, 1].mean(), atol=0.01)
+
+
+@pytest.mark.torch
+def test_slopes_and_distributions_may_be_tensors():
+    slopes = sd.prediction(one, slope=lambda r: tensor(r[:, ::-1].copy(), requires_grad=True))
+    exact = sd.prediction(one, slope=lambda r: r[:, ::-1])
+    assert np.array_equal(sd.explain(slopes, X, 0).value, sd.explain(exact, X, 0).value)
+    p = two(X)
+    found = sd.entropy(lambda r: tensor(two(r), requires_grad=True)).at(X)
+    assert np.allclose(found, -(p * np.log(p)).sum(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("output", [0, "all"])
+def test_masked_values_are_missing_in_each_output(output):
+    def masked(rows):
+        return np.ma.masked_array(two(rows), two(rows) > 0.7)
+
+    with refused(sd.ModelOutputError, "NaN or infinity", "impute them"):
+        sd.explain(sd.prediction(masked, output=output), X, 0)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("output", [None, 0, "all"])
+def test_lists_of_unequal_tensors_are_refused(output):
+    def heads(rows):
+        return [tensor(two(rows), requires_grad=True), tensor(one(rows), requires_grad=True)]
+
+    with refused(sd.ModelOutputError, "parts of different lengths", "shape (n,)"):
+        sd.prediction(heads, output=output).at(X)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda f: sd.prediction(f).at(X),
+        lambda f: sd.prediction(f, output=0).at(X),
+        lambda f: sd.prediction(f, output="all").at(X),
+        lambda f: sd.probability(f, class_=1).at(X),
+        lambda f: sd.logit(f, class_=1).at(X),
+        lambda f: sd.entropy(f).at(X),
+        lambda f: sd.loss(f).at(X, X[:, 0]),
+    ],
+)
+def test_lists_of_unequal_outputs_are_refused_with_a_way_out(ask):
+    y = np.column_stack([np.digitize(X[:, 0], [0.4, 0.6]), X[:, 1] > 0.5]).astype(int)
+    model = RandomForestClassifier(3, random_state=0).fit(X, y)
+    with pytest.raises((sd.ModelOutputError, sd.UnsupportedError)) as error:
+        ask(model.predict_proba)
+    advice = str(error.value)
+    if "shape (n,)" in advice:
+        assert sd.prediction(lambda r: model.predict_proba(r)[0][:, 1]).at(X).shape == (60,)
+    else:
+        assert "lambda X: model.predict_proba(X)[0]" in advice
+        assert sd.entropy(lambda X: model.predict_proba(X)[0]).at(X).shape == (60,)
