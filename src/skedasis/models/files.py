@@ -15,7 +15,7 @@ import importlib.util
 import os
 import pickle
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -302,7 +302,12 @@ class XGBooster(AdaptedModel):
             )
         numbers = np.asarray(rows, dtype=float)
         if self._has_trees:
-            response = self.grown.inplace_predict(numbers, validate_features=False)
+            best = best_iteration(self.grown.attributes())
+            response = self.grown.inplace_predict(
+                numbers,
+                iteration_range=(0, 0 if best is None else best + 1),
+                validate_features=False,
+            )
         else:  # XGBoost predicts by linear boosters only from its own container
             data = importlib.import_module("xgboost").DMatrix(numbers)
             response = self.grown.predict(data, validate_features=False)
@@ -313,6 +318,16 @@ def is_booster(model: object) -> bool:
     """Return whether a model is a bare XGBoost `Booster`."""
     kind = type(model)
     return kind.__name__ == "Booster" and kind.__module__.partition(".")[0] == "xgboost"
+
+
+def best_iteration(attributes: Mapping[str, str]) -> int | None:
+    """Return the last iteration that the predictions of a booster use, from its attributes; None if they use all.
+
+    After early stopping the `predict` of XGBoost's estimators ends there, that of a `Booster` does not. A booster in
+    the file of an estimator is the estimator's model.
+    """
+    best = attributes.get("best_iteration") if "scikit_learn" in attributes else None
+    return None if best is None else int(best)
 
 
 # --- from a path to a model -----------------------------------------------------------------------
