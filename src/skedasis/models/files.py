@@ -35,7 +35,7 @@ from skedasis.models.file_checks import (
     is_pickled,
     library,
 )
-from skedasis.models.introspection import with_article
+from skedasis.models.introspection import takes_codes, with_article
 from skedasis.models.piecewise_constant import is_piecewise_constant
 from skedasis.models.protocols import AdaptedModel
 
@@ -292,7 +292,9 @@ class XGBooster(AdaptedModel):
 
     def predict(self, X: Container) -> Values:
         """Return the booster's predictions for rows in any container."""
-        rows = to_array(X)
+        # A frame has categories that XGBoost looks up by their names; the numbers of an array are their codes.
+        named = not isinstance(X, np.ndarray) and takes_codes(self)
+        rows: Any = X if named else to_array(X)
         if rows.shape[1] != self.grown.num_features():
             raise DataError(
                 self.__name__,
@@ -300,7 +302,7 @@ class XGBooster(AdaptedModel):
                 f"{self.grown.num_features()} columns, as in training",
                 "Pass the columns that the model was trained on",
             )
-        numbers = np.asarray(rows, dtype=float)
+        numbers = rows if named else np.asarray(rows, dtype=float)
         if self._has_trees:
             best = best_iteration(self.grown.attributes())
             response = self.grown.inplace_predict(

@@ -119,6 +119,52 @@ def check_fitted_on(model: object, dataset: Dataset, what: str) -> None:
     raise DataError(what, got, f"the {len(names)} columns of fit", fix)
 
 
+def takes_codes(model: object) -> bool:
+    """Return whether numbers in an array are the codes of categories of the data frame that a model was fitted on."""
+    model = unwrap_search(getattr(model, "grown", model))
+    library = type(model).__module__.partition(".")[0]
+    if library == "lightgbm":
+        return bool(getattr(getattr(model, "booster_", model), "pandas_categorical", None))
+    if library != "xgboost":
+        return False
+    booster = model if fitted_names(model) is None else model.get_booster()
+    return "c" in (booster.feature_types or ())
+
+
+def check_categories(model: object, dataset: Dataset, what: str) -> None:
+    """Raise if X is an array that does not have the categories as the model takes them in arrays.
+
+    Raises
+    ------
+    DataError
+    """
+    if dataset.library is not None:
+        return
+    X = dataset.table.to_array()
+    fix = (
+        "Pass the rows as a data frame with the columns and categories that the model was fitted on"
+    )
+    if takes_codes(model):
+        if any(isinstance(v, str) for v in X[:_TYPED_ROWS].ravel().tolist()):
+            raise DataError(what, "an array with text", "the categories' codes in an array", fix)
+    elif X.dtype.kind in "fiub" and _takes_text(unwrap_search(model)):
+        raise DataError(what, "an array of numbers", "the text of the model's categories", fix)
+
+
+_TYPED_ROWS = 64
+"""Rows in which text is searched for."""
+
+
+def _takes_text(model: Any) -> bool:
+    """Return whether the model takes categories that are text, in arrays too."""
+    if type(model).__module__.partition(".")[0] == "catboost":
+        return model.is_fitted() and len(model.get_cat_feature_indices()) > 0
+    if getattr(model, "_preprocessor", None) is None:  # of histogram-based gradient boosting
+        return False
+    encoder = model._preprocessor.named_transformers_["encoder"]  # noqa: SLF001 - nothing public has it
+    return any(categories.dtype.kind in "OU" for categories in encoder.categories_)
+
+
 def _how_to_order(dataset: Dataset) -> str:
     """Return how to pass the columns that a model was fitted on."""
     frame, files = "X[list(model.feature_names_in_)]", "columns=list(model.feature_names_in_)"

@@ -38,12 +38,14 @@ from skedasis.models.adapters import DerivativeInfo, ModelAdapter
 from skedasis.models.autodiff import Differentiable
 from skedasis.models.calling import CallStats, as_array, as_numbers, unit_round_off
 from skedasis.models.introspection import (
+    check_categories,
     check_fitted_on,
     check_predictor,
     class_column,
     fitted_names,
     is_classifier,
     is_sklearn_or_pipeline,
+    takes_codes,
     title,
     wants_arrays,
 )
@@ -137,10 +139,11 @@ class FromModel(Quantity):
         if isinstance(self.model, ModelAdapter):
             return self.with_labels(self.model.prepare(dataset, self.describe()))
         check_fitted_on(self.model, dataset, self.describe())
+        check_categories(self.model, dataset, self.describe())
         names = fitted_names(self.model)
         if wants_arrays(self.model):
             dataset = as_arrays(dataset)
-        elif names is not None:
+        elif names is not None and not takes_codes(self.model):
             # Some libraries do not accept numpy.str_ as column names.
             dataset = as_frames(dataset, [str(n) if isinstance(n, str) else n for n in names])
         return self.with_labels(dataset)
