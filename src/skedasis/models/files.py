@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis._types import Container, Values
+from skedasis._types import Container, Floats, Values
 from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models import lightgbm_text, onnx_files, skops_files, xgboost_files
@@ -35,7 +35,7 @@ from skedasis.models.file_checks import (
     is_pickled,
     library,
 )
-from skedasis.models.introspection import takes_codes, with_article
+from skedasis.models.introspection import with_article
 from skedasis.models.piecewise_constant import is_piecewise_constant
 from skedasis.models.protocols import AdaptedModel
 
@@ -290,11 +290,28 @@ class XGBooster(AdaptedModel):
     def _has_trees(self) -> bool:  # asking the booster writes all of its settings as JSON
         return is_piecewise_constant(self.grown)
 
+    @property
+    def takes_codes(self) -> bool:
+        """Return whether the booster was trained on categories."""
+        return "c" in (self.grown.feature_types or ())
+
     def predict(self, X: Container) -> Values:
         """Return the booster's predictions for rows in any container."""
-        # A frame has categories that XGBoost looks up by their names; the numbers of an array are their codes.
-        named = not isinstance(X, np.ndarray) and takes_codes(self)
-        rows: Any = X if named else to_array(X)
+        if not self._has_trees:  # XGBoost predicts by linear boosters only from its own container
+            data = importlib.import_module("xgboost").DMatrix(self._numbers(X))
+            return np.asarray(self.grown.predict(data, validate_features=False))
+        # XGBoost looks up the categories of a data frame; the numbers of an array are their codes.
+        named = self.takes_codes and not isinstance(X, np.ndarray)
+        best = best_iteration(self.grown.attributes())
+        response = self.grown.inplace_predict(
+            X if named else self._numbers(X),
+            iteration_range=(0, 0 if best is None else best + 1),
+            validate_features=False,
+        )
+        return np.asarray(response)
+
+    def _numbers(self, X: Container) -> Floats:
+        rows = to_array(X)
         if rows.shape[1] != self.grown.num_features():
             raise DataError(
                 self.__name__,
@@ -302,18 +319,7 @@ class XGBooster(AdaptedModel):
                 f"{self.grown.num_features()} columns, as in training",
                 "Pass the columns that the model was trained on",
             )
-        numbers = rows if named else np.asarray(rows, dtype=float)
-        if self._has_trees:
-            best = best_iteration(self.grown.attributes())
-            response = self.grown.inplace_predict(
-                numbers,
-                iteration_range=(0, 0 if best is None else best + 1),
-                validate_features=False,
-            )
-        else:  # XGBoost predicts by linear boosters only from its own container
-            data = importlib.import_module("xgboost").DMatrix(numbers)
-            response = self.grown.predict(data, validate_features=False)
-        return np.asarray(response)
+        return np.asarray(rows, dtype=float)
 
 
 def is_booster(model: object) -> bool:

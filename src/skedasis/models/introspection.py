@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from types import MethodType
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from skedasis._escaping import Printed
 from skedasis._types import Level
 from skedasis.data.dataset import Dataset
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
-from skedasis.models.protocols import has_predict
+from skedasis.models.protocols import AdaptedModel, has_predict, has_predict_proba
 
 # --- title, kind and columns of a fitted estimator ------------------------------------------------
 
@@ -65,11 +65,77 @@ def answers_every_name(model: object) -> bool:
 
 def is_classifier(model: object) -> bool:
     """Return whether a model predicts classes."""
+    if _unsupervised(model) is not None:  # a mixture has probabilities of components
+        return False
     classes = getattr(model, "classes_", None)
     has_classes = (
         classes is not None and len(classes) > 0
     )  # CatBoost's regressors have an empty list
-    return hasattr(model, "predict_proba") or (has_classes and hasattr(model, "predict"))
+    return has_predict_proba(model) or (has_classes and has_predict(model))
+
+
+_UNSUPERVISED = {
+    "clusterer": "a clusterer, whose numbers of clusters have no order",
+    "density_estimator": "a density estimator, whose numbers of components have no order",
+    "outlier_detector": "an outlier detector, whose labels are 1 and -1",
+}
+"""scikit-learn's kinds of estimators whose `predict` returns labels that are no predictions."""
+
+
+@runtime_checkable
+class _Tagged(Protocol):
+    """An estimator of scikit-learn from 1.6 on, or of a library that follows it."""
+
+    def __sklearn_tags__(self) -> object: ...
+
+
+def _unsupervised(model: object) -> str | None:
+    """Return what an estimator is that predicts labels of its own: of a pipeline and a search, what their last is."""
+    if isinstance(model, type):
+        return None
+    tagged = isinstance(model, _Tagged)
+    kind = model.__sklearn_tags__() if tagged else model
+    return _UNSUPERVISED.get(getattr(kind, "estimator_type" if tagged else "_estimator_type", None))
+
+
+def check_supervised(model: object, what: str) -> None:
+    """Raise for an estimator whose `predict` returns labels of its own; the message says what can be explained.
+
+    Labels of outlier detectors are numbers: their `predict` is explained if it is passed itself.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    labels = isinstance(model, MethodType) and model.__name__ == "predict"
+    owner = model.__self__ if labels else model
+    got = _unsupervised(owner)
+    if got is None or (labels and got == _UNSUPERVISED["outlier_detector"]):
+        return
+    fix = next((fix for name, fix in _INSTEAD.items() if hasattr(owner, name)), _BY_A_CLASSIFIER)
+    if type(owner).__name__ == "LocalOutlierFactor" and fix == _BY_A_CLASSIFIER:
+        fix = "Fit it with novelty=True, and explain its score: sd.prediction(model.decision_function)"
+    raise UnsupportedError(what, got, "a regressor, a classifier or a callable", fix)
+
+
+_INSTEAD = {
+    "predict_proba": "Explain the probability of one cluster: sd.prediction(model.predict_proba, output=0)",
+    "decision_function": "Explain its score: sd.prediction(model.decision_function)",
+    "transform": (
+        "Explain one column of its transform, of k-means the distance to a centre: "
+        "sd.prediction(model.transform, output=0)"
+    ),
+    "predict": (
+        "Explain which rows are in one cluster: sd.prediction(lambda X: model.predict(X) == 0)"
+    ),
+}
+"""What can be explained of estimators that predict labels of their own, by the methods that they have."""
+
+
+_BY_A_CLASSIFIER = (
+    "It cannot assign other rows: explain a classifier of its clusters, such as "
+    "KNeighborsClassifier().fit(X, model.labels_)"
+)
 
 
 def fitted_names(model: object) -> list[str] | None:
@@ -121,14 +187,15 @@ def check_fitted_on(model: object, dataset: Dataset, what: str) -> None:
 
 def takes_codes(model: object) -> bool:
     """Return whether numbers in an array are the codes of categories of the data frame that a model was fitted on."""
-    model = unwrap_search(getattr(model, "grown", model))
-    library = type(model).__module__.partition(".")[0]
+    if isinstance(model, AdaptedModel):
+        return model.takes_codes
+    inner = unwrap_search(model)
+    library, bare = type(inner).__module__.partition(".")[0], type(inner).__name__ == "Booster"
     if library == "lightgbm":
-        return bool(getattr(getattr(model, "booster_", model), "pandas_categorical", None))
+        return bool((inner if bare else inner.booster_).pandas_categorical)
     if library != "xgboost":
         return False
-    booster = model if fitted_names(model) is None else model.get_booster()
-    return "c" in (booster.feature_types or ())
+    return "c" in ((inner if bare else inner.get_booster()).feature_types or ())
 
 
 def check_categories(model: object, dataset: Dataset, what: str) -> None:
@@ -147,7 +214,7 @@ def check_categories(model: object, dataset: Dataset, what: str) -> None:
     if takes_codes(model):
         if any(isinstance(v, str) for v in X[:_TYPED_ROWS].ravel().tolist()):
             raise DataError(what, "an array with text", "the categories' codes in an array", fix)
-    elif X.dtype.kind in "fiub" and _takes_text(unwrap_search(model)):
+    elif X.dtype.kind in "fiub" and _takes_text(model):
         raise DataError(what, "an array of numbers", "the text of the model's categories", fix)
 
 
@@ -155,14 +222,18 @@ _TYPED_ROWS = 64
 """Rows in which text is searched for."""
 
 
-def _takes_text(model: Any) -> bool:
+def _takes_text(model: object) -> bool:
     """Return whether the model takes categories that are text, in arrays too."""
-    if type(model).__module__.partition(".")[0] == "catboost":
-        return model.is_fitted() and len(model.get_cat_feature_indices()) > 0
-    if getattr(model, "_preprocessor", None) is None:  # of histogram-based gradient boosting
+    inner = unwrap_search(model)
+    if type(inner).__module__.partition(".")[0] == "catboost":
+        return inner.is_fitted() and len(inner.get_cat_feature_indices()) > 0
+    if not is_sklearn_class(inner, _HISTOGRAMS):
         return False
-    encoder = model._preprocessor.named_transformers_["encoder"]  # noqa: SLF001 - nothing public has it
-    return any(categories.dtype.kind in "OU" for categories in encoder.categories_)
+    encoders = vars(inner).get("_preprocessor")
+    return encoders is not None and any(
+        categories.dtype.kind in "OU"
+        for categories in encoders.named_transformers_["encoder"].categories_
+    )
 
 
 def _how_to_order(dataset: Dataset) -> str:
@@ -190,6 +261,7 @@ def check_predictor(model: object, slope: object, mixed: object, output: object 
     if isinstance(model, Printed):  # some of which are callable
         expected = "a callable or an object with predict"
         raise result_error(f"prediction({type(model).__name__})", model, expected)
+    check_supervised(model, f"prediction({title(model)})")
     if is_classifier(model):
         every = isinstance(output, str) and output == "all"
         class_ = "'all'" if every else "..."
@@ -199,7 +271,7 @@ def check_predictor(model: object, slope: object, mixed: object, output: object 
             "a regressor or a callable",
             f"Use sd.probability(model, class_={class_}) or sd.logit(model, class_={class_})",
         )
-    if not callable(model) and not hasattr(model, "predict"):
+    if not callable(model) and not has_predict(model):
         raise UnsupportedError(
             f"prediction({title(model)})",
             "None" if model is None else with_article(type(model).__name__),
@@ -242,6 +314,8 @@ def _how_to_pass(model: object) -> str:
             "Pass the model that predicts, or a pipeline that ends with it; for an output of the "
             "transformer: sd.prediction(model.transform, output=0)"
         )
+    if hasattr(model, "score_samples"):
+        return "Explain its score: sd.prediction(model.score_samples)"
     return "Pass the fitted model itself"
 
 
@@ -258,8 +332,9 @@ def class_column(model: object, class_: Level, function: str) -> tuple[int | Non
         The function of `skedasis` that the user called, for messages.
     """
     what = f"{function}({title(model)})"
+    check_supervised(model, what)
     classes = getattr(model, "classes_", None)
-    if not hasattr(model, "predict_proba"):
+    if not has_predict_proba(model):
         if is_classifier(model) or not callable(model):
             raise _no_probabilities(model, what)
         if class_ is not None and not is_int(class_):
@@ -298,7 +373,7 @@ def _no_probabilities(model: object, what: str) -> UnsupportedError:
         fix = "Calibrate it: sklearn.calibration.CalibratedClassifierCV(model).fit(X, y)"
         if hasattr(model, "decision_function"):
             fix += ", or explain its score: sd.prediction(model.decision_function)"
-    elif not hasattr(model, "predict"):
+    elif not has_predict(model):
         fix = _how_to_pass(model)
     got = f"{with_article(title(model))} without predict_proba"
     return UnsupportedError(what, got, "a classifier with probabilities", fix)
@@ -348,6 +423,9 @@ LINEAR = {
 
 
 MULTI_TASK = {"MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV"}
+
+
+_HISTOGRAMS = {"HistGradientBoostingClassifier", "HistGradientBoostingRegressor"}
 
 
 LOGISTIC = {"LogisticRegression", "LogisticRegressionCV"}
