@@ -725,14 +725,14 @@ def probe_model(
     for evaluator in _called(quantities, batch, caller, stats):
         first.append(evaluator.values())
         eps = max(eps, unit_round_off(evaluator.dtype, first[-1]))
-    apart = [np.empty_like(response) for response in first]
+    in_parts = [np.empty_like(response) for response in first]
     for rows in _parts(len(batch)):
         part = _called(quantities, batch.take(rows), caller, stats)
-        for response, evaluator in zip(apart, part, strict=True):
+        for response, evaluator in zip(in_parts, part, strict=True):
             response[rows] = evaluator.values()
-    if any(_differ(a, b, eps) for a, b in zip(first, apart, strict=True)):
+    if any(_differ(a, b, eps) for a, b in zip(first, in_parts, strict=True)):
         again = [e.values() for e in _called(quantities, batch, caller, stats)]
-        for quantity, *responses in zip(quantities, first, again, apart, strict=True):
+        for quantity, *responses in zip(quantities, first, again, in_parts, strict=True):
             _check_function_of_row(quantity, *responses, eps)
     for quantity, response in zip(quantities, first, strict=True):
         if 0.0 < np.abs(response).max() < SMALLEST:
@@ -783,7 +783,7 @@ the responses and to their size. Differences by rounding were up to 2e-6 of the 
 
 
 def _check_function_of_row(
-    quantity: Evaluated, first: Floats, again: Floats, apart: Floats, eps: float
+    quantity: Evaluated, first: Floats, again: Floats, in_parts: Floats, eps: float
 ) -> None:
     """Raise if two calls on the same rows differ, or if a response depends on the other rows of the call."""
     if _differ(first, again, eps):
@@ -793,7 +793,7 @@ def _check_function_of_row(
             "the same response at each call",
             "Fix its random seed, or switch it to evaluation (dropout off)",
         )
-    difference = float(np.abs(first - apart).max())
+    difference = float(np.abs(first - in_parts).max())
     if difference > max(_OF_RANGE * np.ptp(first), _OF_SIZE * np.abs(first).max()):
         raise ModelOutputError(
             quantity.describe(),

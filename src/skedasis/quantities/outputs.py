@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skedasis._arguments import check_flag, is_int, is_number, shown
 from skedasis._calls import checked_call
+from skedasis._interrupts import users_error_state
 from skedasis._types import (
     DType,
     Floats,
@@ -95,7 +96,11 @@ ModelLike: TypeAlias = PredictorLike | ClassifierLike | Quantity
 
 def respond(model: Any, method: str, X: ModelRows) -> RawResponse:
     """Return the response of a model's method, or of the model itself if it has no such method."""
-    return getattr(model, method, model)(X)
+    function = getattr(model, method, model)
+    if isinstance(model, AdaptedModel):
+        return function(X)
+    with users_error_state():
+        return function(X)
 
 
 def check_labels(name: object, unit: object) -> None:
