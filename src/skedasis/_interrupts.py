@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
+from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypedDict, TypeVar, cast
 
 import numpy as np
 
@@ -27,18 +27,28 @@ R = TypeVar("R")
 
 _Reaction: TypeAlias = Literal["ignore", "warn", "raise", "call", "print", "log"]
 
+
+class _Errors(TypedDict):
+    """An error state of NumPy."""
+
+    divide: _Reaction
+    over: _Reaction
+    under: _Reaction
+    invalid: _Reaction
+
+
 _WARNINGS = ("filters", "showwarning", "_showwarnmsg_impl")
 """What `warnings.catch_warnings` changes."""
 
 _CLEANUPS: list[Callable[[], object]] = []
 
 
-_USERS: ContextVar[Mapping[str, _Reaction] | None] = ContextVar("_USERS", default=None)
+_USERS: ContextVar[_Errors | None] = ContextVar("_USERS", default=None)
 """NumPy's error state outside of the call, if it is another one within."""
 
 
 @contextmanager
-def own_error_state() -> Iterator[None]:
+def own_error_state() -> Generator[None]:
     """Let numbers of our own computation warn at most, as in NumPy's usual state; the user's silence is kept.
 
     Examples
@@ -47,11 +57,12 @@ def own_error_state() -> Iterator[None]:
     ...     float(np.exp(np.float64(-1e3)))
     0.0
     """
-    users = cast("dict[str, _Reaction]", np.geterr())
-    own: dict[str, _Reaction] = {
+    users = cast("_Errors", np.geterr())
+    usual = {
         kind: "ignore" if kind == "under" or reaction == "ignore" else "warn"
         for kind, reaction in users.items()
     }
+    own = cast("_Errors", usual)
     if own == users:
         yield
         return
@@ -65,7 +76,8 @@ def own_error_state() -> Iterator[None]:
 
 def users_error_state() -> np.errstate:
     """Return a context in which NumPy's error state is that of the user."""
-    return np.errstate(**_USERS.get() or {})
+    users = _USERS.get()
+    return np.errstate() if users is None else np.errstate(**users)
 
 
 class ProcessState(NamedTuple):

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeAlias, overload
@@ -96,7 +96,7 @@ _FILTERS = threading.RLock()
 
 
 @contextmanager
-def diverted(takers: _Takers) -> Iterator[None]:
+def diverted(takers: _Takers) -> Generator[None]:
     """Pass the messages of the library's own warnings of some categories to functions instead of issuing them.
 
     Examples
@@ -115,7 +115,7 @@ def diverted(takers: _Takers) -> Iterator[None]:
 
 
 @contextmanager
-def quiet(pattern: str = "", category: type[Warning] = Warning) -> Iterator[None]:
+def quiet(pattern: str = "", category: type[Warning] = Warning) -> Generator[None]:
     """Ignore warnings of other libraries, in one thread at a time."""
     with _FILTERS, warnings.catch_warnings():
         warnings.filterwarnings("ignore", pattern, category)

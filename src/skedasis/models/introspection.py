@@ -95,7 +95,7 @@ def _unsupervised(model: object) -> str | None:
         return None
     tagged = isinstance(model, _Tagged)
     kind = model.__sklearn_tags__() if tagged else model
-    return _UNSUPERVISED.get(getattr(kind, "estimator_type" if tagged else "_estimator_type", None))
+    return _UNSUPERVISED.get(getattr(kind, "estimator_type" if tagged else "_estimator_type", ""))
 
 
 def check_supervised(model: object, what: str) -> None:
@@ -107,10 +107,10 @@ def check_supervised(model: object, what: str) -> None:
     ------
     UnsupportedError
     """
-    labels = isinstance(model, MethodType) and model.__name__ == "predict"
-    owner = model.__self__ if labels else model
+    bound = isinstance(model, MethodType) and model.__name__ == "predict"
+    owner = model.__self__ if isinstance(model, MethodType) and bound else model
     got = _unsupervised(owner)
-    if got is None or (labels and got == _UNSUPERVISED["outlier_detector"]):
+    if got is None or (bound and got == _UNSUPERVISED["outlier_detector"]):
         return
     fix = next((fix for name, fix in _INSTEAD.items() if hasattr(owner, name)), _BY_A_CLASSIFIER)
     if type(owner).__name__ == "LocalOutlierFactor" and fix == _BY_A_CLASSIFIER:

@@ -732,8 +732,8 @@ def probe_model(
             response[rows] = evaluator.values()
     if any(_differ(a, b, eps) for a, b in zip(first, in_parts, strict=True)):
         again = [e.values() for e in _called(quantities, batch, caller, stats)]
-        for quantity, *responses in zip(quantities, first, again, in_parts, strict=True):
-            _check_function_of_row(quantity, *responses, eps)
+        for quantity, *three in zip(quantities, first, again, in_parts, strict=True):
+            _check_function_of_row(quantity, three, eps)
     for quantity, response in zip(quantities, first, strict=True):
         if 0.0 < np.abs(response).max() < SMALLEST:
             _check_not_tiny(quantity, dataset, among)
@@ -782,10 +782,12 @@ the responses and to their size. Differences by rounding were up to 2e-6 of the 
 4e-7 in float64 (Gaussian processes with little noise), 0 for trees, nearest neighbours and support vector machines."""
 
 
-def _check_function_of_row(
-    quantity: Evaluated, first: Floats, again: Floats, in_parts: Floats, eps: float
-) -> None:
-    """Raise if two calls on the same rows differ, or if a response depends on the other rows of the call."""
+def _check_function_of_row(quantity: Evaluated, responses: Sequence[Floats], eps: float) -> None:
+    """Raise if two calls on the same rows differ, or if a response depends on the other rows of the call.
+
+    `responses` are those of the first call, of the same call again, and of calls on parts of the rows.
+    """
+    first, again, in_parts = responses
     if _differ(first, again, eps):
         raise ModelOutputError(
             quantity.describe(),
