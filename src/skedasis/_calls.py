@@ -13,7 +13,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from skedasis._escaping import Printed
-from skedasis._interrupts import process_state, raise_interruption
+from skedasis._interrupts import own_error_state, process_state, raise_interruption
 from skedasis._renamed import KEYWORDS
 from skedasis.errors import UnsupportedError
 
@@ -351,7 +351,8 @@ def checked_call(function: F) -> F:
     def checked(*args: Any, **kwargs: Any) -> Any:
         before = process_state()
         try:
-            return called(*args, **kwargs)
+            with own_error_state():
+                return called(*args, **kwargs)
         except BaseException as error:
             raise_interruption(error, before)
             # Python raises the error of a call that does not fit before it enters the function.

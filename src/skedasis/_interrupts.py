@@ -1,4 +1,9 @@
-"""Ctrl-C at any moment: what a call has changed in the process is restored before the interruption leaves the library.
+"""The state of the process during a call: NumPy's error state, and what is restored when a call is interrupted.
+
+NumPy's error state is the user's where the user's model is called. Elsewhere no number raises: an underflow in our own
+arithmetic, which is none of an answer, would end the call of a user who lets NumPy raise.
+
+Ctrl-C at any moment: what a call has changed in the process is restored before the interruption leaves the library.
 
 Python may be interrupted before the first instruction of ``__exit__``: then the context manager of NumPy's error state,
 of the warnings, of a progress bar or of a temporary file does not clean up. Hence each public function takes the state
@@ -9,9 +14,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
-from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
+from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypedDict, TypeVar, cast
 
 import numpy as np
 
@@ -20,10 +27,57 @@ R = TypeVar("R")
 
 _Reaction: TypeAlias = Literal["ignore", "warn", "raise", "call", "print", "log"]
 
+
+class _Errors(TypedDict):
+    """An error state of NumPy."""
+
+    divide: _Reaction
+    over: _Reaction
+    under: _Reaction
+    invalid: _Reaction
+
+
 _WARNINGS = ("filters", "showwarning", "_showwarnmsg_impl")
 """What `warnings.catch_warnings` changes."""
 
 _CLEANUPS: list[Callable[[], object]] = []
+
+
+_USERS: ContextVar[_Errors | None] = ContextVar("_USERS", default=None)
+"""NumPy's error state outside of the call, if it is another one within."""
+
+
+@contextmanager
+def own_error_state() -> Generator[None]:
+    """Let numbers of our own computation warn at most, as in NumPy's usual state; the user's silence is kept.
+
+    Examples
+    --------
+    >>> with np.errstate(all="raise"), own_error_state():
+    ...     float(np.exp(np.float64(-1e3)))
+    0.0
+    """
+    users = cast("_Errors", np.geterr())
+    usual = {
+        kind: "ignore" if kind == "under" or reaction == "ignore" else "warn"
+        for kind, reaction in users.items()
+    }
+    own = cast("_Errors", usual)
+    if own == users:
+        yield
+        return
+    token = _USERS.set(users)
+    try:
+        with np.errstate(**own):
+            yield
+    finally:
+        _USERS.reset(token)
+
+
+def users_error_state() -> np.errstate:
+    """Return a context in which NumPy's error state is that of the user."""
+    users = _USERS.get()
+    return np.errstate() if users is None else np.errstate(**users)
 
 
 class ProcessState(NamedTuple):
@@ -70,6 +124,7 @@ def raise_interruption(error: BaseException, before: ProcessState) -> None:
     if interruption is None:
         return
     np.seterr(**before.errors)
+    _USERS.set(None)
     if any(vars(warnings)[name] is not value for name, value in before.warnings.items()):
         for name, value in before.warnings.items():
             setattr(warnings, name, value)
@@ -88,7 +143,8 @@ def restoring(function: Callable[P, R]) -> Callable[P, R]:
     def restored(*args: P.args, **kwargs: P.kwargs) -> R:
         before = process_state()
         try:
-            return function(*args, **kwargs)
+            with own_error_state():
+                return function(*args, **kwargs)
         except BaseException as error:
             raise_interruption(error, before)
             raise

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import warnings
-from typing import overload
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeAlias, overload
 
 from skedasis._escaping import visible
 
@@ -81,6 +85,43 @@ class CostWarning(UserWarning):
     """The work asks the model for so many rows that it takes long."""
 
 
+# Python's filters of warnings belong to all threads: a `catch_warnings` that begins in one thread while that of another
+# is open restores the filters of the other one.
+
+_Takers: TypeAlias = Mapping[type[Warning], Callable[[str], object]]
+
+_TAKERS: ContextVar[_Takers] = ContextVar("_TAKERS")
+
+_FILTERS = threading.RLock()
+
+
+@contextmanager
+def diverted(takers: _Takers) -> Generator[None]:
+    """Pass the messages of the library's own warnings of some categories to functions instead of issuing them.
+
+    Examples
+    --------
+    >>> texts: list[str] = []
+    >>> with diverted({CostWarning: texts.append}):
+    ...     warn_caller("slow", CostWarning)
+    >>> texts
+    ['slow']
+    """
+    token = _TAKERS.set({**_TAKERS.get({}), **takers})
+    try:
+        yield
+    finally:
+        _TAKERS.reset(token)
+
+
+@contextmanager
+def quiet(pattern: str = "", category: type[Warning] = Warning) -> Generator[None]:
+    """Ignore warnings of other libraries, in one thread at a time."""
+    with _FILTERS, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", pattern, category)
+        yield
+
+
 def format_error(what: str, got: str, expected: str, fix: str) -> str:
     """Return an error message in the common format.
 
@@ -120,6 +161,10 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     Python filters warnings by the module that they point at, and shows each once for a line: with a line of the library
     a second model of the same program would get none. A fixed stack level would depend on every function in between.
     """
+    take = _TAKERS.get({}).get(category)
+    if take is not None:
+        take(visible(message))
+        return
     package = __name__.partition(".")[0]
     level = 1
     frame = sys._getframe()  # noqa: SLF001 - the documented way to the calling frames

@@ -287,3 +287,61 @@ def test_infinite_values_elsewhere(case: str) -> None:
     alike(model, X, [2, 3], method=sd.ALE(bins=5))
     alike(model, X, [2, 3], method=sd.PDP(grid=5))
     alike(model, X, method=sd.PFI(n_repeats=2))
+
+
+# ------------------------------------------------------------- arrays for models of data frames
+
+
+CODES = np.column_stack(
+    [FRAME[c].cat.codes if FRAME[c].dtype == "category" else FRAME[c] for c in FRAME]
+).astype(float)
+CODES[CODES == -1] = np.nan
+NO_NAMES = "ignore:X does not have valid feature names:UserWarning"
+
+
+def coded_models(library: str) -> list[tuple[Any, Any]]:
+    """Return an estimator and its booster, which were fitted on `FRAME`, and what each predicts from codes."""
+    if library == "lightgbm":
+        model = lightgbm(FRAME, TARGET)
+        return [(model, model.predict), (model.booster_, model.booster_.predict)]
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBRegressor(n_estimators=9, enable_categorical=True, max_cat_to_onehot=1)
+    model.fit(FRAME, TARGET)
+    return [(model, model.predict), (model.get_booster(), model.predict)]
+
+
+@pytest.mark.filterwarnings(NO_NAMES, "ignore:.*own handling of categories:UserWarning")
+@pytest.mark.parametrize("tree", ["auto", "off"])
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_numbers_in_arrays_are_codes_of_the_categories_of_a_data_frame(library, tree) -> None:
+    """As in the libraries' own `predict`, whose mean over the rows is the partial dependence."""
+    for model, predict in coded_models(library):
+        np.testing.assert_allclose(predict(CODES), predict(FRAME), rtol=1e-6)
+        for name, values in (("x0", [-0.3, 0.4]), ("x2", [0.0, 1.0, 7.0]), ("x3", [1.0, 2.0])):
+            effect = sd.explain(model, CODES, name, method=sd.PDP(grid=values), tree=tree)
+            for value, mean in zip(values, effect.value, strict=True):
+                moved = CODES.copy()
+                moved[:, int(name[1])] = value
+                assert mean == pytest.approx(predict(moved).mean(), rel=1e-5)
+            called = library == "xgboost" or tree == "off"
+            assert (effect.provenance["model_rows"] > 0) == called
+
+
+def test_arrays_without_the_categories_of_the_model_are_refused() -> None:
+    """Where a library takes text, numbers cannot be its categories; where it takes codes, text cannot."""
+    catboost = pytest.importorskip("catboost")
+    text = FRAME[["a", "c"]].astype({"c": str})
+    boosted = catboost.CatBoostRegressor(
+        iterations=3, cat_features=["c"], allow_writing_files=False
+    )
+    boosted.fit(text, TARGET, verbose=False)
+    numbers = CODES[:, [list(FRAME).index("a"), list(FRAME).index("c")]]
+    cases = [(model, FRAME, FRAME.to_numpy(object)) for model, _ in coded_models("lightgbm")]
+    cases += [(model, FRAME, FRAME.to_numpy(object)) for model, _ in coded_models("xgboost")]
+    cases += [(of_categories("histograms"), FRAME, CODES), (boosted, text, numbers)]
+    for model, frame, array in cases:
+        with pytest.raises(sd.DataError, match="Pass the rows as a data frame"):
+            sd.explain(model, array, 0)
+        found = sd.explain(model, frame, "a", method=sd.PDP(grid=[0.0, 0.5]), tree="off")
+        expected = [sd.prediction(model).at(frame.assign(a=v)).mean() for v in (0.0, 0.5)]
+        np.testing.assert_allclose(found.value, expected, rtol=1e-6)

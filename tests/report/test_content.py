@@ -506,7 +506,10 @@ def test_an_error_is_not_hidden_by_a_warning(X):
             raise RuntimeError("the model is gone")
         return X[:, 0]
 
-    with pytest.raises(RuntimeError, match="the model is gone"):
+    with (
+        pytest.warns(UserWarning, match="of the model's own"),
+        pytest.raises(RuntimeError, match="the model is gone"),
+    ):
         gather(f, X, progress=False)
 
 

@@ -92,6 +92,41 @@ def test_a_feature_without_any_value_is_refused(kind, method):
             sd.explain(model, X, ("a", "e"), method=method)
 
 
+EXPLAINERS = {
+    "explain": lambda X: sd.explain(model, X),
+    "pdp": lambda X: sd.explain(model, X, method="pdp"),
+    "several": lambda X: sd.explain([model, model], X),
+    "regions": lambda X: sd.regions(model, X),
+    "interactions": lambda X: sd.interactions(model, X, max_rows=20),
+    "ledger": lambda X: sd.ledger(model, X),
+    "streamed": lambda X: sd.explain(model, X),
+}
+
+
+@pytest.mark.parametrize("explained_by", EXPLAINERS)
+def test_features_without_any_value_are_left_out_of_all(explained_by, tmp_path):
+    """The others are explained as if the column were a constant that the model does not use."""
+    full = frame().assign(k=np.arange(N) % 3)
+    full["k"] = full["k"].map({0: "u", 1: "v", 2: "w"})
+    X = full.assign(e=np.nan, o=pd.Series([None] * N, dtype=object))
+    if explained_by == "streamed":
+        for name, table in (("full", full), ("X", X)):
+            table.to_parquet(tmp_path / f"{name}.parquet")
+        full, X = (sd.parquet(tmp_path / f"{name}.parquet") for name in ("full", "X"))
+    with pytest.warns(sd.LeftOutWarning, match=r"2 features with only missing values .*: e, o\."):
+        found = EXPLAINERS[explained_by](X)
+    if explained_by in ("explain", "pdp", "streamed"):
+        expected = EXPLAINERS[explained_by](full)
+        assert list(found) == list(expected)
+        for name, effect in expected.items():
+            np.testing.assert_array_equal(found[name].value, effect.value)
+
+
+def test_nothing_but_features_without_any_value_is_refused():
+    with refused(sd.DataError, "feature 'e'", "only missing values"):
+        sd.explain(model, pd.DataFrame({"e": np.full(N, np.nan), "f": np.full(N, np.nan)}))
+
+
 @pytest.mark.parametrize("fails", [True, False])
 @pytest.mark.parametrize("method", [sd.ALE(bins=4), sd.RHALE(), sd.DALE(bins=3)])
 def test_a_model_that_takes_no_missing_values_costs_the_point_only(method, fails):

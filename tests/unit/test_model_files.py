@@ -52,6 +52,41 @@ def test_xgboosts_files_answer_as_their_model(tmp_path, suffix):
         assert np.allclose(walked[name].value, called[name].value, atol=1e-5)
 
 
+@pytest.mark.parametrize("booster", ["gbtree", "dart", "gblinear"])
+@pytest.mark.parametrize("suffix", [".json", ".ubj"])
+def test_files_of_models_that_stopped_early_predict_as_what_was_saved(tmp_path, suffix, booster):
+    """XGBoost's estimators predict with the trees up to the best iteration, its boosters with all."""
+    xgb = pytest.importorskip("xgboost")
+    dropped = {"rate_drop": 0.3} if booster == "dart" else {}
+    settings = {"learning_rate": 0.9, "max_depth": 3, "booster": booster, **dropped}
+    if booster == "gblinear":
+        settings = {"learning_rate": 0.9, "booster": booster}
+    model = xgb.XGBRegressor(n_estimators=40, early_stopping_rounds=4, **settings)
+    model.fit(X[:200], Y[:200], eval_set=[(X[200:], Y[200:])], verbose=False)
+    rounds = model.get_booster().num_boosted_rounds()
+    assert model.best_iteration + 1 < rounds
+    file = tmp_path / f"model{suffix}"
+    model.save_model(file)
+    whole = xgb.DMatrix(X[:200], Y[:200])
+    held = [(xgb.DMatrix(X[200:], Y[200:]), "held")]
+    bare = xgb.train(settings, whole, 40, evals=held, early_stopping_rounds=4, verbose_eval=False)
+    bare.save_model(tmp_path / f"bare{suffix}")
+    cases = [
+        (file, model.predict),
+        (xgb.Booster(model_file=file), model.predict),
+        (bare, lambda Z: bare.predict(xgb.DMatrix(Z))),
+        (tmp_path / f"bare{suffix}", lambda Z: bare.predict(xgb.DMatrix(Z))),
+    ]
+    for explained, predict in cases:
+        np.testing.assert_allclose(sd.prediction(explained).at(X), predict(X), rtol=1e-5, atol=1e-6)
+        moved = X.copy()
+        moved[:, 0] = 0.5
+        for tree in ("off",) if booster == "gblinear" else ("auto", "off"):
+            e = sd.explain(explained, X, 0, method=sd.PDP(grid=[0.5]), tree=tree)
+            assert e.value[0] == pytest.approx(predict(moved).mean(), rel=1e-5, abs=1e-6)
+            assert (e.provenance["model_rows"] == 0) == (tree == "auto")
+
+
 def test_a_bare_booster_takes_frames(tmp_path):
     pandas = pytest.importorskip("pandas")
     _, model = xgboost_file(tmp_path, ".json")

@@ -208,9 +208,10 @@ def test_trees_that_are_read_rightly_are_used(offset: float, scale: float) -> No
     y = offset + scale * Y
     for model in libraries().values():
         fitted = model.fit(X, y)
-        about = [sd.prediction(fitted)]
-        if not isinstance(model, IsolationForest):
-            about.append(sd.loss(fitted))
+        if isinstance(model, IsolationForest):
+            about = [sd.prediction(fitted.predict)]
+        else:
+            about = [sd.prediction(fitted), sd.loss(fitted)]
         for quantity in about:
             labels = y if quantity.labelled else None
             sd.explain(quantity, X, 0, method=sd.ALE(bins=3), y=labels, tree="force")

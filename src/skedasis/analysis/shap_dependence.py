@@ -16,7 +16,6 @@ deviation there: the statistics of an M-plot (`skedasis.methods.mplot`), of the 
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -55,7 +54,7 @@ from skedasis.engine.progress import Progress
 from skedasis.engine.run import run
 from skedasis.engine.select import FeatureSelection, as_features
 from skedasis.engine.streams import draw_rows
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError, UnsupportedError, quiet
 from skedasis.methods.base import Scheme
 from skedasis.methods.mplot import MPlot
 from skedasis.models.calling import CallStats
@@ -525,9 +524,7 @@ def _permutation_explainer() -> tuple[str, _ExplainerOf]:
     UnsupportedError
     """
     try:
-        with warnings.catch_warnings():
-            # Importing it warns of what its own plots use.
-            warnings.simplefilter("ignore")
+        with quiet():  # importing it warns of what its own plots use
             import shap
             from shap.maskers import Independent
     except ImportError as error:

@@ -437,9 +437,13 @@ def check_names(names: Sequence[str]) -> None:
 
 
 # ------------------------------------------------------------------ values that cannot be explained
-def no_values(feature: Feature) -> DataError:
+class NoValues(DataError):  # noqa: N818 - named like `TooManyLevels`
+    """All values of a feature are missing."""
+
+
+def no_values(feature: Feature) -> NoValues:
     """Return the error for a feature whose values are all missing."""
-    return DataError(
+    return NoValues(
         f"feature {feature.name!r}",
         "only missing values",
         "at least one value that is not missing",

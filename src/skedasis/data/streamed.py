@@ -43,6 +43,7 @@ from skedasis.data.factorize import Factorized
 from skedasis.data.features import (
     LARGEST_INTEGER,
     Feature,
+    NoValues,
     check_integers,
     check_range,
     infinite_values,
@@ -857,7 +858,10 @@ class StreamedDataset(Dataset):
         if not other.numeric:
             counts = self.level_counts.get(other.columns)
             few = counts is not None and len(counts.rows) <= MAX_LEVELS
-            return self.levels(self.leveled[other.columns]) if few else None
+            try:
+                return self.levels(self.leveled[other.columns]) if few else None
+            except NoValues:
+                return None
         counted = self.columns.get(other.position)
         if not isinstance(counted, CountedColumn):
             return None

@@ -13,7 +13,6 @@ import importlib.util
 import math
 import re
 import time
-import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +28,7 @@ from skedasis._types import Bools, Container, Floats, Ints, TableLike, TreeMode,
 from skedasis.data.features import Feature
 from skedasis.data.readers import FileTable, read_table
 from skedasis.datasets.real import load
-from skedasis.errors import DataError
+from skedasis.errors import DataError, quiet
 from skedasis.plots.scales import ROUNDING_NOISE, counted, number, number_or_zero
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import prediction, probability
@@ -319,6 +318,7 @@ class Fitted:
 
 def fit(problem: Problem, seed: int) -> Iterator[Fitted]:
     """Fit both models on three quarters of the rows; yield each when it is fitted."""
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import train_test_split
 
     y, places = problem.y, np.arange(len(problem.y))
@@ -330,17 +330,10 @@ def fit(problem: Problem, seed: int) -> Iterator[Fitted]:
         ),
     )
     for name, model in _models(problem, len(train), seed).items():
-        with warnings.catch_warnings():
-            _ignore_convergence_warnings()
+        # The number of iterations is limited on purpose; the held-out rows show the quality.
+        with quiet(category=ConvergenceWarning):
             _fit_in_units(model, problem.table.take(train).data, y[train])
         yield Fitted(name, _quantity(model, problem), _quality(model, problem, train, test))
-
-
-def _ignore_convergence_warnings() -> None:
-    from sklearn.exceptions import ConvergenceWarning
-
-    # The number of iterations is limited on purpose; the held-out rows show the quality.
-    warnings.simplefilter("ignore", ConvergenceWarning)
 
 
 def _quantity(model: Any, problem: Problem) -> Quantity:

@@ -28,7 +28,7 @@ from skedasis._arguments import (
     is_number,
 )
 from skedasis._calls import meant_keyword, misfit, written
-from skedasis._interrupts import process_state, raise_interruption
+from skedasis._interrupts import restoring
 from skedasis._types import Container, TreeMode
 from skedasis.data.dataset import Dataset, RowSample, as_dataset
 from skedasis.data.spool import DASK, spool_kind, spooled
@@ -185,14 +185,9 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
                 if problem is None:
                     raise
                 raise problem from None
-            before = process_state()
-            try:
-                if "X" in valid and any(spool_kind(value) for value in (*args, given.get("X"))):
-                    return _with_spooled(function, signature, args, given)
-                return function(*args, **given)
-            except BaseException as error:
-                raise_interruption(error, before)
-                raise
+            if "X" in valid and any(spool_kind(value) for value in (*args, given.get("X"))):
+                return restoring(_with_spooled)(function, signature, args, given)
+            return restoring(function)(*args, **given)
 
         checked.__dict__["__signature__"] = signature  # what `inspect.signature` and `help` show
         return cast(Function, checked)

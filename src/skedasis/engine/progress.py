@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sized
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -239,7 +239,7 @@ def map_in_order(
     with ThreadPoolExecutor(n_jobs, initializer=begin) as pool:
         try:
             for task in tasks:
-                waiting.append(pool.submit(work, task))
+                waiting.append(pool.submit(copy_context().run, work, task))
                 if len(waiting) >= 2 * n_jobs:
                     yield waiting.popleft().result()
             while waiting:

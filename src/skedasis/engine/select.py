@@ -22,7 +22,14 @@ from skedasis._types import Values
 from skedasis.data.categories import TooManyLevels, apply_groups
 from skedasis.data.containers import ArrayTable
 from skedasis.data.dataset import AnyColumn, Dataset, as_table, is_stream
-from skedasis.data.features import Feature, Groups, OutOfRange, find_feature, label_position
+from skedasis.data.features import (
+    Feature,
+    Groups,
+    NoValues,
+    OutOfRange,
+    find_feature,
+    label_position,
+)
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
@@ -551,6 +558,17 @@ def _no_selection(
     return f"{kind} of {len(values)} values, such as {shown(values.tolist()[0])}", fix
 
 
+_LEFT_OUT: dict[type[DataError], tuple[str, str]] = {
+    TooManyLevels: (f"more than {MOST_LEVELS:,} levels", ""),
+    OutOfRange: (
+        "numbers out of range",
+        " Explain one by its name to see how to rescale it.",
+    ),
+    NoValues: ("only missing values", ""),
+}
+"""What is wrong with features that are left out where all are explained, and what to do."""
+
+
 class FeatureSelection:
     """The features or pairs to explain, found in the data.
 
@@ -675,42 +693,33 @@ class FeatureSelection:
         UnsupportedError
             If none of all features has a variant.
         DataError
-            For a feature requested by name that has too many levels, or numbers out of range.
+            For a feature requested by name that has too many levels, numbers out of range or no value; and if all
+            features are left out.
         """
         if self.pairs:
             pairs = [self._pair(method, *a) for a in self.asked]
             return list({task.key: task for task in pairs}.values())
         found: dict[str, FeatureTask] = {}
-        skipped: list[str] = []
-        out_of_range: list[str] = []
-        reason: DataError | None = None
+        skipped: dict[type[DataError], dict[str, DataError]] = {kind: {} for kind in _LEFT_OUT}
         for (feature,) in self.asked:
             try:
                 found[feature.name] = self._one(method, feature)
-            except (TooManyLevels, OutOfRange) as error:
+            except (TooManyLevels, OutOfRange, NoValues) as error:
                 if not self.everything:
                     raise
-                skipped.append(feature.name)
-                out_of_range += [feature.name] if isinstance(error, OutOfRange) else []
-                reason = reason or error
-        if not found and len(out_of_range) == len(skipped) and reason is not None:
-            raise reason
+                skipped[type(error)][feature.name] = error
         if not found:
+            levels = skipped.pop(TooManyLevels)
+            for error in (e for errors in skipped.values() for e in errors.values()):
+                raise error
             raise UnsupportedError(
                 method.name,
-                f"only features with more than {MOST_LEVELS:,} levels ({len(skipped)} in all)",
+                f"only features with more than {MOST_LEVELS:,} levels ({len(levels)} in all)",
                 f"a feature with at most {MOST_LEVELS:,} levels",
                 "Declare numeric codes as numbers: schema={'name': 'continuous'}",
             )
-        levels = [name for name in skipped if name not in out_of_range]
-        for names, problem, fix in (
-            (levels, f"more than {MOST_LEVELS:,} levels", ""),
-            (
-                out_of_range,
-                "numbers out of range",
-                " Explain one by its name to see how to rescale it.",
-            ),
-        ):
+        for kind, (problem, fix) in _LEFT_OUT.items():
+            names = list(skipped[kind])
             if names:
                 many = ("feature", "was") if len(names) == 1 else ("features", "were")
                 warn_caller(

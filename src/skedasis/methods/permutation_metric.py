@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -20,7 +19,7 @@ from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.distributions.base import Labels
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, quiet
 from skedasis.methods.base import BatchStats, Evaluator
 from skedasis.methods.permutation_variants import FeaturePlan, RowBasedVariant, outputs_of
 from skedasis.models.introspection import title
@@ -386,10 +385,7 @@ class MetricPFI(RowBasedVariant):
         )
         donor_part = part[plan.permutations.donors(np.arange(n))]
         try:
-            with (
-                warnings.catch_warnings()
-            ):  # warnings about parts of the rows would confuse the user
-                warnings.simplefilter("ignore")
+            with quiet():  # warnings about parts of the rows would confuse the user
                 estimates = np.array(
                     [self._without(k, part, donor_part, y, own, after) for k in range(_PARTS)]
                 )

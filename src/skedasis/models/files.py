@@ -15,14 +15,14 @@ import importlib.util
 import os
 import pickle
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from skedasis._types import Container, Values
+from skedasis._types import Container, Floats, Values
 from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models import lightgbm_text, onnx_files, skops_files, xgboost_files
@@ -313,8 +313,27 @@ class XGBooster(AdaptedModel):
     def _has_trees(self) -> bool:  # asking the booster writes all of its settings as JSON
         return is_piecewise_constant(self.grown)
 
+    @property
+    def takes_codes(self) -> bool:
+        """Return whether the booster was trained on categories."""
+        return "c" in (self.grown.feature_types or ())
+
     def predict(self, X: Container) -> Values:
         """Return the booster's predictions for rows in any container."""
+        if not self._has_trees:  # XGBoost predicts by linear boosters only from its own container
+            data = importlib.import_module("xgboost").DMatrix(self._numbers(X))
+            return np.asarray(self.grown.predict(data, validate_features=False))
+        # XGBoost looks up the categories of a data frame; the numbers of an array are their codes.
+        named = self.takes_codes and not isinstance(X, np.ndarray)
+        best = best_iteration(self.grown.attributes())
+        response = self.grown.inplace_predict(
+            X if named else self._numbers(X),
+            iteration_range=(0, 0 if best is None else best + 1),
+            validate_features=False,
+        )
+        return np.asarray(response)
+
+    def _numbers(self, X: Container) -> Floats:
         rows = to_array(X)
         if rows.shape[1] != self.grown.num_features():
             raise DataError(
@@ -323,19 +342,23 @@ class XGBooster(AdaptedModel):
                 f"{self.grown.num_features()} columns, as in training",
                 "Pass the columns that the model was trained on",
             )
-        numbers = np.asarray(rows, dtype=float)
-        if self._has_trees:
-            response = self.grown.inplace_predict(numbers, validate_features=False)
-        else:  # XGBoost predicts by linear boosters only from its own container
-            data = importlib.import_module("xgboost").DMatrix(numbers)
-            response = self.grown.predict(data, validate_features=False)
-        return np.asarray(response)
+        return np.asarray(rows, dtype=float)
 
 
 def is_booster(model: object) -> bool:
     """Return whether a model is a bare XGBoost `Booster`."""
     kind = type(model)
     return kind.__name__ == "Booster" and kind.__module__.partition(".")[0] == "xgboost"
+
+
+def best_iteration(attributes: Mapping[str, str]) -> int | None:
+    """Return the last iteration that the predictions of a booster use, from its attributes; None if they use all.
+
+    After early stopping the `predict` of XGBoost's estimators ends there, that of a `Booster` does not. A booster in
+    the file of an estimator is the estimator's model.
+    """
+    best = attributes.get("best_iteration") if "scikit_learn" in attributes else None
+    return None if best is None else int(best)
 
 
 # --- from a path to a model -----------------------------------------------------------------------

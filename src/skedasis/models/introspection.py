@@ -11,7 +11,7 @@ import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MethodType
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from skedasis._escaping import Printed
 from skedasis._types import Level
 from skedasis.data.dataset import Dataset
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
-from skedasis.models.protocols import has_predict
+from skedasis.models.protocols import AdaptedModel, has_predict, has_predict_proba
 
 # --- title, kind and columns of a fitted estimator ------------------------------------------------
 
@@ -67,8 +67,74 @@ def answers_every_name(model: object) -> bool:
 
 def is_classifier(model: object) -> bool:
     """Return whether a model predicts classes."""
+    if _unsupervised(model) is not None:  # a mixture has probabilities of components
+        return False
     has_classes = len(classes_of(model)) > 0
-    return hasattr(model, "predict_proba") or (has_classes and hasattr(model, "predict"))
+    return has_predict_proba(model) or (has_classes and has_predict(model))
+
+
+_UNSUPERVISED = {
+    "clusterer": "a clusterer, whose numbers of clusters have no order",
+    "density_estimator": "a density estimator, whose numbers of components have no order",
+    "outlier_detector": "an outlier detector, whose labels are 1 and -1",
+}
+"""scikit-learn's kinds of estimators whose `predict` returns labels that are no predictions."""
+
+
+@runtime_checkable
+class _Tagged(Protocol):
+    """An estimator of scikit-learn from 1.6 on, or of a library that follows it."""
+
+    def __sklearn_tags__(self) -> object: ...
+
+
+def _unsupervised(model: object) -> str | None:
+    """Return what an estimator is that predicts labels of its own: of a pipeline and a search, what their last is."""
+    if isinstance(model, type):
+        return None
+    tagged = isinstance(model, _Tagged)
+    kind = model.__sklearn_tags__() if tagged else model
+    return _UNSUPERVISED.get(getattr(kind, "estimator_type" if tagged else "_estimator_type", ""))
+
+
+def check_supervised(model: object, what: str) -> None:
+    """Raise for an estimator whose `predict` returns labels of its own; the message says what can be explained.
+
+    Labels of outlier detectors are numbers: their `predict` is explained if it is passed itself.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    bound = isinstance(model, MethodType) and model.__name__ == "predict"
+    owner = model.__self__ if isinstance(model, MethodType) and bound else model
+    got = _unsupervised(owner)
+    if got is None or (bound and got == _UNSUPERVISED["outlier_detector"]):
+        return
+    fix = next((fix for name, fix in _INSTEAD.items() if hasattr(owner, name)), _BY_A_CLASSIFIER)
+    if type(owner).__name__ == "LocalOutlierFactor" and fix == _BY_A_CLASSIFIER:
+        fix = "Fit it with novelty=True, and explain its score: sd.prediction(model.decision_function)"
+    raise UnsupportedError(what, got, "a regressor, a classifier or a callable", fix)
+
+
+_INSTEAD = {
+    "predict_proba": "Explain the probability of one cluster: sd.prediction(model.predict_proba, output=0)",
+    "decision_function": "Explain its score: sd.prediction(model.decision_function)",
+    "transform": (
+        "Explain one column of its transform, of k-means the distance to a centre: "
+        "sd.prediction(model.transform, output=0)"
+    ),
+    "predict": (
+        "Explain which rows are in one cluster: sd.prediction(lambda X: model.predict(X) == 0)"
+    ),
+}
+"""What can be explained of estimators that predict labels of their own, by the methods that they have."""
+
+
+_BY_A_CLASSIFIER = (
+    "It cannot assign other rows: explain a classifier of its clusters, such as "
+    "KNeighborsClassifier().fit(X, model.labels_)"
+)
 
 
 def classes_of(model: object) -> Sequence[Level]:
@@ -131,6 +197,57 @@ def check_fitted_on(model: object, dataset: Dataset, what: str) -> None:
     raise DataError(what, got, f"the {len(names)} columns of fit", fix)
 
 
+def takes_codes(model: object) -> bool:
+    """Return whether numbers in an array are the codes of categories of the data frame that a model was fitted on."""
+    if isinstance(model, AdaptedModel):
+        return model.takes_codes
+    inner = unwrap_search(model)
+    library, bare = type(inner).__module__.partition(".")[0], type(inner).__name__ == "Booster"
+    if library == "lightgbm":
+        return bool((inner if bare else inner.booster_).pandas_categorical)
+    if library != "xgboost":
+        return False
+    return "c" in ((inner if bare else inner.get_booster()).feature_types or ())
+
+
+def check_categories(model: object, dataset: Dataset, what: str) -> None:
+    """Raise if X is an array that does not have the categories as the model takes them in arrays.
+
+    Raises
+    ------
+    DataError
+    """
+    if dataset.library is not None:
+        return
+    X = dataset.table.to_array()
+    fix = (
+        "Pass the rows as a data frame with the columns and categories that the model was fitted on"
+    )
+    if takes_codes(model):
+        if any(isinstance(v, str) for v in X[:_TYPED_ROWS].ravel().tolist()):
+            raise DataError(what, "an array with text", "the categories' codes in an array", fix)
+    elif X.dtype.kind in "fiub" and _takes_text(model):
+        raise DataError(what, "an array of numbers", "the text of the model's categories", fix)
+
+
+_TYPED_ROWS = 64
+"""Rows in which text is searched for."""
+
+
+def _takes_text(model: object) -> bool:
+    """Return whether the model takes categories that are text, in arrays too."""
+    inner = unwrap_search(model)
+    if type(inner).__module__.partition(".")[0] == "catboost":
+        return inner.is_fitted() and len(inner.get_cat_feature_indices()) > 0
+    if not is_sklearn_class(inner, _HISTOGRAMS):
+        return False
+    encoders = vars(inner).get("_preprocessor")
+    return encoders is not None and any(
+        categories.dtype.kind in "OU"
+        for categories in encoders.named_transformers_["encoder"].categories_
+    )
+
+
 def _how_to_order(dataset: Dataset) -> str:
     """Return how to pass the columns that a model was fitted on."""
     frame, files = "X[list(model.feature_names_in_)]", "columns=list(model.feature_names_in_)"
@@ -156,6 +273,7 @@ def check_predictor(model: object, slope: object, mixed: object, output: object 
     if isinstance(model, Printed):  # some of which are callable
         expected = "a callable or an object with predict"
         raise result_error(f"prediction({type(model).__name__})", model, expected)
+    check_supervised(model, f"prediction({title(model)})")
     if is_classifier(model):
         every = isinstance(output, str) and output == "all"
         class_ = "'all'" if every else "..."
@@ -165,7 +283,7 @@ def check_predictor(model: object, slope: object, mixed: object, output: object 
             "a regressor or a callable",
             f"Use sd.probability(model, class_={class_}) or sd.logit(model, class_={class_})",
         )
-    if not callable(model) and not hasattr(model, "predict"):
+    if not callable(model) and not has_predict(model):
         raise UnsupportedError(
             f"prediction({title(model)})",
             "None" if model is None else with_article(type(model).__name__),
@@ -208,6 +326,8 @@ def _how_to_pass(model: object) -> str:
             "Pass the model that predicts, or a pipeline that ends with it; for an output of the "
             "transformer: sd.prediction(model.transform, output=0)"
         )
+    if hasattr(model, "score_samples"):
+        return "Explain its score: sd.prediction(model.score_samples)"
     return "Pass the fitted model itself"
 
 
@@ -332,8 +452,9 @@ def class_column(model: object, class_: Level, function: str) -> tuple[int | Non
         The function of `skedasis` that the user called, for messages.
     """
     what = f"{function}({title(model)})"
+    check_supervised(model, what)
     classes = getattr(model, "classes_", None)
-    if not hasattr(model, "predict_proba"):
+    if not has_predict_proba(model):
         if is_classifier(model) or not callable(model):
             raise _no_probabilities(model, what)
         if class_ is not None and not is_int(class_):
@@ -372,7 +493,7 @@ def _no_probabilities(model: object, what: str) -> UnsupportedError:
         fix = "Calibrate it: sklearn.calibration.CalibratedClassifierCV(model).fit(X, y)"
         if hasattr(model, "decision_function"):
             fix += ", or explain its score: sd.prediction(model.decision_function)"
-    elif not hasattr(model, "predict"):
+    elif not has_predict(model):
         fix = _how_to_pass(model)
     got = f"{with_article(title(model))} without predict_proba"
     return UnsupportedError(what, got, "a classifier with probabilities", fix)
@@ -422,6 +543,9 @@ LINEAR = {
 
 
 MULTI_TASK = {"MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV"}
+
+
+_HISTOGRAMS = {"HistGradientBoostingClassifier", "HistGradientBoostingRegressor"}
 
 
 LOGISTIC = {"LogisticRegression", "LogisticRegressionCV"}

@@ -73,6 +73,11 @@ class AdaptedModel:
         return False
 
     @property
+    def takes_codes(self) -> bool:
+        """Return whether numbers in an array are codes of categories."""
+        return False
+
+    @property
     def batch_rows(self) -> int | None:
         """Return how many rows a batch should have at most; None for any number."""
         return None

@@ -11,8 +11,8 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -47,6 +47,7 @@ from skedasis._escaping import in_order
 from skedasis._files import write_bytes
 from skedasis._interrupts import process_state, raise_interruption
 from skedasis._types import Floats
+from skedasis.errors import quiet
 from skedasis.plots.layout import (
     GAP,
     KEY_GAP,
@@ -222,12 +223,9 @@ def warn_of_missing_characters(texts: Iterable[str]) -> None:
         )
 
 
-@contextmanager
-def one_warning() -> Generator[None]:
+def one_warning() -> AbstractContextManager[None]:
     """Suppress matplotlib's warnings of single characters: `warn_of_missing_characters` names all of them at once."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"Glyph \d+ .*missing from")
-        yield
+    return quiet(r"Glyph \d+ .*missing from")
 
 
 @lru_cache(maxsize=8192)

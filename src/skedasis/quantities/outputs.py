@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from skedasis._arguments import check_flag, is_int, is_number, shown
 from skedasis._calls import checked_call
 from skedasis._escaping import Printed
+from skedasis._interrupts import users_error_state
 from skedasis._types import (
     DType,
     Floats,
@@ -49,6 +50,7 @@ from skedasis.models.autodiff import Differentiable
 from skedasis.models.calling import CallStats, as_array, as_numbers, plain, unit_round_off
 from skedasis.models.introspection import (
     LabelClass,
+    check_categories,
     check_fitted_on,
     check_predictor,
     class_column,
@@ -59,6 +61,7 @@ from skedasis.models.introspection import (
     label_class,
     label_outputs,
     labels_of,
+    takes_codes,
     title,
     wants_arrays,
 )
@@ -112,7 +115,11 @@ ModelLike: TypeAlias = PredictorLike | ClassifierLike | Quantity
 
 def respond(model: Any, method: str, X: ModelRows) -> RawResponse:
     """Return the response of a model's method, or of the model itself if it has no such method."""
-    return plain(getattr(model, method, model)(X))
+    function = getattr(model, method, model)
+    if isinstance(model, AdaptedModel):
+        return plain(function(X))
+    with users_error_state():
+        return plain(function(X))
 
 
 def check_labels(name: object, unit: object) -> None:
@@ -156,10 +163,11 @@ class FromModel(Quantity):
         if isinstance(self.model, ModelAdapter):
             return self.with_labels(self.model.prepare(dataset, self.describe()))
         check_fitted_on(self.model, dataset, self.describe())
+        check_categories(self.model, dataset, self.describe())
         names = fitted_names(self.model)
         if wants_arrays(self.model):
             dataset = as_arrays(dataset)
-        elif names is not None:
+        elif names is not None and not takes_codes(self.model):
             # Some libraries do not accept numpy.str_ as column names.
             dataset = as_frames(dataset, [str(n) if isinstance(n, str) else n for n in names])
         return self.with_labels(dataset)

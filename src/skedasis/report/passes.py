@@ -7,10 +7,9 @@ by output, keeps the provenance of each pass, and collects binning warnings for 
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Any, TypeAlias, Unpack
 
 import numpy as np
@@ -22,7 +21,7 @@ from skedasis.engine.explain import By, explain
 from skedasis.engine.options import ExplainKeywords, ExplainOptions
 from skedasis.engine.regions import RegionPass, region_pass
 from skedasis.engine.rounds import Prepared, compute, prepare, prepare_rows
-from skedasis.errors import BinningWarning, CostWarning
+from skedasis.errors import BinningWarning, CostWarning, diverted
 from skedasis.methods.base import Parameters
 from skedasis.methods.pdp import PDP
 from skedasis.models.calling import CallStats
@@ -214,9 +213,10 @@ class ModelRunner:
         with self.catch_binning_warnings():
             return explain(of, self.X, names, method=method, **(self.options.keywords() | options))
 
-    def catch_binning_warnings(self) -> _BinningWarnings:
-        """Return a context manager that collects binning warnings for the page."""
-        return _BinningWarnings(self.binning_warnings, announced=self.announced)
+    def catch_binning_warnings(self) -> AbstractContextManager[None]:
+        """Return a context manager that collects binning warnings for the page, and drops those of announced costs."""
+        costs = {CostWarning: lambda _: None} if self.announced else {}
+        return diverted({BinningWarning: self.binning_warnings.append, **costs})
 
     @staticmethod
     def _by_output(found: Effects | Mapping[Label, Effects]) -> dict[Label, Effects]:
@@ -269,33 +269,3 @@ def with_scores(effects: Effects, of: Effects) -> Effects:
         for n, e in effects.items()
     }
     return Effects(found, effects.provenance)
-
-
-class _BinningWarnings:
-    """Collects binning warnings and issues all other warnings again on exit, without those of an announced cost."""
-
-    def __init__(self, binning_warnings: list[str], *, announced: bool) -> None:
-        self._texts, self._announced = binning_warnings, announced
-        self._catching = warnings.catch_warnings(record=True)
-        self._caught: list[warnings.WarningMessage] = []
-
-    def __enter__(self) -> None:
-        self._caught = self._catching.__enter__()
-        warnings.simplefilter("always")
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._catching.__exit__(kind, error, trace)
-        if kind is not None:
-            return  # the exception matters more than earlier warnings, which could become errors
-        for warning in self._caught:
-            if issubclass(warning.category, BinningWarning):
-                self._texts.append(str(warning.message))
-            elif not (self._announced and issubclass(warning.category, CostWarning)):
-                warnings.warn_explicit(
-                    warning.message, warning.category, warning.filename, warning.lineno
-                )

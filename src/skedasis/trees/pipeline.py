@@ -18,7 +18,7 @@ import numpy as np
 from skedasis._types import Bools, Container, Floats, Ints, ModelRows
 from skedasis.data.containers import Rows, Table
 from skedasis.data.dataset import Batch, Dataset, as_table
-from skedasis.models.introspection import is_pipeline
+from skedasis.models.introspection import is_pipeline, takes_codes
 from skedasis.trees import readers
 from skedasis.trees.arrays import Codes
 from skedasis.trees.ensemble import Ensemble, TreesUnreadable
@@ -494,7 +494,10 @@ def read_forest(model: object, dataset: Dataset, *, compiled: bool) -> TreeFores
         With the reason.
     """
     if not is_pipeline(model):
-        return TreeForest(readers.load(model), compiled)
+        ensemble = readers.load(model)
+        if dataset.library is None and takes_codes(model):
+            ensemble = replace(ensemble, levels={})
+        return TreeForest(ensemble, compiled)
     before = preprocessing_of(model)
     return pipeline_forest(readers.load(model.steps[-1][1]), before, dataset, compiled=compiled)
 

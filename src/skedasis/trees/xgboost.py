@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Values
+from skedasis.models.files import best_iteration
 from skedasis.models.protocols import has_predict_proba
 from skedasis.models.xgboost_files import parse_xgboost_json
 from skedasis.trees.arrays import Indices
@@ -101,7 +102,8 @@ def load(model: Any) -> Ensemble:
     # XGBoost wrote the weights of dropped trees into the booster, and from 3.4 on into the model.
     dropped = saved.get("weight_drop", inner.get("weight_drop"))
     weights = None if dropped is None else _as_float32(dropped)
-    used = _n_used(saved, model, booster)
+    best = best_iteration(learner["attributes"])
+    used = _n_used(saved, best if model is booster else getattr(model, "best_iteration", None))
     trees: list[_Tree] = saved["trees"][:used]
     classifier = has_predict_proba(model)
     link = _link(learner["objective"]["name"], booster is not model, classifier)
@@ -146,9 +148,8 @@ def _as_float32(numbers: list[float]) -> Singles:
     return singles
 
 
-def _n_used(saved: dict[str, Any], model: Any, booster: Any) -> int:
+def _n_used(saved: dict[str, Any], best: int | None) -> int:
     """Return the number of trees that `predict` uses: after early stopping, those up to the best iteration."""
-    best = None if model is booster else getattr(model, "best_iteration", None)
     if best is None:
         return len(saved["trees"])
     return int(np.asarray(saved["iteration_indptr"])[best + 1])

@@ -12,7 +12,6 @@ in each replicate.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ import numpy as np
 from skedasis._arguments import check_flag, check_int, check_option, check_probability
 from skedasis._types import Floats, Ints
 from skedasis.binning import AutoUniform, Binning, Greedy, Optimal
-from skedasis.errors import BinningWarning, UnsupportedError
+from skedasis.errors import BinningWarning, UnsupportedError, diverted
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.accumulated import accumulated_effect, select_bins, variance_options
 from skedasis.results.build.linear_form import AXIS, LOCAL
@@ -500,8 +499,7 @@ def bootstrap_with_rebinning(effect: Effect, replicates: int, seed: int) -> Floa
         largest = float(np.abs(rows.local).max(initial=0.0))
     read = _RebinnedEffect(effect, scheme, cells, places, largest)
     names = (LOCAL, AXIS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BinningWarning)
+    with diverted({BinningWarning: lambda _: None}):
         if rows is not None and rows.exact and rows.effect is not None:
             draws = _draws(effect, rows)
             values = {LOCAL: rows.effect, AXIS: rows.x}

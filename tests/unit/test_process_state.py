@@ -1,0 +1,130 @@
+"""The state of the process: NumPy's error state during a call, and the filters of warnings after calls in threads."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import skedasis as sd
+
+N = 200
+X = np.random.default_rng(0).normal(size=(N, 3))
+X[:, 2] = np.round(X[:, 2])
+Y = X[:, 0] * X[:, 1] + np.random.default_rng(1).normal(size=N)
+CLASSIFIER = LogisticRegression().fit(X, Y > 0)
+
+
+def model(Z: np.ndarray) -> np.ndarray:
+    return Z[:, 0] * Z[:, 1] + Z[:, 2] ** 2
+
+
+def error(y: np.ndarray, predicted: np.ndarray) -> float:
+    return float(np.mean((y - predicted) ** 2))
+
+
+FEW = sd.RHALE(bins=sd.Optimal(min_points=N + 1))  # warns that no partition has enough rows
+CALLS: dict[str, Callable[[Path], object]] = {
+    "explain": lambda _: sd.explain(model, X),
+    "tiny": lambda _: sd.explain(lambda Z: 1e-95 * model(Z), X),
+    "pdp": lambda _: sd.explain(model, X, method="pdp"),
+    "mplot": lambda _: sd.explain(model, X, method="mplot"),
+    "uale": lambda _: sd.explain(model, X, method="uale"),
+    "pair": lambda _: sd.explain(model, X, (0, 1)),
+    "entropy": lambda _: sd.explain(sd.entropy(CLASSIFIER), X),
+    "nll": lambda _: sd.explain(sd.nll(CLASSIFIER), X, y=Y > 0, method="ale"),
+    "metric": lambda _: sd.explain(model, X, y=Y, method=sd.PFI(metric=error, n_repeats=3)),
+    "regions": lambda _: sd.regions(model, X),
+    "interactions": lambda _: sd.interactions(model, X, max_rows=30),
+    "ledger": lambda _: sd.ledger(model, X),
+    "change": lambda _: sd.change(model, X, {0: 1.0}),
+    "bootstrap": lambda _: sd.explain(model, X, 0).contrast(-1.0, 1.0, method="bootstrap"),
+    "threads": lambda _: sd.explain(model, X, n_jobs=2, method=FEW),
+    "report": lambda folder: sd.report(
+        model,
+        X[:60],
+        features=[0, 1],
+        path=folder / "r.html",
+        progress=False,
+        regions=False,
+        pairs=0,
+    ),
+}
+"""Calls of the main functions."""
+
+
+def written(result: object) -> str:
+    """Return a result as text with all digits of its numbers, without the time it took."""
+    text = repr(result) if isinstance(result, list) else result.to_json()
+    return re.sub(r'"\w*seconds": ?[\d.e+-]+', "", text)
+
+
+@pytest.mark.filterwarnings("ignore::skedasis.errors.BinningWarning")
+@pytest.mark.parametrize("name", CALLS)
+def test_results_do_not_depend_on_numpys_error_state(name: str, tmp_path: Path) -> None:
+    usual = written(CALLS[name](tmp_path))
+    for state in ("raise", "ignore"):
+        with np.errstate(all=state):
+            before = np.geterr()
+            assert written(CALLS[name](tmp_path)) == usual
+            assert np.geterr() == before
+
+
+def test_models_are_called_in_the_error_state_of_the_user() -> None:
+    seen: list[dict[str, str]] = []
+
+    def watched(Z: np.ndarray) -> np.ndarray:
+        seen.append(dict(np.geterr()))
+        return model(Z)
+
+    for state in ("raise", "warn", "ignore"):
+        seen.clear()
+        with np.errstate(all=state):
+            sd.explain(watched, X, 0)
+        assert {value for one in seen for value in one.values()} == {state}
+    with np.errstate(under="raise"), pytest.raises(FloatingPointError, match="underflow"):
+        sd.explain(lambda Z: np.exp(-1e4 * np.abs(Z[:, 0])), X, 0)
+    assert np.geterr()["under"] == "ignore"
+
+
+@pytest.mark.filterwarnings("ignore::skedasis.errors.BinningWarning")
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_in_threads_leave_the_filters_of_warnings_as_they_were(
+    name: str, tmp_path: Path
+) -> None:
+    """Eight threads begin together, so that the calls of all overlap."""
+    CALLS[name](tmp_path)  # first calls import libraries, which change filters themselves
+    filters, content = warnings.filters, list(warnings.filters)
+    shown = warnings.showwarning
+    together = Barrier(8)
+    folders = [tmp_path / str(k) for k in range(8)]
+
+    def call(folder: Path) -> object:
+        together.wait()
+        return CALLS[name](folder)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(call, folders))
+    assert warnings.filters is filters
+    assert list(warnings.filters) == content
+    assert warnings.showwarning is shown
+
+
+def test_warnings_about_bins_are_on_the_page_of_the_thread_that_made_it(tmp_path: Path) -> None:
+    """They are not issued, and those of other calls in the same program are."""
+    rows = X[:30]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", sd.BinningWarning)
+        made = sd.report(
+            lambda Z: np.sin(9 * Z[:, 0]), rows, path=tmp_path / "r.html", progress=False
+        )
+    assert made.path.exists()
+    with pytest.warns(sd.BinningWarning, match="A single bin is used"):
+        sd.explain(model, X, 0, method=FEW)
