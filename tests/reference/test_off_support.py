@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 import skedasis as sd
 from skedasis.results.checks.extrapolation import NOTE_OFF_SUPPORT
-from skedasis.stats.heterogeneity_score import frequent_levels, mid_ranks
+from skedasis.stats.heterogeneity_score import mid_ranks
 from skedasis.stats.off_support import Support, dependent_sets
 
 NOISE = 0.03
@@ -88,7 +88,7 @@ def test_distances_are_those_of_brute_force(seed):
     level = rng.integers(0, 3, n)
     level[x > 1] = 0
     few = np.round(2 * x + rng.normal(size=n))
-    columns = [mid_ranks(x), mid_ranks(a), frequent_levels(level), mid_ranks(few)]
+    columns = [mid_ranks(x), mid_ranks(a), level, mid_ranks(few)]
     partner = rng.permutation(n).reshape(-1, 2)
     other = np.empty(n, dtype=int)
     other[partner[:, 0]], other[partner[:, 1]] = partner[:, 1], partner[:, 0]
@@ -122,12 +122,74 @@ def test_levels_that_never_meet_are_off_support_and_steps_of_few_values_are_not(
     season = rng.integers(0, 4, 3_000)
     X = pd.DataFrame({"season": np.array(list("abcd"))[season], "warm": 1.0 * (season > 1)})
     e = sd.explain(lambda X: X["warm"].to_numpy() * (X["season"] == "a"), X, "season")
-    # A season comes with one value of `warm`: half of the swaps between random rows change it.
-    assert e.score_off_support == pytest.approx(0.5, abs=0.06)
+    # A season comes with one value of `warm`: of three other seasons two have the other value.
+    assert e.score_off_support == pytest.approx(2 / 3, abs=0.05)
     few = rng.integers(0, 5, size=(3_000, 3)).astype(float)
     few = few[few.sum(axis=1) != 6]  # combinations that are missing are one step from others
     es = sd.explain(lambda X: X[:, 0] * X[:, 1], few, method=sd.PDP(grid=2))
     assert max(e.score_off_support for e in es.values()) == 0
+
+
+def _shares(X, model=lambda X: np.zeros(len(X)), **options):
+    es = sd.explain(model, X, method=sd.PDP(grid=2), **options)
+    return [e.score_off_support for e in es.values()]
+
+
+def _normal(n, r, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.sqrt(r) * rng.normal(size=(n, 1)) + np.sqrt(1 - r) * rng.normal(size=(n, 2))
+
+
+def test_repeated_rows_are_no_evidence_of_distances():
+    X = _normal(400, 0.6)
+    assert max(_shares(X)) < 0.05
+    assert max(_shares(np.repeat(X, 2, axis=0))) < 0.05
+    assert max(_shares(np.repeat(X[:100], 30, axis=0))) < 0.05
+
+
+def test_only_rows_whose_value_changes_count():
+    x = np.random.default_rng(1).normal(size=6_000)
+    rare = np.c_[x > np.quantile(x, 0.97), x].astype(float)
+    # A swap with a row of the other value is impossible, whatever the share of such rows.
+    assert _shares(rare)[0] > 0.9
+
+
+def test_a_level_that_determines_a_number_is_off_support_with_others():
+    level = np.random.default_rng(2).integers(0, 8, 3_000)
+    X = pd.DataFrame({"level": np.array(list("abcdefgh"))[level], "number": np.cos(level)})
+    assert min(_shares(X)) == 1
+
+
+def test_rows_without_a_value_of_the_feature_are_no_reference():
+    X = _normal(10_000, 0.7)
+    X[np.random.default_rng(3).uniform(size=10_000) < 0.9, 0] = np.nan
+    assert _shares(X)[0] < NOTE_OFF_SUPPORT
+
+
+@pytest.mark.parametrize("periods", [2, 4, 6])
+def test_an_oscillation_is_seen_from_its_argument_too(periods):
+    x = np.random.default_rng(4).uniform(0, 2 * np.pi, 4_000)
+    assert min(_shares(np.c_[x, np.sin(periods * x + 1)])) > NOTE_OFF_SUPPORT
+
+
+def test_weights_count_once():
+    # Impossible swaps in rows of weight 1; the others have weight 20.
+    rng = np.random.default_rng(5)
+    heavy = rng.uniform(size=6_000) < 0.1
+    x = rng.normal(size=6_000)
+    X = np.c_[x, heavy, np.where(heavy, rng.normal(size=6_000), x**2)]
+    weight = np.where(heavy, 20.0, 1.0)
+    (want, *_), (got, *_) = (
+        _shares(np.repeat(X, weight.astype(int), axis=0), heterogeneity_rows=None),
+        _shares(X, sample_weight=weight, heterogeneity_rows=None),
+    )
+    assert got == pytest.approx(want, abs=0.06)
+
+
+def test_too_many_levels_are_unknown():
+    level = np.random.default_rng(6).integers(0, 400, 4_000)
+    X = pd.DataFrame({"level": np.char.add("c", level.astype(str)), "number": level % 5.0})
+    assert np.isnan(_shares(X)[0])
 
 
 def test_a_regression_finds_the_columns_of_a_product():

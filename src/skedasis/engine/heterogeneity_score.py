@@ -68,7 +68,7 @@ class Scores:
     swapped : SwappedPairs, optional
         The pairs of the scores, which tell what heterogeneity depends on; None without scores.
     dependent : dict of key to sequence of tuple of int
-        The sets of other columns on which a feature depends most.
+        The sets of other columns on which a feature depends most; None where that is not known.
     """
 
     found: dict[Key, HeterogeneityScore] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Scores:
     own: dict[OutputLabel, Floats] = field(default_factory=dict)
     spreads: dict[Key, Spread] = field(default_factory=dict)
     swapped: SwappedPairs | None = None
-    dependent: Mapping[str, Sequence[Columns]] = field(default_factory=dict)
+    dependent: Mapping[str, Sequence[Columns] | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +195,7 @@ def compute_scores(job: Job) -> Scores:
     known, w = evaluated[back], rows.weights
     sets = dependent_sets(drawn.columns, [swap.columns for swap in swaps.values()], rows.half)
     dependent = dict(zip(swaps, sets, strict=True))
-    far = _off_support(drawn.part, drawn.columns, swaps, dependent, w)
+    far = _off_support(drawn.part, back, drawn.columns, swaps, dependent, w)
     found: dict[Key, HeterogeneityScore] = {}
     for (label, key), change in changes.items():
         swap = swaps[key]
@@ -299,7 +299,9 @@ def compute_region_scores(
         columns = [_regressor(part, j, part_rows, back) for j in range(len(part.features))]
         swaps = _swaps([task], part, columns, part_rows, back, strata)
         swap = swaps[task.key]
-        far = _off_support(part, columns, swaps, scores.dependent, part_rows.weights)[task.key]
+        far = _off_support(part, back, columns, swaps, scores.dependent, part_rows.weights)[
+            task.key
+        ]
         in_data_order = np.empty(len(some))
         in_data_order[back] = own[some]
         _, changes, cost = _evaluate(
@@ -375,18 +377,26 @@ def _swaps(
 
 def _off_support(
     part: Dataset,
+    back: Ints,
     columns: list[Ranks | Floats],
     swaps: Mapping[str, _Swap],
-    dependent: Mapping[str, Sequence[Columns]],
+    dependent: Mapping[str, Sequence[Columns] | None],
     weights: Floats | None,
 ) -> dict[str, tuple[float | None, tuple[str, ...]]]:
     """Return the share of swapped rows that are off support, and the other columns in which they are."""
-    support = Support.of(columns)
+    support = Support.of(
+        [c if isinstance(c, Ranks) else _codes(part, j, back) for j, c in enumerate(columns)]
+    )
     found: dict[str, tuple[float | None, tuple[str, ...]]] = {}
     for key, swap in swaps.items():
         far = support.off_support(swap.columns, dependent[key], swap.partners, weights)
         found[key] = far.share, tuple(part.features[j].name for j in far.beside)
     return found
+
+
+def _codes(part: Dataset, j: int, back: Ints) -> Ints:
+    """Return the codes of a column's levels in the order of the hashes; -1 is missing."""
+    return part.coded(j)[0][back]
 
 
 def _ranks_of_present(value: Floats, rows: ScoreRows) -> Ranks:
@@ -403,7 +413,7 @@ def _regressor(part: Dataset, j: int, rows: ScoreRows, back: Ints) -> Ranks | Fl
     """Return a column of X as a regressor (ranks or indicators of levels), in the order of the hashes."""
     feature = part.features[j]
     if feature.kind == "nominal":
-        return frequent_levels(part.coded(j)[0][back], rows.weights)
+        return frequent_levels(_codes(part, j, back), rows.weights)
     if feature.kind == "ordinal":
         try:
             codes = part.levels(feature, most=len(part) + 1).codes

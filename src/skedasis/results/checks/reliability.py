@@ -649,13 +649,13 @@ def _check_off_support(effect: Effect) -> Iterator[Check]:
     if score is None or not score.value > 0 or not share >= NOTE_OFF_SUPPORT:
         return
     columns = ", ".join(map(repr, (name, *score.beside)))
-    reads = "Read the score as the model's answer to rows that hardly occur"
+    reads = "To this share the score describes rows that the data do not have"
     if effect.accumulated_std is not None:
         reads += '; plot(band="accumulated") shows the spread of the local effects instead'
     text = (
-        f"{share:.0%} of the rows at which the heterogeneity score of {name!r}, "
-        f"{number_text(score.value)}, evaluates the model after a swap of values are off support: farther from the "
-        f"data in {columns} together than 99% of the rows are from their nearest neighbour. {reads}."
+        f"{share:.0%} of the rows at which the heterogeneity score of {name!r}, {number_text(score.value)}, evaluates "
+        f"the model after a swap of values are off support: farther from the data in {columns} together than 99% of "
+        f"the rows are from their nearest neighbour. {reads}."
     )
     severity: Severity = "warning" if share >= WARN_OFF_SUPPORT else "note"
     numbers = {"share": share, "others": score.beside}
