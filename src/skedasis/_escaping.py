@@ -36,7 +36,7 @@ def _written(found: re.Match[str]) -> str:
 
 _TURNED = "\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 _WORD = f"""[{_TURNED}](?:(?:[^\\s,;:=<>≤≥×(){{}}\\[\\]"'“”\u2018\u2019|·→]|["'](?=[{_TURNED}]))*[\\w{_TURNED}])?"""
-_RIGHT_TO_LEFT = re.compile(rf"{_WORD}(?: {_WORD}| \({_WORD}(?: {_WORD})*\))*")
+_RIGHT_TO_LEFT = rf"{_WORD}(?: {_WORD}| \({_WORD}(?: {_WORD})*\))*"
 """Words that are written from right to left, also in parentheses after others, without the punctuation around them."""
 
 
@@ -55,7 +55,7 @@ def in_order(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", visible(text))
+    return re.sub(_RIGHT_TO_LEFT, "\u2068\\g<0>\u2069", visible(text))  # compiled when it is needed
 
 
 class Printed:

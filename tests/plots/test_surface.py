@@ -832,7 +832,7 @@ class TestWords:
         for s in (
             sd.explain(sd.prediction(q, name=name or "q"), F, ("g", name), method=sd.ALE(bins=3)),
             sd.explain(product_of, numeric, (name, "other"), method=sd.ALE(bins=3)),
-            sd.explain(lambda F: np.arange(len(F)) % 7.0, F, ("g", "h"), method=sd.PDP()),
+            sd.explain(lambda F: 100 * F[name].to_numpy() % 7.0, F, ("g", "h"), method=sd.PDP()),
         ):
             assert_readable(surface_figure(s))
 

@@ -129,7 +129,7 @@ def test_trees_of_every_library(case: str, weighted: bool):
         tol = 1e-4 if case.startswith("xgboost") else 1e-9 if name != "prediction" else 1e-11
         compare(it, naive(f, X, w), tol)
     if not found:  # a link function: called at a sample
-        quantity = grown(case)[0] if case == "isolation" else _response(case)
+        quantity = grown(case)[0].predict if case == "isolation" else _response(case)
         it = sd.interactions(quantity, X, max_rows=20, **FAST)
         assert not it.exact
         assert it.provenance["h2_rows"] == 20

@@ -156,7 +156,7 @@ WEIGHTS = np.random.default_rng(4).integers(0, 3, len(rows())).astype(float)
 def plain(case: str) -> Any:
     """Return a quantity of a model with one number per row."""
     model, _, _ = grown(case)
-    if case == "catboost":
+    if case in ("catboost", "isolation"):
         return sd.prediction(model.predict)
     if case == "two outputs":
         return sd.prediction(model, output=1)
@@ -173,12 +173,14 @@ def quantities(case: str) -> dict[str, Any]:
         first = sd.prediction(model, output=1)
         return {"prediction": first, "predict": of_method, "loss": sd.loss(first)}
     if not hasattr(model, "predict_proba"):
+        # The labels of an outlier detector are explained if `predict` is passed itself.
+        predicts = model.predict if case == "isolation" else model
         found = {
-            "prediction": sd.prediction(model),
+            "prediction": sd.prediction(predicts),
             "predict": sd.prediction(model.predict),
-            "squared loss": sd.loss(model),
-            "pinball loss": sd.loss(model, "pinball", alpha=0.8),
-            "own loss": sd.loss(model, _gap),
+            "squared loss": sd.loss(predicts),
+            "pinball loss": sd.loss(predicts, "pinball", alpha=0.8),
+            "own loss": sd.loss(predicts, _gap),
         }
         if case == "isolation":
             found["score_samples"] = sd.prediction(model.score_samples)

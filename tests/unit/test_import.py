@@ -63,7 +63,7 @@ def test_importing_makes_few_calls(tmp_path):
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPYCACHEPREFIX"] = str(tmp_path)
     calls = [int(in_a_new_process(code, env)) for _ in range(2)]
-    assert 0 < calls[-1] < 103_000
+    assert 0 < calls[-1] < 105_000
 
 
 def test_every_public_name_is_there_and_listed():
@@ -98,5 +98,5 @@ def test_explaining_one_feature_of_a_function_touches_few_files():
     finally:
         sys.setprofile(None)
     # Two of them are about compiled kernels, or three in a process that has compiled some; one makes arrays read-only,
-    # one restores the process after Ctrl-C.
-    assert len(files) <= 48, sorted(files)
+    # one restores the process after Ctrl-C, one compares swapped rows with the data.
+    assert len(files) <= 50, sorted(files)

@@ -727,7 +727,10 @@ def _check_labels(y: ArrayLike, n: int) -> Values:
         labels = labels[:, 0]  # a data frame with one column
     if labels.ndim != 1:
         raise DataError(
-            "y", f"shape {labels.shape}", f"shape ({n},)", "Pass one label for each row"
+            "y",
+            f"shape {labels.shape}",
+            f"shape ({n},)",
+            "Pass one label for each row, such as a column of these; a model of several labels is explained without y",
         )
     if len(labels) != n:
         raise DataError(

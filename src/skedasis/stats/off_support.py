@@ -93,7 +93,8 @@ def dependent_sets(
     found: list[list[Columns] | None] = [
         [] if any(len(own[j]) for j in members) else None for members in wanted
     ]
-    if len(there) < 2 or min(half.sum(), (~half).sum()) < _FEWEST_ROWS // 2:
+    regressable = any(sets is not None for sets in found)
+    if not regressable or len(there) < 2 or min(half.sum(), (~half).sum()) < _FEWEST_ROWS // 2:
         return found
     every = np.arange(table.shape[1])
     linear = _held_out(table, every, {(j,): own[j] for j in there}, half)
