@@ -173,7 +173,7 @@ def test_the_pipeline_is_called_for_the_comparison_only(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(type(model), "predict", counting)
     effects = sd.explain(model, rows_explained(), method=sd.PDP(grid=20))
-    assert rows == [64, 8, 56, 64]  # the check of the model, in parts too, and of its trees
+    assert rows == [64, 2, 2, 8, 52, 64]  # the check of the model, in parts too, and of its trees
     assert all(e.provenance["model_rows"] == 0 for e in effects.values())
     assert all(e.provenance["tree_rows"] > 0 for e in effects.values())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import rankdata
 from sklearn.ensemble import RandomForestRegressor
@@ -10,7 +11,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import LabelEncoder, StandardScaler
 
 import skedasis as sd
 from skedasis.errors import ModelOutputError
@@ -40,6 +41,30 @@ def test_responses_that_depend_on_other_rows_are_refused(name: str, order: str) 
         ModelOutputError, match=r"other rows of the call.*fitted on the training data"
     ):
         sd.explain(DEPENDENT[name], rows, 0, method="pdp")
+
+
+OF_LEVELS = {
+    "numbers of levels": lambda D: D["a"] + LabelEncoder().fit_transform(D["g"]),
+    "numbers of few levels": lambda D: D["a"] + LabelEncoder().fit_transform(D["h"]),
+    "codes": lambda D: D["a"] + D["g"].astype("category").cat.codes,
+    "dummies": lambda D: D["a"] + 3.0 * pd.get_dummies(D["g"]).iloc[:, 0],
+    "means by level": lambda D: D["a"] + D.groupby("g")["b"].transform("mean"),
+    "mean of the call": lambda D: D["a"] + D["m"].fillna(D["m"].mean()),
+    "value before": lambda D: D["a"] + D["m"].ffill().fillna(0.0),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_levels_numbered_and_missing_values_filled_by_the_call_are_refused(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    D = pd.DataFrame(rng.normal(size=(600, 3)), columns=list("abm"))
+    D["g"], D["h"] = rng.choice(list("uvw"), 600), rng.choice(list("pq"), 600)
+    D.loc[rng.uniform(size=600) < 0.2, "m"] = np.nan
+    for model in OF_LEVELS.values():
+        with pytest.raises(ModelOutputError, match="other rows of the call"):
+            sd.explain(model, D, "a", method="pdp")
+    codes = {"u": 0.0, "v": 1.0, "w": 2.0}
+    sd.explain(lambda D: D["a"] + D["g"].map(codes) + D["m"].fillna(0.0), D, "a", method="pdp")
 
 
 def test_a_transformer_fitted_on_the_training_data_is_explained() -> None:
@@ -75,7 +100,7 @@ def test_rounding_that_depends_on_the_size_of_a_call_is_no_dependence(name: str)
             assert said["check_rows"] in (128, 192)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 9])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9])
 def test_few_rows_are_checked_too(n: int) -> None:
     assert sd.explain(lambda Z: Z[:, 0], X[:n], 0, method="pdp").provenance["check_rows"] == 2 * n
     if n >= 4:

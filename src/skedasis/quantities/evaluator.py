@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from skedasis._types import Container, DType, Floats, Ints, ModelRows, RawResponse, Values
+from skedasis._types import Bools, Container, DType, Floats, Ints, ModelRows, RawResponse, Values
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Summary
 from skedasis.data.containers import Buffer, DonorRows, LevelReplacement, Replacement
@@ -696,7 +696,7 @@ class ProbeResult:
 def probe_model(
     quantities: Sequence[Probed], dataset: Dataset, among: Ints | None = None
 ) -> ProbeResult:
-    """Call the model on a few rows, together and in two parts, and check that its response is a function of a row.
+    """Call the model on a few rows, together and in parts, and check that its response is a function of a row.
 
     Parameters
     ----------
@@ -714,8 +714,8 @@ def probe_model(
 
     Notes
     -----
-    Costs at most 128 model rows in three calls, whatever the size of X and the number of outputs; 64 more where the
-    rounding of a model depends on the size of a call.
+    Costs at most 128 model rows in four calls, in five where values are missing, whatever the size of X and the number
+    of outputs; 64 more where the rounding of a model depends on the size of a call.
     """
     batch = dataset.evenly_spaced_batch(PROBE_ROWS, among)
     stats, caller = CallStats(), ChunkedCaller()
@@ -726,7 +726,7 @@ def probe_model(
         first.append(evaluator.values())
         eps = max(eps, unit_round_off(evaluator.dtype, first[-1]))
     in_parts = [np.empty_like(response) for response in first]
-    for rows in _parts(len(batch)):
+    for rows in _parts(batch):
         part = _called(quantities, batch.take(rows), caller, stats)
         for response, evaluator in zip(in_parts, part, strict=True):
             response[rows] = evaluator.values()
@@ -761,14 +761,35 @@ def _called(
     return evaluators
 
 
-def _parts(n: int) -> list[Ints]:
-    """Return n rows in two parts: an eighth from the first half, and the others; in one if there are less than four."""
-    rows = np.arange(n)
-    if n < 4:
-        return [rows]
-    size = max(n // 8, 2)
-    inside = (rows >= n // 3) & (rows < n // 3 + size)
-    return [rows[inside], rows[~inside]]
+def _parts(batch: Batch) -> list[Ints]:
+    """Return the rows in parts in which a model would find other ranks, means or levels than in all.
+
+    Two rows that are as alike as possible, two of other levels, rows with missing values among others, and the rest: a
+    model that fills in the mean of the call, or numbers the levels that it finds in it, responds in another way.
+    """
+    n, table = len(batch), batch.dataset.table
+    if n < 8:
+        return [np.arange(n)] if n < 4 else [np.arange(2), np.arange(2, n)]
+    rows = batch.table_rows
+    columns = range(len(batch.dataset.features))
+    codes = np.column_stack([table.coded(j, rows)[0] for j in columns])
+    missing: Bools = np.any(codes < 0, axis=1)
+    whole = np.flatnonzero(~missing)
+    left = whole if len(whole) >= 4 else np.arange(n)
+    parts: list[Ints] = []
+    for alike in (True, False):
+        shared = np.equal(codes[left], codes[parts[0][0] if parts else left[0]]).sum(axis=1)
+        first = left[np.argmax(shared) if alike else np.argmin(shared)]
+        order = np.argsort(-np.equal(codes[left], codes[first]).sum(axis=1), kind="stable")
+        parts.append(np.sort(left[order[:2]]))
+        left = np.delete(left, order[:2])
+    left = np.setdiff1d(np.arange(n), np.concatenate(parts))
+    with_missing = left[missing[left]][:4]
+    if len(with_missing):
+        others = left[~missing[left]][:4]
+        parts.append(np.sort(np.concatenate([with_missing, others])))
+        left = np.setdiff1d(left, parts[-1])
+    return [*parts, left] if len(left) else parts
 
 
 def _differ(a: Floats, b: Floats, eps: float) -> bool:
