@@ -122,7 +122,10 @@ class Feature:
     @property
     def numeric(self) -> bool:
         """Return whether the feature's values have distances, so that it has slopes and bins."""
-        return self.kind != "nominal" and not any(isinstance(v, str) for v in self.levels or ())
+        # Labels of numbers in a JSON file have text as keys, and so have levels that these labels name.
+        keys = self.labels and self.dtype.lower().startswith(("int", "uint", "float"))
+        text = not keys and any(isinstance(v, str) for v in self.levels or ())
+        return self.kind != "nominal" and not text
 
     @property
     def slope_denominator(self) -> str:
