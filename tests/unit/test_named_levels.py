@@ -200,10 +200,98 @@ def test_labels_leave_declared_orders_missing_values_and_other_levels_as_they_ar
         ({"labels": ["no", "yes"]}, "expected a mapping of levels to text"),
         ({"labels": {0: 5}}, "got 5, expected text"),
         ({"labels": {0: "no"}, "kind": "continuous"}, "levels of an ordinal or nominal feature"),
-        (sd.Feature("c", labels={0: "no"}), "levels of an ordinal or nominal feature"),
+        ({"labels": {0: "1", 1: "0"}}, "got '1' for 0, which is another level"),
+        ({"labels": {0: "1"}}, "got '1' for 0, which is another level"),
+        ({"labels": {"0": "1"}}, "got '1' for '0', which is another level"),
     ],
 )
 def test_labels_that_cannot_be(entry, says):
     X = pd.DataFrame({"c": [0, 1] * 20})
     with pytest.raises(sd.DataError, match=says):
         sd.explain(lambda X: X["c"] * 1.0, X, "c", schema={"c": entry})
+
+
+@pytest.mark.parametrize(
+    "labels", [{"lo": "hi", "hi": "lo"}, {"hi": "lo"}, {None: "lo"}, {"mid": "hi"}]
+)
+def test_a_label_that_is_another_level_raises_and_other_texts_work(labels):
+    X = pd.DataFrame({"c": ["lo", "hi", None] * 20})
+
+    def explained_with(labels):
+        return sd.explain(lambda X: X["c"] == "lo", X, "c", schema={"c": {"labels": labels}})
+
+    with pytest.raises(sd.DataError, match=r"which is another level.*Use another text\.$"):
+        explained_with(labels)
+    e = explained_with({level: f"{text} of both" for level, text in labels.items()})
+    known = [level for level in labels if level != "mid"]
+    np.testing.assert_array_equal(e([f"{labels[level]} of both" for level in known]), e(known))
+    own = explained_with({"lo": "lo", "hi": "None"})
+    assert own.axis.levels.labels == ("None", "lo", "missing")
+
+
+WEEK = {1: "Mon", 2: "Tue", 3: "Wed", 4: "Thu"}
+GIVEN = {
+    "numbers": ([1, 2, 3, 4], WEEK),
+    "text": (["lo", "mid", "hi", "top"], {"lo": "Low", "hi": "High"}),
+    "text for numbers": ([1, 2, 3, 4], {str(level): text for level, text in WEEK.items()}),
+    "flags": ([False, True], {False: "no", True: "yes"}),
+}
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "nominal"])
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("declare", [dict, lambda **fields: sd.Feature("c", **fields)])
+def test_levels_of_a_schema_are_named_by_labels_too(kind, given, declare):
+    values, labels = GIVEN[given]
+    X = pd.DataFrame({"c": np.array(values)[np.random.default_rng(0).integers(0, len(values), 99)]})
+    by_label = [labels.get(v, labels.get(str(v), v)) for v in values]
+    order = np.arange(len(values))[::-1]
+
+    def explained_in(levels):
+        schema = {"c": declare(kind=kind, labels=labels, levels=levels)}
+        return sd.explain(lambda X: X["c"].map(values.index) ** 2.0, X, "c", schema=schema)
+
+    plain, named = (
+        explained_in([values[k] for k in order]),
+        explained_in([by_label[k] for k in order]),
+    )
+    assert named.axis.levels.values == tuple(values[k] for k in order)
+    assert named.axis.levels.labels == tuple(by_label[k] for k in order)
+    np.testing.assert_array_equal(named.value, plain.value)
+    with pytest.raises(sd.DataError, match=f"an order without {by_label[-1]!r}"):
+        explained_in(by_label[:-1])
+
+
+def test_a_feature_with_labels_is_nominal_unless_it_is_declared_ordinal():
+    assert sd.Feature("c", labels={0: "no"}).kind == "nominal"
+    assert sd.Feature("c", "ordinal", labels={0: "no"}).kind == "ordinal"
+    X = pd.DataFrame({"c": [0, 1] * 20})
+    schema = [sd.Feature("c", labels={0: "no", 1: "yes"})]
+    e = sd.explain(lambda X: X["c"] * 1.0, X, "c", schema=schema)
+    assert e.contrast("no", "yes").value == 1
+
+
+@pytest.mark.parametrize("dtype", [int, float, str])
+@pytest.mark.parametrize("text", [False, True])
+def test_ordinal_numbers_are_set_to_labels_and_move_by_steps(dtype, text):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"d": rng.integers(1, 5, 80).astype(dtype), "a": rng.normal(size=80)})
+    labels = {str(k) if text else dtype(k): label for k, label in WEEK.items()}
+    schema = {"d": {"labels": labels, "kind": "ordinal"}}
+
+    def f(X):
+        return X["a"] * X["d"].astype(float)
+
+    for found in (
+        sd.change(f, X, to={"d": "Tue"}, schema=schema),
+        sd.change(f, X, {"d": "Tue"}, schema=schema),
+        sd.change(f, X, to={"d": dtype(2)}, schema=schema),
+    ):
+        assert found.value == pytest.approx((2 * X["a"] - f(X)).mean())
+        assert found.text == "d = Tue"
+    with pytest.raises(sd.DataError, match=r"one of the levels 'Mon', .* Did you mean 'Tue'\?$"):
+        sd.change(f, X, to={"d": "tue"}, schema=schema)
+    if dtype is not str:
+        schema["d"]["levels"] = list(WEEK.values())
+        step = sd.change(f, X, {"d": 2}, schema=schema)
+        assert step.value == pytest.approx(2 * X["a"].mean())

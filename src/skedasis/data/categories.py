@@ -65,7 +65,8 @@ def given_labels(values: Sequence[Level], feature: Feature) -> dict[int, str]:
     Raises
     ------
     DataError
-        For a label of a number or a truth value that equals a level of another type.
+        For a label of a number or a truth value that equals a level of another type, and for a label that is another
+        level.
     """
     keys, texts = [_key(v) for v in values], [_text(v) for v in values]
     found: dict[int, str] = {}
@@ -79,6 +80,14 @@ def given_labels(values: Sequence[Level], feature: Feature) -> dict[int, str]:
         elif any(isinstance(v, Real) and v == level for v in values):  # True for 1
             what = f"labels of feature {feature.name!r}"
             raise unknown_level(what, level, values, texts, "Use an observed level")
+        others = (v for v, text in zip(values, texts, strict=True) if text == label)
+        if any(v is not None and _key(v) != _key(level) and str(level) != label for v in others):
+            raise DataError(
+                f"labels of feature {feature.name!r}",
+                f"{label!r} for {shown(level)}, which is another level",
+                "labels that are no other level",
+                "Use another text",
+            )
     return found
 
 
@@ -385,10 +394,18 @@ def _rows_of(mask: Bools, sizes: Ints | None) -> int:
 
 def _declared(feature: Feature, distinct: dict[Level, Level]) -> dict[Level, Level]:
     """Return the declared levels that are observed, in the declared order."""
-    declared = [to_python(v) for v in feature.levels or () if not is_absent(v)]
+    observed, labels = list(distinct.values()), dict(feature.labels)
+    own = given_labels(observed, feature)
+    level_of = {label: observed[k] for k, label in own.items()}
+    declared = [
+        # "0" for 0, as in the labels of a JSON file
+        level_of.get(labels.get(v, ""), v) if isinstance(v, str) else to_python(v)
+        for v in feature.levels or ()
+        if not is_absent(v)
+    ]
     keys = [equality_key(v) for v in declared]
     duplicates = [v for v, key in zip(declared, keys, strict=True) if keys.count(key) > 1]
-    undeclared = [v for key, v in distinct.items() if key not in set(keys)]
+    undeclared = [own.get(k, v) for k, (key, v) in enumerate(distinct.items()) if key not in keys]
     if duplicates or undeclared:
         some = ", ".join(repr(v) for v in undeclared[:5]) + (", …" if len(undeclared) > 5 else "")
         raise DataError(
@@ -438,8 +455,9 @@ def level_column(
         raise no_values(feature)
     if missing and feature.kind == "nominal":
         codes = np.where(is_missing, len(values), codes)
-        own = given_labels([None], feature).get(0)
-        values, labels = (*values, None), (*labels, own or _unused("missing", labels))
+        values = (*values, None)
+        own = given_labels(values, feature).get(len(labels))
+        labels = (*labels, own or _unused("missing", labels))
     rows = first_rows(codes, len(values))
     rows = rows if dataset.row_id is None else dataset.row_id[rows]
     levels = Levels(values, labels, rows)

@@ -29,10 +29,11 @@ class Feature:
         The column's label, as text.
     kind : {"continuous", "ordinal", "nominal"}
         Numbers, dates, times and durations are continuous unless declared otherwise; text and booleans are nominal.
+        With labels of levels, continuous becomes nominal.
     unit : str, optional
         Shown on axes.
     levels : tuple, optional
-        The values of an ordinal or nominal feature, in order: any hashable objects.
+        The values of an ordinal or nominal feature, in order: any hashable objects, or their labels.
     position : int
         The column's position in X, from 0.
     key : hashable
@@ -72,10 +73,10 @@ class Feature:
 
     def __post_init__(self) -> None:
         # Checked here, where the mistake is, and not first when the schema is applied.
-        object.__setattr__(self, "kind", _kind(self.kind, f"{self._argument}, kind)"))
-        levels: object = self.levels
-        if levels is not None:
-            object.__setattr__(self, "levels", _levels(levels, f"{self._argument}, levels)"))
+        kind = _kind(self.kind, f"{self._argument}, kind)")
+        object.__setattr__(
+            self, "kind", "nominal" if self.labels and kind == "continuous" else kind
+        )
         if self.unit is not None and not isinstance(self.unit, str):
             fix = "Write it in quotation marks, or leave it out"
             raise DataError(f"{self._argument}, unit)", shown(self.unit), "text", fix)
@@ -85,6 +86,13 @@ class Feature:
             object.__setattr__(
                 self, "labels", _level_labels(self.labels, f"{self._argument}, labels)")
             )
+        given: object = self.levels
+        if given is not None:
+            levels = _levels(given, f"{self._argument}, levels)")
+            known = dict(self.labels)
+            level_of = {label: level for level, label in known.items() if label not in known}
+            levels = tuple(level_of.get(v, v) if isinstance(v, str) else v for v in levels)
+            object.__setattr__(self, "levels", levels)
 
     @property
     def _argument(self) -> str:
@@ -114,7 +122,10 @@ class Feature:
     @property
     def numeric(self) -> bool:
         """Return whether the feature's values have distances, so that it has slopes and bins."""
-        return self.kind != "nominal" and not any(isinstance(v, str) for v in self.levels or ())
+        # Labels of numbers in a JSON file have text as keys, and so have levels that these labels name.
+        keys = self.labels and self.dtype.lower().startswith(("int", "uint", "float"))
+        text = not keys and any(isinstance(v, str) for v in self.levels or ())
+        return self.kind != "nominal" and not text
 
     @property
     def slope_denominator(self) -> str:
@@ -219,9 +230,8 @@ def _apply(inferred: Feature, entry: Declared) -> Feature:
     if isinstance(entry, Mapping):
         return _apply_fields(inferred, entry)
     if isinstance(entry, Feature):
-        if entry.kind == "continuous" and (entry.levels or entry.labels):
-            name = "levels" if entry.levels else "labels"
-            what = f"schema[{inferred.name!r}]: Feature({entry.name!r}, {name})"
+        if entry.kind == "continuous" and entry.levels:
+            what = f"schema[{inferred.name!r}]: Feature({entry.name!r}, levels)"
             raise _levels_error(what, 'kind="ordinal"', 'kind="nominal"')
         return replace(
             inferred,

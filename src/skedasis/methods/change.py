@@ -215,6 +215,10 @@ def _read(
     if feature.members or not feature.numeric:
         levels = dataset.levels(feature)
         return _to_level(feature, levels, value), levels
+    if feature.labels and (setting or not _is_step(value)):
+        levels = dataset.levels(feature)
+        if levels.levels.named(value) >= 0:
+            return _to_level(feature, levels, value), levels
     try:
         column = numeric_column(dataset, feature)
     except DataError:
@@ -346,6 +350,10 @@ def _value(feature: Feature, value: object) -> float:
         try:
             value = float(text)
         except ValueError as error:
+            if feature.labels:
+                named = dict(feature.labels)
+                fix = "Use a level, or a number"
+                raise unknown_level(what, value, [*named], [*named.values()], fix) from error
             fix = 'Use for example "+1", "+10%", "x2" or "40"'
             if text.endswith("%") and text[:1].isdigit():
                 fix = f'Write the sign: "+{text}" or "-{text}"'
