@@ -28,7 +28,8 @@ def tip(seen):
 def lines(seen):
     """Return the lines of the tooltip."""
     assert tip(seen).is_visible()
-    return tip(seen).locator("> div").all_inner_texts()
+    texts = tip(seen).locator("> div").all_inner_texts()
+    return [text.replace("\u2068", "").replace("\u2069", "") for text in texts]  # isolates
 
 
 def at(seen, x, y, svg="svg.skd"):

@@ -509,7 +509,7 @@ def test_saving(X, tmp_path):
         ({"smoker": "+1"}, None, "a step of a nominal feature"),
         ({"smoker": "+10%"}, None, "a step of a nominal feature"),
         ({"smoker": "nope"}, None, "Did you mean 'no'"),
-        ({"smoker": ["no"]}, None, "one of 'never', 'no', 'yes'"),
+        ({"smoker": ["no"]}, None, "one of the levels 'never', 'no', 'yes'"),
         ({"age": float("nan")}, None, "finite"),
         ({"age": float("inf")}, None, "finite"),
         ({"age": True}, None, "a step: a number"),

@@ -814,7 +814,7 @@ def _check_function_of_row(quantity: Evaluated, responses: Sequence[Floats], eps
             quantity.describe(),
             f"two different responses for the same rows (largest difference {np.abs(first - again).max():.3g})",
             "the same response at each call",
-            "Fix its random seed, or switch it to evaluation (dropout off)",
+            "Take the randomness out, or switch it to evaluation (dropout off)",
         )
     difference = float(np.abs(first - in_parts).max())
     if difference > max(_OF_RANGE * np.ptp(first), _OF_SIZE * np.abs(first).max()):
