@@ -25,7 +25,7 @@
   };
 
   // Case and accents are ignored.
-  const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const folded = (text) => text.normalize("NFKD").replace(/[\p{M}\u2068\u2069]/gu, "").toLowerCase();
 
   function update() {
     const wanted = folded(filter.value.trim());

@@ -49,7 +49,7 @@
   /* -------------------------------------------------------------------------------- finding and sorting */
 
   const features = () => [...document.querySelectorAll("#feature-list > .feature")];
-  const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const folded = (text) => text.normalize("NFKD").replace(/[\p{M}\u2068\u2069]/gu, "").toLowerCase();
   const collator = new Intl.Collator(undefined, { numeric: true });
   const BY = {
     name: (a, b) => collator.compare(a.dataset.name, b.dataset.name),
