@@ -527,8 +527,9 @@ def test_a_user_s_dates_are_the_limits_of_times():
     e = sd.explain(lambda X: X["t"].dt.day * 1.0, X, "t")
     ax = Figure().subplots()
     ax.set_xlim(pd.Timestamp("2020-03-01"), pd.Timestamp("2020-06-01"))
-    e.plot(ax=ax)
-    assert ax.get_xlim() == (60, 152)  # days since 1 January 2020, a leap year
+    for _ in range(2):
+        e.plot(ax=ax)
+        assert ax.get_xlim() == (60, 152)  # days since 1 January 2020, a leap year
     assert next(t.get_text() for t in ax.get_xticklabels()).startswith("2020-03")
 
 

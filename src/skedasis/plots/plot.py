@@ -444,7 +444,9 @@ def _on_axes(
     main, kept = spec.main, draw_matplotlib.settings_of_user(ax)
     there = draw_matplotlib.limits_of_drawings(ax)
     for name, axis, it in (("xlim", main.x, ax.xaxis), ("ylim", main.y, ax.yaxis)):
-        if name not in there or axis.time is None or not it.have_units():
+        # After a figure the axis counts in days of `axis.time`.
+        converted = isinstance(it.get_major_locator(), draw_matplotlib.TickLocator)
+        if name not in there or axis.time is None or not it.have_units() or converted:
             continue
         low, high = there.pop(name)
         if name in kept:  # a user's dates, as matplotlib counts them
@@ -462,7 +464,7 @@ def _on_axes(
         if name in there.keys() - kept.keys() - asked
         and (there[name][0] < axis.limits[0] or there[name][1] > axis.limits[1])
     }
-    spec = customized(spec, FigureOptions(**wider), method)
+    spec = customized(spec, replace(FigureOptions(), **wider), method)
     return draw_matplotlib.draw_on(ax, spec, legend=legend, colors=options.colors(), asked=asked)
 
 
