@@ -566,6 +566,20 @@ class TestAxesOfUsers:
         draw_on(ax, gallery.figure("ale"))
         assert ax.get_legend() is None
 
+    def test_texts_stay_beside_their_points_on_inverted_axes(self):
+        figure = Figure()
+        name = PanelText(2.0, 0.5, ("name",), across=1, up=0)
+        for ax in figure.subplots(1, 2):
+            if ax.get_subplotspec().is_first_col():
+                ax.invert_xaxis()
+                ax.invert_yaxis()
+            draw_on(ax, one(MARKS["line"], texts=(name,)))
+            figure.draw_without_rendering()
+            (text,) = (t for t in ax.texts if t.get_text() == "name")
+            box, (x, y) = text.get_window_extent(), ax.transData.transform((2.0, 0.5))
+            assert 0 <= box.x0 - x < box.width
+            assert box.y0 < y < box.y1
+
     def test_in_subfigures(self):
         figure = Figure(figsize=(8, 4))
         left, right = figure.subfigures(1, 2)

@@ -397,6 +397,122 @@ def test_what_figures_have_written_on_axes_is_replaced(shared):
     assert axes[0].get_xlabel() == "x0"
 
 
+@cache
+def both_signs() -> tuple[sd.Effect, sd.Effect]:
+    """Return the effect of a feature on both sides of zero, and one whose axes are both larger."""
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    small = sd.explain(lambda X: X[:, 0] ** 2, X, 0)
+    large = sd.explain(lambda X: 100 * X[:, 0] ** 2, 3 * X, 0)
+    return small, large
+
+
+def limits_of(ax: Axes) -> np.ndarray:
+    return np.array([ax.get_xlim(), ax.get_ylim()])
+
+
+def test_a_title_of_the_call_replaces_those_in_every_place():
+    for title in ("New", ""):
+        ax = Figure().subplots()
+        ax.set_title("centre")
+        ax.set_title("right", loc="right")
+        both_signs()[0].plot(ax=ax, title=title)
+        assert [ax.get_title(loc=at) for at in ("left", "center", "right")] == [title, "", ""]
+
+
+@pytest.mark.parametrize("which", ["x", "y"])
+def test_a_user_s_logarithmic_axis_of_values_that_are_not_positive(which):
+    ax = Figure().subplots()
+    ax.set(**{f"{which}scale": "log"})
+    e = both_signs()[0]
+    with refused(sd.DataError, "Effect.plot(ax)", "positive values") as caught:
+        e.plot(ax=ax)
+    assert not ax.has_data()
+    advised = re.findall(r"ax\.(set_\w+)\((.+?)\)", str(caught.value))
+    assert len(advised) == (2 if which == "x" else 1)
+    for method, value in advised:
+        ax = Figure().subplots()
+        ax.set(**{f"{which}scale": "log"})
+        getattr(ax, method)(eval(value))
+        e.plot(ax=ax)
+        assert ax.has_data()
+    ax.set_xscale("log")
+    e.plot(ax=ax, xscale="linear")
+    assert ax.get_xscale() == "linear"
+
+
+def test_a_user_s_logarithmic_axis_is_that_of_the_option():
+    ax, other = Figure().subplots(1, 2)
+    ax.set_xscale("log")
+    positive()["x0"].plot(ax=ax)
+    positive()["x0"].plot(ax=other, xscale="log")
+    assert ax.get_xscale() == "log"
+    assert (limits_of(ax) == limits_of(other)).all()
+    assert ax.get_xticks().tolist() == other.get_xticks().tolist()
+
+
+@pytest.mark.parametrize("how", ["sharex", "sharey", "same"])
+def test_limits_include_what_else_is_drawn(how):
+    small, large = both_signs()
+    alone = Figure().subplots()
+    large.plot(ax=alone)
+    for first, second in ((small, large), (large, small)):
+        axes = Figure().subplots(1, 2, **({} if how == "same" else {how: True}))
+        one, other = (axes[0], axes[0]) if how == "same" else axes
+        first.plot(ax=one)
+        second.plot(ax=other)
+        both = {"sharex": [0], "sharey": [1], "same": [0, 1]}[how]
+        for ax in (one, other):
+            assert (limits_of(ax)[both] == limits_of(alone)[both]).all()
+        one.clear()
+        other.clear()
+        small.plot(ax=one)
+        assert (np.abs(limits_of(one)) < np.abs(limits_of(alone))).all()
+
+
+def test_limits_include_a_user_s_drawings():
+    small, _ = both_signs()
+    alone, ax, line = Figure().subplots(1, 3)
+    small.plot(ax=alone)
+    ax.plot([-100, 1], [-1, 500])
+    by_user = limits_of(ax)
+    small.plot(ax=ax)
+    assert (limits_of(ax)[:, 0] == np.minimum(by_user, limits_of(alone))[:, 0]).all()
+    assert (limits_of(ax)[:, 1] == np.maximum(by_user, limits_of(alone))[:, 1]).all()
+    line.axvline(0)  # at a height of any data
+    small.plot(ax=line)
+    assert (limits_of(line) == limits_of(alone)).all()
+
+
+def test_an_inverted_axis_stays_inverted():
+    small, large = both_signs()
+    alone, ax = Figure().subplots(1, 2)
+    ax.invert_xaxis()
+    ax.invert_yaxis()
+    for e in (small, large):
+        e.plot(ax=alone)
+        e.plot(ax=ax)
+        assert (limits_of(ax) == limits_of(alone)[:, ::-1]).all()
+    ax.invert_yaxis()  # after a figure: its limits are no user's
+    small.plot(ax=ax, xlim=(1, 2))
+    assert (limits_of(ax) == [[2, 1], limits_of(alone)[1]]).all()
+
+
+@pytest.mark.parametrize("projection", ["3d", "mollweide"])
+def test_axes_that_are_not_flat_are_refused(projection):
+    ax = Figure().add_subplot(projection=projection)
+    with refused(sd.UnsupportedError, "Effect.plot(ax)", projection, "rectangular"):
+        both_signs()[0].plot(ax=ax)
+
+
+def test_polar_axes():
+    ax = Figure().add_subplot(projection="polar")
+    e = both_signs()[0]
+    for _ in range(2):
+        e.plot(ax=ax)
+    ax.figure.draw_without_rendering()
+    assert any(np.array_equal(line.get_xdata(), e.x) for line in ax.lines)
+
+
 def test_axes_that_were_drawn_on_are_freed():
     figure = Figure()
     freed = weakref.ref(figure.subplots())
@@ -411,8 +527,9 @@ def test_a_user_s_dates_are_the_limits_of_times():
     e = sd.explain(lambda X: X["t"].dt.day * 1.0, X, "t")
     ax = Figure().subplots()
     ax.set_xlim(pd.Timestamp("2020-03-01"), pd.Timestamp("2020-06-01"))
-    e.plot(ax=ax)
-    assert ax.get_xlim() == (60, 152)  # days since 1 January 2020, a leap year
+    for _ in range(2):
+        e.plot(ax=ax)
+        assert ax.get_xlim() == (60, 152)  # days since 1 January 2020, a leap year
     assert next(t.get_text() for t in ax.get_xticklabels()).startswith("2020-03")
 
 

@@ -407,7 +407,6 @@ def draw_on(
     ax: Axes,
     spec: FigureSpec,
     *,
-    panel: Panel | None = None,
     legend: bool = True,
     colors: Mapping[str, ColorType] | None = None,
     asked: Collection[str] = (),
@@ -419,8 +418,6 @@ def draw_on(
     ax : matplotlib Axes
         Fonts, colours of texts, and the frame stay as they are, and what `settings_of_user` returns.
     spec : FigureSpec
-    panel : Panel, optional
-        By default the first one.
     legend : bool
         A legend that would cover too much of the axes is left out.
     colors : mapping of str to color, optional
@@ -433,15 +430,23 @@ def draw_on(
         The figure of the axes.
     """
     kept = settings_of_user(ax).keys() - set(asked)
-    panel = spec.main if panel is None else panel
     # What is outside of our own frames may be another panel here.
-    panel = replace(panel, marks=tuple(m for m in panel.marks if not isinstance(m, Margin)))
+    marks = tuple(m for m in spec.main.marks if not isinstance(m, Margin))
+    panel = replace(spec.main, marks=marks)
     figure = ax.figure.canvas.figure
     palette, letters = Colors(ground_of(ax), colors or {}), Lettering(width_of)
     _add_color_bar(ax, spec, panel, palette)
     box = ax.get_window_extent()
     points = 72 / figure.dpi
-    frame = Frame(panel.x, panel.y, 0.0, 0.0, box.width * points, box.height * points)
+    frame = Frame(
+        panel.x,
+        panel.y,
+        0.0,
+        0.0,
+        box.width * points,
+        box.height * points,
+        (ax.xaxis.get_inverted(), ax.yaxis.get_inverted()),
+    )
     ticks = Lettering(width_of, rcParams["font.size"] / SMALL)
     across = ticks_across(panel.x, frame.width, ticks)
     up = ticks_up(panel.y, frame.height, ticks, room=0.4 * frame.width)
@@ -461,6 +466,9 @@ def draw_on(
             continue
         text.set_text("\n".join(ticks.wrap(words, 1.15 * room, "label")) if words else "")
         _as_plain(text)
+    if "title" in asked:
+        for where in _TITLES:
+            ax.set_title("", loc=where)
     _write_title(ax, panel, frame, palette, letters, kept="title" in kept)
     _remember(ax, kept)
     keys = legend_of([panel], spec.order) if legend else ()
@@ -497,13 +505,13 @@ def _settings(ax: Axes) -> dict[str, object]:
         "ylabel": ax.get_ylabel(),
         "title": any(titles) and titles,
     }
-    for it, fixed, limits in (
-        (ax.xaxis, not ax.get_autoscalex_on(), ax.get_xlim()),
-        (ax.yaxis, not ax.get_autoscaley_on(), ax.get_ylim()),
+    for name, it, fixed, limits in (
+        ("x", ax.xaxis, not ax.get_autoscalex_on(), ax.get_xlim()),
+        ("y", ax.yaxis, not ax.get_autoscaley_on(), ax.get_ylim()),
     ):
-        found[f"{it.axis_name}lim"] = fixed and limits
+        found[f"{name}lim"] = fixed and tuple(sorted(limits))
         own = it.isDefault_majloc or isinstance(it.get_major_locator(), TickLocator)
-        found[f"{it.axis_name}ticks"] = not own
+        found[f"{name}ticks"] = not own
     return {name: value for name, value in found.items() if value}
 
 
@@ -519,6 +527,25 @@ def settings_of_user(ax: Axes) -> dict[str, object]:
         for name, value in _settings(ax).items()
         if all(one.get(name) != value for one in written)
     }
+
+
+def limits_of_drawings(ax: Axes) -> dict[str, tuple[float, float]]:
+    """Return the limits that a user or drawings have set, on these axes or on those that share them."""
+    across, up = ax.get_shared_x_axes().get_siblings(ax), ax.get_shared_y_axes().get_siblings(ax)
+    found: dict[str, tuple[float, float]] = {}
+    # Axes that were cleared keep the limits of their data. A vertical line has no limits upwards.
+    for name, automatic, drawn, limits in (
+        (
+            "xlim",
+            ax.get_autoscalex_on(),
+            [a.dataLim.x1 for a in across if a.has_data()],
+            ax.get_xlim(),
+        ),
+        ("ylim", ax.get_autoscaley_on(), [a.dataLim.y1 for a in up if a.has_data()], ax.get_ylim()),
+    ):
+        if not automatic or np.isfinite(drawn).any():
+            found[name] = min(limits), max(limits)
+    return found
 
 
 def _remember(ax: Axes, kept: Collection[str] = ()) -> None:
@@ -598,12 +625,12 @@ def _set_frame(ax: Axes, placed: PlacedPanel, colors: Colors, letters: Lettering
 
 def _set_axes(ax: Axes, panel: Panel, across: Ticks, up: Ticks, kept: Collection[str] = ()) -> None:
     """Set ranges, scales and ticks, but for those that are kept."""
-    for it, axis, ticks in ((ax.xaxis, panel.x, across), (ax.yaxis, panel.y, up)):
-        name = it.axis_name
-        if axis.log:
-            ax.set(**{f"{name}scale": "log"})
+    for name, it, axis, ticks in (("x", ax.xaxis, panel.x, across), ("y", ax.yaxis, panel.y, up)):
+        if axis.log != (it.get_scale() == "log"):
+            ax.set(**{f"{name}scale": "log" if axis.log else "linear"})
         if f"{name}lim" not in kept:
-            ax.set(**{f"{name}lim": axis.limits})
+            limits = axis.limits[::-1] if it.get_inverted() else axis.limits
+            ax.set(**{f"{name}lim": limits})
         if f"{name}ticks" in kept:
             continue
         it.set_major_locator(TickLocator(axis, ticks))
@@ -997,7 +1024,7 @@ class _Painter:
     def _caps(self, mark: Segments, x: Floats) -> float:
         """Return the length of the caps of vertical lines, which do not touch each other."""
         at = self.frame.across(np.unique(x[np.isfinite(x)]))
-        return min(mark.caps, 0.35 * float(np.diff(at).min())) if len(at) > 1 else mark.caps
+        return min(mark.caps, 0.35 * float(abs(np.diff(at)).min())) if len(at) > 1 else mark.caps
 
     def _curves(self, mark: Curves, z: float) -> None:
         style = STYLES[mark.style]

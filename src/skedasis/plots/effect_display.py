@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 
 from skedasis._arguments import check_int, shown
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.plots.draw_matplotlib import draw_on
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.multiples import on_shared_scales
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.keywords import EffectKeywords
 from skedasis.plots.marks import Curves, FigureSpec, Title
-from skedasis.plots.plot import FigureOptions
+from skedasis.plots.plot import FigureOptions, drawn
 from skedasis.results.effect import Effect
 from skedasis.results.surface import Surface
 
@@ -162,17 +161,15 @@ def draw_panels(
     """
     given = {"color": color, "legend": legend}
     options, _ = FigureOptions.of("EffectDisplay.plot", given, EffectKeywords)
-    drawn = _arranged(ax, len(specs), n_cols)
+    arranged = _arranged(ax, len(specs), n_cols)
     keyed = next((i for i, spec in enumerate(specs) if not _is_map(spec)), None)
-    for i, (one, spec) in enumerate(zip(_each(drawn.axes), specs, strict=True)):
+    for i, (one, spec) in enumerate(zip(_each(arranged.axes), specs, strict=True)):
         main, key = spec.main, options.legend and i == keyed
-        limits = (one.get_xlim(), one.get_ylim()) if one.has_data() else None
-        if limits is not None:  # title and notes would be written over those of the other display
+        if one.has_data():  # title and notes would be written over those of the other display
             main = replace(main, title=Title(), notes=(), above=())
-        draw_on(one, spec, panel=main, legend=key, colors=options.colors())
-        if limits is not None:
-            _include(one, *limits)
-    return drawn
+        placed = replace(spec, stacks=((main, *spec.stacks[0][1:]), *spec.stacks[1:]))
+        drawn(placed, replace(options, legend=key), "EffectDisplay.plot", one)
+    return arranged
 
 
 def _is_map(spec: FigureSpec) -> bool:
@@ -220,13 +217,3 @@ def _divided(ax: Axes, rows: int, columns: int) -> GridSpecFromSubplotSpec | Gri
     return ax.figure.add_gridspec(
         rows, columns, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, **space
     )
-
-
-def _include(ax: Axes, across: tuple[float, float], up: tuple[float, float]) -> None:
-    """Widen the ranges of axes by those that they had before they were drawn on again."""
-    for limits, get, change in (
-        (across, ax.get_xlim, ax.set_xlim),
-        (up, ax.get_ylim, ax.set_ylim),
-    ):
-        low, high = get()
-        change(min(low, *limits), max(high, *limits))

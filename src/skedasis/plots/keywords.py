@@ -60,7 +60,7 @@ class FigureKeywords(TypedDict, total=False):
     """Axis labels of the main panels."""
     ylabel: str | None
     """Axis labels of the main panels."""
-    xscale: Literal["linear", "log"]
+    xscale: Literal["linear", "log"] | None
     """Scale of the horizontal axis."""
     xlim: tuple[float, float] | None
     """Ends of the horizontal axis, and of the vertical axis of the main panels."""

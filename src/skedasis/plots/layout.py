@@ -83,6 +83,8 @@ class Frame:
     ----------
     x, y : Axis
     left, top, width, height : float
+    inverted : (bool, bool)
+        Whether x decreases to the right, and y upwards.
     """
 
     x: Axis
@@ -91,6 +93,7 @@ class Frame:
     top: float
     width: float
     height: float
+    inverted: tuple[bool, bool] = (False, False)
 
     @property
     def right(self) -> float:
@@ -104,11 +107,13 @@ class Frame:
 
     def across(self, values: Floats | float) -> Floats:
         """Return horizontal positions of values; those of ±inf are the ends."""
-        return self.left + self.width * self.x.share(values)
+        share = self.x.share(values)
+        return self.left + self.width * (1 - share if self.inverted[0] else share)
 
     def up(self, values: Floats | float) -> Floats:
         """Return vertical positions of values; those of ±inf are the ends."""
-        return self.bottom - self.height * self.y.share(values)
+        share = self.y.share(values)
+        return self.bottom - self.height * (1 - share if self.inverted[1] else share)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ an `UnsupportedError`, a TypeError, that names the method that was called.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, cast
@@ -97,8 +97,8 @@ class FigureOptions:
         Axis labels of the main panels. A common offset or power of ten of the ticks is still added to them.
     color : color, optional
         Colour of the average and of its interval, or of bars; any colour of matplotlib.
-    xscale : {"linear", "log"}
-        Scale of the horizontal axis.
+    xscale : {"linear", "log"}, optional
+        Scale of the horizontal axis; by default that of axes that are passed, and linear.
     xlim, ylim : (float, float), optional
         Ends of the horizontal axis, and of the vertical axis of the main panels.
     size : (float, float), optional
@@ -114,7 +114,7 @@ class FigureOptions:
     xlabel: str | None = None
     ylabel: str | None = None
     color: ColorType | None = None
-    xscale: Literal["linear", "log"] = "linear"
+    xscale: Literal["linear", "log"] | None = None
     xlim: tuple[float, float] | None = None
     ylim: tuple[float, float] | None = None
     size: tuple[float, float] | None = None
@@ -181,7 +181,8 @@ class FigureOptions:
             if text is not None and not isinstance(text, str):
                 fix = f"Write {name}={str(text)!r}"
                 raise DataError(f"{method}({name})", shown(text), "a text", fix)
-        check_option(f"{method}(xscale)", self.xscale, ("linear", "log"))
+        scale = "linear" if self.xscale is None else self.xscale
+        check_option(f"{method}(xscale)", scale, ("linear", "log"))
         check_flag(f"{method}(legend)", self.legend)
         _check_style(f"{method}(style)", self.style)
         for name, pair in (("size", self.size), ("xlim", self.xlim), ("ylim", self.ylim)):
@@ -283,7 +284,9 @@ def _unknown(method: str, name: str, value: object, valid: Sequence[str]) -> Uns
     return unknown_keyword(method, name, value, sorted(valid), advice, certain=True)
 
 
-def customized(spec: FigureSpec, options: FigureOptions, method: str) -> FigureSpec:
+def customized(
+    spec: FigureSpec, options: FigureOptions, method: str, log: Collection[str] = ()
+) -> FigureSpec:
     """Return a figure with the options of every figure applied.
 
     Parameters
@@ -292,6 +295,8 @@ def customized(spec: FigureSpec, options: FigureOptions, method: str) -> FigureS
     options : FigureOptions
     method : str
         What the user called, for messages.
+    log : collection of {"x", "y"}
+        Which of a user's axes are logarithmic.
 
     Raises
     ------
@@ -303,7 +308,7 @@ def customized(spec: FigureSpec, options: FigureOptions, method: str) -> FigureS
     alone = len({stack[0].x.name for stack in spec.stacks}) == 1
     # The R² beside the scatter plot of a diagnosis are on another axis.
     stacks = tuple(
-        tuple(_customized(p, options, method, alone=alone) for p in stack)
+        tuple(_customized(p, options, method, log, alone=alone) for p in stack)
         if spec.small or stack[0].x.name == spec.main.x.name
         else stack
         for stack in spec.stacks
@@ -318,7 +323,9 @@ def customized(spec: FigureSpec, options: FigureOptions, method: str) -> FigureS
     return replace(spec, stacks=((first, *stacks[0][1:]),), title=options.title or spec.title)
 
 
-def _customized(panel: Panel, options: FigureOptions, method: str, *, alone: bool) -> Panel:
+def _customized(
+    panel: Panel, options: FigureOptions, method: str, log: Collection[str], *, alone: bool
+) -> Panel:
     if panel.kind == "scale":
         return panel
     x, y, main = panel.x, panel.y, panel.kind == "main"
@@ -330,9 +337,13 @@ def _customized(panel: Panel, options: FigureOptions, method: str, *, alone: boo
         y = replace(y, name=options.ylabel, unit=None)
     if options.ylim is not None and main:
         y = replace(y, least=options.ylim[0], most=options.ylim[1], margin=0.0)
-    if options.xscale == "log":
-        _check_log(panel, x, method, alone=alone)
+    if options.xscale == "log" or "x" in log:
+        fix = "Use ax.set_xscale('linear')" if "x" in log else "Omit xscale"
+        _check_log(panel, x, f"{method}({'ax' if 'x' in log else 'xscale'})", fix, alone=alone)
         x = replace(x, log=True, ticks=())
+    if "y" in log and main:
+        _check_log(panel, y, f"{method}(ax)", "Use ax.set_yscale('linear')", alone=True)
+        y = replace(y, log=True, ticks=())
     moved = _beside_moved(panel, x)
     marks = tuple(_densified(m, x) for m in moved.marks) if x.log else moved.marks
     return replace(moved, x=x, y=y, marks=marks)
@@ -368,20 +379,22 @@ def _beside_moved(panel: Panel, x: Axis) -> Panel:
     return replace(panel, marks=tuple(map(beside, panel.marks)), tooltips=tips)
 
 
-def _check_log(panel: Panel, axis: Axis, method: str, *, alone: bool) -> None:
+def _check_log(panel: Panel, axis: Axis, what: str, fix: str, *, alone: bool) -> None:
     """Raise if the axis of a panel, which is that of all panels if `alone`, cannot be logarithmic."""
-    fix = "Omit xscale" if alone else "Omit xscale, or plot each effect alone"
+    fix += "" if alone else ", or plot each effect alone"
     if axis.labels or axis.time is not None:
         got = "names of levels" if axis.labels else "dates or times"
-        raise UnsupportedError(f"{method}(xscale)", f"{axis.name!r} with {got}", "numbers", fix)
+        raise UnsupportedError(what, f"{axis.name!r} with {got}", "numbers", fix)
     if not axis.least > 0:
-        if alone and axis.most > 0:
+        if alone and axis.most > 0 and axis is not panel.y:
             # Where the curve begins: at its first positive point, within three to six powers of ten.
             found = [x for mark in panel.marks if isinstance(mark, Line) for x in mark.x if x > 0]
             low = float(np.clip(min(found, default=axis.most), 1e-6 * axis.most, 1e-3 * axis.most))
-            fix += f", or begin the axis above zero: xlim=({low:.1g}, {axis.most:.4g})"
+            limits = f"({low:.1g}, {axis.most:.4g})"
+            limits = f"ax.set_xlim{limits}" if what.endswith("(ax)") else f"xlim={limits}"
+            fix += f", or begin the axis above zero: {limits}"
         raise DataError(
-            f"{method}(xscale)",
+            what,
             f"values of {axis.name!r} from {axis.least:.4g}",
             "positive values",
             fix,
@@ -416,7 +429,10 @@ def drawn(spec: FigureSpec, options: FigureOptions, method: str, ax: Axes | None
 def _on_axes(
     ax: Axes, spec: FigureSpec, options: FigureOptions, method: str, *, legend: bool
 ) -> Figure:
-    """Draw the first panel of a figure on given axes, within the limits that a user has set on them."""
+    """Draw the first panel of a figure on given axes, within a user's limits, or around what is drawn there."""
+    if ax.name not in ("rectilinear", "polar"):
+        fix = "Pass ax=plt.figure().subplots()"
+        raise UnsupportedError(f"{method}(ax)", f"{ax.name!r} axes", "rectangular ones", fix)
     given = {
         "title": options.title,
         "xlabel": options.xlabel,
@@ -425,18 +441,30 @@ def _on_axes(
         "ylim": options.ylim,
     }
     asked = {name for name, value in given.items() if value is not None}
-    kept = draw_matplotlib.settings_of_user(ax)
-    limits: dict[str, tuple[float, float]] = {}
-    main = spec.main
+    main, kept = spec.main, draw_matplotlib.settings_of_user(ax)
+    there = draw_matplotlib.limits_of_drawings(ax)
     for name, axis, it in (("xlim", main.x, ax.xaxis), ("ylim", main.y, ax.yaxis)):
-        if name in asked or name not in kept:
+        # After a figure the axis counts in days of `axis.time`.
+        converted = isinstance(it.get_major_locator(), draw_matplotlib.TickLocator)
+        if name not in there or axis.time is None or not it.have_units() or converted:
             continue
-        if axis.time is not None and it.have_units():  # a user's dates, as matplotlib counts them
-            dates = [date.replace(tzinfo=None) for date in num2date(it.get_view_interval())]
+        low, high = there.pop(name)
+        if name in kept:  # a user's dates, as matplotlib counts them
+            dates = [date.replace(tzinfo=None) for date in num2date((low, high))]
             it.set_view_interval(*axis.time.days(dates), ignore=True)
-        low, high = map(float, sorted(it.get_view_interval()))
-        limits[name] = low, high
-    spec = customized(spec, replace(options, **limits), method)
+            low, high = map(float, sorted(it.get_view_interval()))
+            there[name] = low, high
+    log = {name for name, it in (("x", ax.xaxis), ("y", ax.yaxis)) if it.get_scale() == "log"}
+    log -= {"x"} if options.xscale is not None else set()
+    limits = {name: ends for name, ends in there.items() if name in kept and name not in asked}
+    spec = customized(spec, replace(options, **limits), method, log)
+    wider = {
+        name: (min(there[name][0], axis.range[0]), max(there[name][1], axis.range[1]))
+        for name, axis in (("xlim", spec.main.x), ("ylim", spec.main.y))
+        if name in there.keys() - kept.keys() - asked
+        and (there[name][0] < axis.limits[0] or there[name][1] > axis.limits[1])
+    }
+    spec = customized(spec, replace(FigureOptions(), **wider), method)
     return draw_matplotlib.draw_on(ax, spec, legend=legend, colors=options.colors(), asked=asked)
 
 
