@@ -383,8 +383,6 @@ _NO_PREDICTIONS = ("fit", "fit_predict", "fit_transform", "partial_fit", "score"
 
 def _how_to_pass(model: object) -> str:
     """Return how to pass the model, where something else was passed."""
-    if isinstance(model, Mapping):
-        return "Pass the fitted model itself, or explain several models: sd.explain(models, X)"
     if hasattr(model, "shape") or isinstance(model, (list, tuple)):
         return "Pass the fitted model itself, before the data: sd.explain(model, X)"
     if hasattr(model, "transform"):
