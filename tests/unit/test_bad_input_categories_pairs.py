@@ -450,6 +450,10 @@ def test_settings_are_not_shared_with_the_caller():
 def test_a_dictionary_of_models_is_no_model_and_the_message_explains_them():
     X = np.random.default_rng(0).normal(size=(60, 2))
     models = {"one": lambda X: X[:, 0], "two": lambda X: 2 * X[:, 0]}
-    with refused(sd.UnsupportedError, "a dict", "sd.explain(models, X)"):
-        sd.prediction(models)
-    assert sd.explain(models, X)["x0"].importance > 0
+    each = "{name: sd.prediction(m, output=0) for name, m in models.items()}"
+    with refused(sd.UnsupportedError, "2 models", each):
+        sd.prediction(models, output=0)
+    with refused(sd.UnsupportedError, "{name: sd.loss(m, 'absolute_error') for name, m in"):
+        sd.loss(models, "absolute_error")
+    quantities = {name: sd.prediction(m) for name, m in models.items()}
+    assert sd.explain(quantities, X)["x0"].importance > 0

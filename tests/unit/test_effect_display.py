@@ -819,7 +819,9 @@ class TestErrorsOfModels:
             def predict(self, X):
                 return np.zeros(len(X))
 
-        with pytest.raises(sd.UnsupportedError, match=r"Bare without predict_proba.*Calibrate it"):
+        with pytest.raises(
+            sd.UnsupportedError, match=r"Bare without predict_proba.*model.predict\(X\) == 1"
+        ):
             draw(Bare(), X[["a"]], ["a"])
 
     def test_a_classifier_of_several_labels(self, X, y):

@@ -351,3 +351,14 @@ def test_levels_with_and_without_an_order_are_pairs():
     assert all(np.isfinite(p.ale_strength) for p in found.pairs)
     assert found.ranking()[0].ale_strength > 0.1
     assert found["sky", "grade"].ale_strength > 5 * found["sky", "wind"].ale_strength
+
+
+def test_a_feature_without_values_is_in_no_pair():
+    X = pd.DataFrame(table(), columns=list("abc")).assign(empty=np.nan)
+    with pytest.warns(sd.LeftOutWarning, match="only missing values was left out: empty"):
+        found = sd.interactions(product, X, **FAST)
+    without = sd.interactions(product, X[["a", "b", "c"]], **FAST)
+    assert found.features == without.features == ("a", "b", "c")
+    assert [p.h2 for p in found.ranking()] == [p.h2 for p in without.ranking()]
+    with pytest.warns(sd.LeftOutWarning), refused(sd.DataError, "one feature"):
+        sd.interactions(lambda X: X["a"], X[["a", "empty"]], **FAST)

@@ -288,3 +288,27 @@ def test_linear_boosters_of_xgboost_are_predicted(tmp_path, suffix):
     booster = xgb.train({"nthread": 1, "booster": "gblinear"}, data, 20)
     booster.save_model(tmp_path / f"model{suffix}")
     assert np.allclose(sd.prediction(tmp_path / f"model{suffix}").at(X), booster.predict(data))
+
+
+def test_catboosts_json_is_recognised(tmp_path):
+    catboost = pytest.importorskip("catboost")
+    model = catboost.CatBoostRegressor(iterations=3, verbose=0, allow_writing_files=False)
+    model.fit(X, Y).save_model(str(tmp_path / "model.json"), format="json")
+    with refused(
+        sd.DataError, "CatBoost in JSON", "Save it as .cbm: model.save_model('model.cbm')"
+    ):
+        sd.prediction(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_of_a_classifiers_file_of_xgboost(tmp_path, classes):
+    """The file does not know that they are probabilities: the message says how to explain them."""
+    xgboost = pytest.importorskip("xgboost")
+    labels = np.digitize(X[:, 0], [-0.5, 0.5][: classes - 1])
+    model = xgboost.XGBClassifier(n_estimators=4).fit(X, labels)
+    file = str(tmp_path / "model.json")
+    model.save_model(file)
+    with refused(sd.UnsupportedError, "Use sd.prediction(model)", "(model, output=1)"):
+        sd.probability(file, class_=1)
+    found = sd.prediction(file, output=1) if classes == 3 else sd.prediction(file)
+    assert np.allclose(found.at(X), model.predict_proba(X)[:, 1], rtol=1e-6)

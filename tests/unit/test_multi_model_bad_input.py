@@ -26,9 +26,10 @@ def explained(models: Any = TWO, **options: Any) -> Any:
 @pytest.mark.parametrize(
     ("models", "words"),
     [
-        ([], ("an empty list",)),
-        ([linear], ("one model", "Pass the model itself")),
-        ((), ("empty",)),
+        ([], ("no models",)),
+        ([linear], ("got one model", "Pass the model itself")),
+        ({"linear": linear}, ("got one model", "Pass the model itself")),
+        ((), ("no models",)),
     ],
 )
 def test_fewer_than_two(models: Any, words: tuple[str, ...]) -> None:

@@ -63,6 +63,16 @@ def test_what_the_message_advises_works(name: str, entry) -> None:
     assert max(np.ptp(effect.value) for effect in effects.values()) > 0.0
 
 
+@pytest.mark.parametrize("name", ["k-means", "mixture", "isolation", "behind a scaler", "searched"])
+def test_their_labels_have_no_mixture(name: str) -> None:
+    model = MODELS[name].fit(X)
+    with pytest.raises(UnsupportedError) as alone:
+        sd.explain(model, X, 0)
+    with pytest.raises(UnsupportedError) as mixed:
+        sd.ensemble([model, model])
+    assert str(mixed.value).partition(": ")[2] == str(alone.value).partition(": ")[2]
+
+
 @pytest.mark.parametrize("name", ["k-means", "mixture", "behind a scaler", "searched"])
 def test_numbers_of_clusters_are_no_prediction(name: str) -> None:
     with pytest.raises(UnsupportedError, match="have no order"):

@@ -19,6 +19,7 @@ import pytest
 from narwhals import selectors
 from scipy.sparse import csr_matrix
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import VotingClassifier
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -143,6 +144,7 @@ def names(folder):
         "s": sd.explain(m, X, ("age", "bmi")),
         "sd": sd,
         "selectors": selectors,
+        "vote": VotingClassifier([("svc", SVC()), ("lr", LogisticRegression())]).fit(A, risk),
         "y": y,
     }
 

@@ -27,7 +27,13 @@ from skedasis.methods.ale import RHALE, Accumulated
 from skedasis.methods.base import ByFeature, Parameters
 from skedasis.methods.pdp import PDP
 from skedasis.methods.permutation import PFI
-from skedasis.models.introspection import decides_by_logit, is_classifier, labels_of, title
+from skedasis.models.introspection import (
+    decides_by_logit,
+    is_classifier,
+    labels_of,
+    title,
+    without_probabilities,
+)
 from skedasis.models.protocols import SupportsPredict, SupportsPredictProba
 from skedasis.plots.effect_display import AxesLike, check_axes, draw_panels, panel_figures
 from skedasis.quantities.base import Quantity
@@ -749,8 +755,7 @@ def _of_class(estimator: object, target: OutputLabel, response_method: str) -> Q
     there = [m for m in ("predict_proba", "decision_function") if hasattr(estimator, m)]
     if not there or response_method not in ("auto", *there):
         wanted = "predict_proba" if response_method == "auto" else response_method
-        fix = "Calibrate it: sklearn.calibration.CalibratedClassifierCV(model).fit(X, y)"
-        fix = f"Use response_method={there[0]!r}" if there else fix
+        fix = f"Use response_method={there[0]!r}" if there else without_probabilities(estimator)
         what, got = "from_estimator(response_method)", f"{title(estimator)} without {wanted}"
         raise UnsupportedError(what, got, f"a classifier with {wanted}", fix)
     if response_method != "decision_function" and there[0] == "predict_proba":

@@ -206,7 +206,7 @@ def interactions(
         quantity, X, None, method, options, need=Need(draw=max_rows or 0 if h2 else 0)
     )
     job = prepared.job
-    features, chosen = _pairs(job.dataset, pairs, options)
+    features, chosen = _pairs(job.dataset, pairs, options, job.selection.without_values)
     names = [f.name for f in features]
     done = compute(prepared)
     shares = _shares(done, {names[i] for pair in chosen for i in pair})
@@ -256,7 +256,9 @@ def interactions_of(
     """
     if effects is None:
         effects = _effects(done, dict(done.gathered))
-    features = [f for f in done.job.selection.features if among is None or f.name in set(among)]
+    left_out = done.job.selection.without_values
+    features = [f for f in done.job.selection.features if f.name not in left_out]
+    features = [f for f in features if among is None or f.name in set(among)]
     names = [f.name for f in features]
     shares = _shares(done, names)
     pairs = [
@@ -283,9 +285,9 @@ def interactions_of(
 
 
 def _pairs(
-    dataset: Dataset, pairs: Pairs, options: ExplainOptions
+    dataset: Dataset, pairs: Pairs, options: ExplainOptions, without_values: Collection[str]
 ) -> tuple[tuple[Feature, ...], list[tuple[int, int]]]:
-    """Return all features, and the pairs by their indices, each once.
+    """Return all features, and the pairs by their indices, each once; of all pairs, those that have values.
 
     Raises
     ------
@@ -302,6 +304,8 @@ def _pairs(
     check_no_pattern(pairs, "interactions(pairs)")
     selection = FeatureSelection(dataset, None if everything else pairs, options.groups)
     features = selection.features
+    if everything:
+        features = tuple(f for f in features if f.name not in without_values)
     if len(features) < 2:
         raise DataError(
             "interactions(X)", "one feature", "at least two features", "Pass more columns"

@@ -33,7 +33,13 @@ from skedasis.data.features import Declared, Feature, SchemaEntry
 from skedasis.data.readers import FileTable, read_table
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import files
-from skedasis.models.introspection import fitted_width, is_classifier, labels_of
+from skedasis.models.introspection import (
+    as_in_fit,
+    columns_of_fit,
+    fitted_width,
+    is_classifier,
+    labels_of,
+)
 from skedasis.quantities.inverse import InverseName, as_inverse
 
 if TYPE_CHECKING:
@@ -326,12 +332,9 @@ def features_of(table: FileTable, model: object, excluded: Sequence[str] = ()) -
     DataError
         If columns of the model are missing, or if the model takes another number of columns.
     """
-    fitted = columns_named_by(model)
+    fitted = columns_of_fit(model)
     if fitted is not None:
-        # LightGBM replaces spaces in names by underscores.
-        known = (
-            {"_".join(name.split()): name for name in table.names} if _is_lightgbm(model) else {}
-        )
+        known = dict(zip(as_in_fit(model, table.names), table.names, strict=True))
         names = [name if name in table.names else known.get(name, name) for name in fitted]
         if hasattr(model, "feature_names_in_") or any(name in table.names for name in names):
             return table.select(names)
@@ -347,24 +350,6 @@ def features_of(table: FileTable, model: object, excluded: Sequence[str] = ()) -
             "Exclude columns that are not features with --ignore COLUMN, or save the model with column names",
         )
     return left
-
-
-def columns_named_by(model: Any) -> list[str] | None:
-    """Return the names of the columns that a model was fitted on, or None if it does not know them."""
-    names: Any = getattr(model, "feature_names_in_", None)
-    if names is None and _is_lightgbm(model):
-        names = model.feature_name()
-    if names is None:
-        names = getattr(model, "feature_names_", None)  # CatBoost
-    if names is None:  # XGBoost's booster
-        names = getattr(getattr(model, "grown", model), "feature_names", None)
-    if not (isinstance(names, Sequence) or hasattr(names, "tolist")):
-        return None
-    return [str(name) for name in names]
-
-
-def _is_lightgbm(model: Any) -> bool:
-    return type(model).__module__.partition(".")[0] == "lightgbm" and hasattr(model, "feature_name")
 
 
 def _width(model: Any) -> int | None:

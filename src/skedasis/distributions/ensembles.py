@@ -39,7 +39,7 @@ from skedasis.distributions.mixture_models import (
 )
 from skedasis.distributions.registry import as_predictor, has_predictor
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.models.introspection import title, with_article
+from skedasis.models.introspection import check_supervised, title, with_article
 from skedasis.models.protocols import (
     RowFunction,
     SupportsPredict,
@@ -188,6 +188,7 @@ def _is_module(model: object) -> bool:
 
 
 def _member(model: object, output: Output | None) -> Member:
+    check_supervised(model, f"ensemble({title(model)})")
     if _is_module(model):
         from skedasis.distributions.torch_ensembles import ModuleMember
 

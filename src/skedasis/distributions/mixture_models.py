@@ -90,6 +90,11 @@ class Ensemble(Predictor):
         """Return the columns that the members were fitted on; AttributeError if they are not known."""
         return self._fitted_attribute("feature_names_in_")
 
+    @property
+    def fitted_members(self) -> Sequence[object]:
+        """Return the models that may know the columns they were fitted on."""
+        return self.members.fitted
+
     def _fitted_attribute(self, name: str) -> Any:
         for model in self.members.fitted:
             value = getattr(model, name, None)

@@ -15,7 +15,13 @@ from skedasis.distributions.base import Labels, Predicted, Predictor, row_chunks
 from skedasis.distributions.categorical import as_classes, multi_label_error
 from skedasis.distributions.continuous import NOISE, as_normal
 from skedasis.errors import UnsupportedError
-from skedasis.models.introspection import labels_of, title, wants_arrays, with_article
+from skedasis.models.introspection import (
+    labels_of,
+    title,
+    wants_arrays,
+    with_article,
+    without_probabilities,
+)
 from skedasis.models.protocols import SupportsPredictProba
 
 _CALL_BYTES = 100_000_000
@@ -127,7 +133,7 @@ def as_classifier(model: Any) -> Predictor:
             title(model),
             f"{with_article(title(model))} without predict_proba",
             "a classifier with probabilities",
-            "Calibrate it (sklearn.calibration.CalibratedClassifierCV)",
+            without_probabilities(model),
         )
     classes = getattr(model, "classes_", None)
     if classes is None:

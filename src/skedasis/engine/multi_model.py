@@ -49,7 +49,7 @@ from skedasis.engine.select import (
     Task,
     as_method,
 )
-from skedasis.errors import DataError
+from skedasis.errors import DataError, ModelOutputError
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.ale_pairs import PairPlan
 from skedasis.methods.base import (
@@ -96,14 +96,19 @@ def quantities_of(models: Sequence[Any]) -> list[Quantity]:
         For an object that is no model.
     """
     if len(models) < 2:
-        got = "an empty list" if not models else "a list of one model"
+        got = "no models" if not models else "one model"
         fix = "Pass the model itself" if models else "Pass the fitted models: [m1, m2]"
         expected = "at least two models"
         raise DataError("models", got, expected, fix)
     found: list[Quantity] = []
     for i, model in enumerate(models):
         with annotate_model_index(i, len(models)):
-            found.append(as_quantity(model))
+            try:
+                found.append(as_quantity(model))
+            except ModelOutputError as error:
+                each = "[sd.probability(m, class_=...) for m in models]"
+                error.add_note(f"Choose one for each model: {each}.")
+                raise
     check_equal([fitted_width(q.model) for q in found], "columns")
     check_equal([fitted_names(q.model) for q in found], "columns' names")
     check_equal(

@@ -603,6 +603,7 @@ class FeatureSelection:
         )
         self.everything = wanted is None
         self.single = False
+        self.without_values: set[str] = set()
         self.asked: list[tuple[Feature, ...]] = []
         if self.everything:
             self.asked = [(f,) for f in self.features]
@@ -708,6 +709,7 @@ class FeatureSelection:
                 if not self.everything:
                     raise
                 skipped[type(error)][feature.name] = error
+        self.without_values = {*skipped[NoValues]}
         if not found:
             levels = skipped.pop(TooManyLevels)
             for error in (e for errors in skipped.values() for e in errors.values()):

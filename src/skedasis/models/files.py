@@ -79,6 +79,10 @@ def _read_xgboost(file: Path) -> object:
     try:
         old_leaves = xgboost_files.check(raw)
     except Malformed as error:
+        if b'"features_info"' in raw:
+            got, expected = "a model of CatBoost in JSON", "CatBoost's binary format"
+            fix = "Save it as .cbm: model.save_model('model.cbm')"
+            raise DataError(f"model {str(file)!r}", got, expected, fix) from error
         raise broken(file, "XGBoost", error) from error
     xgboost = library("xgboost", file)
     if old_leaves and tuple(map(int, xgboost.__version__.split(".")[:2])) >= (3, 2):
@@ -317,6 +321,11 @@ class XGBooster(AdaptedModel):
     def takes_codes(self) -> bool:
         """Return whether the booster was trained on categories."""
         return "c" in (self.grown.feature_types or ())
+
+    @property
+    def columns(self) -> list[str] | None:
+        """Return the names of the columns that the booster was trained on, if they had names."""
+        return self.grown.feature_names
 
     def predict(self, X: Container) -> Values:
         """Return the booster's predictions for rows in any container."""

@@ -161,19 +161,71 @@ def wants_arrays(model: object) -> bool:
     return hasattr(model, "n_features_in_") and fitted_names(model) is None
 
 
+def columns_of_fit(model: object) -> list[str] | None:
+    """Return the column names that a model knows, also if it does not compare them with those of X; None if none."""
+    names = fitted_names(model)
+    inner, library = last_step(_one_member(model), 0), _library(model)
+    bare = type(inner).__name__ == "Booster"
+    if names is None and isinstance(inner, AdaptedModel):
+        names = inner.columns
+    elif names is None and library == "catboost":
+        names = inner.feature_names_
+    elif names is None and library == "xgboost":
+        names = (inner if bare else inner.get_booster()).feature_names
+    elif names is None and library == "lightgbm" and bare:
+        names = inner.feature_name()
+    names = [str(name) for name in names or ()]
+    # What CatBoost and LightGBM call the columns of arrays.
+    made = [[f"{prefix}{k}" for k in range(len(names))] for prefix in ("", "Column_")]
+    return None if names in made else names
+
+
+@runtime_checkable
+class HasMembers(Protocol):
+    """A mixture of models that take the same columns."""
+
+    @property
+    def fitted_members(self) -> Sequence[object]:
+        """The models that may know the columns they were fitted on."""
+        ...
+
+
+def _one_member(model: object) -> object:
+    """Return one member of a mixture; other models unchanged."""
+    mixed = isinstance(model, HasMembers) and model.fitted_members
+    return mixed[0] if mixed else model
+
+
+def _library(model: object) -> str:
+    """Return the library of the model, or of the step, that takes the columns of X."""
+    inner = last_step(_one_member(model), 0)
+    return type(inner).__module__.partition(".")[0]
+
+
+def as_in_fit(model: object, labels: Sequence[object]) -> list[str]:
+    """Return labels of columns as the model's library spells them: LightGBM has underscores for spaces."""
+    spaces = "_" if _library(model) == "lightgbm" else " "
+    return [str(label).replace(" ", spaces) for label in labels]
+
+
 def check_fitted_on(model: object, dataset: Dataset, what: str) -> None:
     """Raise if the columns of X are not those that the model was fitted on.
+
+    Models that predict for a data frame with any names, such as boosters, may get names that they do not know.
 
     Raises
     ------
     DataError
         If the number of columns, their names or their order differ.
     """
-    expected = fitted_width(model)
-    have = [f.key for f in dataset.features]
-    fix = _how_to_order(dataset)
-    names = fitted_names(model)
+    labels = [f.key for f in dataset.features]
+    have, names = as_in_fit(model, labels), columns_of_fit(model)
+    if names is not None and fitted_names(model) is None:
+        place = {name: k for k, name in enumerate(names)}
+        if all(place.get(name, k) == k for k, name in enumerate(have)):
+            names = None
     if dataset.library is None or names is None:
+        expected = fitted_width(model)
         if expected is not None and expected != len(have):
             raise DataError(
                 what,
@@ -184,11 +236,14 @@ def check_fitted_on(model: object, dataset: Dataset, what: str) -> None:
         return
     if have == names:
         return
-    if sorted(map(str, have)) == sorted(map(str, names)):
+    known = dict(zip(have, labels, strict=True))
+    ordered: list[object] = [known.get(name, name) for name in names]
+    fix = _how_to_order(model, dataset, ordered)
+    if sorted(have) == sorted(names):
         raise DataError(
             what,
-            f"X with columns in the order {_short(have)}",
-            f"the order of fit, {_short(names)}",
+            f"X with columns in the order {_short(labels)}",
+            f"the order of fit, {_short(ordered)}",
             fix,
         )
     absent = [n for n in names if n not in have]
@@ -248,9 +303,20 @@ def _takes_text(model: object) -> bool:
     )
 
 
-def _how_to_order(dataset: Dataset) -> str:
+_LISTED = 30
+"""Most names that a message lists as code."""
+
+
+def _how_to_order(model: object, dataset: Dataset, names: list[object]) -> str:
     """Return how to pass the columns that a model was fitted on."""
-    frame, files = "X[list(model.feature_names_in_)]", "columns=list(model.feature_names_in_)"
+    if fitted_names(model) == names:  # not where a library changed them
+        columns = "list(model.feature_names_in_)"
+    elif len(names) <= _LISTED:
+        columns = repr(names)
+    else:
+        known = {"catboost": "model.feature_names_", "lightgbm": "model.feature_name()"}
+        columns = known.get(_library(model), "model.feature_names")
+    frame, files = f"X[{columns}]", f"columns={columns}"
     if dataset.streamed or dataset.row_numbers is not None:
         return f"Use sd.parquet(path, {files})"
     # Rows with identifiers may have been drawn from files, which cannot be indexed.
@@ -317,8 +383,6 @@ _NO_PREDICTIONS = ("fit", "fit_predict", "fit_transform", "partial_fit", "score"
 
 def _how_to_pass(model: object) -> str:
     """Return how to pass the model, where something else was passed."""
-    if isinstance(model, Mapping):
-        return "Pass the fitted model itself, or explain several models: sd.explain(models, X)"
     if hasattr(model, "shape") or isinstance(model, (list, tuple)):
         return "Pass the fitted model itself, before the data: sd.explain(model, X)"
     if hasattr(model, "transform"):
@@ -456,7 +520,7 @@ def class_column(model: object, class_: Level, function: str) -> tuple[int | Non
     classes = getattr(model, "classes_", None)
     if not has_predict_proba(model):
         if is_classifier(model) or not callable(model):
-            raise _no_probabilities(model, what)
+            raise _no_probabilities(model, what, class_)
         if class_ is not None and not is_int(class_):
             raise UnsupportedError(
                 what,
@@ -474,7 +538,8 @@ def class_column(model: object, class_: Level, function: str) -> tuple[int | Non
         return 1, labels[1]
     if isinstance(class_, Hashable) and class_ in labels:
         return labels.index(class_), class_
-    got = f"{len(labels)} classes and no class_" if class_ is None else f"class_={shown(class_)}"
+    many = "1 class" if len(labels) == 1 else f"{len(labels)} classes"
+    got = f"{many} and no class_" if class_ is None else f"class_={shown(class_)}"
     meant = None if class_ is None else _meant_class(class_, labels)
     call = f"sd.{function}(model, class_={(labels[-1] if meant is None else meant)!r})"
     choose = f"Choose one class: {call}"
@@ -486,17 +551,35 @@ def class_column(model: object, class_: Level, function: str) -> tuple[int | Non
     raise ModelOutputError(f"{what}: got {got}, expected one class. {choose}{end}: {labels}.")
 
 
-def _no_probabilities(model: object, what: str) -> UnsupportedError:
+def _no_probabilities(model: object, what: str, class_: Level) -> UnsupportedError:
     """Return the error for a model without `predict_proba`."""
     fix = "Use sd.prediction(model), which explains what a regressor predicts"
     if is_classifier(model):
-        fix = "Calibrate it: sklearn.calibration.CalibratedClassifierCV(model).fit(X, y)"
-        if hasattr(model, "decision_function"):
-            fix += ", or explain its score: sd.prediction(model.decision_function)"
+        fix = without_probabilities(model)
     elif not has_predict(model):
         fix = _how_to_pass(model)
+    elif isinstance(model, AdaptedModel):  # XGBoost's booster, of a file or not: it has no classes
+        column = class_ if is_int(class_) else 0
+        fix = (
+            "Use sd.prediction(model), which of two classes is the probability of the second; of "
+            f"several classes one: sd.prediction(model, output={column})"
+        )
     got = f"{with_article(title(model))} without predict_proba"
     return UnsupportedError(what, got, "a classifier with probabilities", fix)
+
+
+def without_probabilities(model: object) -> str:
+    """Return what to do with a classifier without `predict_proba`; calibration needs scores."""
+    if hasattr(model, "decision_function"):
+        return (
+            "Calibrate it: sklearn.calibration.CalibratedClassifierCV(model).fit(X, y), or explain "
+            "its score: sd.prediction(model.decision_function)"
+        )
+    classes = classes_of(model)
+    label = repr(np.asarray(classes[-1]).tolist()) if len(classes) else "..."
+    return (
+        f"Explain which rows are in one class: sd.prediction(lambda X: model.predict(X) == {label})"
+    )
 
 
 def _meant_class(class_: Level, labels: Sequence[Level]) -> Level | None:
@@ -564,10 +647,10 @@ def is_sklearn_or_pipeline(model: object) -> bool:
     return type(model).__module__.startswith("sklearn.") or hasattr(model, "steps")
 
 
-def last_step(model: object) -> Any:
-    """Return the last step of a pipeline, inside a parameter search or not; other models unchanged."""
+def last_step(model: object, index: int = -1) -> Any:
+    """Return the last step of a pipeline, or that at an index, inside a search or not; other models unchanged."""
     model = unwrap_search(model)
-    return last_step(model.steps[-1][1]) if is_pipeline(model) else model
+    return last_step(model.steps[index][1], index) if is_pipeline(model) else model
 
 
 def unwrap_search(model: object) -> Any:

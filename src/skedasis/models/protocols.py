@@ -78,6 +78,11 @@ class AdaptedModel:
         return False
 
     @property
+    def columns(self) -> list[str] | None:
+        """Return the names of the columns that the model was trained on; None if it does not know them."""
+        return None
+
+    @property
     def batch_rows(self) -> int | None:
         """Return how many rows a batch should have at most; None for any number."""
         return None

@@ -33,6 +33,7 @@ from skedasis.quantities.outputs import (
     Prediction,
     Probability,
     check_labels,
+    check_one_model,
     default_quantity,
 )
 
@@ -426,6 +427,7 @@ def loss(
     """
     _check_settings(kind, alpha, response)
     check_labels(name, unit)
+    check_one_model(model, "loss", f"sd.loss(m, {repr(kind) if isinstance(kind, str) else '...'})")
     if kind == "log_loss":
         return _log_loss(model, output, name, unit, copy=copy)
     of = _predicted(model, kind, response, output)

@@ -64,6 +64,8 @@ from skedasis.models.introspection import (
     takes_codes,
     title,
     wants_arrays,
+    with_article,
+    without_probabilities,
 )
 from skedasis.models.piecewise_constant import is_piecewise_constant
 from skedasis.models.protocols import (
@@ -680,6 +682,8 @@ def prediction(
     >>> sd.explain(sd.prediction(net, output=2), X, "age")  # doctest: +SKIP
     """
     check_labels(name, unit)
+    each = "sd.prediction(m)" if output is None else f"sd.prediction(m, output={output!r})"
+    check_one_model(model, "prediction", each)
     model = adapt_model(model)
     check_predictor(model, slope, mixed, output)
     plain = Prediction(model, name or "prediction", unit, slope, mixed, copy=copy)
@@ -781,6 +785,7 @@ def probability(
     'P(y = 1)(LogisticRegression)'
     """
     check_labels(name, unit)
+    check_one_model(model, "probability", f"sd.probability(m, class_={class_!r})")
     model = adapt_model(model)
     return _of_classes(model, class_, Probability, "P({})", name, unit, copy=copy)
 
@@ -848,6 +853,7 @@ def logit(
     0.0
     """
     check_labels(name, unit)
+    check_one_model(model, "logit", f"sd.logit(m, class_={class_!r})")
     model = adapt_model(model)
     return _of_classes(model, class_, Logit, "logit P({})", name, unit, copy=copy)
 
@@ -974,9 +980,11 @@ def _of_classes(
     if not len(names) or not has_predict_proba(model):
         raise UnsupportedError(
             f"{name or function}({title(model)}, class_='all')",
-            f"a {title(model)} without classes_ and predict_proba",
+            f"{with_article(title(model))} without classes_ and predict_proba",
             "a fitted classifier with predict_proba",
-            "For a function, use sd.prediction(f, output='all')",
+            without_probabilities(model)
+            if len(names)
+            else "For a function, use sd.prediction(f, output='all')",
         )
     parts: dict[OutputLabel, ProbabilityT]
     if labels is None:
