@@ -427,7 +427,7 @@ def loss(
     """
     _check_settings(kind, alpha, response)
     check_labels(name, unit)
-    check_one_model(model, "loss", f"sd.loss(m, {repr(kind) if isinstance(kind, str) else '...'})")
+    check_one_model(model, "loss", f"sd.loss(m, {'...' if callable(kind) else repr(kind)})")
     if kind == "log_loss":
         return _log_loss(model, output, name, unit, copy=copy)
     of = _predicted(model, kind, response, output)
