@@ -488,7 +488,7 @@ def test_groups_and_dates_have_places_too():
         return X["a"] * X["d_1"]
 
     e = sd.explain(model, X, "d", method=sd.PDP(), groups={"d": ["d_0", "d_1", "d_2"]})
-    (flag,) = e.checks(X=X).of("extrapolation")
+    (flag,) = curve_extrapolations(e.checks(X=X))
     assert flag.numbers["others"] == ("twin",)
     assert flag.numbers["share"] == pytest.approx(2 / 3, abs=0.05)
 

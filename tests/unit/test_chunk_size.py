@@ -294,7 +294,7 @@ def test_few_rows_are_evaluated_at_many_values_in_one_call(rows):
 
     method = sd.PDP(grid=np.linspace(-1, 1, 100))
     sd.explain(model, X[:rows], 0, method=method, heterogeneity_rows=0)
-    calls = sizes[3:]  # after those of the model check
+    calls = sizes[4:]  # after those of the model check
     assert sum(calls) == 100 * rows
     assert len(calls) == max(1, 100 * rows // 10_000) if rows < 1_000 else len(calls) == 10
 

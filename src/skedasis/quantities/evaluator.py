@@ -733,7 +733,7 @@ def probe_model(
     if any(_differ(a, b, eps) for a, b in zip(first, in_parts, strict=True)):
         again = [e.values() for e in _called(quantities, batch, caller, stats)]
         for quantity, *three in zip(quantities, first, again, in_parts, strict=True):
-            _check_function_of_row(quantity, three, eps)
+            _check_function_of_row(quantity, three, eps, _floor(quantity, dataset, eps))
     for quantity, response in zip(quantities, first, strict=True):
         if 0.0 < np.abs(response).max() < SMALLEST:
             _check_not_tiny(quantity, dataset, among)
@@ -767,12 +767,10 @@ def _parts(batch: Batch) -> list[Ints]:
     Two rows that are as alike as possible, two of other levels, rows with missing values among others, and the rest: a
     model that fills in the mean of the call, or numbers the levels that it finds in it, responds in another way.
     """
-    n, table = len(batch), batch.dataset.table
+    n = len(batch)
     if n < 8:
         return [np.arange(n)] if n < 4 else [np.arange(2), np.arange(2, n)]
-    rows = batch.table_rows
-    columns = range(len(batch.dataset.features))
-    codes = np.column_stack([table.coded(j, rows)[0] for j in columns])
+    codes = np.column_stack([_codes(batch, f) for f in batch.dataset.features])
     missing: Bools = np.any(codes < 0, axis=1)
     whole = np.flatnonzero(~missing)
     left = whole if len(whole) >= 4 else np.arange(n)
@@ -792,6 +790,22 @@ def _parts(batch: Batch) -> list[Ints]:
     return [*parts, left] if len(left) else parts
 
 
+def _codes(batch: Batch, feature: Feature) -> Ints:
+    """Return a code for each value of a column; -1 for missing ones."""
+    if feature.categorical:
+        return batch.dataset.table.coded(feature.position, batch.table_rows)[0]
+    x = batch.column(feature.position)
+    return np.where(np.isnan(x), -1, np.unique(x, return_inverse=True)[1])
+
+
+def _floor(quantity: Evaluated, dataset: Dataset, eps: float) -> float:
+    """Return what rounding of predictions may change in a loss, which can be much smaller than its labels."""
+    if not quantity.labelled or dataset.y is None:
+        return 0.0
+    y = dataset.y
+    return 64 * eps * (float(np.abs(y.astype(float)).max()) if y.dtype.kind in "fiub" else 1.0)
+
+
 def _differ(a: Floats, b: Floats, eps: float) -> bool:
     """Return whether responses differ by more than the rounding of sums in another order."""
     return bool(np.abs(a - b).max() > 64 * eps * np.abs(a).max())
@@ -803,10 +817,13 @@ the responses and to their size. Differences by rounding were up to 2e-6 of the 
 4e-7 in float64 (Gaussian processes with little noise), 0 for trees, nearest neighbours and support vector machines."""
 
 
-def _check_function_of_row(quantity: Evaluated, responses: Sequence[Floats], eps: float) -> None:
+def _check_function_of_row(
+    quantity: Evaluated, responses: Sequence[Floats], eps: float, floor: float
+) -> None:
     """Raise if two calls on the same rows differ, or if a response depends on the other rows of the call.
 
-    `responses` are those of the first call, of the same call again, and of calls on parts of the rows.
+    `responses` are those of the first call, of the same call again, and of calls on parts of the rows. Differences
+    below `floor` are rounding.
     """
     first, again, in_parts = responses
     if _differ(first, again, eps):
@@ -817,7 +834,7 @@ def _check_function_of_row(quantity: Evaluated, responses: Sequence[Floats], eps
             "Take the randomness out, or switch it to evaluation (dropout off)",
         )
     difference = float(np.abs(first - in_parts).max())
-    if difference > max(_OF_RANGE * np.ptp(first), _OF_SIZE * np.abs(first).max()):
+    if difference > max(_OF_RANGE * np.ptp(first), _OF_SIZE * np.abs(first).max(), floor):
         raise ModelOutputError(
             quantity.describe(),
             f"responses that change with the other rows of the call (by up to {difference:.3g})",
