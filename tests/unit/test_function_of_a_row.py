@@ -100,6 +100,12 @@ def test_rounding_that_depends_on_the_size_of_a_call_is_no_dependence(name: str)
             assert said["check_rows"] in (128, 192)
 
 
+def test_columns_that_only_the_model_reads_may_hold_anything() -> None:
+    D = pd.DataFrame({"a": X[:, 0], "lists": [[1, 2]] * len(X)})
+    e = sd.explain(lambda D: 2.0 * D["a"], D, "a", heterogeneity_rows=0)
+    assert e.importance == pytest.approx(2 * X[:, 0].std(), rel=0.05)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9])
 def test_few_rows_are_checked_too(n: int) -> None:
     assert sd.explain(lambda Z: Z[:, 0], X[:n], 0, method="pdp").provenance["check_rows"] == 2 * n
