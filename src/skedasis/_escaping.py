@@ -55,7 +55,9 @@ def in_order(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return re.sub(_RIGHT_TO_LEFT, "\u2068\\g<0>\u2069", visible(text))  # compiled when it is needed
+    # Patterns are compiled when they are needed. Words that are isolated already stay so.
+    bare = re.sub(f"\u2068({_RIGHT_TO_LEFT})\u2069", "\\1", text.replace("\r\n", "\n"))
+    return re.sub(_RIGHT_TO_LEFT, "\u2068\\g<0>\u2069", visible(bare))
 
 
 class Printed:

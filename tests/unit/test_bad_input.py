@@ -617,7 +617,10 @@ def test_a_model_that_fails_later_is_refused_later(method):
 def test_a_model_that_answers_differently_each_time_is_refused(method):
     rng = np.random.default_rng(0)
     with refused(
-        sd.ModelOutputError, "two different responses for the same rows", "same response", "randomness"
+        sd.ModelOutputError,
+        "two different responses for the same rows",
+        "same response",
+        "randomness",
     ):
         sd.explain(lambda X: X[:, 0] + 1e-3 * rng.normal(size=len(X)), table(), 0, method=method)
 

@@ -404,8 +404,9 @@ def _declared(feature: Feature, distinct: dict[Level, Level]) -> dict[Level, Lev
         if not is_absent(v)
     ]
     keys = [equality_key(v) for v in declared]
-    duplicates = [v for v, key in zip(declared, keys, strict=True) if keys.count(key) > 1]
-    undeclared = [own.get(k, v) for k, (key, v) in enumerate(distinct.items()) if key not in keys]
+    times = Counter(keys)
+    duplicates = [v for v, key in zip(declared, keys, strict=True) if times[key] > 1]
+    undeclared = [own.get(k, v) for k, (key, v) in enumerate(distinct.items()) if key not in times]
     if duplicates or undeclared:
         some = ", ".join(repr(v) for v in undeclared[:5]) + (", …" if len(undeclared) > 5 else "")
         raise DataError(

@@ -323,7 +323,7 @@ def _level_labels(labels: object, what: str) -> tuple[tuple[Level, str], ...]:
         fix = 'Write for example {0: "no", 1: "yes"}'
         raise DataError(what, shown(labels), "a mapping of levels to text", fix)
     texts = [_text(text, what) or "" for _, text in pairs]
-    twice = [text for text in texts if texts.count(text) > 1]
+    twice = [text for text, count in Counter(texts).items() if count > 1]
     if twice:
         raise DataError(what, f"{twice[0]!r} twice", "a text for each level", "Use other texts")
     return tuple(

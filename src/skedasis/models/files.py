@@ -113,10 +113,14 @@ def _read_catboost(file: Path) -> object:
     try:  # from the path: CatBoost reads beyond the end of bytes that it gets
         model = catboost.CatBoost().load_model(path)
         kind = catboost.CatBoostClassifier if len(model.classes_) else catboost.CatBoostRegressor
-        # The loss decides whether `predict` returns the exponential, as for Poisson.
-        return kind(loss_function=model.get_all_params()["loss_function"]).load_model(path)
     except Exception as error:  # CatBoostError; others of what is no text
         raise broken(file, "CatBoost", error) from error
+    try:
+        # The loss decides whether `predict` returns the exponential, as for Poisson.
+        loss = model.get_all_params()["loss_function"]
+    except catboost.CatBoostError:  # a sum of models has none
+        return kind().load_model(path)
+    return kind(loss_function=loss).load_model(path)
 
 
 # --- ONNX -----------------------------------------------------------------------------------------

@@ -92,9 +92,13 @@ def _unsupervised(model: object) -> str | None:
     """Return what an estimator is that predicts labels of its own: of a pipeline and a search, what their last is."""
     if isinstance(model, type):
         return None
-    tagged = isinstance(model, _Tagged)
-    kind = model.__sklearn_tags__() if tagged else model
-    return _UNSUPERVISED.get(getattr(kind, "estimator_type" if tagged else "_estimator_type", ""))
+    kind, field = model, "_estimator_type"
+    if isinstance(model, _Tagged):
+        try:
+            kind, field = model.__sklearn_tags__(), "estimator_type"
+        except AttributeError:
+            return None  # a mixin without scikit-learn's base class; it is of a regressor or classifier
+    return _UNSUPERVISED.get(getattr(kind, field, ""))
 
 
 def check_supervised(model: object, what: str) -> None:
@@ -151,9 +155,11 @@ def fitted_names(model: object) -> list[str] | None:
 
 def fitted_width(model: object) -> int | None:
     """Return the number of columns that a model was fitted on; None if it does not know it."""
-    # A loaded or copied CatBoost model says 0, and still has the names of its columns.
-    names = getattr(model, "feature_names_", None) or ()
-    return getattr(model, "n_features_in_", None) or len(names) or None
+    width = getattr(model, "n_features_in_", None)
+    if not width and type(model).__module__.startswith("catboost"):
+        # A loaded or copied model says 0, and still has the names of its columns.
+        width = len(getattr(model, "feature_names_", None) or ())
+    return width or None
 
 
 def wants_arrays(model: object) -> bool:

@@ -534,7 +534,7 @@ def clean(text: str) -> str:
     >>> clean(" a\tname\n")
     'a name'
     """
-    shown = (c if c.isprintable() else " " for c in visible(text))
+    shown = (c if c.isprintable() else " " for c in visible(" ".join(text.split())))
     return " ".join("".join(shown).split()) or "(no name)"
 
 

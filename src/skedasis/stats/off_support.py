@@ -96,37 +96,84 @@ def dependent_sets(
     regressable = any(sets is not None for sets in found)
     if not regressable or len(there) < 2 or min(half.sum(), (~half).sum()) < _FEWEST_ROWS // 2:
         return found
-    every = np.arange(table.shape[1])
-    linear = _held_out(table, every, {(j,): own[j] for j in there}, half)
-    # In either direction: an oscillation follows from its argument, which does not follow from it.
-    best = {j: np.maximum(linear[j,], _by_bins(table, cut[j], half)) for j in there}
-    alone = {(i, j): float(best[i][own[j]].max()) for i in there for j in there if i != j}
-    alone = {(i, j): max(r, alone[j, i]) for (i, j), r in alone.items()}
-    strength = {j: max(alone[i, j] for i in there if i != j) for j in there}
-    paired = sorted(sorted(there, key=lambda j: -strength[j])[:_PAIRED])
-    products, regressed = [], dict[Columns, Ints]()
-    for a, b in combinations(paired, 2):
-        regressed[a, b] = np.r_[own[a], own[b]]
-        if isinstance(columns[a], Ranks) and isinstance(columns[b], Ranks):
-            regressed[a, b] = np.r_[regressed[a, b], table.shape[1] + len(products)]
-            products.append(tables[a][:, 0] * tables[b][:, 0])
-    targets = [np.concatenate([own[j] for j in members]) for members in wanted]
-    asked = np.unique(np.concatenate(targets))
-    both = _held_out(np.column_stack([table, *products]), asked, regressed, half)
-    gains = {
-        (a, b): r - np.maximum(linear[a,][asked], linear[b,][asked]) for (a, b), r in both.items()
-    }
-    for k, (members, target) in enumerate(zip(wanted, targets, strict=True)):
-        if not len(target):
+    halves = [np.flatnonzero(half), np.flatnonzero(~half)]
+    centred = [table[rows] - table[rows].mean(axis=0) for rows in halves]
+    asked = [j for j in there if any(j in members for members in wanted)]
+    alone, linear = _dependence(columns, own, there, asked, (halves, centred))
+    strongest = np.argsort(-alone.max(axis=0), kind="stable")[:_PAIRED]
+    paired = [there[k] for k in np.sort(strongest)]
+    regressed, products = _pairs(columns, tables, own, paired)
+    targets = np.concatenate([own[j] for j in asked])
+    more = np.column_stack([table, *products])
+    both = _held_out([more[rows] - more[rows].mean(axis=0) for rows in halves], targets, regressed)
+    gains = {(a, b): r - np.maximum(linear[a,], linear[b,]) for (a, b), r in both.items()}
+    for k, members in enumerate(wanted):
+        if found[k] is None:
             continue
-        at = np.searchsorted(asked, target)
+        at = np.flatnonzero(np.isin(targets, np.concatenate([own[j] for j in members])))
+        by_one = alone[[i for i, j in enumerate(asked) if j in members]].max(axis=0)
         gain: dict[Columns, float] = {
-            (j,): max(alone.get((j, m), 0.0) for m in members) for j in there if j not in members
+            (there[i],): float(by_one[i])
+            for i in np.flatnonzero(by_one > _DEPENDENT)
+            if there[i] not in members
         }
         gain |= {s: float(g[at].max()) for s, g in gains.items() if not set(s) & set(members)}
         kept = [s for s in sorted(gain, key=lambda s: -gain[s]) if gain[s] > _DEPENDENT]
         found[k] = kept[:_SETS]
     return found
+
+
+def _dependence(
+    columns: Sequence[Ranks | Floats],
+    own: Sequence[Ints],
+    there: Sequence[int],
+    asked: Sequence[int],
+    data: tuple[Sequence[Ints], Sequence[Floats]],
+) -> tuple[Floats, dict[Columns, Floats]]:
+    """Return the larger R² of asked columns and others by one another, (a, t), and R² of the linear regressions."""
+    halves, centred = data
+    targets = np.concatenate([own[j] for j in asked])
+    linear = _held_out(centred, targets, {(j,): own[j] for j in there})
+
+    def largest(of: Sequence[int], linear: dict[Columns, Floats], by: Sequence[int]) -> Floats:
+        """Return the largest R² of the functions of some columns by each of others."""
+        index = np.concatenate([own[j] for j in of])
+        starts = np.cumsum([0, *(len(own[j]) for j in of[:-1])])
+        tables = [table[:, index] for table in centred]
+        total = np.sum([(table**2).sum(axis=0) for table in tables], axis=0)
+        rows = np.zeros((len(by), len(of)))
+        for k, j in enumerate(by):
+            r_squared, column = linear[j,], columns[j]
+            if isinstance(column, Ranks):  # the regression on a nominal column has its levels
+                ranks = [column.values[half] for half in halves]
+                r_squared = np.maximum(r_squared, _by_bins(tables, total, ranks))
+            rows[k] = np.maximum.reduceat(r_squared, starts)
+        return rows
+
+    alone = largest(asked, linear, there).T
+    # In either direction: an oscillation follows from its argument, which does not follow from it.
+    every = np.concatenate([own[j] for j in there])
+    reverse = _held_out(centred, every, {(j,): own[j] for j in asked})
+    alone = np.maximum(alone, largest(there, reverse, asked))
+    alone[np.arange(len(asked)), [there.index(j) for j in asked]] = 0.0
+    return alone, linear
+
+
+def _pairs(
+    columns: Sequence[Ranks | Floats],
+    tables: Sequence[Floats],
+    own: Sequence[Ints],
+    paired: Sequence[int],
+) -> tuple[dict[Columns, Ints], list[Floats]]:
+    """Return the regressors of pairs of columns, and the products of ranks among them, which follow the tables."""
+    products, regressed = list[Floats](), dict[Columns, Ints]()
+    width = sum(table.shape[1] for table in tables)
+    for a, b in combinations(paired, 2):
+        regressed[a, b] = np.r_[own[a], own[b]]
+        if isinstance(columns[a], Ranks) and isinstance(columns[b], Ranks):
+            regressed[a, b] = np.r_[regressed[a, b], width + len(products)]
+            products.append(tables[a][:, 0] * tables[b][:, 0])
+    return regressed, products
 
 
 def _first(column: Ranks | Floats) -> Ranks | Floats:
@@ -136,34 +183,31 @@ def _first(column: Ranks | Floats) -> Ranks | Floats:
     return column[:REFERENCE]
 
 
-def _by_bins(table: Floats, column: Ranks | Floats, half: Bools) -> Floats:
-    """Return R² on held-out rows of the table's columns, predicted by their means in bins of a column."""
-    if not isinstance(column, Ranks):
-        return np.zeros(table.shape[1])  # the regression has its levels
-    bins = max(2, len(half) // _ROWS_PER_BIN)
-    place = np.minimum((column.values * bins).astype(int), bins - 1)
-    sums, counts, totals = [], [], []
-    for rows in (half, ~half):
-        centred = table[rows] - table[rows].mean(axis=0)
-        member = (place[rows] == np.arange(bins)[:, None]).astype(float)
-        sums.append(member @ centred)
-        counts.append(member.sum(axis=1)[:, None])
-        totals.append((centred**2).sum(axis=0))
-    left = sum(totals)
+def _by_bins(tables: Sequence[Floats], total: Floats, ranks: Sequence[Floats]) -> Floats:
+    """Return R² on held-out rows of the columns of two halves, predicted by their means in bins of another column."""
+    from scipy.sparse import csr_matrix
+
+    bins = max(2, sum(map(len, ranks)) // _ROWS_PER_BIN)
+    sums, counts = [], []
+    for table, rank in zip(tables, ranks, strict=True):
+        place = np.minimum((rank * bins).astype(int), bins - 1)
+        member = csr_matrix(
+            (np.ones(len(place)), (place, np.arange(len(place)))), shape=(bins, len(place))
+        )
+        sums.append(member @ table)
+        counts.append(np.bincount(place, minlength=bins)[:, None])
+    left = total
     for fit, test in ((0, 1), (1, 0)):
         mean = sums[fit] / np.maximum(counts[fit], 1)
         left = left - (mean * (2 * sums[test] - counts[test] * mean)).sum(axis=0)
-    return 1 - np.asarray(left) / sum(totals)
+    return 1 - left / total
 
 
 def _held_out(
-    table: Floats, targets: Ints, regressed: dict[Columns, Ints], half: Bools
+    centred: Sequence[Floats], targets: Ints, regressed: dict[Columns, Ints]
 ) -> dict[Columns, Floats]:
-    """Return R² on held-out rows of some of the table's columns, regressed on others, by set."""
-    moments = []
-    for rows in (half, ~half):
-        centred = table[rows] - table[rows].mean(axis=0)
-        moments.append(centred.T @ centred)
+    """Return R² on held-out rows of some columns of two halves, regressed on others, by set."""
+    moments = [table.T @ table for table in centred]
     found: dict[Columns, Floats] = {}
 
     def size_of(columns: Columns) -> int:
