@@ -533,6 +533,55 @@ def test_a_user_s_dates_are_the_limits_of_times():
     assert next(t.get_text() for t in ax.get_xticklabels()).startswith("2020-03")
 
 
+def test_a_refused_call_leaves_a_user_s_dates():
+    X = pd.DataFrame({"t": pd.date_range("2020", periods=500)})
+    e = sd.explain(lambda X: X["t"].dt.day * 1.0, X, "t")
+    ax = Figure().subplots()
+    ax.plot(X["t"], np.zeros(500))
+    ends = pd.Timestamp("2020-06-01"), pd.Timestamp("2020-03-01")
+    ax.set_xlim(*ends)
+    before = limits_of(ax)
+    with refused(sd.UnsupportedError, "Effect.plot(xscale)", "'t' with dates", "numbers"):
+        e.plot(ax=ax, xscale="log")
+    assert (limits_of(ax) == before).all()
+    e.plot(ax=ax)
+    assert ax.get_xlim() == (152, 60)  # still inverted
+
+
+@pytest.mark.parametrize("by", ["option", "axes"])
+def test_a_refused_call_draws_on_none_of_many_axes(by):
+    X = pd.DataFrame({"size": np.geomspace(1, 90, 60), "city": ["Rome", "Oslo", "Bern"] * 20})
+    es = sd.explain(lambda X: X["size"] + (X["city"] == "Oslo"), X)
+    assert es.ranking()[0].feature == "size"
+    axes = Figure().subplots(1, 2)
+    fix = "Omit xscale"
+    if by == "axes":
+        axes[1].set_xscale("log")
+        fix = "Use ax.set_xscale('linear')"
+    what = "xscale" if by == "option" else "ax"
+    advised = f"{fix}, or plot each effect alone."
+    with refused(sd.UnsupportedError, f"Effects.plot({what})", "'city'", advised):
+        es.plot(axes=axes, **({"xscale": "log"} if by == "option" else {}))
+    assert not any(ax.has_data() or ax.get_title(loc="left") for ax in axes)
+    es["size"].plot(ax=axes[0], xscale="log")  # alone
+    assert axes[0].has_data()
+
+
+@pytest.mark.parametrize("sharex", [False, True])
+@pytest.mark.parametrize("xscale", ["linear", "log"])
+def test_horizontal_limits_on_many_axes_are_those_of_one_call_each(xscale, sharex):
+    X = np.random.default_rng(0).normal(size=(80, 2)) * [1, 9]
+    es = sd.explain(lambda X: X.sum(axis=1), X)
+    together, each = (Figure().subplots(1, 2, sharex=sharex) for _ in range(2))
+    if xscale == "log":  # within limits above zero
+        for ax in (*together, *each):
+            ax.set_xlim(0.5, 2)
+    es.plot(axes=together, xscale=xscale)
+    for rank, ax in zip(es.ranking(), each, strict=True):
+        es[rank.feature].plot(ax=ax, xscale=xscale)
+    assert [ax.get_xlim() for ax in together] == [ax.get_xlim() for ax in each]
+
+
 def test_a_title_that_a_user_has_set_stands_above_the_notes():
     figure = Figure()
     ax = figure.subplots()

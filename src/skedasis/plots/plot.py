@@ -7,7 +7,7 @@ an `UnsupportedError`, a TypeError, that names the method that was called.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, cast
@@ -77,6 +77,7 @@ from skedasis.results.surfaces import AnySurface, Surfaces
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import XAxis, YAxis
     from matplotlib.figure import Figure
     from matplotlib.typing import ColorType
 
@@ -285,7 +286,12 @@ def _unknown(method: str, name: str, value: object, valid: Sequence[str]) -> Uns
 
 
 def customized(
-    spec: FigureSpec, options: FigureOptions, method: str, log: Collection[str] = ()
+    spec: FigureSpec,
+    options: FigureOptions,
+    method: str,
+    log: Collection[str] = (),
+    *,
+    several: bool = False,
 ) -> FigureSpec:
     """Return a figure with the options of every figure applied.
 
@@ -297,6 +303,8 @@ def customized(
         What the user called, for messages.
     log : collection of {"x", "y"}
         Which of a user's axes are logarithmic.
+    several : bool
+        Whether the call draws panels of other features too, for messages.
 
     Raises
     ------
@@ -305,7 +313,7 @@ def customized(
     UnsupportedError
         For a logarithmic axis of a categorical feature or of times.
     """
-    alone = len({stack[0].x.name for stack in spec.stacks}) == 1
+    alone = not several and not _has_several(spec)
     # The R² beside the scatter plot of a diagnosis are on another axis.
     stacks = tuple(
         tuple(_customized(p, options, method, log, alone=alone) for p in stack)
@@ -321,6 +329,11 @@ def customized(
         )
     first = replace(stacks[0][0], title=Title(options.title))
     return replace(spec, stacks=((first, *stacks[0][1:]),), title=options.title or spec.title)
+
+
+def _has_several(spec: FigureSpec) -> bool:
+    """Return whether the panels of a figure have different horizontal axes."""
+    return len({stack[0].x.name for stack in spec.stacks}) > 1
 
 
 def _customized(
@@ -419,7 +432,7 @@ def _densified(mark: Mark, axis: Axis) -> Mark:
 def drawn(spec: FigureSpec, options: FigureOptions, method: str, ax: Axes | None = None) -> Figure:
     """Draw a figure with the options of every figure, on the given axes or in a new figure."""
     if ax is not None:
-        return _on_axes(ax, spec, options, method, legend=options.legend)
+        return _on_axes(ax, spec, options, method)()
     spec = customized(spec, options, method)
     return draw_matplotlib.draw(
         spec, options.size, legend=options.legend, style=options.style, colors=options.colors()
@@ -427,9 +440,9 @@ def drawn(spec: FigureSpec, options: FigureOptions, method: str, ax: Axes | None
 
 
 def _on_axes(
-    ax: Axes, spec: FigureSpec, options: FigureOptions, method: str, *, legend: bool
-) -> Figure:
-    """Draw the first panel of a figure on given axes, within a user's limits, or around what is drawn there."""
+    ax: Axes, spec: FigureSpec, options: FigureOptions, method: str, *, several: bool = False
+) -> Callable[[], Figure]:
+    """Return what draws a figure's first panel within a user's limits, or around what is drawn on the axes."""
     if ax.name not in ("rectilinear", "polar"):
         fix = "Pass ax=plt.figure().subplots()"
         raise UnsupportedError(f"{method}(ax)", f"{ax.name!r} axes", "rectangular ones", fix)
@@ -443,21 +456,21 @@ def _on_axes(
     asked = {name for name, value in given.items() if value is not None}
     main, kept = spec.main, draw_matplotlib.settings_of_user(ax)
     there = draw_matplotlib.limits_of_drawings(ax)
+    views: dict[XAxis | YAxis, Floats] = {}
     for name, axis, it in (("xlim", main.x, ax.xaxis), ("ylim", main.y, ax.yaxis)):
         # After a figure the axis counts in days of `axis.time`.
         converted = isinstance(it.get_major_locator(), draw_matplotlib.TickLocator)
         if name not in there or axis.time is None or not it.have_units() or converted:
             continue
-        low, high = there.pop(name)
+        del there[name]
         if name in kept:  # a user's dates, as matplotlib counts them
-            dates = [date.replace(tzinfo=None) for date in num2date((low, high))]
-            it.set_view_interval(*axis.time.days(dates), ignore=True)
-            low, high = map(float, sorted(it.get_view_interval()))
-            there[name] = low, high
+            dates = [date.replace(tzinfo=None) for date in num2date(it.get_view_interval())]
+            views[it] = axis.time.days(dates)
+            there[name] = float(views[it].min()), float(views[it].max())
     log = {name for name, it in (("x", ax.xaxis), ("y", ax.yaxis)) if it.get_scale() == "log"}
     log -= {"x"} if options.xscale is not None else set()
     limits = {name: ends for name, ends in there.items() if name in kept and name not in asked}
-    spec = customized(spec, replace(options, **limits), method, log)
+    spec = customized(spec, replace(options, **limits), method, log, several=several)
     wider = {
         name: (min(there[name][0], axis.range[0]), max(there[name][1], axis.range[1]))
         for name, axis in (("xlim", spec.main.x), ("ylim", spec.main.y))
@@ -465,7 +478,15 @@ def _on_axes(
         and (there[name][0] < axis.limits[0] or there[name][1] > axis.limits[1])
     }
     spec = customized(spec, replace(FigureOptions(), **wider), method)
-    return draw_matplotlib.draw_on(ax, spec, legend=legend, colors=options.colors(), asked=asked)
+
+    def draw() -> Figure:
+        for it, view in views.items():
+            it.set_view_interval(*view, ignore=True)
+        return draw_matplotlib.draw_on(
+            ax, spec, legend=options.legend, colors=options.colors(), asked=asked
+        )
+
+    return draw
 
 
 # --- results -------------------------------------------------------------------------------------
@@ -530,10 +551,15 @@ def _on_several(
             f"one for each of {len(spec.stacks)} effects",
             fix,
         )
-    for i, (ax, stack) in enumerate(zip(each, spec.stacks, strict=True)):
-        # One legend is enough: all panels have the same marks.
-        one, legend = replace(spec, stacks=(stack,)), options.legend and i == 0
-        _on_axes(ax, one, options, method, legend=legend)
+    several = _has_several(spec)
+    # All are checked before one is drawn, and again then: what is drawn sets the limits of shared axes.
+    for drawing in (False, True):
+        for i, (ax, stack) in enumerate(zip(each, spec.stacks, strict=True)):
+            # One legend is enough: all panels have the same marks.
+            own = replace(options, legend=options.legend and i == 0)
+            draw = _on_axes(ax, replace(spec, stacks=(stack,)), own, method, several=several)
+            if drawing:
+                draw()
     return each[0].figure.canvas.figure
 
 
