@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, RidgeClassifierCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import skedasis as sd
@@ -163,8 +164,66 @@ def test_losses_are_of_one_label(kind):
     assert np.allclose(brier, (second(model, 1) - TWO[:, 1]) ** 2, rtol=1e-6, atol=1e-12)
 
 
+WITHOUT_PROBABILITIES = {
+    "several": (MultiOutputClassifier(LinearSVC()), UNEQUAL),
+    "one versus rest": (OneVsRestClassifier(LinearSVC()), TWO),
+    "ridge": (RidgeClassifier(), TWO),
+    "pipeline": (make_pipeline(StandardScaler(), RidgeClassifierCV()), TWO),
+    "search": (GridSearchCV(RidgeClassifier(), {"alpha": [1.0]}, cv=2), TWO),
+}
+
+
+@pytest.mark.parametrize("kind", WITHOUT_PROBABILITIES)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        sd.probability,
+        lambda m: sd.logit(m, class_={0: 1}),
+        lambda m: sd.probability(m, class_="all"),
+        lambda m: sd.explain(m, X, 0),
+        sd.entropy,
+    ],
+)
+def test_without_probabilities_the_advice_explains_one_label(kind, ask):
+    unfitted, y = WITHOUT_PROBABILITIES[kind]
+    model = unfitted.fit(X, y)
+    with refused(sd.UnsupportedError, "predict_proba") as error:
+        ask(model)
+    advice = str(error.value).split("one class: ")[1].rstrip(".")
+    found = eval(advice, {"sd": sd, "model": model})
+    last = y[:, 0].max()
+    assert np.array_equal(found.at(X), model.predict(X)[:, 0] == last)
+    assert np.isfinite(sd.explain(found, X, 0, method=sd.ALE(bins=4)).value).all()
+
+
+def test_ridge_of_one_label_has_scores():
+    model = RidgeClassifier().fit(X, UNEQUAL[:, 0])  # classes 0, 1, 2, as three labels have
+    with refused(sd.UnsupportedError, "sd.prediction(model.decision_function)"):
+        sd.probability(model)
+
+
+@pytest.mark.parametrize("kind", ["one versus rest", "ridge"])
+def test_scores_of_labels_are_drawn(kind):
+    model = WITHOUT_PROBABILITIES[kind][0].fit(X, TWO)
+    drawn = sd.EffectDisplay.from_estimator(model, X, [0], target=1, kind="average", method="PDP")
+    expected = sd.explain(lambda X: model.decision_function(X)[:, 1], X, 0, method="PDP")
+    assert np.array_equal(drawn.effects[0].value, expected.value)
+    with refused(sd.DataError, "target=2"):
+        sd.EffectDisplay.from_estimator(model, X, [0])
+    bare = WITHOUT_PROBABILITIES["several"][0].fit(X, UNEQUAL)
+    with refused(sd.UnsupportedError, "model.predict(X)[:, 0] == 2"):
+        sd.EffectDisplay.from_estimator(bare, X, [0])
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("class_", [None, 7, {7: 1}, {0: 7}, {0: 1, 1: 1}])
+@pytest.mark.parametrize(
+    "class_",
+    [
+        *(None, 7, True, {7: 1}, {True: 1}, {0: 7}, {0: 1, 1: 1}),
+        *([1], np.array([1, 2]), {0: np.array([0, 1])}),
+    ],
+    ids=str,
+)
 def test_labels_that_are_not_chosen_are_listed(kind, class_):
     model = MODELS[kind]().fit(X, TWO)
     for ask in (sd.probability, sd.logit):
@@ -173,6 +232,19 @@ def test_labels_that_are_not_chosen_are_listed(kind, class_):
             ask(model, class_=class_)
     with refused(sd.ModelOutputError, "class_={0: 1}"):
         sd.explain(model, X)
+
+
+def report(models, X, feature):
+    sd.report(models, X, path="a.html", features=[feature], uncertainty=False)
+
+
+@pytest.mark.parametrize("call", [sd.explain, sd.regions, report])
+def test_names_of_models_differ_as_text(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    models = [lambda X: X[:, 0], lambda X: X[:, 1]]
+    with refused(sd.DataError, "models: names", "[1, '1']"):
+        call(dict(zip([1, "1"], models, strict=True)), X, 0)
+    call(dict(zip([1, "2"], models, strict=True)), X, 0)
 
 
 def test_models_of_other_labels_are_not_compared():

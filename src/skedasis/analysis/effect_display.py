@@ -742,17 +742,21 @@ def _check_fitted(estimator: object) -> None:
 def _of_class(estimator: object, target: OutputLabel, response_method: str) -> Quantity:
     """Return the probability or the score of a class."""
     raw: object = getattr(estimator, "classes_", ())
-    if labels_of(estimator) is not None:
+    labels = labels_of(estimator)
+    there = [m for m in ("predict_proba", "decision_function") if hasattr(estimator, m)]
+    if labels is not None and there != ["decision_function"]:  # whose columns are the labels
         got, expected = f"{title(estimator)} of several labels", "a classifier of one label"
         fix = "Explain all: sd.explain(sd.probability(model, class_='all'), X, features)"
+        fix = fix if there else without_probabilities(estimator)
         raise UnsupportedError("from_estimator(estimator)", got, expected, fix)
-    classes = cast("list[Level]", np.asarray(cast("ArrayLike", raw)).tolist())
-    if target is None and len(classes) != 2:
+    classes = (
+        [*labels] if labels else cast("list[Level]", np.asarray(cast("ArrayLike", raw)).tolist())
+    )
+    if target is None and (labels or len(classes) != 2):
         raise _no_class(f"no class, for a classifier of {len(classes)}", classes)
     if target is not None and target not in classes:
         raise _no_class(shown(target), classes)
     label = classes[1] if target is None else target
-    there = [m for m in ("predict_proba", "decision_function") if hasattr(estimator, m)]
     if not there or response_method not in ("auto", *there):
         wanted = "predict_proba" if response_method == "auto" else response_method
         fix = f"Use response_method={there[0]!r}" if there else without_probabilities(estimator)

@@ -20,6 +20,7 @@ from skedasis._calls import result_error
 from skedasis._escaping import Printed
 from skedasis._types import Level
 from skedasis.data.dataset import Dataset
+from skedasis.data.features import label_position
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.protocols import AdaptedModel, has_predict, has_predict_proba
 
@@ -459,6 +460,8 @@ def labels_of(model: object) -> dict[Level, list[Level]] | None:
     several = is_sklearn_class(last, {"OneVsRestClassifier"}) and last.multilabel_
     if is_sklearn_class(last, PERCEPTRON):
         several = last.out_activation_ == "logistic" and last.n_outputs_ > 1
+    elif is_sklearn_class(last, {"RidgeClassifier", "RidgeClassifierCV"}):
+        several = last._label_binarizer.y_type_.startswith("multilabel")  # noqa: SLF001 - not public
     elif library == "catboost":
         loss = last.get_all_params().get("loss_function")
         several = loss in ("MultiLogloss", "MultiCrossEntropy")
@@ -492,10 +495,11 @@ def label_class(
     label, chosen = class_, None
     if isinstance(class_, Mapping) and len(class_) == 1:
         ((label, chosen),) = class_.items()
-    own = [o for o in outputs if o.label == label]
+    place = label_position([*labels], label) if isinstance(label, Hashable) else None
+    own = [] if place is None else [o for o in outputs if o.label == label]
     if own and len(own[0].classes) == 2 and not isinstance(class_, Mapping):
         return own[0]
-    if own and chosen in own[0].classes:
+    if own and isinstance(chosen, Hashable) and chosen in own[0].classes:
         index = own[0].classes.index(chosen)
         return replace(own[min(index, len(own) - 1)], index=index)
     one = (own or outputs)[0]
@@ -575,17 +579,17 @@ def _no_probabilities(model: object, what: str, class_: Level) -> UnsupportedErr
 
 
 def without_probabilities(model: object) -> str:
-    """Return what to do with a classifier without `predict_proba`; calibration needs scores."""
-    if hasattr(model, "decision_function"):
+    """Return what to do with a classifier without `predict_proba`; calibration needs scores of one label."""
+    labels = labels_of(model)
+    if labels is None and hasattr(model, "decision_function"):
         return (
             "Calibrate it: sklearn.calibration.CalibratedClassifierCV(model).fit(X, y), or explain "
             "its score: sd.prediction(model.decision_function)"
         )
-    classes = classes_of(model)
+    classes = next(iter(labels.values())) if labels else classes_of(model)
+    one = "model.predict(X)[:, 0]" if labels else "model.predict(X)"
     label = repr(np.asarray(classes[-1]).tolist()) if len(classes) else "..."
-    return (
-        f"Explain which rows are in one class: sd.prediction(lambda X: model.predict(X) == {label})"
-    )
+    return f"Explain which rows are in one class: sd.prediction(lambda X: {one} == {label})"
 
 
 def _meant_class(class_: Level, labels: Sequence[Level]) -> Level | None:

@@ -968,10 +968,10 @@ def _of_classes(
         If all are wanted and the model has no `classes_` or no `predict_proba`.
     """
     function = kind.__name__.lower()
-    labels = labels_of(model) if has_predict_proba(model) else None
+    labels = labels_of(model)
     names = labels or np.asarray(classes_of(model)).tolist()
     if not isinstance(class_, str) or class_ != "all" or "all" in names:
-        if labels is None:
+        if labels is None or not has_predict_proba(model):
             column, label = class_column(model, class_, function)
             own = template.format(f"y = {label}")
             return kind(model, name or own, unit, column, copy=copy)
@@ -1083,8 +1083,17 @@ def listed(
     if isinstance(models, Printed):  # Effects are a mapping, too
         check_predictor(models, None, None)
     if isinstance(models, Mapping):
-        return [*models.values()], {"model_names": [str(name) for name in models]}
+        return [*models.values()], {"model_names": model_names(models)}
     return [*models], {}
+
+
+def model_names(models: Mapping[str, object]) -> list[str]:
+    """Return the names of models as text; raise if two are the same."""
+    names = [str(name) for name in models]
+    if len(set(names)) < len(names):
+        got, expected = shown([*models]), "names that differ as text"
+        raise DataError("models: names", got, expected, "Rename one of them")
+    return names
 
 
 def check_one_model(model: object, function: str, call: str) -> None:

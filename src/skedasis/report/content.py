@@ -42,7 +42,13 @@ from skedasis.methods.mplot import MPlot
 from skedasis.models.introspection import title
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, Probability, as_quantity
+from skedasis.quantities.outputs import (
+    ModelLike,
+    MultiOutputQuantity,
+    Probability,
+    as_quantity,
+    model_names,
+)
 from skedasis.report.budget import (
     NO_CUTS,
     Budget,
@@ -835,7 +841,8 @@ def _named(models: ModelLike | Mapping[str, ModelLike]) -> dict[str, Quantity]:
         return {title(model_of(quantity) or quantity): quantity}
     if not models:
         raise DataError("report", "no model", "at least one", 'Pass a model, or {"name": model}')
-    return {str(name): as_quantity(model, every=True) for name, model in models.items()}
+    quantities = [as_quantity(model, every=True) for model in models.values()]
+    return dict(zip(model_names(models), quantities, strict=True))
 
 
 def _select_features(
