@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from skedasis._escaping import in_order, visible
 from skedasis.plots.draw_svg import merge_columns, shape_path, simplify_line
 from skedasis.plots.elements import FAR, Drawing, dashes, path, plain, px, tag, texts, way
-from skedasis.plots.scales import select_points, width_of
+from skedasis.plots.scales import clean, select_points, width_of
 from skedasis.plots.theme import SHAPES
 from tests.plots.svg_figures import parts
 
@@ -159,6 +159,13 @@ def test_isolates_are_balanced_and_hold_every_right_to_left_letter(text):
     outside = re.sub("\u2068[^\u2068\u2069]*\u2069", "", shown)
     assert not {unicodedata.bidirectional(c) for c in outside} & TURNING
     assert shown.replace("\u2068", "").replace("\u2069", "") == visible(text)
+
+
+def test_line_breaks_of_spreadsheets_are_spaces_or_breaks_and_isolates_are_set_once():
+    assert clean("Total\r\nsales\x0b(EUR)") == "Total sales (EUR)"
+    assert in_order("é\r\nב") == "é\n\u2068ב\u2069"
+    once = in_order("גיל ≤ 3")
+    assert in_order(once) == once
 
 
 def test_a_drawing_is_its_own_markup():

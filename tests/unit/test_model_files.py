@@ -196,6 +196,15 @@ def test_catboosts_files_answer_as_their_model(tmp_path, case):
 
 
 @pytest.mark.optional
+def test_a_sum_of_catboosts_models_is_opened(tmp_path):
+    catboost = pytest.importorskip("catboost")
+    parts = [catboost_model("CatBoostRegressor", y) for y in (Y, Y**2)]
+    catboost.sum_models(parts, weights=[1.0, 1.0]).save_model(str(tmp_path / "sum.cbm"))
+    expected = sum(part.predict(X) for part in parts)
+    assert np.allclose(sd.prediction(tmp_path / "sum.cbm").at(X), expected, rtol=1e-9)
+
+
+@pytest.mark.optional
 @pytest.mark.parametrize("case", ["classifier", "plain", "regressor"])
 @pytest.mark.parametrize("way", ["copy", "deepcopy", "load_model", "pickle"])
 def test_copies_of_catboosts_models_that_forgot_their_width_are_explained(tmp_path, case, way):

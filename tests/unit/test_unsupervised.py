@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import cluster, covariance, decomposition, ensemble, mixture, neighbors, svm
+from sklearn.base import RegressorMixin
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -95,3 +97,21 @@ def test_the_distance_to_a_centre_is_explained() -> None:
     moved[:, :, 0] = np.array([-1.0, 0.0, 5.0])[:, None]
     distances = np.sqrt(((moved - centre) ** 2).sum(axis=2)).mean(axis=1)
     np.testing.assert_allclose(effect.value, distances, rtol=1e-9)
+
+
+@pytest.mark.parametrize("names", ["list", "index", "array"])
+def test_estimators_of_users_are_explained(names: str) -> None:
+    """A mixin without scikit-learn's base class has no tags, and names of a wrapper are its own."""
+
+    class Own(RegressorMixin):
+        def predict(self, Z: np.ndarray) -> np.ndarray:
+            return 2.0 * Z[:, 0]
+
+    own = Own()
+    encoded = list("abcde")
+    own.feature_names_ = {
+        "list": encoded,
+        "index": pd.Index(encoded),
+        "array": np.array(encoded),
+    }[names]
+    assert sd.explain(own, X, 0).importance == pytest.approx(2 * X[:, 0].std(), rel=0.02)
