@@ -792,12 +792,15 @@ def _parts(batch: Batch) -> list[Ints]:
 
 def _codes(batch: Batch, feature: Feature) -> Ints:
     """Return a code for each value of a column; -1 for missing ones."""
-    if feature.categorical:
-        try:
+    try:
+        if feature.categorical:
             return batch.dataset.table.coded(feature.position, batch.table_rows)[0]
-        except DataError:  # lists, which the model may take
-            return np.zeros(len(batch), dtype=np.int64)
-    x = batch.column(feature.position)
+        x = batch.column(feature.position)
+    except (
+        ValueError,
+        TypeError,
+    ):  # lists, or text that was declared as numbers: told where it is used
+        return np.zeros(len(batch), dtype=np.int64)
     return np.where(np.isnan(x), -1, np.unique(x, return_inverse=True)[1])
 
 
