@@ -300,7 +300,7 @@ class Support:
         for others in sets:
             columns = tuple(sorted(own + others))
             tree, limit, reference = self._nearest(columns, own)
-            new = self.points[rows][:, columns]
+            new = self.points[rows[:, None], columns]
             new[:, np.isin(columns, own)] = values[partner[rows]]
             distance, neighbour = tree.query(new, k=2, distance_upper_bound=limit)
             found = np.append(reference, -1)[neighbour]  # -1: none within the limit
@@ -321,7 +321,7 @@ class Support:
         key = columns, own if missing.any() else ()
         if key not in self._neighbours:
             chosen = self.mixed[~missing[self.mixed]][:REFERENCE]
-            rows = self.points[chosen][:, columns]
+            rows = self.points[chosen[:, None], columns]
             tree = KDTree(rows, balanced_tree=False, compact_nodes=False)
             nearest, repeated = tree.query(rows[:SWAPPED], k=2)[0][:, 1], np.zeros(1, dtype=bool)
             if not nearest.all():  # repeated rows say nothing of distances
