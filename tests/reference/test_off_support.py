@@ -112,6 +112,9 @@ def test_distances_are_those_of_brute_force(seed):
         swapped = np.sqrt(rest + squares(values[0][other], values[0], 0)).min(axis=1)
         share = support.off_support((0,), [others], other, None).share
         assert share == np.mean(swapped > limit * (1 + 1e-9))
+    # The order in which a group names its columns does not matter.
+    both = [support.off_support(own, [(2,)], other, None).share for own in ((0, 3), (3, 0))]
+    assert both[0] == both[1] > 0
     weights = rng.uniform(1, 2, n)
     heavy = support.off_support((0,), [(2,)], other, np.where(np.arange(n) == 0, 1e9, weights))
     assert heavy.share < 1e-3 or heavy.share > 1 - 1e-3  # the weight of one row

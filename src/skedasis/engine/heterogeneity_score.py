@@ -40,7 +40,7 @@ from skedasis.stats.heterogeneity_score import (
     swap_score,
     variance_inflation,
 )
-from skedasis.stats.off_support import Columns, Support, dependent_sets
+from skedasis.stats.off_support import ColumnSet, Support, dependent_sets
 from skedasis.stats.spread import MOST_ROWS
 
 _MOST = 0.9
@@ -78,7 +78,7 @@ class Scores:
     own: dict[OutputLabel, Floats] = field(default_factory=dict)
     spreads: dict[Key, Spread] = field(default_factory=dict)
     swapped: SwappedPairs | None = None
-    dependent: Mapping[str, Sequence[Columns] | None] = field(default_factory=dict)
+    dependent: Mapping[str, Sequence[ColumnSet] | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,7 +380,7 @@ def _off_support(
     back: Ints,
     columns: list[Ranks | Floats],
     swaps: Mapping[str, _Swap],
-    dependent: Mapping[str, Sequence[Columns] | None],
+    dependent: Mapping[str, Sequence[ColumnSet] | None],
     weights: Floats | None,
 ) -> dict[str, tuple[float | None, tuple[str, ...]]]:
     """Return the share of swapped rows that are off support, and the other columns in which they are."""

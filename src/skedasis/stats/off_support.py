@@ -52,13 +52,13 @@ _PENALTY = 0.01
 _APART = 1e3
 """Distance between levels, and to missing values. Normal scores differ by less than 20."""
 
-Columns: TypeAlias = tuple[int, ...]
-"""Indices of columns."""
+ColumnSet: TypeAlias = tuple[int, ...]
+"""Indices of columns that are taken together."""
 
 
 def dependent_sets(
-    columns: Sequence[Ranks | Floats], wanted: Sequence[Columns], half: Bools
-) -> list[list[Columns] | None]:
+    columns: Sequence[Ranks | Floats], wanted: Sequence[ColumnSet], half: Bools
+) -> list[list[ColumnSet] | None]:
     """Return the sets of one or two other columns on which features depend most, at most four for each.
 
     Parameters
@@ -90,7 +90,7 @@ def dependent_sets(
     ends = np.cumsum([t.shape[1] for t in tables])
     own = [np.arange(end - t.shape[1], end) for t, end in zip(tables, ends, strict=True)]
     there = [j for j, index in enumerate(own) if len(index)]
-    found: list[list[Columns] | None] = [
+    found: list[list[ColumnSet] | None] = [
         [] if any(len(own[j]) for j in members) else None for members in wanted
     ]
     regressable = any(sets is not None for sets in found)
@@ -112,7 +112,7 @@ def dependent_sets(
             continue
         at = np.flatnonzero(np.isin(targets, np.concatenate([own[j] for j in members])))
         by_one = alone[[i for i, j in enumerate(asked) if j in members]].max(axis=0)
-        gain: dict[Columns, float] = {
+        gain: dict[ColumnSet, float] = {
             (there[i],): float(by_one[i])
             for i in np.flatnonzero(by_one > _DEPENDENT)
             if there[i] not in members
@@ -129,13 +129,13 @@ def _dependence(
     there: Sequence[int],
     asked: Sequence[int],
     data: tuple[Sequence[Ints], Sequence[Floats]],
-) -> tuple[Floats, dict[Columns, Floats]]:
+) -> tuple[Floats, dict[ColumnSet, Floats]]:
     """Return the larger R² of asked columns and others by one another, (a, t), and R² of the linear regressions."""
     halves, centred = data
     targets = np.concatenate([own[j] for j in asked])
     linear = _held_out(centred, targets, {(j,): own[j] for j in there})
 
-    def largest(of: Sequence[int], linear: dict[Columns, Floats], by: Sequence[int]) -> Floats:
+    def largest(of: Sequence[int], linear: dict[ColumnSet, Floats], by: Sequence[int]) -> Floats:
         """Return the largest R² of the functions of some columns by each of others."""
         index = np.concatenate([own[j] for j in of])
         starts = np.cumsum([0, *(len(own[j]) for j in of[:-1])])
@@ -164,9 +164,9 @@ def _pairs(
     tables: Sequence[Floats],
     own: Sequence[Ints],
     paired: Sequence[int],
-) -> tuple[dict[Columns, Ints], list[Floats]]:
+) -> tuple[dict[ColumnSet, Ints], list[Floats]]:
     """Return the regressors of pairs of columns, and the products of ranks among them, which follow the tables."""
-    products, regressed = list[Floats](), dict[Columns, Ints]()
+    products, regressed = list[Floats](), dict[ColumnSet, Ints]()
     width = sum(table.shape[1] for table in tables)
     for a, b in combinations(paired, 2):
         regressed[a, b] = np.r_[own[a], own[b]]
@@ -204,13 +204,13 @@ def _by_bins(tables: Sequence[Floats], total: Floats, ranks: Sequence[Floats]) -
 
 
 def _held_out(
-    centred: Sequence[Floats], targets: Ints, regressed: dict[Columns, Ints]
-) -> dict[Columns, Floats]:
+    centred: Sequence[Floats], targets: Ints, regressed: dict[ColumnSet, Ints]
+) -> dict[ColumnSet, Floats]:
     """Return R² on held-out rows of some columns of two halves, regressed on others, by set."""
     moments = [table.T @ table for table in centred]
-    found: dict[Columns, Floats] = {}
+    found: dict[ColumnSet, Floats] = {}
 
-    def size_of(columns: Columns) -> int:
+    def size_of(columns: ColumnSet) -> int:
         return len(regressed[columns])
 
     # Regressions of equal size are solved at once.
@@ -244,7 +244,7 @@ class OffSupport:
     """
 
     share: float | None = None
-    beside: Columns = ()
+    beside: ColumnSet = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +261,7 @@ class Support:
 
     points: Floats
     mixed: Ints
-    _neighbours: dict[tuple[Columns, Columns], tuple[KDTree, float, Ints]] = field(
+    _neighbours: dict[tuple[ColumnSet, ColumnSet], tuple[KDTree, float, Ints]] = field(
         default_factory=dict, repr=False
     )
 
@@ -273,8 +273,8 @@ class Support:
 
     def off_support(
         self,
-        own: Columns,
-        sets: Sequence[Columns] | None,
+        own: ColumnSet,
+        sets: Sequence[ColumnSet] | None,
         partner: Ints,
         weights: Floats | None,
     ) -> OffSupport:
@@ -290,13 +290,14 @@ class Support:
             The other row of each row's pair; -1 without one.
         weights : ndarray of float, shape (n,), optional
         """
+        own = tuple(sorted(own))  # as in the sets, whose columns are in order
         rows = self.mixed[partner[self.mixed] >= 0]
         values = self.points[:, own]
         rows = rows[(values[rows] != values[partner[rows]]).any(axis=1)][:SWAPPED]
         if sets is None or len(rows) < _FEWEST_ROWS:
             return OffSupport()
         weight = np.ones(len(rows)) if weights is None else weights[rows]
-        largest, beside = 0.0, Columns()
+        largest, beside = 0.0, ColumnSet()
         for others in sets:
             columns = tuple(sorted(own + others))
             tree, limit, reference = self._nearest(columns, own)
@@ -310,7 +311,7 @@ class Support:
                 largest, beside = share, others
         return OffSupport(largest, beside)
 
-    def _nearest(self, columns: Columns, own: Columns) -> tuple[KDTree, float, Ints]:
+    def _nearest(self, columns: ColumnSet, own: ColumnSet) -> tuple[KDTree, float, Ints]:
         """Return rows in some columns, a distance just above that to nearly every one's neighbour, and their indices.
 
         Rows without a value of the feature are left out, because they are not swapped.
