@@ -1,8 +1,4 @@
-"""Checks of arguments: one function for each kind of argument, so that all are checked and described alike.
-
-Each returns the checked value, in Python's own type, and raises `DataError` for an invalid one. `what` is the argument
-as the user wrote it, such as ``"interval(replicates)"``; `fix` is what to do, one sentence.
-"""
+"""Checks of arguments: one function for each kind of argument, so that all are checked and described alike."""
 
 from __future__ import annotations
 
@@ -22,13 +18,7 @@ _LONGEST = 60
 
 
 def shown(value: object) -> str:
-    """Return how a message repeats a value: its `repr`, cut off; the kind of what has a long one.
-
-    Examples
-    --------
-    >>> shown(0.5), shown(dict), shown(np.zeros((200, 3)))
-    ('0.5', 'the class dict', 'an array of shape (200, 3)')
-    """
+    """Return how a message repeats a value: its `repr`, cut off; the kind of what has a long one."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if isinstance(value, np.ndarray) and value.ndim > 0:
@@ -42,13 +32,7 @@ def shown(value: object) -> str:
 
 
 def listed(options: Collection[object]) -> str:
-    """Return the valid values for a message.
-
-    Examples
-    --------
-    >>> listed(["auto", "off", None])
-    "'auto', 'off' or None"
-    """
+    """Return the valid values for a message."""
     *first, last = map(repr, options)
     return f"{', '.join(first)} or {last}" if first else last
 
@@ -66,14 +50,7 @@ def is_number(value: object) -> TypeGuard[float]:
 def check_option(
     what: str, value: object, options: Sequence[object], fix: str = "Use one of these"
 ) -> None:
-    """Raise if a value is not one of the options.
-
-    Examples
-    --------
-    >>> check_option("plot(ice)", "all", ("centered", "raw", None))
-    Traceback (most recent call last):
-    skedasis.errors.DataError: plot(ice): got 'all', expected 'centered', 'raw' or None. Use one of these.
-    """
+    """Raise if a value is not one of the options."""
     # An array has no truth value, and True equals 1.
     flag = isinstance(value, (bool, np.bool_))
     plain = value is None or flag or isinstance(value, str) or is_number(value)
@@ -82,19 +59,7 @@ def check_option(
 
 
 def check_int(what: str, value: object, least: int, fix: str, expected: str | None = None) -> int:
-    """Return an integer; raise for anything else, and if it is less than `least`.
-
-    Parameters
-    ----------
-    expected : str, optional
-        What is valid; by default "an integer of at least" `least`.
-
-    Examples
-    --------
-    >>> check_int("n_jobs", 0, 1, "Use 1")
-    Traceback (most recent call last):
-    skedasis.errors.DataError: n_jobs: got 0, expected an integer of at least 1. Use 1.
-    """
+    """Return an integer; raise for anything else, and if it is less than `least`."""
     if not is_int(value) or value < least:
         raise DataError(what, shown(value), expected or f"an integer of at least {least}", fix)
     return int(value)
@@ -109,15 +74,7 @@ def check_int_or_none(
 
 
 def check_threads(what: str, value: object) -> int:
-    """Return a number of threads; -1 stands for one per processor that this process may use.
-
-    Examples
-    --------
-    >>> check_threads("n_jobs", 0)
-    Traceback (most recent call last):
-    skedasis.errors.DataError: n_jobs: got 0, expected an integer of at least 1, or -1. Use 1 for one thread, -1 for
-    one per processor.
-    """
+    """Return a number of threads; -1 stands for one per processor that this process may use."""
     if is_int(value) and value == -1:
         # Not on every system; `cpu_count` also counts processors that are denied to this process.
         return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
@@ -136,18 +93,7 @@ def check_number(
     below: float = np.inf,
     most: float = np.inf,
 ) -> float:
-    """Return a finite number within the limits, of which `least` and `most` are valid themselves.
-
-    Parameters
-    ----------
-    expected : str
-        What is valid, such as "a non-negative number".
-
-    Examples
-    --------
-    >>> check_number("correction", 0.25, "a non-negative number", "Use 0.25", least=0.0)
-    0.25
-    """
+    """Return a finite number within the limits, of which `least` and `most` are valid themselves."""
     try:
         number = float(value) if is_number(value) else np.nan
     except OverflowError:  # an integer of more than 308 digits
@@ -170,13 +116,7 @@ def check_flag(what: str, value: object, fix: str = "Use True or False") -> bool
 
 
 def as_numbers(values: ArrayLike) -> NDArray[np.float64]:
-    """Return values as a new array of float64, NaN where one is masked.
-
-    Raises
-    ------
-    TypeError or ValueError
-        For values that NumPy would convert although they are no real numbers: text, times and complex numbers.
-    """
+    """Return values as a new array of float64, NaN where one is masked."""
     array = np.asarray(values)
     # Truth values of a mask are weights, and objects may be decimals or fractions.
     if array.dtype.kind not in "fiubO" or any(
@@ -194,32 +134,14 @@ def as_numbers(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def check_name(what: str, value: object, names: Sequence[str], fix: str) -> str:
-    """Return a name that is one of `names`; the message lists them.
-
-    Examples
-    --------
-    >>> check_name("feature", "agee", ["age", "sex"], "Pass the name of a feature")
-    Traceback (most recent call last):
-    skedasis.errors.DataError: feature: got 'agee', expected one of ['age', 'sex']. Pass the name of a feature.
-    """
+    """Return a name that is one of `names`; the message lists them."""
     if not isinstance(value, str) or value not in names:
         raise DataError(what, shown(value), f"one of {list(names)}", fix)
     return value
 
 
 def as_bytes(size: object, what: str) -> int:
-    """Return the bytes of a size such as "256MB".
-
-    Raises
-    ------
-    DataError
-        For anything but a non-negative number with an optional unit.
-
-    Examples
-    --------
-    >>> as_bytes("1.5GB", "memory")
-    1500000000
-    """
+    """Return the bytes of a size such as "256MB"."""
     units = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
     text = str(size).strip().upper()
     number, factor = text, 1
@@ -240,13 +162,7 @@ def as_bytes(size: object, what: str) -> int:
 
 
 def counted_bytes(size: int) -> str:
-    """Return a number of bytes as a text that `as_bytes` reads, with two digits.
-
-    Examples
-    --------
-    >>> counted_bytes(2_147_483_648), counted_bytes(12)
-    ('2.1GB', '12B')
-    """
+    """Return a number of bytes as a text that `as_bytes` reads, with two digits."""
     for unit, worth in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
         if size >= worth:
             return (

@@ -108,11 +108,7 @@ _PASSED = [0]
 
 
 def kernels_pay(rows: int) -> bool:
-    """Return whether a pass over so many rows should use kernels that NumPy can replace with the same result.
-
-    Waits until NumPy has cost the process as much time as loading the kernels, so that neither choice can cost more
-    than twice the better one.
-    """
+    """Return whether a pass over so many rows should use kernels that NumPy can replace with the same result."""
     if _PASSED[0] < _IMPORT_ROWS:
         _PASSED[0] += rows
         if _PASSED[0] < (_LOAD_ROWS if "numba" in sys.modules else _IMPORT_ROWS):
@@ -121,11 +117,7 @@ def kernels_pay(rows: int) -> bool:
 
 
 def read_only(array: NDArray[_ScalarT]) -> NDArray[_ScalarT]:
-    """Return a contiguous read-only view, or a copy if the array is not contiguous.
-
-    numba compiles a kernel again for each layout, and for writable and read-only arrays. An argument that a kernel only
-    reads is always passed as read-only.
-    """
+    """Return a contiguous read-only view, or a copy if the array is not contiguous."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
@@ -141,10 +133,7 @@ def _helpers(module: ModuleType, names: tuple[str, ...]) -> None:
 
 
 def compiled(kernel: Callable[P, R]) -> Callable[P, R]:
-    """Return the kernel compiled by numba, at its first call or from the cache. It releases the GIL.
-
-    If no cache folder is writable, the kernel is compiled in each process, with one warning.
-    """
+    """Return the kernel compiled by numba, at its first call or from the cache."""
     return _compiled(kernel)
 
 
@@ -184,11 +173,7 @@ class _CacheFile(Protocol):
 
 
 class _LenientCache:
-    """numba's cache of a kernel, whose faults cost time, not the call: a full disk, damaged files.
-
-    numba writes the index before the file that it names. If the second fails, the index goes, too: it could name the
-    file of another version of the kernel.
-    """
+    """numba's cache of a kernel, whose faults cost time, not the call: a full disk, damaged files."""
 
     def __init__(self, cache: _IndexedCache) -> None:
         self._cache = cache

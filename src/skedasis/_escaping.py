@@ -17,15 +17,7 @@ CONTROL = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""Return a text with control characters escaped as in Python source.
-
-    Unescaped, they could clear the screen, change the window title, hide the address of a link, or reverse a line.
-
-    Examples
-    --------
-    >>> print(visible("a\x1b[2Jb\u202ec"))
-    a\x1b[2Jb\u202ec
-    """
+    r"""Return a text with control characters escaped as in Python source."""
     return CONTROL.sub(_written, text)
 
 
@@ -41,18 +33,7 @@ _RIGHT_TO_LEFT = rf"{_WORD}(?: {_WORD}| \({_WORD}(?: {_WORD})*\))*"
 
 
 def in_order(text: str) -> str:
-    r"""Return visible text whose right-to-left words stand in Unicode isolates (U+2068 to U+2069).
-
-    Otherwise such a name would reorder the sentence around it: numbers that follow it would stand before it.
-
-    Examples
-    --------
-    >>> (
-    ...     in_order("age ≤ 3"),
-    ...     in_order("\u05d2\u05d9\u05dc ≤ 3") == "\u2068\u05d2\u05d9\u05dc\u2069 ≤ 3",
-    ... )
-    ('age ≤ 3', True)
-    """
+    r"""Return visible text whose right-to-left words stand in Unicode isolates (U+2068 to U+2069)."""
     if text.isascii() and text.isprintable():
         return text
     # Patterns are compiled when they are needed. Words that are isolated already stay so.
@@ -61,11 +42,7 @@ def in_order(text: str) -> str:
 
 
 class Printed:
-    """Base of all results, which print names and levels: control characters in their texts are escaped.
-
-    Texts are those of the methods `__str__` and `__repr__` that a class defines. What `dataclass` generates shows text
-    by its `repr`, which does the same.
-    """
+    """Base of all results, which print names and levels: control characters in their texts are escaped."""
 
     __slots__ = ()
 
@@ -89,15 +66,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def cell_text(value: object) -> object:
-    """Return a value for a cell of a CSV file; text that spreadsheets would run as a formula gets an apostrophe.
-
-    Numbers stay as they are, also those that are text.
-
-    Examples
-    --------
-    >>> [cell_text(v) for v in ("=cmd|' /C calc'!A0", "-1.5", -1.5, "a=b")]
-    ["'=cmd|' /C calc'!A0", '-1.5', -1.5, 'a=b']
-    """
+    """Return a value for a cell of a CSV file; text that spreadsheets would run as a formula gets an apostrophe."""
     if not isinstance(value, str) or not value.startswith(_FORMULA):
         return value
     try:

@@ -1,21 +1,4 @@
-"""Binning schemes: `Uniform`, `Quantile`, `Edges`, `AutoUniform`, `Greedy` and `Optimal`.
-
-A scheme has two steps. `candidates` chooses the fine cells from a summary of the column. The model is then called, and
-the moments of the local effects in each cell are collected. `choose` selects the edges of the bins among those of the
-cells, from these moments, so that other bins of the same cells need no further model calls.
-
-| scheme | edges | depends on the local effects | use it |
-|---|---|---|---|
-| `Uniform(k)` | equidistant | no | to compare with a paper or another library |
-| `Quantile(k)` | data values, equal counts | no | for ALE; for skewed features |
-| `Edges([...])` | given | no | if certain edges have a meaning |
-| `AutoUniform()` | equidistant, number chosen | yes | for equal bins without choosing their number |
-| `Greedy()` | merged cells | yes | for a very fine grid in little time |
-| `Optimal()` | the optimum of RHALE Eq. 13 | yes | as in the paper: wide bins where the slope is constant |
-| `Optimal(criterion="likelihood")` | between rows, where the slopes change | yes | for RHALE without settings |
-
-The partition algorithms themselves are in `skedasis.stats.segmentation`.
-"""
+"""Binning schemes: `Uniform`, `Quantile`, `Edges`, `AutoUniform`, `Greedy` and `Optimal`."""
 
 from __future__ import annotations
 
@@ -92,15 +75,7 @@ class Binning(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """The bins that a scheme has chosen.
-
-    Parameters
-    ----------
-    edge_index : ndarray of int, shape (bins + 1,)
-        Indices of the cells' edges that bound the bins.
-    trend : ndarray of bool, shape (bins,), optional
-        Whether slopes change linearly within each bin; None if they are constant in all bins.
-    """
+    """The bins that a scheme has chosen."""
 
     edge_index: Ints
     trend: Bools | None = None
@@ -115,24 +90,7 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class VarianceOptions:
-    """How variances of local effects are computed and compared while bins are chosen.
-
-    Parameters
-    ----------
-    ddof : int
-        1 for the unbiased variance (RHALE Eq. 11), 0 for UALE's (Eq. 11 there).
-    kind : {"frequency", "sampling"}
-        The kind of the weights.
-    largest : float
-        Largest absolute local effect. It sets the scale of rounding errors, and so of ties.
-    noise : float
-        Rounding error of local effects relative to `largest`. The default is that of finite differences; `EXACT` is
-        that of exact slopes.
-    feature : str
-        Name of the feature, for warnings.
-    axis : Moments, optional
-        Moments of the feature's values in the same cells; None if the values have no distances.
-    """
+    """How variances of local effects are computed and compared while bins are chosen."""
 
     ddof: int = 1
     kind: WeightKind = "frequency"
@@ -311,14 +269,7 @@ class Edges(Binning):
 
 
 def check_rows_in_cells(feature: Feature, counts: Floats) -> None:
-    """Raise if no row is in any of a feature's cells: edges that lie between two values.
-
-    Parameters
-    ----------
-    feature : Feature
-    counts : ndarray of float, shape (K,)
-        The number of rows of each cell; empty for a constant feature.
-    """
+    """Raise if no row is in any of a feature's cells: edges that lie between two values."""
     if len(counts) and not counts.any():
         raise DataError(
             f"Edges of {feature.name!r}",
@@ -651,10 +602,7 @@ class Optimal(AutomaticBinning):
         return refine_edges(cells, kept, rows, likelihood, options.kind)
 
     def _likelihood(self, options: VarianceOptions, sizes: Floats) -> PenalizedLikelihood:
-        """Return the settings of the penalized likelihood; `sizes` are absolute local effects of cells or rows.
-
-        Rounding is proportional to the largest local effect. A single extreme outlier is not used as the scale.
-        """
+        """Return the settings of the penalized likelihood; `sizes` are absolute local effects of cells or rows."""
         usual = _OUTLIER * float(np.quantile(sizes, 0.9)) if len(sizes) else 0.0
         largest = min(options.largest, usual) if usual > 0 else options.largest
         floor = (options.noise * largest) ** 2
@@ -683,12 +631,7 @@ _WIDE, _MOST_ADDED = 16, 12
 
 
 def auto_edges(column: Column, k: int, gaps: Sequence[Gap] | None = None) -> Floats:
-    """Return all values if there are at most k + 1, else quantiles and atoms; and the ends of gaps.
-
-    Atoms are values that several of the k + 1 order statistics have. They are edges, and the rows outside them get the
-    quantiles that are left over, ten rows or more to each. So one value that most rows have does not leave few cells to
-    the others. For a sample of the rows, `gaps` are those of all rows.
-    """
+    """Return all values if there are at most k + 1, else quantiles and atoms; and the ends of gaps."""
     values = column.distinct(k + 1)
     # Before the gaps, so that data that are read in chunks answer both in one pass.
     edges = [_atoms_and_quantiles(column, k) if values is None else values]
@@ -712,11 +655,7 @@ def _atoms_and_quantiles(column: Column, k: int) -> Floats:
 
 
 def auto_cells(column: Column, gaps: Sequence[Gap] | None = None) -> Cells:
-    """Return the cells of ``bins="auto"``, closed on the right: between few values, else those of `auto_edges`.
-
-    Of the latter, a cell wider than a sixteenth of the axis without its gaps is cut into equal widths, at observed
-    values with ten rows or more on both sides (docs/explanation/effects.md, cells).
-    """
+    """Return the cells of ``bins="auto"``, closed on the right: between few values, else those of `auto_edges`."""
     edges = column.few_values()
     if edges is None:
         edges = auto_edges(column, N_AUTO_CELLS, gaps)
@@ -811,26 +750,7 @@ def cells_for_column(
     local: str,
     jumps: Callable[[], Floats | None] = lambda: None,
 ) -> Cells:
-    """Return the fine cells of a column for the way in which its local effects are computed.
-
-    Parameters
-    ----------
-    bins : Binning, int or "auto"
-        The user's argument. Fixed bins are kept as they are.
-    scheme : Binning
-        The scheme that `bins` stands for.
-    column : Column
-    local : {"slopes", "differences", "integer_steps", "steps", "value_steps", "edges"}
-        How local effects are computed.
-    jumps : callable, optional
-        Returns the positions of the quantity's jumps, or None if they are not known.
-
-    Notes
-    -----
-    For step functions the cells are those of ALE, and bins are unions of them (docs/explanation/heterogeneity.md, step
-    functions). For a feature with few values, the values are the edges. For integers with more values, cells start and
-    end at integers.
-    """
+    """Return the fine cells of a column for the way in which its local effects are computed."""
     if isinstance(scheme, Optimal) and scheme.grid == "jumps":
         return scheme.between(jumps(), column)
     if local == "value_steps":

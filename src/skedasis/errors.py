@@ -1,8 +1,4 @@
-"""Errors and warnings of the library, and the format of every error message.
-
-Every message reads *what: got ..., expected .... fix.*: the argument or step that failed, what was passed or found,
-what is valid, and what to do.
-"""
+"""Errors and warnings of the library, and the format of every error message."""
 
 from __future__ import annotations
 
@@ -46,16 +42,7 @@ class UnsupportedError(_DescribedError, TypeError):
 
 
 class FileError(DataError, OSError):
-    """A file cannot be written, or is a folder. It is also an `OSError`, with `errno` and `filename`.
-
-    Parameters
-    ----------
-    message : str
-        See `format_error`.
-    errno : int
-        As of `OSError`.
-    filename : str
-    """
+    """A file cannot be written, or is a folder."""
 
     def __init__(self, message: str, errno: int, filename: str) -> None:
         super().__init__(message)
@@ -97,16 +84,7 @@ _FILTERS = threading.RLock()
 
 @contextmanager
 def diverted(takers: _Takers) -> Generator[None]:
-    """Pass the messages of the library's own warnings of some categories to functions instead of issuing them.
-
-    Examples
-    --------
-    >>> texts: list[str] = []
-    >>> with diverted({CostWarning: texts.append}):
-    ...     warn_caller("slow", CostWarning)
-    >>> texts
-    ['slow']
-    """
+    """Pass the messages of the library's own warnings of some categories to functions instead of issuing them."""
     token = _TAKERS.set({**_TAKERS.get({}), **takers})
     try:
         yield
@@ -123,44 +101,13 @@ def quiet(pattern: str = "", category: type[Warning] = Warning) -> Generator[Non
 
 
 def format_error(what: str, got: str, expected: str, fix: str) -> str:
-    """Return an error message in the common format.
-
-    Parameters
-    ----------
-    what : str
-        The argument or step that failed, as the user wrote it.
-    got, expected : str
-        What was passed or found, and what is valid.
-    fix : str
-        What to do: one sentence that starts with a verb.
-
-    Examples
-    --------
-    >>> format_error(
-    ...     "sample_weight",
-    ...     "length 3",
-    ...     "length 5 (one per row)",
-    ...     "Pass one weight for each row of X",
-    ... )
-    'sample_weight: got length 3, expected length 5 (one per row). Pass one weight for each row of X.'
-    """
+    """Return an error message in the common format."""
     end = "" if fix.endswith(("?", "!")) else "."
     return visible(f"{what}: got {got}, expected {expected}. {fix.rstrip('.')}{end}")
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Issue a warning that points at the line of the user's code that called the library.
-
-    Parameters
-    ----------
-    message : str
-    category : type of Warning
-
-    Notes
-    -----
-    Python filters warnings by the module that they point at, and shows each once for a line: with a line of the library
-    a second model of the same program would get none. A fixed stack level would depend on every function in between.
-    """
+    """Issue a warning that points at the line of the user's code that called the library."""
     take = _TAKERS.get({}).get(category)
     if take is not None:
         take(visible(message))

@@ -1,9 +1,4 @@
-"""Dependence between features: how well random forests predict each feature from the others (entropy_importance 5.1).
-
-A random forest is fitted to each feature, and its out-of-bag R² measures how well the others predict it. Trees use only
-the order of the values, so that columns are encoded as codes: ranks of numbers, codes of levels, and a code far below
-all others for missing values. The results therefore do not depend on the scale or the type of a column.
-"""
+"""Dependence between features: how well the others predict each feature in a random forest (entropy_importance 5.1)."""
 
 from __future__ import annotations
 
@@ -32,24 +27,7 @@ LEVELS = 20
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """The rows of a data set, or a sample of them, encoded for random forests.
-
-    Parameters
-    ----------
-    features : tuple of Feature
-        Columns, or groups of columns.
-    places : ndarray of float, shape (n, columns of X)
-        Inputs of the forests: codes of the values.
-    members : ndarray of bool, shape (features, columns of X)
-        Whether a column belongs to a feature or group.
-    targets : tuple of ndarray of float, shape (n, k)
-        Targets of the forests, one array per feature; NaN in rows with missing values.
-    label : ndarray of float, shape (n,)
-        Codes of the labels y.
-    weights : ndarray of float, shape (n,)
-    total : int
-        Number of rows of the data set.
-    """
+    """The rows of a data set, or a sample of them, encoded for random forests."""
 
     features: tuple[Feature, ...]
     places: Floats
@@ -61,23 +39,7 @@ class Coded:
 
 
 def coded(dataset: Dataset, features: Sequence[Feature], rows: int | None, seed: int) -> Coded:
-    """Encode the rows of a data set for random forests.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        With labels.
-    features : sequence of Feature
-        From `skedasis.data.categories.apply_groups`.
-    rows : int, optional
-        Maximum number of rows; if there are more, a random sample with a fixed seed. None uses all rows.
-    seed : int
-
-    Raises
-    ------
-    DataError
-        For a declared order of levels that lacks a level, and for labels whose equality cannot be decided.
-    """
+    """Encode the rows of a data set for random forests."""
     sample = dataset.order[
         _sample(len(dataset), rows, seed)
     ]  # independent of the order of the rows
@@ -105,17 +67,7 @@ def _sample(n: int, rows: int | None, seed: int) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """One column: its codes as an input, and its values as a target.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        -1 for missing values.
-    values : ndarray of float, shape (n,), optional
-        Numbers, or codes of ordered levels; NaN for missing values. None for levels without an order.
-    binary : bool
-        Whether all values are 0 or 1, as in the columns of a one-hot block.
-    """
+    """One column: its codes as an input, and its values as a target."""
 
     codes: Ints
     values: Floats | None
@@ -150,11 +102,7 @@ def _ranks(codes: Ints, values: list[Any]) -> Ints:
 
 
 def _target(columns: Sequence[_Column], weights: Floats) -> Floats:
-    """Return the target of a feature, (n, k): one column per number or level.
-
-    The R² of several columns is their mean, weighted by their variances. A one-hot block is used unscaled, which makes
-    it equal to the levels of one nominal column; the columns of any other group are scaled to equal weight.
-    """
+    """Return the target of a feature, (n, k): one column per number or level."""
     blocks = [
         _indicators(c.codes, weights) if c.values is None else c.values[:, None] for c in columns
     ]
@@ -175,10 +123,7 @@ def _indicators(codes: Ints, weights: Floats) -> Floats:
 
 
 def _scaled(block: Floats, weights: Floats) -> Floats:
-    """Return columns centred and scaled by one factor to a total variance of 1; unchanged if they are constant.
-
-    scikit-learn's trees treat nodes with a variance below an absolute 1e-16 as pure, whatever the unit.
-    """
+    """Return columns centred and scaled by one factor to a total variance of 1; unchanged if they are constant."""
     observed = np.isfinite(block).all(axis=1)
     size = np.abs(block[observed]).max(initial=0.0)
     if size == 0:
@@ -224,25 +169,7 @@ LEAST_R2 = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """Dependence between features, measured by random forests.
-
-    Parameters
-    ----------
-    others : ndarray of float, shape (features,)
-        Out-of-bag R² of each feature predicted from the others. It is at most 1, and negative if the forest predicts
-        worse than the mean. NaN if the feature is constant, or if there are no other features.
-    with_target : ndarray of float, shape (features,)
-        The same, predicted from the others and the label y.
-    partners : tuple of tuple of str
-        For each feature, the features that it shares most information with: those that its forest uses, or whose
-        forests use it. (A variable predicts its square, but not vice versa.)
-    predicts : tuple of (str, float)
-        For each feature, the feature whose forest uses it most, with the R² of that forest; ("", NaN) if there is none.
-    rows : int
-        Number of rows that the forests were fitted on; 0 if there are no forests.
-    notes : tuple of str
-        Notes on these numbers.
-    """
+    """Dependence between features, measured by random forests."""
 
     others: Floats
     with_target: Floats
@@ -263,27 +190,7 @@ def nothing(features: int, *notes: str) -> Dependence:
 def dependence(
     data: Coded, *, seed: int = 0, n_jobs: int = 1, progress: bool | None = None
 ) -> Dependence:
-    """Measure by random forests how well the other features predict each feature, without and with the label y.
-
-    Parameters
-    ----------
-    data : Coded
-    seed : int
-        Seed of each forest.
-    n_jobs : int
-        Number of trees that are fitted at the same time.
-    progress : bool, optional
-        As in `skedasis.explain`.
-
-    Returns
-    -------
-    Dependence
-
-    Notes
-    -----
-    No model rows. Two forests of 100 trees for each feature: with 5,000 rows and ten features about 3 s each.
-    Without scikit-learn all R² are NaN, and a note explains it.
-    """
+    """Measure by random forests how well the other features predict each feature, without and with the label y."""
     d = len(data.features)
     try:
         importlib.import_module("sklearn.tree")
@@ -337,20 +244,13 @@ def _fit_feature(
 
 
 def _disjoint(members: Bools, k: int) -> Bools:
-    """Return the members of the features that share no column with feature k; of the others none.
-
-    Groups with a column in common always share information, which is no finding.
-    """
+    """Return the members of the features that share no column with feature k; of the others none."""
     shares: Bools = np.any(members[:, members[k]], axis=1)
     return members & ~shares[:, None]
 
 
 def _noise_importance(members: Bools, split_weight: Floats, k: int, r2: float) -> Floats:
-    """Return the expected importances in a forest of feature k if all features were noise, shape (features,).
-
-    Fully grown trees also split the unexplained variance: by any column, and more often by columns with many values
-    (`split_weight`, log2 of their number).
-    """
+    """Return the expected importances in a forest of feature k if all features were noise, shape (features,)."""
     split_weight = np.where(members[k], 0.0, split_weight)
     feature, column = np.nonzero(_disjoint(members, k))
     of_feature = np.bincount(feature, split_weight[column], len(members))
@@ -361,28 +261,7 @@ def _noise_importance(members: Bools, split_weight: Floats, k: int, r2: float) -
 def out_of_bag(
     X: Floats, y: Floats, weights: Floats, seed: int, n_jobs: int
 ) -> tuple[Floats, Floats]:
-    """Fit a random forest, and return its out-of-bag predictions and its impurity importances.
-
-    Parameters
-    ----------
-    X : ndarray of float, shape (n, d)
-    y : ndarray of float, shape (n, k)
-    weights : ndarray of float, shape (n,)
-    seed, n_jobs : int
-
-    Returns
-    -------
-    predicted : ndarray of float, shape (n, k)
-        Means over the trees whose bootstrap sample does not contain the row; NaN if there is none.
-    importances : ndarray of float, shape (d,)
-        Fractions of the total impurity decrease, by column.
-
-    Notes
-    -----
-    Without weights, each tree equals that of scikit-learn's `RandomForestRegressor`. With weights, rows are drawn with
-    probabilities proportional to them, as from a sample in which rows are repeated. (Releases of scikit-learn differ in
-    their use of weights, and predict 0 for a heavy row that is in every bootstrap sample.)
-    """
+    """Fit a random forest, and return its out-of-bag predictions and its impurity importances."""
     from sklearn.tree import DecisionTreeRegressor
     from sklearn.utils import check_random_state
 
@@ -419,16 +298,7 @@ def out_of_bag(
 def _links(
     names: tuple[str, ...], r2: Floats, importances: Floats, k: int
 ) -> tuple[tuple[str, ...], tuple[str, float]]:
-    """Return the partners of feature k, and the feature that it predicts best, with the R².
-
-    Parameters
-    ----------
-    names : tuple of str
-    r2 : ndarray of float, shape (d,)
-    importances : ndarray of float, shape (d, d)
-        Row j: importances of the features in the forest of feature j.
-    k : int
-    """
+    """Return the partners of feature k, and the feature that it predicts best, with the R²."""
     # In forests with a low R² importances are random.
     known = np.where(r2 >= LEAST_R2, np.nan_to_num(r2), 0.0)
     importance = np.maximum(
@@ -445,12 +315,7 @@ def _links(
 
 
 def check_rows(rows: object) -> None:
-    """Raise if `rows` is no valid number of rows.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise if `rows` is no valid number of rows."""
     check_int_or_none(
         "diagnose(dependence_rows)",
         rows,

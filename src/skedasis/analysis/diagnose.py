@@ -1,8 +1,4 @@
-"""`diagnose`: a verdict on each feature from Likelihood-PFI and Entropy-PFI (entropy_importance, sec. 3.5 and 5.1).
-
-The model needs a predictive distribution. One pass computes both importances, `skedasis.analysis.dependence` measures
-by random forests how well features predict each other, and `skedasis.analysis.verdicts` combines the three.
-"""
+"""`diagnose`: a verdict on each feature from Likelihood-PFI and Entropy-PFI (entropy_importance, sec. 3.5 and 5.1)."""
 
 from __future__ import annotations
 

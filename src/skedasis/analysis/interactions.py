@@ -1,11 +1,4 @@
-"""`interactions`: how strongly features interact, by H², second-order ALE, and which effects depend on which features.
-
-Three measures that answer different questions, from at most three passes:
-
-- H² (`skedasis.engine.h_statistic`): how much of the joint effect is not the sum of both single effects;
-- the strength of the second-order ALE: the same, without combinations of values that do not occur;
-- modulation (`skedasis.stats.depends_on`): how much of the heterogeneity of one feature's effect the other explains.
-"""
+"""`interactions`: how strongly features interact, by H² and second-order ALE, and what effects depend on."""
 
 # A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
 # pyright: reportOverlappingOverload=false
@@ -237,23 +230,7 @@ def interactions_of(
     *,
     h2: bool = False,
 ) -> dict[OutputLabel, Interactions]:
-    """Return the interactions of pairs from work of `explain` that is done, without ALE, by output.
-
-    Parameters
-    ----------
-    done : Computed
-        Of single features. `gathered` must not have been emptied; it is not changed.
-    effects : dict of label to Effects, optional
-        The effects of `done`; by default they are finalized here.
-    among : sequence of str, optional
-        The features whose pairs are computed; by default all.
-    h2 : bool
-        Whether to compute H² of tree ensembles whose leaves are summed. There is none of other models.
-
-    Notes
-    -----
-    No model row.
-    """
+    """Return the interactions of pairs from work of `explain` that is done, without ALE, by output."""
     if effects is None:
         effects = _effects(done, dict(done.gathered))
     left_out = done.job.selection.without_values
@@ -287,12 +264,7 @@ def interactions_of(
 def _pairs(
     dataset: Dataset, pairs: Pairs, options: ExplainOptions, without_values: Collection[str]
 ) -> tuple[tuple[Feature, ...], list[tuple[int, int]]]:
-    """Return all features, and the pairs by their indices, each once; of all pairs, those that have values.
-
-    Raises
-    ------
-    DataError
-    """
+    """Return all features, and the pairs by their indices, each once; of all pairs, those that have values."""
     everything = isinstance(pairs, str)
     names = [f.name for f in dataset.features]
     wanted = [*pairs] if isinstance(pairs, (list, tuple)) and len(pairs) == 2 else names[:2]

@@ -1,9 +1,4 @@
-"""`ledger`: how much of a quantity's variance main effects, regions and interactions explain at held-out rows.
-
-The quantity is evaluated once at the rows, which are halved by their hashes. `skedasis.stats.ledger` fits functions of
-the features on one half and chooses by cross-validation within it; the other half is used for the reported numbers
-only.
-"""
+"""`ledger`: how much of a quantity's variance main effects, regions and interactions explain at held-out rows."""
 
 # A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
 # pyright: reportOverlappingOverload=false
@@ -282,27 +277,7 @@ def ledgers_of_values(
     pairs: int = PAIRS,
     max_rows: int | None = SCORE_ROWS,
 ) -> dict[OutputLabel, Ledger]:
-    """Return the ledgers of outputs whose values are known, without a further model row; see `ledger`.
-
-    Parameters
-    ----------
-    outputs : dict of label to Quantity
-    values : dict of label to ndarray, shape (n,)
-        At all rows of the dataset.
-    dataset : Dataset
-    options : ExplainOptions
-    find_regions : callable
-        Given a mask of the fitting rows.
-    effects : dict of label to Effects
-        Those whose sum is the main effects as drawn.
-    pairs, max_rows
-        As in `ledger`.
-
-    Raises
-    ------
-    DataError
-        For fewer than 20 rows, and an output that is the same for all rows.
-    """
+    """Return the ledgers of outputs whose values are known, without a further model row; see `ledger`."""
     started = time.perf_counter()
     sample = _sample(dataset, max_rows, options)
     at = {label: v[sample.places] for label, v in values.items()}
@@ -374,25 +349,7 @@ def _described(
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """The rows of a ledger in the order of their hashes, so that it does not depend on their order in X.
-
-    Parameters
-    ----------
-    part : Dataset
-        The rows in the order of X.
-    order : ndarray of int, shape (n,)
-        Indices into `part` by increasing hash. The first half are the fitting rows.
-    source : ndarray of int, shape (n,)
-        Indices of the rows in X, by increasing hash.
-    places : ndarray of int, shape (n,)
-        Indices of the rows in the dataset, by increasing hash.
-    weights : ndarray of float, shape (n,), optional
-        By increasing hash.
-    sampling : bool
-        Whether weights are sampling weights, or were drawn in proportion to them.
-    exact : bool
-        Whether these are all rows.
-    """
+    """The rows of a ledger in the order of their hashes, so that it does not depend on their order in X."""
 
     part: Dataset
     order: Ints
@@ -523,10 +480,7 @@ def _regions_by_output(
     options: ExplainOptions,
     labels: Sequence[OutputLabel],
 ) -> tuple[dict[OutputLabel, RegionsLike], Provenance]:
-    """Return the regions of each output: those that were passed, or those that are found on the fitting rows.
-
-    Also the record of the pass that found them.
-    """
+    """Return the regions of each output: those that were passed, or those that are found on the fitting rows."""
     if not (regions is None or (isinstance(regions, str) and regions == "auto")):
         return dict.fromkeys(labels, regions), no_provenance()
     if len(sample.part.features) < 2 or sample.n_fitting < LEAST_ROWS_OF_REGIONS:
@@ -670,10 +624,7 @@ def _check_labels(quantity: Quantity, y: ArrayLike | None) -> None:
 
 
 def _labels(quantity: Quantity, label: OutputLabel, sample: _Sample) -> Floats | None:
-    """Return the labels at the rows in the unit of the quantity; None without labels.
-
-    For the probability of a class they are 1 in this class, else 0.
-    """
+    """Return the labels at the rows in the unit of the quantity; None without labels."""
     part = sample.part
     if part.y is None or quantity.labelled:
         return None

@@ -1,9 +1,4 @@
-"""`null_distribution`: the null distribution of ALE statistics, from refits of the learner with permuted columns.
-
-A permuted column is independent of the label and of all other columns. The effects that a learner finds in such columns
-show which effects of real features can be due to chance (after Okoli 2023). `results.ale_statistics` derives p-values
-from them.
-"""
+"""`null_distribution`: the null distribution of ALE statistics, from refits of the learner with permuted columns."""
 
 from __future__ import annotations
 
@@ -45,17 +40,7 @@ class Changed(NamedTuple):
 def replaced(
     X: Container, features: Sequence[Feature], orders: Sequence[Ints], schema: Schema | None
 ) -> Changed:
-    """Return X with columns replaced by permutations of themselves.
-
-    Parameters
-    ----------
-    X : array or data frame
-    features : sequence of Feature
-        The columns.
-    orders : sequence of ndarray of int, shape (n,)
-        Permutations, one per column: row i gets the value of row ``order[i]``.
-    schema : mapping, sequence of Feature or None
-    """
+    """Return X with columns replaced by permutations of themselves."""
     pairs = list(zip(features, orders, strict=True))
     labels: list[Hashable] = [f.name for f in features]
     if isinstance(X, np.ndarray):

@@ -1,43 +1,4 @@
-"""Verdicts on features from Likelihood-PFI and Entropy-PFI, and their sentences (entropy_importance, sec. 3.5).
-
-Each measure of a feature is classified on its own:
-
-| class | when |
-|---|---|
-| zero | every repeat is 0, up to rounding (1e-12 nats for each nat that is averaged) |
-| not significant | its interval contains 0 |
-| small | its interval does not contain 0, but the mean is negligible |
-| positive, negative | otherwise |
-
-A mean is small below 5 % of the largest mean of that measure and below 0.01 nats, or below 1e-4 nats; for an entropy
-below 20 % and 0.1 nats, if forests find no link between the feature and others. The class exists because with many rows
-every mean differs significantly from 0. The limit is also in nats, because with a fraction alone one strong feature
-would decide the verdicts on all others. (The paper reads the age of concrete as small, sec. 5.1: a small Entropy-PFI,
-and a feature that the others do not predict.)
-
-The first three classes are *about zero*; the intervals of the first two contain 0. Both measures together give the
-verdict:
-
-| Likelihood-PFI | Entropy-PFI | verdict |
-|---|---|---|
-| zero | zero | unused |
-| contains 0 | contains 0 | no effect |
-| about zero | about zero, and one of the two is small | little effect |
-| positive | about zero | independent; informative, if that is not supported |
-| positive, or small above 0 | positive, negative | shared; informative, if forests find nothing to share with |
-| contains 0, or small below 0 | positive, negative | uninformative |
-| about zero | about zero, and one of the two is wide | undecided |
-| negative | any | misleading |
-
-A nonzero Entropy-PFI means shared information, whatever its sign. If it is negative, the features that share
-information agree where the model is less certain. That does not mean that the model is wrong to be more certain
-elsewhere.
-
-An interval that contains 0 is inconclusive if it is wide: if it also contains a fifth of the largest significant mean
-of that measure (at least 0.01 nats, at most 0.1), and, for an entropy, a fifth of the feature's Likelihood-PFI.
-Independence is not concluded either from an entropy that is constant, or if others predict the feature or are predicted
-from it: an entropy that is additive in the features has Entropy-PFI 0 at any dependence.
-"""
+"""Verdicts on features from Likelihood-PFI and Entropy-PFI, and their sentences (entropy_importance, sec. 3.5)."""
 
 from __future__ import annotations
 
@@ -91,20 +52,7 @@ Class = Literal["zero", "not significant", "small", "positive", "negative"]
 
 @dataclass(frozen=True)
 class Measure:
-    """Likelihood-PFI or Entropy-PFI of one feature.
-
-    Parameters
-    ----------
-    name : str
-    mean, lower, upper : float
-        In nats.
-    kind : str
-        One of `Class`.
-    wide : bool
-        Whether the interval contains 0, and is too wide to be conclusive.
-    more : {"repeats", "rows"}
-        What would reduce the width of the interval most.
-    """
+    """Likelihood-PFI or Entropy-PFI of one feature."""
 
     name: str
     mean: float
@@ -133,22 +81,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence for the verdict on a feature.
-
-    Parameters
-    ----------
-    feature : str
-    likelihood, entropy : Measure
-    others, with_target : float
-        R²; NaN if it is unknown.
-    partners : tuple of str
-    predicts : tuple of (str, float)
-        The feature that is predicted best from it, and its R².
-    constant_entropy : bool
-        Whether the entropy of the model is the same for all rows.
-    local_change : float
-        Standard deviation of the changes of the rows' entropies; 0 if it is negligible, or if no rows are kept.
-    """
+    """The evidence for the verdict on a feature."""
 
     feature: str
     likelihood: Measure
@@ -174,16 +107,7 @@ class Evidence:
 def evidence(
     likelihood: Importance, entropy: Importance, links: Dependence, confidence_level: float
 ) -> list[Evidence]:
-    """Return the evidence for each feature.
-
-    Parameters
-    ----------
-    likelihood, entropy : Importance
-        Of the same features, in nats.
-    links : Dependence
-    confidence_level : float
-        Confidence level of the intervals.
-    """
+    """Return the evidence for each feature."""
     d = len(likelihood)
     first = _measures(
         likelihood, "Likelihood-PFI", confidence_level, np.zeros(d, bool), np.zeros(d)
@@ -267,16 +191,7 @@ def _local_changes(entropy: Importance) -> list[float]:
 def verdicts(
     likelihood: Importance, entropy: Importance, found: Dependence, confidence_level: float
 ) -> tuple[Verdict, ...]:
-    """Return a verdict for each feature.
-
-    Parameters
-    ----------
-    likelihood, entropy : Importance
-        Of the same features, in nats.
-    found : Dependence
-    confidence_level : float
-        Confidence level of the intervals.
-    """
+    """Return a verdict for each feature."""
     return tuple(_verdict(e) for e in evidence(likelihood, entropy, found, confidence_level))
 
 

@@ -202,13 +202,7 @@ def datasets(opts: DatasetsOptions, terminal: Terminal) -> Document:
 
 
 def _loaded(name: str, sample: int | None, seed: int) -> real.Dataset:
-    """Return a data set by name, or a random sample of its rows.
-
-    Raises
-    ------
-    DataError
-        For an unknown name; the message suggests the most similar one.
-    """
+    """Return a data set by name, or a random sample of its rows."""
     known = ("diabetes", *sd.datasets.names(), *sd.datasets.SYNTHETIC)
     if name not in known:
         short = name.lower().replace("-", "_").rstrip("s")

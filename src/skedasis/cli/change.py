@@ -187,13 +187,7 @@ def _found(
 
 
 def _moves(columns: Columns, texts: Sequence[str], option: str) -> dict[str | int, str]:
-    """Return the moves by group or by position of the column.
-
-    Raises
-    ------
-    DataError
-        For text without a sign of equality, an unknown column, and a column twice.
-    """
+    """Return the moves by group or by position of the column."""
     found: dict[str | int, str] = {}
     for text in texts:
         form = "FEATURE=VALUE" if option == "--set" else _FORM
@@ -223,12 +217,7 @@ def _split(columns: Columns, text: str, option: str, form: str) -> tuple[str, st
 
 
 def _by(columns: Columns, text: str) -> str | int | tuple[str | int, list[float]]:
-    """Return what gives the regions: a column, or a column and the values that cut it.
-
-    Raises
-    ------
-    DataError
-    """
+    """Return what gives the regions: a column, or a column and the values that cut it."""
     if text in columns.table.names or text in (columns.groups or {}) or "=" not in text:
         return columns.find(text, "--by")
     name, values = _split(columns, text, "--by", "COLUMN, or COLUMN=VALUE,VALUE")

@@ -1,7 +1,4 @@
-"""Shell completion: methods, quantities, losses, data sets, and the columns of a file.
-
-Completion must be fast and silent: it reads only the header of the data file, and ignores errors.
-"""
+"""Shell completion: methods, quantities, losses, data sets, and the columns of a file."""
 
 from __future__ import annotations
 
@@ -133,15 +130,7 @@ def assign_arguments(
     second: str | None,
     rest: Sequence[str] | None,
 ) -> tuple[list[str], str | None, list[str]]:
-    """Return models, data file and features: from options if given, the others from arguments in this order.
-
-    Examples
-    --------
-    >>> assign_arguments(None, None, "m.txt", "d.csv", ["age"])
-    (['m.txt'], 'd.csv', ['age'])
-    >>> assign_arguments("m.txt", None, "d.csv", "age", [])
-    (['m.txt'], 'd.csv', ['age'])
-    """
+    """Return models, data file and features: from options if given, the others from arguments in this order."""
     specs = [model] if isinstance(model, str) else list(model or ())
     waiting = [a for a in (first, second, *(rest or ())) if a is not None]
     if not specs and waiting:

@@ -1,8 +1,4 @@
-"""The commands `effect`, `importance` and `report`.
-
-Each command is a dataclass of options and a function. The function checks what can be checked without reading files,
-then reads the data, loads the models, and calls the library. Importing this module imports no optional library.
-"""
+"""The commands `effect`, `importance` and `report`."""
 
 from __future__ import annotations
 
@@ -207,12 +203,7 @@ def _point(effect: Effect, text: str) -> str | float:
 
 
 def _check(opts: EffectOptions, named: list[str]) -> bool:
-    """Check the options before any file is read; return whether the quantity needs labels.
-
-    Raises
-    ------
-    DataError
-    """
+    """Check the options before any file is read; return whether the quantity needs labels."""
     if not named:
         fix = "Run skedasis effect MODEL DATA FEATURE; '*' explains all columns"
         raise DataError("FEATURE", "none", "a column to explain", fix)
@@ -339,22 +330,7 @@ class ImportanceOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions,
 
 @dataclass(frozen=True)
 class ImportanceSettings:
-    """Settings of `skedasis importance`, checked for consistency.
-
-    Parameters
-    ----------
-    quantity : str, optional
-        One of `completion.IMPORTANCES`; None to choose it by the model.
-    loss : str, optional
-    n_repeats : int
-    rows : int, optional
-    conditional : bool
-    class_ : str, optional
-    seed : int
-    features : tuple of str
-        Names; empty for all features.
-    n_jobs : int
-    """
+    """Settings of `skedasis importance`, checked for consistency."""
 
     quantity: str | None
     loss: str | None
@@ -450,13 +426,7 @@ def _resolve(
     labels: Values | None,
     terminal: Terminal,
 ) -> ImportanceSettings:
-    """Choose the quantity and the loss if the options leave them open, and print the choice.
-
-    Raises
-    ------
-    DataError
-        If labels are needed but not given.
-    """
+    """Choose the quantity and the loss if the options leave them open, and print the choice."""
     if settings.quantity is None:
         open_ = settings.loss is None and settings.inverse is None
         predictive = open_ and _is_predictive(model, columns)
@@ -791,13 +761,7 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
 
 
 def _row_numbers(opts: ReportOptions) -> list[int]:
-    """Return the numbers of `--rows`, which are those of rows in the file; empty without any.
-
-    Raises
-    ------
-    DataError
-        For anything but whole numbers, and beside options that leave rows out or show none.
-    """
+    """Return the numbers of `--rows`, which are those of rows in the file; empty without any."""
     if opts.rows is None:
         return []
     others = {

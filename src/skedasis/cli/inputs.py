@@ -1,8 +1,4 @@
-"""Inputs of the commands: models, data, columns, quantities and methods from text.
-
-The functions turn words of the command line into arguments of the library, and raise `DataError` with a suggestion if
-this is not possible: nearest names for misspelt columns, modules and objects.
-"""
+"""Inputs of the commands: models, data, columns, quantities and methods from text."""
 
 from __future__ import annotations
 
@@ -49,13 +45,7 @@ if TYPE_CHECKING:
 
 # ------------------------------------------------------------------------------------------ data
 def listed(names: str | None, option: str) -> list[str]:
-    """Return the names in a comma-separated list; names that contain a comma are quoted, as in CSV.
-
-    Raises
-    ------
-    DataError
-        For an empty list or an empty name.
-    """
+    """Return the names in a comma-separated list; names that contain a comma are quoted, as in CSV."""
     if names is None:
         return []
     found = [n.strip() for n in next(csv.reader([names], skipinitialspace=True), [])]
@@ -67,14 +57,7 @@ def listed(names: str | None, option: str) -> list[str]:
 
 
 def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) -> FileTable:
-    """Read the data file, and check that it has the target, the weights and the ignored columns.
-
-    Only the rows that satisfy `--where` are left.
-
-    Raises
-    ------
-    DataError
-    """
+    """Read the data file, and check that it has the target, the weights and the ignored columns."""
     memory = as_bytes(opts.memory, "--memory")
     with terminal.status(f"Reading {path}", bars):
         found = opened(path, memory) if is_parquet(path) else None
@@ -102,16 +85,7 @@ def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) ->
 
 
 def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled: bool) -> Rows:
-    """Return the rows to explain: without unlabelled rows if labels are needed. The library draws a sample of them.
-
-    Parameters
-    ----------
-    opts : DataOptions
-    table : FileTable
-    terminal : Terminal
-    labelled : bool
-        Whether to leave out rows without a label.
-    """
+    """Return the rows to explain: without unlabelled rows if labels are needed."""
     everything, left = table.read or len(table), 0
     selected = len(table) if table.read else None
     if isinstance(table, ParquetTable):
@@ -170,23 +144,7 @@ DATA = (".csv", ".tsv", ".gz", ".parquet", ".pq", ".feather", ".arrow", ".ipc")
 
 
 def load_model(spec: str, trust: Sequence[str] = (), *, pickle: bool = False) -> Any:
-    """Import a model by its path, such as ``my_module:model``, or load a model file.
-
-    The working directory is searched first for modules, and for modules that a pickle needs.
-
-    Parameters
-    ----------
-    spec : str
-    trust : sequence of str
-        Types in a ``.skops`` file that are trusted.
-    pickle : bool
-        Whether to read files that run code.
-
-    Raises
-    ------
-    DataError
-        For a path of another form, a missing module or object, and files without a complete model.
-    """
+    """Import a model by its path, such as ``my_module:model``, or load a model file."""
     path = Path(spec)
     if path.suffix.lower() in files.SUFFIXES and (path.is_file() or ":" not in spec):
         if pickle:
@@ -204,13 +162,7 @@ def load_model(spec: str, trust: Sequence[str] = (), *, pickle: bool = False) ->
 
 
 def _as_object(spec: str) -> str:
-    """Return a module, its file, or an object in it as MODULE:OBJECT.
-
-    Examples
-    --------
-    >>> _as_object("shop"), _as_object("shop.py"), _as_object("shop.model")
-    ('shop:model', 'shop:model', 'shop:model')
-    """
+    """Return a module, its file, or an object in it as MODULE:OBJECT."""
     module, _, name = spec.replace("/", ".").rpartition(".")
     if not module or name == "py":
         return f"{module or name}:model"
@@ -218,18 +170,7 @@ def _as_object(spec: str) -> str:
 
 
 def named(specs: Sequence[str]) -> list[str]:
-    """Return a name for each model: the name of the object or of the file.
-
-    Raises
-    ------
-    DataError
-        If two models have the same name.
-
-    Examples
-    --------
-    >>> named(["my:tree", "models/linear.skops"])
-    ['tree', 'linear']
-    """
+    """Return a name for each model: the name of the object or of the file."""
     paths = [Path(spec) for spec in specs]
     names = [
         path.stem if path.suffix.lower() in files.SUFFIXES else spec.partition(":")[2] or spec
@@ -275,13 +216,7 @@ def _leading_dot(spec: str, module_name: str, path: str) -> DataError:
 
 
 def _import_module(spec: str, module_name: str) -> ModuleType:
-    """Import the module of a model, which may be the user's own file.
-
-    Raises
-    ------
-    DataError
-        If there is no such module, a module that it needs is not installed, or its code fails.
-    """
+    """Import the module of a model, which may be the user's own file."""
     _add_working_directory()
     try:
         return importlib.import_module(module_name)
@@ -318,20 +253,7 @@ def _missing_name(name: str, holder: object, where: str) -> DataError:
 
 
 def features_of(table: FileTable, model: object, excluded: Sequence[str] = ()) -> FileTable:
-    """Return the columns that a model was fitted on, in its order; if it does not know them, all except some.
-
-    Parameters
-    ----------
-    table : FileTable
-    model : object
-    excluded : sequence of str
-        Columns that are not features, such as the target and the weights.
-
-    Raises
-    ------
-    DataError
-        If columns of the model are missing, or if the model takes another number of columns.
-    """
+    """Return the columns that a model was fitted on, in its order; if it does not know them, all except some."""
     fitted = columns_of_fit(model)
     if fitted is not None:
         known = dict(zip(as_in_fit(model, table.names), table.names, strict=True))
@@ -367,13 +289,7 @@ def _first_names(names: Sequence[str]) -> str:
 
 # --------------------------------------------------------------- quantities, columns and methods
 def label_column(table: FileTable, target: str) -> tuple[FileTable, int]:
-    """Return the rows with a label, and the number of rows without one.
-
-    Raises
-    ------
-    DataError
-        If the target is not a column, or has no values.
-    """
+    """Return the rows with a label, and the number of rows without one."""
     table.place(target, "--target")
     missing = missing_mask(table.column(target))
     left = int(missing.sum())
@@ -392,13 +308,7 @@ def class_of(model: object, class_: str) -> Hashable:
 
 
 def output_of(class_: str) -> int | str:
-    """Return the output of a model without class names, such as a booster or a network.
-
-    Raises
-    ------
-    DataError
-        If the text is not a number.
-    """
+    """Return the output of a model without class names, such as a booster or a network."""
     if class_ == "all":
         return class_
     if not class_.isdecimal():
@@ -414,26 +324,7 @@ def quantity_of(
     loss: str | None = None,
     inverse: str | None = None,
 ) -> Quantity:
-    """Return the quantity of a model that the options select.
-
-    Parameters
-    ----------
-    model : object
-    class_ : str, optional
-        The class of a probability or logit.
-    kind : str, optional
-        One of `completion.QUANTITIES`. If None, a probability if a class is given, a loss if a loss is given, otherwise
-        the default of the model.
-    loss : str, optional
-        Name of a loss.
-    inverse : str, optional
-        Name of the function that is applied to predictions.
-
-    Raises
-    ------
-    DataError
-        For an unknown kind, and for options that exclude each other.
-    """
+    """Return the quantity of a model that the options select."""
     from skedasis.quantities import outputs, uncertainty
     from skedasis.quantities.outputs import as_quantity
 
@@ -467,13 +358,7 @@ def quantity_of(
 def kind_of(
     kind: str | None, class_: str | None, loss: str | None, inverse: str | None = None
 ) -> str | None:
-    """Return the kind of quantity that the options select, or None for the default of the model.
-
-    Raises
-    ------
-    DataError
-        For an unknown kind, and for options that exclude each other.
-    """
+    """Return the kind of quantity that the options select, or None for the default of the model."""
     if kind is None:
         usual = None if class_ is None or inverse is not None else "probability"
         kind = "loss" if loss is not None else usual
@@ -513,13 +398,7 @@ def check_labels(
     target: str | None,
     inverse: str | None = None,
 ) -> bool:
-    """Check the options about the quantity before any file is read; return whether it needs labels.
-
-    Raises
-    ------
-    DataError
-        For options that exclude each other, and for a missing target.
-    """
+    """Check the options about the quantity before any file is read; return whether it needs labels."""
     kind = kind_of(kind, class_, loss, inverse)
     if kind not in ("likelihood", "loss"):
         return False
@@ -535,43 +414,18 @@ _HEAD = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a file, with the options about them.
-
-    Parameters
-    ----------
-    table : FileTable
-    schema : dict, optional
-        As `skedasis.explain` takes it.
-    groups : dict of str to list of int, optional
-        Columns of each group, by position.
-    """
+    """The columns of a file, with the options about them."""
 
     table: FileTable
     schema: dict[str | int, Declared] | None
     groups: dict[str, list[int]] | None
 
     def find(self, name: str, option: str) -> str | int:
-        """Return the name of a group, or the position of a column.
-
-        Raises
-        ------
-        DataError
-            If there is none; the message suggests the most similar name.
-        """
+        """Return the name of a group, or the position of a column."""
         return name if name in (self.groups or {}) else self.table.place(name, option)
 
     def find_all(self, names: Sequence[str], option: str) -> list[str | int]:
-        """Return the groups and columns of names and patterns, each once; see `find`.
-
-        A name that exists is meant literally. ``/regex/`` matches the names in which the regular expression is found, a
-        name with ``*``, ``?`` or ``[]`` those that it describes as a whole, as in file names. A group is matched by its
-        name, and its columns are not.
-
-        Raises
-        ------
-        DataError
-            For a name that does not exist, an invalid regular expression, and a pattern without a match.
-        """
+        """Return the groups and columns of names and patterns, each once; see `find`."""
         groups = self.groups or {}
         grouped = {j for columns in groups.values() for j in columns}
         known: dict[str, str | int] = {name: name for name in groups}
@@ -607,18 +461,6 @@ class Columns:
 
 
 def as_pattern(name: str, option: str) -> re.Pattern[str] | None:
-    """Return the pattern that a name is, if it is one.
-
-    Raises
-    ------
-    DataError
-        For an invalid regular expression.
-
-    Examples
-    --------
-    >>> [as_pattern(n, "--features") is not None for n in ("temp", "temp*", "/^temp/", "a/b")]
-    [False, True, True, False]
-    """
     if len(name) > 2 and name.startswith("/") and name.endswith("/"):
         try:
             return re.compile(name[1:-1])
@@ -631,16 +473,7 @@ def as_pattern(name: str, option: str) -> re.Pattern[str] | None:
 
 
 def parse_columns(table: FileTable, opts: DataOptions, names: Collection[str]) -> Columns:
-    """Return the columns of a table, with the options about them applied.
-
-    ``--unit``, ``--label`` and ``--categorical`` take precedence over the file of ``--schema``, which may describe any
-    column of the data file: `names` are all of them, those of the table are features.
-
-    Raises
-    ------
-    DataError
-        For missing columns, invalid groups, and invalid files of ``--schema``.
-    """
+    """Return the columns of a table, with the options about them applied."""
     places = _declared(table, opts, names)
     schema: dict[str | int, Declared] = {}
     for place, name in enumerate(table.names):
@@ -730,13 +563,7 @@ def _group(text: str) -> tuple[str, list[str]]:
 
 
 def method_of(name: str, bins: int | None) -> Parameters:
-    """Return a method by name, with a number of bins or grid points if given.
-
-    Raises
-    ------
-    DataError
-        For an unknown name.
-    """
+    """Return a method by name, with a number of bins or grid points if given."""
     from skedasis.engine.select import as_method, method_class
 
     method = as_method(name)

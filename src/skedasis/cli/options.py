@@ -1,8 +1,4 @@
-"""Options of the commands: dataclasses, and how they become typer commands.
-
-The fields of a dataclass are the options of a command, so that commands can share groups of options by inheritance.
-`add` creates the command: it collects the options, prints warnings as notes, and prints the result as JSON if wanted.
-"""
+"""Options of the commands: dataclasses, and how they become typer commands."""
 
 from __future__ import annotations
 
@@ -70,15 +66,7 @@ class OutputOptions:
 
 @dataclass(frozen=True)
 class CommandSpec(Generic[Options]):
-    """A command: its options and its function.
-
-    Parameters
-    ----------
-    kind : type
-        The dataclass of the options.
-    do : callable
-        Takes the options and a `Terminal`, and returns the content of the JSON document.
-    """
+    """A command: its options and its function."""
 
     kind: type[Options]
     do: Callable[[Options, Terminal], Document]
@@ -379,13 +367,7 @@ class FeatureOptions:
 
 
 def needed(specs: list[str], data: str | None, command: str) -> str:
-    """Return the path of the data.
-
-    Raises
-    ------
-    DataError
-        If the model or the data are missing on the command line.
-    """
+    """Return the path of the data."""
     form = f"skedasis {command} MODEL DATA" + (" FEATURE" if command == "effect" else "")
     if not specs:
         raise DataError("MODEL", "none", "a model file, or MODULE:OBJECT", f"Run {form}")
@@ -400,21 +382,7 @@ def needed(specs: list[str], data: str | None, command: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a file that are explained.
-
-    Parameters
-    ----------
-    table : FileTable
-        All columns of the file.
-    labels, weights : ndarray, optional
-        Labels and weights of these rows.
-    read, unlabelled : int
-        Number of rows in the file, and of rows left out because they have no label.
-    sample : int, optional
-        Number of rows that are drawn; None for all.
-    selected : int, optional
-        Number of rows that satisfy `--where`; None without it.
-    """
+    """The rows of a file that are explained."""
 
     table: FileTable
     labels: Values | None

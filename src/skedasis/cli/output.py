@@ -1,9 +1,4 @@
-"""Output of the commands: messages, tables, JSON documents and files.
-
-Names in a data file and messages of a model are untrusted: `visible` and `Screen` escape control characters and markup
-before they reach the terminal. `Terminal` decides what is printed, depending on ``--json`` and ``--quiet``.
-`output_results` prints results and writes them to files.
-"""
+"""Output of the commands: messages, tables, JSON documents and files."""
 
 from __future__ import annotations
 
@@ -50,13 +45,7 @@ _WIDEST = 10_000
 
 
 class Screen(Console):
-    """A rich console that escapes control characters in text and does not replace `:names:` of emoji.
-
-    Parameters
-    ----------
-    **options
-        Options of `rich.console.Console`.
-    """
+    """A rich console that escapes control characters in text and does not replace `:names:` of emoji."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(emoji=False, **options)
@@ -76,32 +65,14 @@ class Screen(Console):
 
 
 def say(text: str, style: str = "", *, error: bool = False) -> None:
-    """Print a line without markup or wrapping, because paths and column names may look like markup.
-
-    Parameters
-    ----------
-    text : str
-    style : str
-    error : bool
-        Whether to print on standard error.
-    """
+    """Print a line without markup or wrapping, because paths and column names may look like markup."""
     Screen(stderr=error).print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 # -------------------------------------------------------------------------------------- messages
 @dataclass(frozen=True)
 class Terminal:
-    """Prints the messages and results of a command.
-
-    Parameters
-    ----------
-    json : bool
-        Whether results are printed as a JSON document; then nothing else is printed on standard output.
-    quiet : bool
-        Whether to omit remarks and warnings.
-    notes : list of str
-        Remarks and warnings so far, for the JSON document.
-    """
+    """Prints the messages and results of a command."""
 
     json: bool = False
     quiet: bool = False
@@ -182,16 +153,7 @@ def importance(found: Importance) -> Lines:
 
 
 def diagnosis(found: Diagnosis, *, lines: int = 1, r2: bool = True) -> Lines:
-    """Return a diagnosis as a table, sorted by Likelihood-PFI.
-
-    Parameters
-    ----------
-    found : Diagnosis
-    lines : {1, 2}
-        Lines per feature; 2 prints intervals below the means, for narrow terminals.
-    r2 : bool
-        Whether to include the R² of the dependence forests.
-    """
+    """Return a diagnosis as a table, sorted by Likelihood-PFI."""
     heads, *rows = found.lines()
     if lines > 1:
         heads = [h.replace("R² ", "R²\n") for h in heads]
@@ -263,18 +225,7 @@ Document: TypeAlias = dict[str, object]
 
 
 def jsonable(value: object) -> JsonValue:
-    """Return a value that JSON can represent: NaN and infinity become null, unknown types become text.
-
-    Parameters
-    ----------
-    value : any
-        Mappings, sequences and arrays are converted recursively, NumPy scalars to Python numbers.
-
-    Examples
-    --------
-    >>> jsonable({"x": (1.5, float("nan")), 2: float("inf"), "p": PurePath("a")})
-    {'x': [1.5, None], '2': None, 'p': 'a'}
-    """
+    """Return a value that JSON can represent: NaN and infinity become null, unknown types become text."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if value is None or isinstance(value, str | bool | int):
@@ -291,14 +242,7 @@ def jsonable(value: object) -> JsonValue:
 
 
 def json_result(found: Result, **labels: object) -> Document:
-    """Return what a result says for a JSON document: its `to_dict`, and the labels.
-
-    Parameters
-    ----------
-    found : Effect, Surface, Importance or Diagnosis
-    **labels
-        Further entries, such as the class.
-    """
+    """Return what a result says for a JSON document: its `to_dict`, and the labels."""
     return {**found.to_dict(), **labels}
 
 
@@ -353,23 +297,7 @@ def output_results(
     terminal: Terminal,
     inputs: Sequence[str] = (),
 ) -> Document:
-    """Print results, and write them to files if an output path is given.
-
-    Parameters
-    ----------
-    found : list of dict and Effect, Surface, Importance or Diagnosis
-        Labels that distinguish a result from the others, such as its class, and the result. Each of several results is
-        written to a file of its own, with the labels in its name.
-    out : Path, optional
-    terminal : Terminal
-    inputs : sequence of str
-        Paths of models and data, which are not overwritten.
-
-    Returns
-    -------
-    dict
-        Content of the JSON document.
-    """
+    """Print results, and write them to files if an output path is given."""
     for _, result in found:
         show(result, terminal)
     written: list[Path] = []
@@ -391,21 +319,7 @@ def check_out(
     endings: Sequence[str] = (*FIGURES, *PAGES, *NUMBERS),
     option: str = "--out",
 ) -> None:
-    """Check before the computation that an output file can be written.
-
-    Parameters
-    ----------
-    out : Path, optional
-    inputs : sequence of str
-        Paths of models and data, which must not be overwritten.
-    endings : sequence of str
-        Allowed file name suffixes.
-    option : str
-
-    Raises
-    ------
-    DataError
-    """
+    """Check before the computation that an output file can be written."""
     if out is None:
         return
     if out.suffix.lower() not in endings:
@@ -426,12 +340,7 @@ def check_out(
 
 
 def _check_not_input(out: Path, inputs: Sequence[str], option: str = "--out") -> None:
-    """Check that an output file is not one of the input files, even by another name.
-
-    Raises
-    ------
-    DataError
-    """
+    """Check that an output file is not one of the input files, even by another name."""
     for name in inputs:
         if out.exists() and Path(name).exists() and out.samefile(name):
             got = f"{str(out)!r}, which is an input file"
@@ -439,13 +348,7 @@ def _check_not_input(out: Path, inputs: Sequence[str], option: str = "--out") ->
 
 
 def paths_of(out: Path, labels: Sequence[object]) -> list[Path]:
-    """Return a path for each label, with names that are valid and distinct on every file system.
-
-    Examples
-    --------
-    >>> [p.name for p in paths_of(Path("age.png"), ["a/b", "a b", "A_B", "c"])]
-    ['age-a_b.png', 'age-a_b-2.png', 'age-A_B-3.png', 'age-c.png']
-    """
+    """Return a path for each label, with names that are valid and distinct on every file system."""
     from skedasis.report.figures import file_name
 
     seen: dict[str, int] = {}

@@ -1,8 +1,4 @@
-"""Parquet data of the commands: several files, folders and object stores, and files that do not fit in memory.
-
-`ParquetTable` stands for a `FileTable` whose rows are read in chunks by the library. `opened` decides which of the two
-the data are.
-"""
+"""Parquet data of the commands: several files, folders and object stores, and files that do not fit in memory."""
 
 from __future__ import annotations
 
@@ -27,34 +23,14 @@ _PATTERN = "*?["
 
 
 def is_parquet(path: str) -> bool:
-    """Return whether a path names Parquet data: a file, a folder, a pattern, or a URL.
-
-    Examples
-    --------
-    >>> [is_parquet(p) for p in ("rows.parquet", "data/*.parquet", "s3://bucket/rows", "rows.csv")]
-    [True, True, True, False]
-    """
+    """Return whether a path names Parquet data: a file, a folder, a pattern, or a URL."""
     if "://" in path or any(c in path for c in _PATTERN):
         return not path.lower().endswith((".csv", ".tsv", ".gz"))
     return Path(path).suffix.lower() in _SUFFIXES or Path(path).is_dir()
 
 
 def opened(path: str, memory: int) -> FileTable | None:
-    """Return Parquet data: in memory if they fit; None for one file that fits, which any reader can read.
-
-    Parameters
-    ----------
-    path : str
-    memory : int
-        Bytes of memory for the rows.
-
-    Raises
-    ------
-    DataError
-        If there are no files, or they cannot be read.
-    UnsupportedError
-        If pyarrow is not installed and there is more than one file.
-    """
+    """Return Parquet data: in memory if they fit; None for one file that fits, which any reader can read."""
     single = Path(path).is_file()
     if single and Path(path).stat().st_size * _PACKED <= memory:
         return None
@@ -97,16 +73,7 @@ def _as_data(source: ParquetData) -> Container:
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable(FileTable):
-    """A table whose rows are read in chunks.
-
-    Parameters
-    ----------
-    source : ParquetData
-        The rows, with the selected columns as features.
-    path : str
-    condition : Where, optional
-        The rows that are used; None for all.
-    """
+    """A table whose rows are read in chunks."""
 
     source: ParquetData
     path: str

@@ -200,12 +200,7 @@ def regions(opts: RegionsOptions, terminal: Terminal) -> Document:
 
 
 def _check(opts: RegionsOptions, named: list[str]) -> bool:
-    """Check the options before any file is read; return whether the quantity needs labels.
-
-    Raises
-    ------
-    DataError
-    """
+    """Check the options before any file is read; return whether the quantity needs labels."""
     for option, value in (("--alpha", opts.alpha), ("--worth", opts.worth)):
         if not 0 <= value < 1:
             raise DataError(option, f"{value:g}", "a number between 0 and 1", f"Use {option} 0.05")

@@ -1,13 +1,4 @@
-"""Exit codes, streams, and errors without a traceback.
-
-| exit code | meaning |
-|---|---|
-| 0 | success |
-| 1 | the model or a library raised an error; `--debug` shows its traceback |
-| 2 | invalid option, file, column or model |
-| 130 | interrupted by Ctrl-C |
-| 141 | the reader of the output closed the pipe |
-"""
+"""Exit codes, streams, and errors without a traceback."""
 
 from __future__ import annotations
 
@@ -124,15 +115,7 @@ _HINTS = (
 
 @dataclass(frozen=True)
 class ErrorOutput:
-    """How errors are printed.
-
-    Parameters
-    ----------
-    debug : bool
-        Whether to print the traceback.
-    json : bool
-        Whether to print the error as a JSON document on standard output, too.
-    """
+    """How errors are printed."""
 
     debug: bool
     json: bool
@@ -337,11 +320,7 @@ def _close_output() -> None:
 
 @contextlib.contextmanager
 def _reserve_stdout(wanted: bool) -> Generator[None]:
-    """Reserve standard output for the JSON document.
-
-    Anything else that is written to it goes to standard error, including output of C libraries and child processes, and
-    buffers that are flushed when the program ends.
-    """
+    """Reserve standard output for the JSON document."""
     if not wanted:
         yield
         return

@@ -1,13 +1,4 @@
-"""Levels of categorical features: labels, codes, and groups of columns such as one-hot blocks.
-
-`LevelColumn` is the counterpart of `Column` for features without distances: the levels, and the code of each row. A
-level is inserted into rows by the index of a row of X that has it, never by its value, so that text, categories and
-missing values keep their type in X.
-
-A column's codes come from its container (`Table.coded`). `ordered_levels` sorts them into the declared or ascending
-order, `observed_group` combines the columns of a group, and `level_column` adds labels and counts. `Dataset.levels` is
-the caller.
-"""
+"""Levels of categorical features: labels, codes, and groups of columns such as one-hot blocks."""
 
 from __future__ import annotations
 
@@ -40,15 +31,7 @@ from skedasis.stats.order_statistics import weight_quantum, weight_sums
 
 # ---------------------------------------------------------------------------- labels of levels
 def labels_of(values: Sequence[Level], feature: Feature | None = None) -> tuple[str, ...]:
-    """Return a unique label for each value: that of the feature's levels if there is one.
-
-    Examples
-    --------
-    >>> labels_of([1, "1", 2.0, "", "a"])
-    ('1', "'1'", '2', "''", 'a')
-    >>> labels_of([0, 1, 2], Feature("day", "nominal", labels={1: "workday", "0": "weekend"}))
-    ('weekend', 'workday', '2')
-    """
+    """Return a unique label for each value: that of the feature's levels if there is one."""
     texts = [_text(v) for v in values]
     count = Counter(texts)
     quoted = [
@@ -60,14 +43,7 @@ def labels_of(values: Sequence[Level], feature: Feature | None = None) -> tuple[
 
 
 def given_labels(values: Sequence[Level], feature: Feature) -> dict[int, str]:
-    """Return the labels that a schema gives to some of the values, by position.
-
-    Raises
-    ------
-    DataError
-        For a label of a number or a truth value that equals a level of another type, and for a label that is another
-        level.
-    """
+    """Return the labels that a schema gives to some of the values, by position."""
     keys, texts = [_key(v) for v in values], [_text(v) for v in values]
     found: dict[int, str] = {}
     for level, label in dict(feature.labels).items():
@@ -150,25 +126,7 @@ class TooManyLevels(DataError):  # noqa: N818 - named after the condition
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The observed levels of a categorical feature, in order.
-
-    Parameters
-    ----------
-    values : tuple
-        Plain Python objects; None is missing. For a one-hot block the columns' names, for another group tuples.
-    labels : tuple of str
-        Unique labels for tables and plots.
-    rows : ndarray of int, shape (L,)
-        For each level the first row of X that has it.
-
-    Examples
-    --------
-    >>> levels = Levels(("a", 1, None), ("a", "1", "missing"), np.array([4, 0, 1]))
-    >>> levels.find(1), levels.find(float("nan")), levels.find("1"), len(levels.take([2, 0]))
-    (1, 2, -1, 2)
-    >>> levels.named("1"), levels.named("missing"), levels.named("b")
-    (1, 2, -1)
-    """
+    """The observed levels of a categorical feature, in order."""
 
     values: tuple[Level, ...]
     labels: tuple[str, ...]
@@ -208,15 +166,7 @@ def _key(value: Level) -> Level:
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """The codes of rows, and the distinct values and labels of the codes in order.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        -1 where a value is missing.
-    values : tuple
-    labels : tuple of str
-    """
+    """The codes of rows, and the distinct values and labels of the codes in order."""
 
     codes: Ints
     values: tuple[Level, ...]
@@ -253,29 +203,7 @@ class RowSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LevelColumn:
-    """A categorical feature: its levels, and the code of each row.
-
-    Parameters
-    ----------
-    feature : Feature
-    levels : Levels
-        In the declared order, else ascending; the level of missing values is last.
-    codes : ndarray of int, shape (n,)
-        Index into `levels` for each row of the dataset; -1 for excluded rows.
-    weights : ndarray of float, shape (n,), optional
-        None for 1 each.
-    count : ndarray of int, shape (L,)
-        Number of rows of each level.
-    weight : ndarray of float, shape (L,)
-        Total weight of each level.
-    missing : int
-        Number of rows with a missing value. They are the last level of a nominal feature, and excluded from an ordinal
-        one.
-    n_other : int
-        Number of rows whose level is not among the `top` ones.
-    dataset : RowSource
-        The data set of the rows.
-    """
+    """A categorical feature: its levels, and the code of each row."""
 
     feature: Feature
     levels: Levels
@@ -304,22 +232,7 @@ class LevelColumn:
         return dict.fromkeys(self.feature.columns, LevelReplacement(codes, self.levels.rows))
 
     def similarity_order(self, others: Sequence[Feature] | None = None) -> Ints:
-        """Return the order of levels in which neighbours have similar values of the other features.
-
-        Parameters
-        ----------
-        others : sequence of Feature, optional
-            The other features; by default all columns that are not the feature's own. Columns without any value, or
-            with infinite values, are skipped.
-
-        Returns
-        -------
-        ndarray of int, shape (L,)
-
-        Notes
-        -----
-        No model rows; see `skedasis.data.category_order.level_distances` for the time.
-        """
+        """Return the order of levels in which neighbours have similar values of the other features."""
         chosen = self.dataset.features if others is None else others
         own = set(self.feature.columns)
         features = [f for f in chosen if not own & set(f.columns)]
@@ -333,22 +246,7 @@ class LevelColumn:
 def ordered_levels(
     feature: Feature, codes: Ints, values: Sequence[Level], sizes: Ints | None = None
 ) -> Observed:
-    """Return a column's codes and values in the declared order, else in ascending order.
-
-    Parameters
-    ----------
-    feature : Feature
-    codes : ndarray of int, shape (n,)
-    values : sequence
-        The values by code. Several may be the same level (1 and 1.0).
-    sizes : ndarray of int, shape (n,), optional
-        The number of rows that each of these rows stands for; None for 1 each.
-
-    Raises
-    ------
-    DataError
-        For infinite numbers, and for a declared order that lacks a level or has one twice.
-    """
+    """Return a column's codes and values in the declared order, else in ascending order."""
     typed = [typed_level(v, feature.dtype) for v in values]
     keys = [equality_key(v) for v in typed]
     distinct: dict[Level, Level] = {}
@@ -433,22 +331,7 @@ def check_level_count(feature: Feature, levels: int, most: int, *, counted: bool
 def level_column(
     dataset: RowSource, feature: Feature, seen: Observed, top: int | None
 ) -> LevelColumn:
-    """Return the levels of a dataset's rows with their counts and weights.
-
-    Parameters
-    ----------
-    dataset : RowSource
-    feature : Feature
-    seen : Observed
-        Codes and values of the dataset's rows.
-    top : int, optional
-        Keep only this many levels, those with the largest weight.
-
-    Raises
-    ------
-    DataError
-        If all values are missing.
-    """
+    """Return the levels of a dataset's rows with their counts and weights."""
     codes, values, labels = seen.codes, seen.values, seen.labels
     is_missing = codes < 0
     missing = int(is_missing.sum())
@@ -504,30 +387,7 @@ _SEPARATORS = "_=-.: "
 def apply_groups(
     features: tuple[Feature, ...], groups: Groups, *, overlapping: bool = False
 ) -> tuple[Feature, ...]:
-    """Return the features to explain: the columns, with groups replacing their columns.
-
-    Parameters
-    ----------
-    features : tuple of Feature
-        All columns of X.
-    groups : mapping of str to sequence
-        ``{"district": ["district_a", "district_b"]}``: columns by name, label or position.
-    overlapping : bool
-        Whether a column may be in several groups.
-
-    Returns
-    -------
-    tuple of Feature
-        In X's order; a group is at the position of its first column, and groups with the same first column are in the
-        order of `groups`. A group of one column is that column with the group's name. Of the columns, those in no group
-        remain.
-
-    Raises
-    ------
-    DataError
-        If `groups` is not a mapping; if a group is empty, has an unknown column, or has the name of a column outside
-        it; if a column is twice in one group, or in two groups unless `overlapping`.
-    """
+    """Return the features to explain: the columns, with groups replacing their columns."""
     if not isinstance(groups, Mapping):
         raise DataError(
             "groups",
@@ -620,27 +480,7 @@ def observed_group(
     coded: Sequence[Factorized],
     sizes: Ints | None = None,
 ) -> Observed:
-    """Return the levels of a group, and the code of each row.
-
-    If all columns contain zeros and ones only, the group is a one-hot block, and its levels are its columns. Otherwise
-    the levels are the observed combinations of values. A row is missing if one of its columns is missing.
-
-    Parameters
-    ----------
-    feature : Feature
-        The group.
-    columns : sequence of Feature
-        Its columns.
-    coded : sequence of Factorized
-        The codes and values of each column.
-    sizes : ndarray of int, shape (n,), optional
-        The number of rows that each of these rows stands for; None for 1 each.
-
-    Raises
-    ------
-    DataError
-        For a one-hot block in which a row has more than one 1, and for combinations that rarely occur twice.
-    """
+    """Return the levels of a group, and the code of each row."""
     if all(set(values) <= {0, 1} for _, values in coded):
         return _one_hot(feature, columns, coded, sizes)
     parts = [ordered_levels(f, *c, sizes) for f, c in zip(columns, coded, strict=True)]
@@ -694,15 +534,7 @@ def _shortened(names: list[str]) -> list[str]:
 def group_values(
     feature: Feature, columns: Sequence[Feature], coded: Sequence[Factorized], levels: Levels
 ) -> Factorized:
-    """Return codes and values of a group for some of the rows; its levels, from all rows, tell which kind it is.
-
-    Parameters
-    ----------
-    feature, columns, coded
-        As in `observed_group`.
-    levels : Levels
-        Those of the group: names of columns for a one-hot block, else tuples of values.
-    """
+    """Return codes and values of a group for some of the rows; its levels, from all rows, tell which kind it is."""
     if not isinstance(levels.values[0], tuple):
         observed = _one_hot(feature, columns, coded)
         return Factorized(observed.codes, list(observed.values))

@@ -1,11 +1,4 @@
-"""Order of nominal levels by the similarity of their rows in the other features (Apley & Zhu 2020).
-
-A nominal feature has no order, but accumulated effects need one, because they go from one level to the next. Apley &
-Zhu ("Visualizing the effects of predictor variables in black box supervised learning models", 2020, and their package
-ALEPlot) choose the order in which the *other* features change least. `level_distances` computes distances between
-levels, and `similarity_order` arranges them on a line by classical scaling. `LevelColumn.similarity_order` calls
-both.
-"""
+"""Order of nominal levels by the similarity of their rows in the other features (Apley & Zhu 2020)."""
 
 from __future__ import annotations
 
@@ -37,17 +30,7 @@ _Values = TypeVar("_Values", Floats, Ints)
 
 @dataclass(frozen=True, eq=False)
 class OtherFeature:
-    """Another feature that levels are compared by: its numbers or its codes.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (n,), or None
-        Values of a numeric feature; NaN is missing.
-    codes : ndarray of int, shape (n,), or None
-        Codes 0..levels - 1 of a categorical feature; rows with -1 are ignored. Used if `x` is None.
-    levels : int
-        Number of levels of a categorical feature.
-    """
+    """Another feature that levels are compared by: its numbers or its codes."""
 
     x: Floats | None
     codes: Ints | None
@@ -62,60 +45,7 @@ def level_distances(
     *,
     sampling: bool = False,
 ) -> Floats:
-    r"""Return the distances between levels: how differently the other features are distributed in them.
-
-    The distance of two levels is a sum over the other features. A numeric one adds the largest difference of the two
-    levels' empirical distribution functions, :math:`\max_q |F_k(q) - F_l(q)|`, over the column's quantiles q at 0,
-    1/99, …, 1 (R's type 7); a categorical one adds half the sum of the absolute differences of relative frequencies.
-    Each term lies between 0 and 1. If a level has no value of another feature, that feature's distribution over all
-    rows is used for it.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        Each row's level, 0..levels - 1. Rows with -1 are ignored.
-    levels : int
-        Number of levels, L.
-    others : iterable of OtherFeature
-        The other features, each with n rows. They are read one at a time, and not kept in memory.
-    weights : ndarray of float, shape (n,), or None
-        Non-negative frequencies: a row of weight 2 counts as two rows. For fractional weights the quantile at p is the
-        value at position p · (W - 1) of the cumulative weight, with W the total weight of the rows with a value. If
-        weights are below 1 on average, they are not counts: the mean weight takes the place of the 1, so that equal
-        weights give the same result as no weights.
-    sampling : bool
-        Whether these are sampling weights, which have no unit: the mean weight takes the place of the 1.
-
-    Returns
-    -------
-    ndarray of float, shape (L, L)
-        Symmetric, zero on the diagonal.
-
-    Raises
-    ------
-    DataError
-        If another feature has neither numbers nor codes.
-
-    Notes
-    -----
-    No model rows. Time grows as n for each other feature (n log n with weights), plus 100 · L² for a numeric one and
-    L' · L² for a categorical one with L' levels (above 1,024: plus the number of pairs of levels that share one of
-    them). Memory grows as n + L². Sums of fractional weights are rounded, so distances within that rounding are set to
-    zero.
-
-    References
-    ----------
-    Apley & Zhu (2020), and the package ALEPlot, where this is computed for one factor.
-
-    Examples
-    --------
-    Of the levels 0, 1 and 2, the first two have the same values of the other feature:
-
-    >>> x = np.array([1.0, 2.0, 1.0, 2.0, 8.0, 9.0])
-    >>> codes = np.array([0, 0, 1, 1, 2, 2])
-    >>> level_distances(codes, 3, [OtherFeature(x, None)], None).tolist()
-    [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
-    """
+    r"""Return the distances between levels: how differently the other features are distributed in them."""
     if levels < 2:
         return np.zeros((levels, levels))
     fractional = weights is not None and not (weights % 1 == 0).all()
@@ -139,41 +69,7 @@ def sum_of_distances(parts: Iterable[Floats], levels: int, slack: float = 0.0) -
 
 
 def similarity_order(distances: Floats) -> Ints:
-    r"""Return the order of levels along the line that fits their distances best.
-
-    One-dimensional classical scaling (R's ``cmdscale(k = 1)``): with D² the squared distances and J the centring
-    matrix, the coordinates of the levels are the eigenvector of the largest eigenvalue of
-    :math:`B = -\frac12 J D^2 J`, times the root of this eigenvalue. Levels are sorted by their coordinates; those that
-    differ by less than 1e-9 of the largest keep their original order. The direction is arbitrary: level 0 is put on the
-    lower side (if its coordinate is zero: the first level whose coordinate is not).
-
-    Parameters
-    ----------
-    distances : ndarray of float, shape (L, L)
-        Symmetric, finite, zero on the diagonal; any unit.
-
-    Returns
-    -------
-    ndarray of int, shape (L,)
-        The levels 0..L - 1 in their new order; unchanged if there are fewer than three levels or all distances are
-        zero. If the largest eigenvalue is multiple, the order is one of several that fit equally well.
-
-    Notes
-    -----
-    No model rows. One eigenvector: time grows as L³ (0.1 s for 1,000 levels), memory as L².
-
-    References
-    ----------
-    Apley & Zhu (2020), and their package ALEPlot.
-
-    Examples
-    --------
-    Four points on a line are sorted, beginning on the side of the first one:
-
-    >>> point = np.array([2.0, 9.0, 5.0, 1.0])
-    >>> similarity_order(np.abs(point[:, None] - point)).tolist()
-    [3, 0, 2, 1]
-    """
+    r"""Return the order of levels along the line that fits their distances best."""
     levels = len(distances)
     largest = float(distances.max(initial=0.0))
     if levels < 3 or largest == 0:
@@ -259,26 +155,14 @@ def _numeric(
 
 
 def numeric_distances(table: Floats) -> Floats:
-    """Return the distances of levels by a numeric feature, in SciPy's condensed form.
-
-    Parameters
-    ----------
-    table : ndarray of float, shape (levels, points + 1)
-        Weight of each level between the points at which distribution functions are compared.
-    """
+    """Return the distances of levels by a numeric feature, in SciPy's condensed form."""
     # x <= point k holds for the cells 0..k; after the last point every distribution function is 1.
     cumulative = np.cumsum(table, axis=1)
     return _pairwise(cumulative[:, :-1] / cumulative[:, -1:], "chebyshev")
 
 
 def categorical_distances(table: Floats) -> Floats:
-    """Return the distances of levels by another categorical feature, in SciPy's condensed form.
-
-    Parameters
-    ----------
-    table : ndarray of float, shape (levels, other levels)
-        Weight of each pair of levels.
-    """
+    """Return the distances of levels by another categorical feature, in SciPy's condensed form."""
     return _pairwise(table / (2 * table.sum(axis=1, keepdims=True)), "cityblock")
 
 
@@ -298,12 +182,7 @@ def _quantile_floors(
     one: float,
     code: Ints | None,
 ) -> Floats:
-    """Return the distinct values at or below the column's type 7 quantiles at 0, 1/99, …, 1.
-
-    Type 7 interpolates between the order statistics at floor(h) and floor(h) + 1, with h = p (n - 1) counted from 0. No
-    value lies between these two, so a distribution function is the same at the quantile and at the lower of them. The
-    lower one needs no interpolation, and its rank is computed in integers, because rounding could miss a row.
-    """
+    """Return the distinct values at or below the column's type 7 quantiles at 0, 1/99, …, 1."""
     steps = np.arange(STEPS + 1)
     if weights is None:
         ranks = steps * (len(x) - 1) // STEPS
@@ -343,11 +222,7 @@ def _weight_table(
 def _categorical_sparse(
     values: Ints, width: int, codes: Ints, levels: int, weights: Floats | None
 ) -> Floats:
-    """Return the same as `_categorical` from a sparse table, for another feature of many levels.
-
-    Half the sum of |p - q| is 1 - the sum of min(p, q), to which only common levels contribute. Memory grows as the
-    number of pairs of levels that occur, at most n.
-    """
+    """Return the same as `_categorical` from a sparse table, for another feature of many levels."""
     from scipy.sparse import coo_array, csc_array, vstack
     from scipy.spatial.distance import squareform
 

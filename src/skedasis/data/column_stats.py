@@ -1,8 +1,4 @@
-"""`Column` and `Summary`: extremes, order statistics, distinct values and standard deviation of a numeric feature.
-
-`Column` has the values of a feature, and is what a method's `plan` step chooses its cells and grids from. `Summary` is
-what remains of it when the values are released. All statistics are exact.
-"""
+"""`Column` and `Summary`: extremes, order statistics, distinct values and standard deviation of a numeric feature."""
 
 from __future__ import annotations
 
@@ -47,24 +43,7 @@ class NotYetKnown(Exception):  # noqa: N818 - no error: one more pass over the d
 
 @dataclass(frozen=True)
 class Summary:
-    """Summary statistics of a column, without its values.
-
-    Parameters
-    ----------
-    feature : Feature
-    low, high, std : float
-        Smallest and largest value, and weighted standard deviation (ddof 0).
-    missing : int
-        Number of rows with a missing value.
-    integer, weighted : bool
-        Whether all values are whole numbers; whether rows have weights.
-    dtype : numpy dtype
-        The type to which values are rounded when they are written into the column.
-    gaps : tuple of Gap
-        The gaps between the values.
-    values : ndarray of float, optional
-        The sorted distinct values, where differences are to be taken between observed values only.
-    """
+    """Summary statistics of a column, without its values."""
 
     feature: Feature
     low: float
@@ -83,10 +62,7 @@ class Summary:
         return self.integer or self.feature.time is not None
 
     def around(self, x: Floats, step: Floats | float) -> tuple[Floats, Floats]:
-        """Return values at least a step below and above x; where only observed ones are allowed, the nearest of these.
-
-        At the ends of the observed values the smaller, or the larger, is x itself.
-        """
+        """Return values at least a step below and above x; of observed ones only, the nearest."""
         if self.values is None:
             return self.snap(x - step), self.snap(x + step)
         below = np.searchsorted(self.values, x - step, side="right") - 1
@@ -122,25 +98,7 @@ def std_of(moments: Moments) -> float:
 
 
 class Column:
-    """The values of a numeric feature, with summary statistics that are computed on first use.
-
-    Parameters
-    ----------
-    feature : Feature
-    x : ndarray of float, shape (n,)
-        All rows; NaN is missing.
-    weights : ndarray of float, shape (n,), optional
-        Positive weights; None for 1 each.
-    dtype : numpy dtype
-        The type to which values are rounded when they are written into the column.
-    sampling : bool
-        Whether weights are sampling weights, which have no unit, instead of numbers of rows.
-
-    Raises
-    ------
-    DataError
-        If all values are missing, if a value is infinite, or if values are out of range (`skedasis.data.features`).
-    """
+    """The values of a numeric feature, with summary statistics that are computed on first use."""
 
     def __init__(
         self,
@@ -255,10 +213,7 @@ class Column:
         return self.distinct_values
 
     def few_values(self) -> Floats | None:
-        """Return the sorted distinct values if the feature has few of them, else None.
-
-        For such a feature the model is evaluated at its values only, not between them.
-        """
+        """Return the sorted distinct values if the feature has few of them, else None."""
         values = self.distinct(MANY_FEW)
         if values is None or len(values) <= _FEW:
             return values
@@ -275,26 +230,7 @@ class Column:
     def order_statistics(
         self, k: int, steps: Ints | None = None, without: Floats | None = None
     ) -> Floats:
-        """Return the inverse empirical distribution (R's type 1) at 0, 1/k, …, 1.
-
-        Parameters
-        ----------
-        k : int
-        steps : ndarray of int, optional
-            Numerators j of the probabilities j/k; by default 0 to k.
-        without : ndarray of float, optional
-            Observed values whose rows are left out.
-
-        Returns
-        -------
-        ndarray of float, shape (k + 1,) or that of `steps`
-
-        Notes
-        -----
-        Ranks are computed in integers: the order statistic ceil(n j / k), or with weights the first value whose
-        cumulative weight reaches j/k of the total. Weights are multiples of a power of two there (`weight_quantum`), so
-        that integer weights give exactly the result of repeated rows, and equal weights that of no weights.
-        """
+        """Return the inverse empirical distribution (R's type 1) at 0, 1/k, …, 1."""
         steps = np.arange(k + 1) if steps is None else steps
         if without is None:
             return self.at_weights(targets_of(self.quanta, k, steps, self._inexact))
@@ -352,10 +288,7 @@ class Column:
     def wide_steps(
         self, stretches: Sequence[tuple[float, float]], share: float
     ) -> list[list[tuple[float, float]]]:
-        """Return the steps between neighbouring values that are wider than a share of each stretch between two values.
-
-        The share is above 2 / 4096.
-        """
+        """Return the steps between neighbouring values wider than a share of each stretch between two values."""
         return [self._part(low, high).wide_steps(share) for low, high in stretches]
 
     def _part(self, low: float, high: float) -> Ordered:

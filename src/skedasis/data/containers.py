@@ -1,10 +1,4 @@
-"""Containers of rows, NumPy arrays among them, and buffers in which columns of a batch are replaced.
-
-A `Table` wraps X: `ArrayTable` for a NumPy array, `FrameTable` (`data/frames.py`, which imports narwhals) for a data
-frame. It infers the features, and reads columns as floats or as codes. `Table.tile` returns a `Buffer`: a copy of a
-batch of rows, repeated, in the container and with the column types that the model expects. `Buffer.swept` replaces
-columns in it by floats, or by values of other rows of X (`LevelReplacement`, `DonorRows`).
-"""
+"""Containers of rows, NumPy arrays among them, and buffers in which columns of a batch are replaced."""
 
 from __future__ import annotations
 
@@ -28,16 +22,7 @@ from skedasis.errors import DataError
 # ------------------------------------------------------------------------------ column replacements
 @dataclass(frozen=True, eq=False)
 class LevelReplacement:
-    """Replacement of a column by levels, which are given as rows of X that have them.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (sets, n) or (sets, 1)
-        Indices into `rows`. (Shape (m,) or (n, m) before they are divided into sets, as in
-        `LevelColumn.replacements`.)
-    rows : ndarray of int, shape (L,)
-        Code k stands for the column's value in row ``rows[k]`` of X.
-    """
+    """Replacement of a column by levels, which are given as rows of X that have them."""
 
     codes: Ints
     rows: Ints
@@ -45,13 +30,7 @@ class LevelReplacement:
 
 @dataclass(frozen=True, eq=False)
 class DonorRows:
-    """Replacement of a column by its values in donor rows of X.
-
-    Parameters
-    ----------
-    rows : ndarray of int, shape (sets, n) or (sets, 1)
-        The donor row of each entry. Columns with the same array of donors are replaced jointly.
-    """
+    """Replacement of a column by its values in donor rows of X."""
 
     rows: Ints
 
@@ -101,14 +80,7 @@ class Buffer(Protocol[RowsT_co]):
         ...
 
     def swept(self, changes: Mapping[int, Replacement], sets: int) -> RowsT_co:
-        """Return the rows repeated `sets` times, one set after the other, with columns replaced.
-
-        Parameters
-        ----------
-        changes : mapping of int to Replacement
-            The replacement of each column, by its position.
-        sets : int
-        """
+        """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
         ...
 
 
@@ -126,9 +98,7 @@ class Table(Protocol[RowsT_co]):
         """Return the columns, with inferred kinds."""
         ...
 
-    def column(self, j: int, rows: Rows | None = None) -> Floats:
-        """Return a column as float64."""
-        ...
+    def column(self, j: int, rows: Rows | None = None) -> Floats: ...
 
     def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
         """Return the smallest and the largest integer of a column; None if it has no integers."""
@@ -159,10 +129,7 @@ class Table(Protocol[RowsT_co]):
 
 # --------------------------------------------------------------------------------- NumPy arrays
 class ArrayTable:
-    """A two-dimensional array of rows and features.
-
-    The array is never modified: models get copies.
-    """
+    """A two-dimensional array of rows and features."""
 
     library = None
 
@@ -257,10 +224,7 @@ class ArrayTable:
         return self.X
 
     def tile(self, rows: Rows, copies: int, used: Buffer[Container] | None = None) -> ArrayBuffer:
-        """Return a writable buffer of the rows repeated `copies` times, one set after the other.
-
-        It takes over the memory of the earlier buffer `used` if shape and type are the same.
-        """
+        """Return a writable buffer of the rows repeated `copies` times, one set after the other."""
         memory = used.memory if isinstance(used, ArrayBuffer) else None
         return ArrayBuffer(self, self.X[rows], copies, memory)
 
@@ -270,12 +234,7 @@ _FEW_COLUMNS = 2
 
 
 class ArrayBuffer:
-    """The array that is passed to the model for a batch of rows.
-
-    It is stored by columns, so that a replaced column is written and restored contiguously, and models that read single
-    columns read them contiguously. The rows' own values of a replaced column are kept, if only a few are replaced
-    together: reading a column of rows that are stored one after the other takes longer than replacing it.
-    """
+    """The array that is passed to the model for a batch of rows."""
 
     def __init__(
         self,
@@ -339,7 +298,6 @@ class ArrayBuffer:
             part[:] = level_values.take(codes)
 
     def _write_donors(self, j: int, values: DonorRows, column: Values) -> None:
-        """Write the donors' values. If X is contiguous, they are taken from the flat array, which is twice as fast."""
         (n, d), X, rows = self.X.shape, self.X, values.rows
         same_layout = column.dtype == X.dtype and rows.shape == column.shape
         if same_layout and X.flags.c_contiguous:
@@ -361,10 +319,7 @@ class ArrayBuffer:
 
 
 def fits(values: Floats | Sequence[Floats], dtype: np.dtype[np.generic]) -> bool:
-    """Return whether a column of this type can represent the values (an array or a sequence of arrays) unchanged.
-
-    Float types and times always can, because grids and edges are rounded to them during planning.
-    """
+    """Return whether a column of this type can represent the values (an array or a sequence of arrays) unchanged."""
     if dtype.kind in "fOmM":
         return True
     if not isinstance(values, np.ndarray):
@@ -375,15 +330,7 @@ def fits(values: Floats | Sequence[Floats], dtype: np.dtype[np.generic]) -> bool
 
 
 class TimeArray:
-    """A column of times in an array: datetime64, timedelta64, or objects of Python's `datetime`.
-
-    Parameters
-    ----------
-    axis : TimeAxis
-    times : ndarray of datetime64 or timedelta64, shape (n,)
-    objects : TimeObjects, optional
-        The kind of the column's objects; None for datetime64 and timedelta64.
-    """
+    """A column of times in an array: datetime64, timedelta64, or objects of Python's `datetime`."""
 
     def __init__(self, axis: TimeAxis, times: Times, objects: TimeObjects | None = None) -> None:
         self.axis, self.objects = axis, objects

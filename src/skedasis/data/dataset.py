@@ -1,8 +1,4 @@
-"""`Dataset`: the validated data set (rows, labels, weights, schema), which is read in batches.
-
-`as_dataset` checks what the user passes and returns a `Dataset`. Methods read columns (`Dataset.column`,
-`Dataset.levels`) and batches of rows (`Dataset.batches`) from it, never X itself.
-"""
+"""`Dataset`: the validated data set (rows, labels, weights, schema), which is read in batches."""
 
 from __future__ import annotations
 
@@ -67,14 +63,7 @@ _CACHE_BYTES = 8_000_000
 
 @dataclass(frozen=True)
 class RowSample:
-    """A simple random sample of the rows with a positive weight: those with the smallest hashes of their identifiers.
-
-    Parameters
-    ----------
-    size : int
-        Number of rows; all if there are not more.
-    random_state : int
-    """
+    """A simple random sample of the rows with a positive weight: those with the smallest hashes."""
 
     size: int
     random_state: int
@@ -93,20 +82,7 @@ class RowSample:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some rows of a dataset.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    rows : slice or ndarray of int
-        Indices of the rows in X.
-    weights : ndarray of float, optional
-        None for 1 each.
-    size : int
-        Number of rows.
-    start : int, optional
-        Index of the first row in the dataset, if the rows are contiguous there.
-    """
+    """Some rows of a dataset."""
 
     dataset: Dataset
     rows: Rows
@@ -154,7 +130,6 @@ class Batch:
         return Batch(self.dataset, self.table_rows[some], weights, len(some))
 
     def column(self, j: int) -> Floats:
-        """Return a column of the batch as float64."""
         cached = self.dataset.float_cache.get(j)
         if cached is not None and self.start is not None:
             return cached[self.start : self.start + self.size]
@@ -187,43 +162,7 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A validated data set: rows, features, labels and weights.
-
-    Parameters
-    ----------
-    table : Table
-        All rows of X.
-    features : tuple of Feature
-    y : ndarray, optional
-    weights : ndarray of float, shape (n,), optional
-        Positive, because rows of weight zero are excluded.
-    row_id : ndarray of int, shape (n,), optional
-        Indices in X of the rows of this data set; None for all.
-    library : str, optional
-        The data frame library of X; None for arrays.
-    float_cache : dict of int to ndarray
-        Cache of columns as floats, by position.
-    code_cache : dict of int to ndarray
-        Cache of columns as codes in arbitrary order, by position.
-    targets : ndarray, shape (n,), optional
-        The labels as the quantity encodes them, for example as class indices.
-    keys : ndarray, shape (n,), optional
-        The caller's unique row identifiers. Random draws are keyed by them, so that results do not depend on the order
-        of the rows.
-    sampled : bool
-        Whether this is a subset of the rows that were passed.
-    skip : int
-        Number of rows at the start of the table that are not rows of this data set: examples of levels and donors,
-        which are inserted into its rows.
-    offset : int
-        What is added to an index in the table for the row's index in X, if the table is a part of X.
-    row_numbers : ndarray of int, optional
-        The index in X of each row of the table, if the table has drawn rows of X.
-    origin : dict
-        What results record of a sample that the caller asked for, and of the source of its rows.
-    sampling_weights : bool
-        Whether weights are sampling weights instead of numbers of rows.
-    """
+    """A validated data set: rows, features, labels and weights."""
 
     table: Table[Container]
     features: tuple[Feature, ...]
@@ -278,13 +217,7 @@ class Dataset:
 
     @cached_property
     def labels(self) -> Floats:
-        """Return the labels as floats, shape (n,).
-
-        Raises
-        ------
-        DataError
-            If there are no labels, or they are not finite numbers.
-        """
+        """Return the labels as floats, shape (n,)."""
         try:
             labels = np.array(np.nan) if self.y is None else as_numbers(self.y)
         except (TypeError, ValueError):
@@ -351,13 +284,7 @@ class Dataset:
                 self.float_cache[feature.position] = x
 
     def floats(self, j: int) -> Floats:
-        """Return column j of the rows as float64, NaN where a value is missing.
-
-        Raises
-        ------
-        DataError
-            If values are not numbers.
-        """
+        """Return column j of the rows as float64, NaN where a value is missing."""
         try:
             return self.table.column(j, self.rows)
         except (ValueError, TypeError) as error:
@@ -374,13 +301,7 @@ class Dataset:
         return self.table.coded(j, self.rows)
 
     def column(self, j: int) -> Column:
-        """Return the values of a numeric feature.
-
-        Raises
-        ------
-        DataError
-            If values are not numbers, or out of range (`skedasis.data.features`).
-        """
+        """Return the values of a numeric feature."""
         # Checked before the conversion to floats, which rounds large integers.
         check_integers(self.features[j], self.table.integer_ends(j, self.rows))
         x = self.floats(j)
@@ -393,44 +314,13 @@ class Dataset:
     def levels(
         self, feature: Feature, top: int | None = None, most: int = MAX_LEVELS
     ) -> LevelColumn:
-        """Return the levels of a categorical feature, and the code of each row.
-
-        Parameters
-        ----------
-        feature : Feature
-            A column, or a group of columns.
-        top : int, optional
-            Keep only this many levels, those with the largest weight (the first ones among equal weights). Rows of
-            other levels have the code -1.
-        most : int
-            Largest number of levels if `top` is not given.
-
-        Raises
-        ------
-        DataError
-            For too many levels, a column without values, infinite numbers, a declared order that lacks an observed
-            level or has one twice, and groups that are neither one-hot blocks nor columns with few combinations.
-
-        Notes
-        -----
-        No model rows. Time is linear in the rows; the column is read once, and X is not copied.
-        """
+        """Return the levels of a categorical feature, and the code of each row."""
         top = check_int_or_none("top_levels", top, 1, "Leave it out to keep all levels")
         limit = len(self) + 1 if top is not None else most
         return level_column(self, feature, self.observed(feature, limit), top)
 
     def observed(self, feature: Feature, most: int, sizes: Ints | None = None) -> Observed:
-        """Return the codes, values and labels of a categorical feature.
-
-        Parameters
-        ----------
-        feature : Feature
-            A column, or a group of columns.
-        most : int
-            Largest number of levels.
-        sizes : ndarray of int, shape (n,), optional
-            The number of rows that each row stands for; None for 1 each.
-        """
+        """Return the codes, values and labels of a categorical feature."""
         if feature.members:
             columns = [self.features[j] for j in feature.members]
             coded = [self.coded(f.position) for f in columns]
@@ -444,10 +334,7 @@ class Dataset:
         return ordered_levels(feature, codes, values, sizes)
 
     def level_codes(self, column: LevelColumn) -> Ints:
-        """Return the codes of this data set's rows in a categorical feature, shape (n,); -1 for rows without a level.
-
-        The feature's levels may come from other rows: those of which this is a part, or a sample.
-        """
+        """Return the codes of this data set's rows in a categorical feature, (n,); -1 for rows without a level."""
         if column.of_rows(self):
             return column.codes
         cached = self.level_cache.get(id(column))
@@ -549,10 +436,7 @@ def as_arrays(dataset: Dataset) -> Dataset:
 
 
 def as_frames(dataset: Dataset, names: Sequence[str]) -> Dataset:
-    """Return the dataset with X converted to a data frame, for models that were fitted on one.
-
-    An array's columns get the model's column names by position.
-    """
+    """Return the dataset with X converted to a data frame, for models that were fitted on one."""
     if not isinstance(dataset.table, ArrayTable):
         return dataset
     for library in ("pandas", "polars"):
@@ -587,13 +471,6 @@ def is_stream(X: object) -> TypeGuard[ParquetData]:
 
 
 def as_table(X: TableLike) -> Table[Container]:
-    """Return X as a table.
-
-    Raises
-    ------
-    DataError
-        If X is neither an array nor a data frame.
-    """
     if isinstance(X, np.ndarray):
         return ArrayTable(X)
     if is_stream(X):
@@ -653,32 +530,7 @@ def as_dataset(
     row_id: ArrayLike | None = None,
     sample: RowSample | None = None,
 ) -> Dataset:
-    """Validate X, y, weights, schema and row identifiers, and return them as a `Dataset`.
-
-    Parameters
-    ----------
-    X : ndarray or data frame, shape (n, d)
-    y : array_like, shape (n,) or (n, 1), optional
-        Labels.
-    sample_weight : array_like of float, shape (n,), optional
-        Rows of weight 0 are excluded.
-    schema : mapping or sequence of Feature, optional
-        See `skedasis.data.features.apply_schema`.
-    row_id : array_like, shape (n,), optional
-        Unique identifiers of the rows, numbers or text (`Dataset.keys`).
-    sample : RowSample, optional
-        Which of the rows are used; None for all.
-
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    DataError
-        If X has no rows or duplicate column names; if lengths differ; if weights are negative, not finite or all zero;
-        if identifiers are not unique.
-    """
+    """Validate X, y, weights, schema and row identifiers, and return them as a `Dataset`."""
     table = as_table(X)
     features = table.features()
     check_names([f.name for f in features])
@@ -803,14 +655,7 @@ SMALLEST_WEIGHT = 1e-100
 
 
 def check_weight_sizes(what: str, weights: Floats) -> None:
-    """Raise if finite weights, none of them negative, are too large or too small for sums of squares in float64.
-
-    Parameters
-    ----------
-    what : str
-        The argument, for the message.
-    weights : ndarray of float
-    """
+    """Raise if finite weights, none of them negative, are too large or too small for sums of squares in float64."""
     positive = weights[weights > 0]
     got = expected = None
     if float(np.minimum(positive, LARGEST_WEIGHTS).sum()) > LARGEST_WEIGHTS:

@@ -1,8 +1,4 @@
-"""Integer codes and distinct values of columns, and the notions of missing and equal values.
-
-`dense_codes` and `coded_array` return the codes of a column without sorting text or decoding categories. `is_absent`
-defines which values are missing, `equality_key` which values are equal, and `argsort_values` their order.
-"""
+"""Integer codes and distinct values of columns, and the notions of missing and equal values."""
 
 from __future__ import annotations
 
@@ -24,15 +20,7 @@ _TABLE_SIZE = 65_536
 
 
 class Factorized(NamedTuple):
-    """A column as codes and distinct values.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        -1 where a value is missing.
-    values : list
-        The distinct values by code, as plain Python objects. Their order is not specified.
-    """
+    """A column as codes and distinct values."""
 
     codes: Ints
     values: list[Level]
@@ -40,28 +28,7 @@ class Factorized(NamedTuple):
 
 # ----------------------------------------------------------------------------- integer codes
 def dense_codes(keys: Values, present: Bools | None = None) -> tuple[Ints, Ints]:
-    """Return the ranks of numbers among their distinct values.
-
-    Parameters
-    ----------
-    keys : ndarray of int or float, shape (n,)
-        No NaN among those that are present.
-    present : ndarray of bool, shape (n,), optional
-        None for all.
-
-    Returns
-    -------
-    codes : ndarray of int, shape (n,)
-        0 for the smallest value; -1 where not present.
-    first : ndarray of int, shape (L,)
-        The first row of each distinct value.
-
-    Examples
-    --------
-    >>> codes, first = dense_codes(np.array([7, 3, 7, 9]))
-    >>> codes.tolist(), first.tolist()
-    ([1, 0, 1, 2], [1, 0, 3])
-    """
+    """Return the ranks of numbers among their distinct values."""
     some = keys if present is None else keys[present]
     codes = _ranks(some)
     if present is not None:
@@ -98,17 +65,7 @@ def first_rows(codes: Ints, size: int) -> Ints:
 
 
 def coded_array(values: Values, missing: Bools | None = None, what: str = "X") -> Factorized:
-    """Return the codes of an array's values, and the distinct values.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        Numbers, booleans or objects.
-    missing : ndarray of bool, shape (n,), optional
-        Missing values in addition to NaN and None.
-    what : str
-        Name of the column, for error messages.
-    """
+    """Return the codes of an array's values, and the distinct values."""
     if values.dtype.kind == "O":
         return coded_objects(values.tolist(), what)
     present = None if missing is None or not missing.any() else ~missing
@@ -133,16 +90,7 @@ def _as_integers(values: Values, present: Bools) -> Values:
 
 
 def coded_objects(values: list[Level], what: str = "X") -> Factorized:
-    """Return the codes of Python objects, and the distinct objects by code.
-
-    Objects are equal if Python says so, except that booleans differ from numbers: 1 and 1.0 are one value, 1 and True
-    are two.
-
-    Raises
-    ------
-    DataError
-        For objects that are not hashable, such as lists.
-    """
+    """Return the codes of Python objects, and the distinct objects by code."""
     types = set(map(type, values))
     mixed = bool(types & set(_BOOLS)) and len(types) > 1
     keys: Sequence[Level] = [(isinstance(v, _BOOLS), v) for v in values] if mixed else values
@@ -181,13 +129,7 @@ def is_absent(value: object) -> bool:
 
 
 def to_python(value: Level) -> Level:
-    """Convert a NumPy scalar to a Python object; a narrow float becomes the number that it is printed as.
-
-    Examples
-    --------
-    >>> to_python(np.float32(0.1)), to_python(np.bool_(True)), to_python(np.int8(3))
-    (0.1, True, 3)
-    """
+    """Convert a NumPy scalar to a Python object; a narrow float becomes the number that it is printed as."""
     if not isinstance(value, np.generic):
         return value
     if isinstance(value, np.floating) and value.dtype.itemsize != 8:
@@ -198,10 +140,7 @@ def to_python(value: Level) -> Level:
 
 
 def equality_key(value: Level) -> tuple[str, Level]:
-    """Return a key that is equal for equal values only: type name and value.
-
-    All numbers have one type, and so have times of all libraries that derive from those of Python.
-    """
+    """Return a key that is equal for equal values only: type name and value."""
     value = to_python(value)
     if isinstance(value, bool):
         return "bool", value

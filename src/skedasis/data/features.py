@@ -139,10 +139,7 @@ class Feature:
 
 
 class SchemaEntry(TypedDict, total=False):
-    """What a schema declares for a column as a dictionary. What is left out remains as inferred from the column.
-
-    The keys are fields of `Feature`; `name` names a column of an array.
-    """
+    """What a schema declares for a column as a dictionary."""
 
     kind: Kind | Literal["categorical"]
     unit: str | None
@@ -168,30 +165,7 @@ Groups: TypeAlias = Mapping[str, Iterable[Hashable]]
 
 
 def apply_schema(features: Sequence[Feature], schema: Schema | None) -> tuple[Feature, ...]:
-    """Return the features with the user's schema applied.
-
-    Parameters
-    ----------
-    features : sequence of Feature
-        As inferred from the columns' types.
-    schema : None, mapping or sequence of Feature
-        ``{"age": "ordinal"}``, ``{"age": {"unit": "years", "label": "Age at entry"}}``,
-        ``{"workingday": {"labels": {0: "weekend", 1: "workday"}}}`` (a feature with labels of levels is nominal, unless
-        it is ordinal), ``{0: Feature("age", unit="years")}`` (which names a column of an array), or `Feature` objects
-        with the names of columns. A `Feature` replaces name, kind, unit, levels and labels; a dictionary replaces what
-        it contains.
-
-    Raises
-    ------
-    DataError
-        For an unknown column, an unknown kind, an unknown key or a wrong value of a dictionary, or a schema of another
-        type.
-
-    Notes
-    -----
-    Labels that several columns share, or that are the name of another column, are followed by the column's name, so
-    that no text stands for two features.
-    """
+    """Return the features with the user's schema applied."""
     if schema is None:
         return tuple(features)
     entries: list[tuple[Hashable, Declared]]
@@ -357,16 +331,7 @@ def label_position(labels: Sequence[Hashable], wanted: Hashable) -> int | None:
 
 
 def find_feature(features: Sequence[Feature], wanted: Hashable, what: str = "feature") -> int:
-    """Return the position of a feature, given its label, its name or its position.
-
-    A label takes precedence over a name, and a name over a position, so that a data frame with the columns 0, 1, … or
-    "0", "1", … is never misread. `what` is the argument that names the feature, for messages.
-
-    Raises
-    ------
-    DataError
-        If there is no such feature; the message suggests the nearest name.
-    """
+    """Return the position of a feature, given its label, its name or its position."""
     if isinstance(wanted, np.generic):
         wanted = wanted.item()
     for known in ([f.key for f in features], [f.name for f in features]):
@@ -488,18 +453,7 @@ class OutOfRange(DataError):  # noqa: N818 - named like `TooManyLevels`
 
 
 def check_integers(feature: Feature, ends: tuple[int, int] | None) -> None:
-    """Raise if float64 would round the integers of a column.
-
-    Parameters
-    ----------
-    feature : Feature
-    ends : tuple of int, optional
-        The smallest and the largest value, before the conversion to floats; None if the column has no integers.
-
-    Raises
-    ------
-    OutOfRange
-    """
+    """Raise if float64 would round the integers of a column."""
     if ends is None or max(abs(end) for end in ends) <= LARGEST_INTEGER:
         return
     worst, (low, high) = max(ends, key=abs), ends
@@ -515,18 +469,7 @@ def check_integers(feature: Feature, ends: tuple[int, int] | None) -> None:
 
 
 def check_range(feature: Feature, low: float, high: float) -> None:
-    """Raise if the values of a feature are too large, or differ too little, for float64.
-
-    Parameters
-    ----------
-    feature : Feature
-    low, high : float
-        Smallest and largest value, finite.
-
-    Raises
-    ------
-    OutOfRange
-    """
+    """Raise if the values of a feature are too large, or differ too little, for float64."""
     what, largest = f"feature {feature.name!r}", max(abs(low), abs(high))
     if largest > LARGEST:
         raise OutOfRange(
@@ -546,20 +489,7 @@ def check_range(feature: Feature, low: float, high: float) -> None:
 
 
 def check_slopes(feature: Feature, low: float, high: float, size: float) -> None:
-    """Raise if squares of first or second derivatives of a quantity by a feature would leave float64.
-
-    Parameters
-    ----------
-    feature : Feature
-    low, high : float
-        Smallest and largest value of the feature, within the limits of `check_range`.
-    size : float
-        Largest size of the quantity.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise if squares of first or second derivatives of a quantity by a feature would leave float64."""
     extent = high - low
     if extent <= 0:
         return

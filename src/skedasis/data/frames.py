@@ -1,7 +1,4 @@
-"""Containers of rows that are data frames: pandas, Polars, PyArrow and others that narwhals supports.
-
-Kept apart from `data/containers.py` because it imports narwhals, which arrays do not need.
-"""
+"""Containers of rows that are data frames: pandas, Polars, PyArrow and others that narwhals supports."""
 
 from __future__ import annotations
 
@@ -327,10 +324,7 @@ class FrameBuffer:
 
 
 def decoded(frame: Frame) -> Frame:
-    """Return an Arrow frame with dictionary columns decoded; other frames unchanged.
-
-    NumPy conversion of a dictionary column gives a wrong value where one is missing.
-    """
+    """Return an Arrow frame with dictionary columns decoded; other frames unchanged."""
     if not frame.implementation.is_pyarrow():
         return frame
     new: list[Series] = []
@@ -379,20 +373,7 @@ class TimeFormat:
 
 
 class TimeColumn:
-    """A data frame column of times: its axis, and the conversion of days to the column's own type.
-
-    Parameters
-    ----------
-    axis : TimeAxis
-    series : narwhals Series
-        The column, whose type converted columns get.
-    ticks : ndarray of int64, shape (n,)
-        The column in ticks of the axis.
-    present : ndarray of bool, shape (n,)
-        Which rows have a value.
-    objects : TimeObjects, optional
-        The type of the objects, if it is a column of objects.
-    """
+    """A data frame column of times: its axis, and the conversion of days to the column's own type."""
 
     def __init__(
         self,
@@ -452,16 +433,7 @@ class TimeColumn:
 
 
 def _series_of(ticks: Ints, axis: TimeAxis, column: Series) -> Any:
-    """Return ticks as a native column.
-
-    Parameters
-    ----------
-    ticks : ndarray of int64, shape (n,)
-        `NOT_A_TIME` is missing.
-    axis : TimeAxis
-    column : narwhals Series
-        A column of the type to return.
-    """
+    """Return ticks as a native column."""
     library, like, arrow = column.implementation, native_of(column), arrow_type(column)
     if library.is_polars():
         pl = importlib.import_module("polars")

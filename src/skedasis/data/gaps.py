@@ -1,9 +1,4 @@
-"""`Gap`: a wide interval of a feature's axis in which no value lies, such as between incomes and the code 99999.
-
-A gap is a step between neighbouring observed values that is wider than a quarter of the stretch it lies in. The
-stretches to its left and right are searched again, breadth first. Cells, grids, figures and sentences treat gaps
-separately: no row shows what happens within one (docs/explanation/effects.md, gaps).
-"""
+"""`Gap`: a wide interval of a feature's axis in which no value lies, such as between incomes and the code 99999."""
 
 from __future__ import annotations
 
@@ -26,24 +21,7 @@ less than this share. The main stretch is what the gaps before have on their hea
 
 @dataclass(frozen=True)
 class Gap:
-    """A wide interval between neighbouring values of a feature.
-
-    Parameters
-    ----------
-    left, right : float
-        The observed values at its ends (for times: days on the axis).
-    side : {"left", "right"}
-        The side with less weight in its stretch. The rows beyond the gap are those on this side.
-    end : float
-        The value farthest from the gap among the rows beyond.
-    rows : int
-        Number of rows beyond.
-    share : float
-        Their share of the weight of all rows.
-    separates : bool
-        Whether the rows beyond are separate (sentinels, codes of missing values) instead of being the sparse tail of a
-        distribution.
-    """
+    """A wide interval between neighbouring values of a feature."""
 
     left: float
     right: float
@@ -89,17 +67,7 @@ def points_around(steps: Sequence[Step]) -> Floats:
 
 
 def gaps_of(steps: Sequence[Step], points: Floats, upto: Upto) -> tuple[Gap, ...]:
-    """Return the gaps, from left to right.
-
-    Parameters
-    ----------
-    steps : sequence of Step
-        In the order in which they were found, from the whole range on.
-    points : ndarray of float
-        Those of `points_around`.
-    upto : Upto
-        The values up to these points.
-    """
+    """Return the gaps, from left to right."""
     gaps, main = list[Gap](), steps[0][2:]
     for left, right, low, high in steps:
         start, middle, end = np.searchsorted(points, [np.nextafter(low, -np.inf), left, high])
@@ -126,17 +94,7 @@ NEAREST_ROWS = 32
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The rows nearest to the gaps, two groups for each gap: on its left and on its right.
-
-    Parameters
-    ----------
-    low, high : ndarray of float, shape (2 gaps,)
-        The rows of a group have values between these.
-    share : ndarray of float, shape (2 gaps,)
-        Share of these rows, drawn by their hashes, that makes about 32: less than 1 if many rows share a value.
-    across : ndarray of float, shape (2 gaps, 2)
-        The ends of the gap.
-    """
+    """The rows nearest to the gaps, two groups for each gap: on its left and on its right."""
 
     low: Floats
     high: Floats

@@ -1,9 +1,4 @@
-"""`parquet`: rows of Parquet files, local or in an object store, as a source that is read in chunks.
-
-`ParquetData` knows its files, their row groups and a number for each row, and no data. It is a small value that is sent
-to other processes. Rows are numbered over all files in the order of their names; rows that a filter excludes, and rows
-of weight zero, have no number. `chunks` reads consecutive rows, whatever files and row groups they are in.
-"""
+"""`parquet`: rows of Parquet files, local or in an object store, as a source that is read in chunks."""
 
 from __future__ import annotations
 
@@ -64,22 +59,7 @@ _BATCH_ROWS = 131_072
 # ------------------------------------------------------------------------------------ files
 @dataclass(frozen=True)
 class ParquetFile:
-    """One file of a source.
-
-    Parameters
-    ----------
-    path : str
-        In the file system of the source.
-    size : int
-    modified : int, optional
-        Time of the last change, in nanoseconds since 1970.
-    partition : tuple of (str, int or str or None)
-        Columns whose values are in the path, as in ``year=2024/part-0.parquet``.
-    groups : tuple of int
-        The row groups that are read.
-    rows : tuple of int
-        The number of rows of each of these.
-    """
+    """One file of a source."""
 
     path: str
     size: int
@@ -91,18 +71,7 @@ class ParquetFile:
 
 @dataclass(frozen=True)
 class Part:
-    """A row group of a source.
-
-    Parameters
-    ----------
-    file : int
-    group : int
-        Its index in the file.
-    first : int
-        The number of its first row that is used.
-    rows : int
-        How many of its rows are used.
-    """
+    """A row group of a source."""
 
     file: int
     group: int
@@ -745,7 +714,6 @@ def _hidden(path: str) -> bool:
 
 
 def _expression(filters: Filters) -> Expression | None:
-    """Return filters as an expression."""
     if filters is None:
         return None
     import pyarrow as pa

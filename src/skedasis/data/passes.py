@@ -1,12 +1,4 @@
-"""Passes over data that do not fit in memory: what each computes of a range of rows, and how ranges merge.
-
-The first pass (`FirstPass`) counts the values of numeric features and the levels of categorical ones, and gathers the
-rows that are drawn by their hashes. Later passes (`AnswerPass`) answer what plans then ask for. A pass is a picklable
-value; `of_range` returns the state of a range of rows, and states of neighbouring ranges merge. Nothing calls a model.
-
-Counts are integers, the standard deviation merges in a tree fixed by the numbers of the rows, and the smallest hashes
-of several ranges are those of the union: the results do not depend on the ranges.
-"""
+"""Passes over data that do not fit in memory: what each computes of a range of rows, and how ranges merge."""
 
 from __future__ import annotations
 
@@ -54,17 +46,7 @@ from skedasis.stats.order_statistics import (
 # ------------------------------------------------------------------------------------ times, categories
 @dataclass(eq=False)
 class ScanState:
-    """The ranges of columns of times, and the values of dictionary columns.
-
-    Parameters
-    ----------
-    ticks : dict of int to (low, high, divisor)
-        By position.
-    values : dict of str to dict of value to (row, index)
-        By name of a column without an order: where each value is first, which orders the values.
-    orders : dict of str to dict of values to int
-        By name of a column of ordered categories: its dictionaries, and the first row of each.
-    """
+    """The ranges of columns of times, and the values of dictionary columns."""
 
     ticks: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     values: dict[str, dict[Level, tuple[int, int]]] = field(default_factory=dict)
@@ -104,21 +86,7 @@ class ScanState:
     def ordered(
         self, name: str, declared: Sequence[Level] | None, source: ParquetData
     ) -> list[Level]:
-        """Return the values of a dictionary column: of ordered categories in their order, else as they come.
-
-        Parameters
-        ----------
-        name : str
-        declared : sequence, optional
-            The order that the caller declared, which is used if the dictionaries do not state one.
-        source : ParquetData
-            Where the rows are, for messages.
-
-        Raises
-        ------
-        DataError
-            If the dictionaries of ordered categories do not state one order, and none is declared.
-        """
+        """Return the values of a dictionary column: of ordered categories in their order, else as they come."""
         orders = self.orders.get(name)
         if orders is None:
             known = self.values.get(name, {})
@@ -146,32 +114,14 @@ class ScanState:
 
 @dataclass(frozen=True)
 class Undecided:
-    """Why orders do not make one order.
-
-    Parameters
-    ----------
-    orders : list of tuple
-        Orders that contradict each other, or those that state least of a pair.
-    pair : tuple, optional
-        Two values whose order none of all orders implies; None for a contradiction.
-    """
+    """Why orders do not make one order."""
 
     orders: list[tuple[Level, ...]]
     pair: tuple[Level, Level] | None = None
 
 
 def merged_order(orders: Sequence[tuple[Level, ...]]) -> list[Level] | Undecided:
-    """Return the only order of all values that agrees with several orders of some of them.
-
-    Examples
-    --------
-    >>> merged_order([("low", "high"), ("low", "mid", "high")])
-    ['low', 'mid', 'high']
-    >>> merged_order([("low", "high"), ("low", "mid")]).pair
-    ('high', 'mid')
-    >>> merged_order([("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")]).orders
-    [('a', 'b'), ('b', 'c'), ('c', 'a')]
-    """
+    """Return the only order of all values that agrees with several orders of some of them."""
     merged, pair = _sorted(orders)
     if merged is None:
         return Undecided(_contradiction(orders))
@@ -184,10 +134,7 @@ def merged_order(orders: Sequence[tuple[Level, ...]]) -> list[Level] | Undecided
 def _sorted(
     orders: Sequence[tuple[Level, ...]],
 ) -> tuple[list[Level] | None, tuple[Level, Level] | None]:
-    """Return all values in an order that agrees with several, and two values whose order these do not imply, if any.
-
-    Without such a pair the order is the only one. It is None if the orders contradict each other.
-    """
+    """Return all values in an order that agrees with several, and two values whose order these do not imply, if any."""
     # Dictionaries as sets that keep their order, so that messages do not depend on hashes.
     after: dict[Level, dict[Level, None]] = {value: {} for order in orders for value in order}
     before = dict.fromkeys(after, 0)
@@ -228,16 +175,7 @@ def _shown_order(values: Sequence[Level]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ScanPass:
-    """The pass over columns of times and dictionary columns, before the first pass: it fixes axes and categories.
-
-    Parameters
-    ----------
-    reader : ChunkReader
-    times : tuple of int
-        Positions of the columns of times.
-    categories : tuple of str
-        Names of the dictionary columns.
-    """
+    """The pass over columns of times and dictionary columns, before the first pass: it fixes axes and categories."""
 
     reader: ChunkReader
     times: tuple[int, ...]
@@ -277,16 +215,7 @@ class ScanPass:
 # ------------------------------------------------------------------------------------ first pass
 @dataclass(eq=False)
 class NumericState:
-    """What the first pass knows of a numeric feature.
-
-    Parameters
-    ----------
-    counts : ColumnCounts
-    moments : MergeTree of Moments
-        By leaf.
-    ends : tuple of two int, optional
-        Smallest and largest integer.
-    """
+    """What the first pass knows of a numeric feature."""
 
     counts: ColumnCounts
     moments: MergeTree[Moments]
@@ -327,17 +256,7 @@ LevelKey = tuple[object, ...] | None
 
 @dataclass(eq=False)
 class LevelState:
-    """What the first pass knows of a categorical feature.
-
-    Parameters
-    ----------
-    limit : int
-        With more levels than this, no more are collected.
-    levels : dict of key to [first row, rows, weight]
-    odd : int, optional
-        Of a group: the first row in which one column is missing and another one has a value that is neither 0 nor 1,
-        by which the group is no one-hot block.
-    """
+    """What the first pass knows of a categorical feature."""
 
     limit: int
     levels: dict[LevelKey, list[int]] = field(default_factory=dict)
@@ -399,19 +318,7 @@ class LevelState:
 
 @dataclass(eq=False)
 class RowState:
-    """The rows that are gathered: those with the smallest keys, and those with given numbers.
-
-    Parameters
-    ----------
-    most : int
-        Largest number of rows with the smallest keys.
-    row_id : str, optional
-        The column of the identifiers, if they key the draws.
-    keys, numbers : ndarray
-        The key of each drawn row, and its number.
-    tables : dict of int to pyarrow table
-        The gathered rows by number.
-    """
+    """The rows that are gathered: those with the smallest keys, and those with given numbers."""
 
     most: int
     row_id: str | None = None
@@ -423,19 +330,7 @@ class RowState:
     def add(
         self, rows: ArrowTable, first: int, keys: Floats, limit: float, wanted: Iterable[int]
     ) -> None:
-        """Add the rows of a chunk.
-
-        Parameters
-        ----------
-        rows : pyarrow table
-        first : int
-            Number of the first row.
-        keys : ndarray of float, shape (n,)
-        limit : float
-            Above this key no row is among the drawn ones.
-        wanted : iterable of int
-            Numbers of rows that are gathered whatever their keys.
-        """
+        """Add the rows of a chunk."""
         small = np.flatnonzero(keys <= limit)
         if len(small) > self.most:
             small = np.sort(small[np.argpartition(keys[small], self.most - 1)[: self.most]])
@@ -476,13 +371,7 @@ class RowState:
             self._prune()
 
     def result(self) -> tuple[Ints, Ints, ArrowTable]:
-        """Return the numbers of the gathered rows, ascending; which of them are drawn; and the rows.
-
-        Raises
-        ------
-        DataError
-            If drawn rows have the same identifiers. (Those of all rows are not compared: they may not fit in memory.)
-        """
+        """Return the numbers of the gathered rows, ascending; which of them are drawn; and the rows."""
         import pyarrow as pa
 
         self._prune()
@@ -509,29 +398,7 @@ class RowState:
 
 @dataclass(frozen=True, eq=False)
 class FirstPass:
-    """What the first pass computes.
-
-    Parameters
-    ----------
-    reader : ChunkReader
-    numeric : mapping of int to float
-        The numeric features to count, with the pivot of each.
-    leveled : tuple of Feature
-        The categorical features to count.
-    level_limit : int
-        Largest number of levels that are collected.
-    quantum : float, optional
-        Unit of the integer weights; None without weights.
-    seed : int
-    draw : int
-        Number of rows to draw.
-    limit : float
-        Above this key no row is drawn.
-    places : ndarray of int
-        Numbers of further rows to gather.
-    by_weight : bool
-        Whether rows are drawn with probabilities by their weights.
-    """
+    """What the first pass computes."""
 
     reader: ChunkReader
     numeric: Mapping[int, float]
@@ -599,9 +466,9 @@ class FirstState:
 class Found(Protocol):
     """What a pass gathers to answer a request that needs one pass."""
 
-    def add(self, x: Floats, weights: Floats | None) -> None: ...  # noqa: D102
-    def merge(self, other: Self) -> None: ...  # noqa: D102
-    def answer(self) -> Answer: ...  # noqa: D102
+    def add(self, x: Floats, weights: Floats | None) -> None: ...
+    def merge(self, other: Self) -> None: ...
+    def answer(self) -> Answer: ...
 
 
 @dataclass(eq=False)
@@ -670,7 +537,6 @@ class PartsOfStretch(Parts):
         super().add(x)
 
     def answer(self) -> Parts:
-        """Return the parts."""
         return self
 
 
@@ -687,7 +553,6 @@ class Question:
 
     @classmethod
     def of(cls, column: CountedColumn, request: Request, budget: int) -> Question:
-        """Return the question for a request of a column."""
         search = None
         if isinstance(request, RankRequest):
             targets = np.array(request.targets, dtype=np.int64)
@@ -727,7 +592,6 @@ class Question:
             self.search.take(state)
 
     def answer(self) -> Answer:
-        """Return the answer."""
         if self.search is not None:
             return self.search.answer()
         return None if self.found is None else self.found.answer()
@@ -735,13 +599,7 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class AnswerPass:
-    """A pass that answers questions about columns.
-
-    Parameters
-    ----------
-    reader : ChunkReader
-    questions : sequence of Question
-    """
+    """A pass that answers questions about columns."""
 
     reader: ChunkReader
     questions: Sequence[Question]
@@ -786,16 +644,7 @@ class AnswerState:
 # ------------------------------------------------------------------------------------ joint counts
 @dataclass(frozen=True, eq=False)
 class Within:
-    """A numeric feature to count in the rows that have a level of another one.
-
-    Parameters
-    ----------
-    request : TableRequest
-    column : LevelColumn
-    position : int
-        The numeric feature's column.
-    pivot : float
-    """
+    """A numeric feature to count in the rows that have a level of another one."""
 
     request: TableRequest
     column: LevelColumn
@@ -805,15 +654,7 @@ class Within:
 
 @dataclass(frozen=True, eq=False)
 class WithinPass:
-    """A pass that counts numeric features in the rows that have a level of another one.
-
-    Parameters
-    ----------
-    reader : ChunkReader
-    parts : sequence of Within
-    quantum : float, optional
-        Unit of the integer weights; None without weights.
-    """
+    """A pass that counts numeric features in the rows that have a level of another one."""
 
     reader: ChunkReader
     parts: Sequence[Within]
@@ -838,17 +679,7 @@ def merge_counts(left: list[ColumnCounts], right: list[ColumnCounts]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class JointTable:
-    """A table to count: the levels of a feature by the cells of another one.
-
-    Parameters
-    ----------
-    request : TableRequest
-    column : LevelColumn
-    other : LevelColumn or ndarray of float
-        The other feature's levels, or the position and the points between its cells.
-    position : int
-        The other feature's column, if it is numeric.
-    """
+    """A table to count: the levels of a feature by the cells of another one."""
 
     request: TableRequest
     column: LevelColumn
@@ -874,15 +705,7 @@ class JointTable:
 
 @dataclass(frozen=True, eq=False)
 class JointPass:
-    """A pass that counts the levels of categorical features by the cells of other features.
-
-    Parameters
-    ----------
-    reader : ChunkReader
-    tables : sequence of JointTable
-    quantum : float, optional
-        Unit of the integer weights; None without weights.
-    """
+    """A pass that counts the levels of categorical features by the cells of other features."""
 
     reader: ChunkReader
     tables: Sequence[JointTable]

@@ -1,9 +1,4 @@
-"""Readers of CSV, Parquet and Arrow files, for the command line and the demonstration.
-
-`read_table` returns a data frame of an installed library (pandas or Polars). CSV files from spreadsheets are supported:
-byte order marks, UTF-16, semicolons and decimal commas. Without a data frame library a CSV file of numbers is read into
-an array. `header` returns only the column names, for shell completion.
-"""
+"""Readers of CSV, Parquet and Arrow files, for the command line and the demonstration."""
 
 from __future__ import annotations
 
@@ -45,19 +40,7 @@ _ARROW_MAGIC = b"ARROW1"
 
 
 def _read_parquet(path: Path, libraries: Sequence[Library]) -> IntoDataFrame:
-    """Read a Parquet file.
-
-    Parameters
-    ----------
-    path : Path
-    libraries : sequence of {"pandas", "polars"}
-        Installed libraries, in the order in which they are tried.
-
-    Raises
-    ------
-    DataError
-        If the file is damaged, or no installed library reads it.
-    """
+    """Read a Parquet file."""
 
     def read(library: Library) -> IntoDataFrame:
         import narwhals.stable.v2 as nw
@@ -68,13 +51,7 @@ def _read_parquet(path: Path, libraries: Sequence[Library]) -> IntoDataFrame:
 
 
 def _read_arrow(path: Path, libraries: Sequence[Library]) -> IntoDataFrame:
-    """Read an Arrow (Feather) file, in the file or the stream format.
-
-    Raises
-    ------
-    DataError
-        If the file is damaged, or no installed library reads it.
-    """
+    """Read an Arrow (Feather) file, in the file or the stream format."""
     is_file = _is_arrow_file(path)
 
     def read(library: Library) -> IntoDataFrame:
@@ -165,16 +142,7 @@ _DECIMAL_COMMA = r"^\s*[-+]?\d+(?:,\d+)?(?:[eE][-+]?\d+)?\s*$"
 
 @dataclass(frozen=True, eq=False)
 class FileTable:
-    """The contents of a file: data and column names.
-
-    Parameters
-    ----------
-    data : data frame or ndarray of float
-        A pandas or Polars frame; an array if neither is installed.
-    names : tuple of str
-    read : int, optional
-        Number of rows of the file, if some of them have been left out.
-    """
+    """The contents of a file: data and column names."""
 
     data: Container
     names: tuple[str, ...]
@@ -189,13 +157,7 @@ class FileTable:
         return len(self.data)
 
     def place(self, name: str, what: str = "column") -> int:
-        """Return the position of a column.
-
-        Raises
-        ------
-        DataError
-            If there is no such column; the message suggests the nearest name.
-        """
+        """Return the position of a column."""
         if name in self.names:
             return self.names.index(name)
         near = _nearest_name(name, self.names)
@@ -231,13 +193,7 @@ class FileTable:
         return FileTable(frame.select(list(names)).to_native(), tuple(names))
 
     def where(self, expression: str, what: str) -> FileTable:
-        """Return the rows for which an expression on the columns is true; see `skedasis.data.where.parse`.
-
-        Raises
-        ------
-        DataError
-            For an invalid expression, and if there is no such row; `what` is the argument, for the message.
-        """
+        """Return the rows for which an expression on the columns is true; see `skedasis.data.where.parse`."""
         from skedasis.data.where import parse  # for `--where` alone
 
         mask = parse(expression, self.names, what).mask(self.data, self.names)
@@ -276,20 +232,7 @@ def _nearest_name(name: str, names: Sequence[str]) -> str | None:
 
 
 def read_table(path: str | Path) -> FileTable:
-    """Read a CSV, Parquet or Arrow file.
-
-    Parameters
-    ----------
-    path : str or Path
-        Parquet (``.parquet``, ``.pq``), Arrow (``.feather``, ``.arrow``, ``.ipc``), or text with commas, semicolons,
-        tabs or bars between columns, optionally compressed by gzip.
-
-    Raises
-    ------
-    DataError
-        If the file does not exist, is empty or damaged, has duplicate column names or rows of different lengths, or
-        needs a library that is not installed.
-    """
+    """Read a CSV, Parquet or Arrow file."""
     path = Path(path)
     if not path.is_file():
         raise DataError(
@@ -336,13 +279,7 @@ def _file_kind(path: Path) -> tuple[str, bytes]:
 
 
 def header(path: str | Path) -> list[str]:
-    """Return a file's column names, reading only its beginning; an empty list if it cannot be read.
-
-    Examples
-    --------
-    >>> header("no-such-file.csv")
-    []
-    """
+    """Return a file's column names, reading only its beginning; an empty list if it cannot be read."""
     path = Path(path)
     try:
         kind, _ = _file_kind(path)

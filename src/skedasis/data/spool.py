@@ -1,10 +1,4 @@
-"""Rows that can be read once, or are computed when they are read: written to temporary Parquet, and read from there.
-
-These are lazy frames of Polars, relations of DuckDB, streams of Arrow (record batch readers, scanners, data sets, and
-all objects with ``__arrow_c_stream__`` that are no data frames), and data frames of Dask. `spooled` writes the rows in
-the memory of a batch, in their order, and removes the files when the work is done. The partitions of a Dask DataFrame
-are written where Dask computes them: on the workers of a cluster, if there is one.
-"""
+"""Rows that can be read once, or are computed when they are read: written to temporary Parquet, and read from there."""
 
 from __future__ import annotations
 
@@ -69,16 +63,7 @@ class _Partitioned(Protocol):
 
 
 def spool_kind(X: object) -> str | None:
-    """Return what X is if its rows are spooled; None for all other X.
-
-    No library is imported: X cannot be an object of one that is not there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> spool_kind(np.zeros((3, 2))) is None
-    True
-    """
+    """Return what X is if its rows are spooled; None for all other X."""
     for module, name, kind in _KINDS:
         found = sys.modules.get(module)
         type_ = vars(found).get(name) if found is not None else None
@@ -108,39 +93,7 @@ def spooled(
     row_id: object = None,
     client: object = None,
 ) -> Generator[ParquetData, None, None]:
-    """Write rows to temporary Parquet files, give them as a source, and remove them.
-
-    Parameters
-    ----------
-    X : lazy frame, relation, stream or Dask DataFrame
-        Of which `spool_kind` has a name.
-    y, sample_weight, row_id : str, optional
-        The columns of labels, weights and identifiers.
-    client : distributed.Client, optional
-        The cluster that computes and writes the partitions of a Dask DataFrame; by default Dask's current scheduler.
-
-    Raises
-    ------
-    DataError
-        If there are no rows, if a role is not the name of a column, if partitions differ in their columns, if the
-        disk is full, and if workers do not write to the folder that is read here.
-    UnsupportedError
-        If pyarrow is not installed.
-
-    Notes
-    -----
-    Writes as many bytes as a Parquet file of the rows has, below the folder of the environment variable
-    ``SKEDASIS_SPOOL``, which may be the URL of an object store. With a cluster of several machines, it must name a
-    folder that all of them share, or an object store.
-
-    Examples
-    --------
-    >>> import numpy as np, pyarrow as pa
-    >>> table = pa.table({"a": np.arange(5.0), "label": np.ones(5)})
-    >>> with spooled(table.to_reader(), y="label") as source:
-    ...     len(source), source.columns
-    (5, ('a',))
-    """
+    """Write rows to temporary Parquet files, give them as a source, and remove them."""
     kind = spool_kind(X) or type(X).__name__
     for name, value in (("y", y), ("sample_weight", sample_weight), ("row_id", row_id)):
         if value is not None and not isinstance(value, str):
@@ -340,13 +293,7 @@ def _not_shared(folder: str) -> DataError:
 
 
 def _unified(table: ArrowTable, schema: ArrowSchema, kind: str, number: int) -> ArrowTable:
-    """Return the rows of a part in the types of the first part.
-
-    Raises
-    ------
-    DataError
-        If that loses values, or columns differ.
-    """
+    """Return the rows of a part in the types of the first part."""
     import pyarrow as pa
 
     try:

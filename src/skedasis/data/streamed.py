@@ -1,12 +1,4 @@
-"""Data sets that do not fit in memory: known by summaries of their columns, and read again in chunks.
-
-`StreamedDataset` takes the place of `Dataset` in planning. It holds a few rows (those that are drawn by their hashes,
-those at even steps, an example of each level) and `CountedColumn`s, which know their statistics from passes over the
-data. What a plan asks for and a column does not know yet raises `NotYetKnown`, after the request has been noted: the
-engine collects the requests of all features, answers them in one more pass, and plans again.
-
-`ChunkReader` reads the rows as data sets in memory, one after the other. It can be sent to other processes.
-"""
+"""Data sets that do not fit in memory: known by summaries of their columns, and read again in chunks."""
 
 from __future__ import annotations
 
@@ -108,34 +100,7 @@ Answer: TypeAlias = "Floats | Upto | Parts | None"
 
 
 class CountedColumn(Column):
-    """A numeric feature that is known by counts of its values, not by the values.
-
-    Parameters
-    ----------
-    feature : Feature
-    counts : ColumnCounts
-        Of all rows.
-    moments : Moments
-        Of all rows with a value, as one cell.
-    dtype : numpy dtype
-        The type to which values are rounded when they are written into the column.
-    quantum : float, optional
-        Unit of the integer weights in the counts; None without weights.
-    ends : tuple of two int, optional
-        Smallest and largest integer of a column of large integers.
-    sampling : bool
-        As in `Column`.
-
-    Attributes
-    ----------
-    within : LevelColumn, optional
-        Only rows with one of its levels are counted; None for all rows.
-
-    Raises
-    ------
-    DataError
-        As `Column`.
-    """
+    """A numeric feature that is known by counts of its values, not by the values."""
 
     def __init__(
         self,
@@ -178,13 +143,7 @@ class CountedColumn(Column):
         return self.counts.n
 
     def distinct(self, limit: int | None = None) -> Floats | None:
-        """Return the sorted distinct values, or None if there are more than `limit`.
-
-        Raises
-        ------
-        NotYetKnown
-            If there are too many for the first pass to count, and not too many for the limit.
-        """
+        """Return the sorted distinct values, or None if there are more than `limit`."""
         few = self.counts.distinct()
         if few is not None:
             return few[0] if limit is None or len(few[0]) <= limit else None
@@ -202,13 +161,7 @@ class CountedColumn(Column):
         return values
 
     def values_to_step_between(self) -> Floats | None:
-        """Return all sorted distinct values; None if there are more than `MAX_DISTINCT`.
-
-        Raises
-        ------
-        NotYetKnown
-            If no pass has collected them.
-        """
+        """Return all sorted distinct values; None if there are more than `MAX_DISTINCT`."""
         return self.distinct(MAX_DISTINCT)
 
     @property
@@ -231,13 +184,7 @@ class CountedColumn(Column):
         return 0 if self.counts.whole_weights else self.counts.n
 
     def at_weights(self, targets: Ints) -> Floats:
-        """Return the values at which the cumulative weight first reaches ascending targets; see `Column.at_weights`.
-
-        Raises
-        ------
-        NotYetKnown
-            If no pass has collected these.
-        """
+        """Return the values at which the cumulative weight first reaches ascending targets; see `Column.at_weights`."""
         few = self.counts.distinct()
         if few is None:
             return self._answered(RankRequest(tuple(targets.tolist())))
@@ -245,13 +192,7 @@ class CountedColumn(Column):
         return few[0][np.minimum(found, len(few[0]) - 1)]
 
     def upto(self, points: Floats) -> Upto:
-        """Return what is known of the values up to each point; see `Column.upto`.
-
-        Raises
-        ------
-        NotYetKnown
-            If no pass has counted these.
-        """
+        """Return what is known of the values up to each point; see `Column.upto`."""
         few = self.counts.distinct()
         if few is None:
             new = tuple(z for z in points.tolist() if z not in self._upto)
@@ -267,13 +208,7 @@ class CountedColumn(Column):
     def wide_steps(
         self, stretches: Sequence[tuple[float, float]], share: float
     ) -> list[list[tuple[float, float]]]:
-        """Return the steps that are wider than a share of each stretch between two values; see `Column.wide_steps`.
-
-        Raises
-        ------
-        NotYetKnown
-            If no pass has looked at the stretches.
-        """
+        """Return the steps that are wider than a share of each stretch between two values; see `Column.wide_steps`."""
         few = self.counts.distinct()
         if few is not None:
             parts = [(few[0][(few[0] >= a) & (few[0] <= b)], a, b) for a, b in stretches]
@@ -283,15 +218,7 @@ class CountedColumn(Column):
         return [self._answered(request).wide_steps(share) for request in requests]
 
     def quantile_floors(self) -> Floats:
-        """Return the distinct values at or below the quantiles at which distributions are compared.
-
-        They are those of `skedasis.data.category_order`: type 7, at 0, 1/99, …, 1.
-
-        Raises
-        ------
-        NotYetKnown
-            If no pass has collected these.
-        """
+        """Return the distinct values at or below the quantiles at which distributions are compared."""
         last = self.quanta - self.row_quanta
         targets = [step * last // STEPS + 1 for step in range(STEPS + 1)]
         return np.unique(self.at_weights(np.array(targets, dtype=np.int64)))
@@ -324,28 +251,7 @@ class CountedColumn(Column):
 # ------------------------------------------------------------------------------------ chunks
 @dataclass(frozen=True, eq=False)
 class ChunkReader:
-    """Reads rows as data sets in memory, one chunk after the other. Picklable, without open files.
-
-    Parameters
-    ----------
-    source : ParquetData
-    features : tuple of Feature
-        As the whole data set has them.
-    library : {"numpy", "pandas", "polars", "pyarrow"}
-        What the rows are held in when the model is called.
-    times : mapping of int to TimeFormat
-        How columns of times are read, by position: on the axes of the whole data set.
-    categories : mapping of str to pyarrow array
-        The values of dictionary columns, by name, so that each chunk has all of them.
-    types : pyarrow schema
-        The types that all chunks get before they are converted.
-    dtype : numpy dtype, optional
-        The type of the array, if the rows are held in an array.
-    examples : pyarrow table, optional
-        Rows that stand before those of each chunk: examples of levels, and donors.
-    weighted : bool
-        Whether the source's weights differ.
-    """
+    """Reads rows as data sets in memory, one chunk after the other."""
 
     source: ParquetData
     features: tuple[Feature, ...]
@@ -486,17 +392,7 @@ def default_library() -> Library:
 # ------------------------------------------------------------------------------------ data sets
 @dataclass(frozen=True, eq=False)
 class LevelCounts:
-    """The levels of a categorical feature in data beyond memory.
-
-    Parameters
-    ----------
-    rows : ndarray of int, shape (L,)
-        An example of each level, as an index in the table of the data set.
-    count : ndarray of int, shape (L,)
-        Number of rows.
-    weight : ndarray of float, shape (L,)
-        Total weight.
-    """
+    """The levels of a categorical feature in data beyond memory."""
 
     rows: Ints
     count: Ints
@@ -505,17 +401,7 @@ class LevelCounts:
 
 @dataclass(frozen=True, order=True)
 class TableRequest:
-    """A request for the joint counts of a categorical feature and another one.
-
-    Parameters
-    ----------
-    feature : tuple of int
-        Positions of the feature's columns.
-    levels : int
-        How many of its levels are used: the most frequent ones.
-    other : tuple of int
-        Positions of the other feature's columns.
-    """
+    """A request for the joint counts of a categorical feature and another one."""
 
     feature: Columns
     levels: int
@@ -523,17 +409,7 @@ class TableRequest:
 
 
 class JointCounts:
-    """The joint counts of categorical features with other features, as far as passes have counted them.
-
-    Attributes
-    ----------
-    tables : dict of TableRequest to ndarray of int
-    columns : dict of TableRequest to CountedColumn or None
-        Where some rows have no level: the other feature, which is numeric, in the rows with one; None if it has no
-        value in them.
-    requests, uncounted : set of TableRequest
-        What is missing in `tables`, and in `columns`.
-    """
+    """The joint counts of categorical features with other features, as far as passes have counted them."""
 
     def __init__(self) -> None:
         self.requests: set[TableRequest] = set()
@@ -590,13 +466,7 @@ class StreamedLevels(LevelColumn):
         return LevelColumn(self.feature, self.levels, codes, dataset.weights, *sizes, dataset)
 
     def similarity_order(self, others: Sequence[Feature] | None = None) -> Ints:
-        """Return the order of levels by the similarity of the other features; see `LevelColumn`.
-
-        Raises
-        ------
-        NotYetKnown
-            If no pass has counted the other features by level.
-        """
+        """Return the order of levels by the similarity of the other features; see `LevelColumn`."""
         dataset = self.streamed
         if dataset is None:
             raise TypeError("levels that were sent to a worker are in their order")
@@ -637,37 +507,7 @@ _NO_ROWS = _NoRows()
 
 @dataclass(frozen=True, eq=False)
 class StreamedDataset(Dataset):
-    """A data set that does not fit in memory. Its table has few rows: those that are drawn, and examples of levels.
-
-    Parameters
-    ----------
-    reader : ChunkReader
-    n : int
-        Number of rows.
-    positions : ndarray of int
-        The number of each row of the table, ascending. `y`, `weights` and `keys` are those of the same rows.
-    drawn : ndarray of int
-        Which rows of the table have the smallest hashes.
-    columns : mapping of int to CountedColumn or DataError
-        The numeric features by position; the error for one that cannot be explained.
-    level_counts : mapping of tuple of int to LevelCounts
-        The categorical features by the positions of their columns.
-    sum_of_weights : float
-    passes : list of str
-        What was read, one entry for each pass over the data.
-    kept : list of int
-        How many rows results keep, one entry for each pass that kept some of the rows.
-    examples : ndarray of int
-        Which rows of the table the reader puts before the rows of each chunk, in this order.
-    leveled : mapping of tuple of int to Feature
-        The categorical features of `level_counts`.
-    quantum : float, optional
-        Unit of the integer weights in counts; None without weights.
-    joint : JointCounts
-        Joint counts of categorical features with others.
-    kept_features : bool
-        Whether all features of the kept rows will be read into memory.
-    """
+    """A data set that does not fit in memory."""
 
     reader: ChunkReader = field(kw_only=True)
     n: int = field(kw_only=True)
@@ -717,14 +557,7 @@ class StreamedDataset(Dataset):
         return 16 * len(self.features) if self.kept_features else 0
 
     def drawn_rows(self, most: int, seed: int) -> Dataset:
-        """Return the rows with the smallest hashes as a data set in memory.
-
-        Parameters
-        ----------
-        most : int
-            Largest number of rows; at most as many as were drawn.
-        seed : int
-        """
+        """Return the rows with the smallest hashes as a data set in memory."""
         drawn = self.drawable
         rows = score_rows(drawn.identifiers, drawn.weights, most, seed)
         order = np.argsort(rows.rows)
@@ -749,13 +582,7 @@ class StreamedDataset(Dataset):
         )
 
     def subset(self, places: Ints) -> Dataset:
-        """Return some of the rows at hand as a data set in memory.
-
-        Raises
-        ------
-        UnsupportedError
-            If other rows are needed.
-        """
+        """Return some of the rows at hand as a data set in memory."""
         index = np.minimum(np.searchsorted(self.positions, places), len(self.positions) - 1)
         if not np.array_equal(self.positions[index], places):
             raise needs_memory("all rows at the same time")
@@ -831,12 +658,7 @@ class StreamedDataset(Dataset):
         return whole if top is None or top >= len(whole.levels) else keep_top(whole, top)
 
     def level_distances(self, column: LevelColumn, other: Feature) -> Floats | None:
-        """Return the distances of a feature's levels by another feature; None if that has no values.
-
-        Raises
-        ------
-        NotYetKnown
-        """
+        """Return the distances of a feature's levels by another feature; None if that has no values."""
         if self.cells_to_compare(column, other) is None:
             return None
         request = TableRequest(column.feature.columns, len(column.levels), other.columns)
@@ -844,17 +666,7 @@ class StreamedDataset(Dataset):
         return numeric_distances(table) if other.numeric else categorical_distances(table)
 
     def cells_to_compare(self, column: LevelColumn, other: Feature) -> Floats | LevelColumn | None:
-        """Return the cells of another feature by which levels are compared; None if they cannot be.
-
-        Returns
-        -------
-        ndarray of float, LevelColumn or None
-            The points between the cells of a numeric feature, or the levels of a categorical one.
-
-        Raises
-        ------
-        NotYetKnown
-        """
+        """Return the cells of another feature by which levels are compared; None if they cannot be."""
         if not other.numeric:
             counts = self.level_counts.get(other.columns)
             few = counts is not None and len(counts.rows) <= MAX_LEVELS

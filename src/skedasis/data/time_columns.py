@@ -1,9 +1,4 @@
-"""Times as NumPy arrays: units, kinds, objects of Python and pandas, and columns of data frames as integer ticks.
-
-`TimeObjects` converts columns of Python objects (`datetime`, `date`, pandas `Timestamp` and others) to NumPy's times
-and back. `ticks_of` and `times_of` read columns of pandas, Polars and PyArrow. `skedasis.data.times` has the time axes,
-and `skedasis.data.frames` writes times into data frames.
-"""
+"""Times as NumPy arrays: units, kinds, objects of Python and pandas, and columns of data frames as integer ticks."""
 
 from __future__ import annotations
 
@@ -101,13 +96,7 @@ def time_of_day(value: time) -> np.timedelta64:
 
 
 def unit_of(dtype: np.dtype[Time]) -> str:
-    """Return the unit of a datetime64 or timedelta64.
-
-    Raises
-    ------
-    DataError
-        For units coarser than a day or finer than a nanosecond, and for multiples such as 25 seconds.
-    """
+    """Return the unit of a datetime64 or timedelta64."""
     unit, count = np.datetime_data(dtype)
     if unit not in PER_DAY or count != 1:
         raise DataError(
@@ -135,8 +124,6 @@ def numpy_type(kind: TimeKind, unit: str) -> np.dtype[Time]:
 # ------------------------------------------------------------------- columns of Python objects
 @runtime_checkable
 class _PandasIndex(Protocol):
-    """An index of pandas."""
-
     def to_series(self) -> IntoSeries:
         """Return it as a column."""
         ...
@@ -177,19 +164,7 @@ _YEAR_1 = datetime(1, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class TimeObjects:
-    """The common type and time zone of a column of time objects, with conversions to and from NumPy.
-
-    Parameters
-    ----------
-    kind : {"date", "datetime", "duration", "time"}
-    type : type
-        `date`, `datetime`, `timedelta` or `time` of Python, or ``Timestamp`` or ``Timedelta`` of pandas.
-    dtype : dtype
-        The equivalent NumPy type; times with a time zone are in UTC, times of day are durations from midnight.
-    tz : tzinfo, optional
-    missing : object
-        The column's marker of missing values.
-    """
+    """The common type and time zone of a column of time objects, with conversions to and from NumPy."""
 
     kind: TimeKind
     type: type
@@ -346,10 +321,7 @@ def arrow_type(series: Series) -> Any:
 
 
 def ticks_of(series: Series, unit: str, objects: TimeObjects | None = None) -> tuple[Ints, Bools]:
-    """Return a column of times as ticks of `unit`, and which rows have a value.
-
-    `objects` is the type of the objects, if it is a column of objects.
-    """
+    """Return a column of times as ticks of `unit`, and which rows have a value."""
     native = native_of(series)
     arrow = arrow_type(series)
     if arrow is not None:

@@ -1,9 +1,4 @@
-"""Time axes: dates, times and durations as floats in days, their text, and tick positions.
-
-`TimeAxis` converts between NumPy's integer ticks (in the column's unit) and days from an origin. The origin is close to
-the data, because a float64 of days from 1970 cannot represent nanoseconds. `written` formats days as text, and `ticks`
-chooses round positions on the axis. `skedasis.data.time_columns` reads columns of times.
-"""
+"""Time axes: dates, times and durations as floats in days, their text, and tick positions."""
 
 from __future__ import annotations
 
@@ -60,31 +55,7 @@ _KIND_NAMES = {
 
 @dataclass(frozen=True)
 class TimeAxis:
-    """The conversion of a column of times to an axis of floats: days from `origin`.
-
-    Parameters
-    ----------
-    kind : {"date", "datetime", "duration", "time"}
-    unit : str
-        The column's unit, by NumPy's name: "D", "h", "m", "s", "ms", "us" or "ns". Ticks are integers in this unit.
-    origin : int
-        The tick of day 0. For points in time it is the midnight (UTC) before the first value, counted from 1970.
-    zone : str, optional
-        The time zone of the column. Ticks are UTC; texts are local time.
-    grain : int
-        The smallest difference on the axis, in ticks: 1, or a power of ten if the range has too many ticks for float64.
-    exact : bool
-        Whether every value of the column can be recovered from its float. If not, results are rounded to multiples of
-        the grain, but the model still gets observed values unchanged.
-
-    Examples
-    --------
-    >>> axis = TimeAxis.of(np.array(["2020-01-01", "2020-03-01"], dtype="datetime64[D]"))
-    >>> axis.days(np.array(["2020-01-31"], dtype="datetime64[D]"))
-    array([30.])
-    >>> axis.times(np.array([30.0]))
-    array(['2020-01-31'], dtype='datetime64[D]')
-    """
+    """The conversion of a column of times to an axis of floats: days from `origin`."""
 
     kind: TimeKind
     unit: str
@@ -97,16 +68,7 @@ class TimeAxis:
     def fitting(
         cls, kind: TimeKind, unit: str, ticks: Ints, present: Bools, zone: str | None = None
     ) -> TimeAxis:
-        """Return the axis for a column's ticks.
-
-        Parameters
-        ----------
-        kind, unit, zone
-            See the class.
-        ticks : ndarray of int64, shape (n,)
-        present : ndarray of bool, shape (n,)
-            Which rows have a value.
-        """
+        """Return the axis for a column's ticks."""
         if not present.any():
             return cls(kind, unit, 0, zone)
         some = ticks if present.all() else ticks[present]
@@ -123,21 +85,7 @@ class TimeAxis:
 
     @classmethod
     def of(cls, values: Times, kind: TimeKind | None = None, zone: str | None = None) -> TimeAxis:
-        """Return the axis for an array of datetime64 or timedelta64.
-
-        Parameters
-        ----------
-        values : ndarray of datetime64 or timedelta64, shape (n,)
-        kind : {"date", "datetime", "duration", "time"}, optional
-            By default inferred from the array's type.
-        zone : str, optional
-            The time zone of the column; `values` are UTC.
-
-        Raises
-        ------
-        DataError
-            For units coarser than a day or finer than a nanosecond.
-        """
+        """Return the axis for an array of datetime64 or timedelta64."""
         inferred, unit = kind_of(values.dtype)
         ticks, present = values.astype(np.int64), ~np.isnat(values)
         return cls.fitting(kind or inferred, unit, ticks, present, zone)
@@ -188,27 +136,7 @@ class TimeAxis:
         return self.ticks(np.asarray(days, dtype=float)).view(self.dtype)
 
     def days(self, values: object, what: str = "values") -> Floats:
-        """Return times as days.
-
-        Parameters
-        ----------
-        values : array_like
-            datetime64 or timedelta64 (in UTC if the axis has a time zone), objects of Python's `datetime` or of pandas,
-            ISO 8601 text, or a column of a data frame library. On an axis with a time zone, objects and text without
-            one are local time. Floats are invalid, except NaN.
-        what : str
-            Name of the argument, for error messages.
-
-        Returns
-        -------
-        ndarray of float, shape of `values`
-            NaN where missing.
-
-        Raises
-        ------
-        DataError
-            For values that are not times of this kind.
-        """
+        """Return times as days."""
         array = _to_times(values)
         if array.dtype.kind in "OU":
             flat = [self._scalar(v, what) for v in array.ravel().tolist()]
@@ -321,22 +249,7 @@ class TimeAxis:
         return self._from_numpy(times.astype(_finer(times.dtype)) - shift)
 
     def texts(self, days: Sequence[float] | Floats, step: float | None = None) -> list[str]:
-        """Return days as readable text, precise enough to distinguish neighbours.
-
-        Parameters
-        ----------
-        days : sequence of float
-        step : float, optional
-            The smallest difference to distinguish, in days; by default the smallest one among `days`.
-
-        Examples
-        --------
-        >>> axis = TimeAxis("datetime", "s")
-        >>> axis.texts([0.0, 31.0]), axis.texts([0.25, 0.75])
-        (['1970-01-01', '1970-02-01'], ['1970-01-01 06:00', '1970-01-01 18:00'])
-        >>> TimeAxis("duration", "s").texts([0.0, 0.5, 2.25])
-        ['0', '12 h', '2 d 6 h']
-        """
+        """Return days as readable text, precise enough to distinguish neighbours."""
         return written(self, np.asarray(days, dtype=float), step)
 
     def text(self, day: float, step: float | None = None) -> str:
@@ -354,14 +267,7 @@ class TimeAxis:
 
 @dataclass(frozen=True, eq=False)
 class TimePoints:
-    """A column of times in a result table: a sequence of texts, which data frames convert to their own type of times.
-
-    Parameters
-    ----------
-    axis : TimeAxis
-    days : ndarray of float, shape (n,)
-        NaN is missing.
-    """
+    """A column of times in a result table: a sequence of texts, which data frames convert to times."""
 
     axis: TimeAxis
     days: Floats
@@ -420,16 +326,7 @@ def _offset_text(seconds: int) -> str:
 
 
 class Ticks:
-    """The conversion of days back to ticks of a column: exact for observed values, rounded for others.
-
-    Parameters
-    ----------
-    axis : TimeAxis
-    ticks : ndarray of int64, shape (n,)
-        The values of the column.
-    present : ndarray of bool, shape (n,)
-        Which rows have a value.
-    """
+    """The conversion of days back to ticks of a column: exact for observed values, rounded for others."""
 
     def __init__(self, axis: TimeAxis, ticks: Ints, present: Bools) -> None:
         self.axis = axis
@@ -557,17 +454,7 @@ _MISSING_TEXT = "–"
 
 
 def written(axis: TimeAxis, days: Floats, step: float | None, *, short: bool = False) -> list[str]:
-    """Return points of a time axis as text.
-
-    Parameters
-    ----------
-    axis : TimeAxis
-    days : ndarray of float, shape (n,)
-    step : float, optional
-        The smallest difference to distinguish, in days; by default the smallest one among `days`.
-    short : bool
-        Whether the first day of months or years may be written as month or year, as for ticks.
-    """
+    """Return points of a time axis as text."""
     finite = np.isfinite(days)
     texts = np.full(len(days), _MISSING_TEXT, dtype=object)
     if finite.any():
@@ -648,17 +535,7 @@ def _duration(ticks: int, unit: str, finest: str) -> str:
 
 # ---------------------------------------------------------------------------------------- ticks
 def ticks(axis: TimeAxis, low: float, high: float, most: int) -> tuple[float, ...]:
-    """Return tick positions on a time axis, with at most `most` steps between them.
-
-    Ticks are multiples of seconds, minutes or hours, midnights, Mondays, or the first day of months or years; in local
-    time if the axis has a time zone.
-
-    Examples
-    --------
-    >>> axis = TimeAxis("datetime", "s")
-    >>> axis.texts(ticks(axis, 0.1, 1.0, 4))
-    ['1970-01-01 06:00', '1970-01-01 12:00', '1970-01-01 18:00', '1970-01-02 00:00']
-    """
+    """Return tick positions on a time axis, with at most `most` steps between them."""
     if not (math.isfinite(high - low) and high > low):
         return ()
     previous: list[float] = []

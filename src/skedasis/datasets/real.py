@@ -1,7 +1,4 @@
-"""Real tables: `load` finds or downloads them, because they are not part of the package.
-
-Columns keep the values of the files, including missing values, and zeros that stand for missing values.
-"""
+"""Real tables: `load` finds or downloads them, because they are not part of the package."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""The papers' synthetic examples: rows, function, slopes, and the true effects and standard deviations.
-
-The **true effect** accumulates the expected slope (RHALE Eq. 2); DALE, UALE and RHALE estimate it. Slopes do not
-include jumps, but differences do: if a function jumps, ALE estimates ``true_effect(..., jumps=True)``. True effects are
-0 at x = 0 for any range of the feature, so compare differences from one point. The **true standard deviation** is that
-of the slopes at a given x (RHALE Eq. 6).
-
-Some true values differ from the papers'; each class documents where and why. Section 4 of RHALE and UALE is in
-`simulations`.
-"""
+"""The papers' synthetic examples: rows, function, slopes, and the true effects and standard deviations."""
 
 from __future__ import annotations
 

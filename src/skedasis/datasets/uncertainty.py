@@ -1,12 +1,4 @@
-"""The synthetic examples of the entropy paper: labelled rows whose true predictive distribution is known.
-
-The paper (Wood et al. 2024) fits probabilistic models and attributes their predictive uncertainty to features. Each
-example here draws rows with labels, splits them as in the paper, and has the true values: the distribution of the label
-given the row, its entropy, and the Likelihood-PFI of a model that predicts this distribution.
-
-In all examples the noise is homoscedastic, so the true entropy is constant, and the true Entropy-PFI of every feature
-is exactly 0 (Proposition 2). Any Entropy-PFI of a fitted model is a property of the model, not of the data.
-"""
+"""The synthetic examples of the entropy paper: labelled rows whose true predictive distribution is known."""
 
 from __future__ import annotations
 

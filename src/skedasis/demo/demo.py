@@ -1,9 +1,4 @@
-"""`skedasis demo`: fit two models to bundled data or to a user's file, explain them, and write a report.
-
-The data are a `Problem`: bicycle rentals if that file is available, scikit-learn's breast cancer data otherwise, or a
-user's file, whose columns are checked and selected. The models are gradient boosting, which is piecewise constant, and
-a neural network, which is smooth. The results are printed as a table with a few sentences, and written as a page.
-"""
+"""`skedasis demo`: fit two models to bundled data or to a user's file, explain them, and write a report."""
 
 from __future__ import annotations
 
@@ -60,25 +55,7 @@ _ROW_NAME = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A learning problem: features and a target, suitable for scikit-learn.
-
-    Parameters
-    ----------
-    table : FileTable
-        The features.
-    y : ndarray
-        Numbers, or the classes as text.
-    target : str
-    nominal : tuple of str
-        Features without numeric values.
-    class_ : str, optional
-        The class whose probability is explained; None for a numeric target.
-    units : mapping of str to str
-    notes : tuple of str
-        Sentences about the preparation of the data.
-    source : str
-        A short description of the data.
-    """
+    """A learning problem: features and a target, suitable for scikit-learn."""
 
     table: FileTable
     y: Values
@@ -99,10 +76,7 @@ class Problem:
 
 
 def default_problem() -> Problem:
-    """Return the default data: bicycle rentals if the file is available, otherwise scikit-learn's bundled data.
-
-    Nothing is downloaded.
-    """
+    """Return the default data: bicycle rentals if the file is available, otherwise scikit-learn's bundled data."""
     try:
         return rentals()
     except DataError:
@@ -110,13 +84,7 @@ def default_problem() -> Problem:
 
 
 def rentals() -> Problem:
-    """Return the number of bicycles rented in each hour of two years.
-
-    Raises
-    ------
-    DataError
-        If `skedasis.datasets` does not find the file.
-    """
+    """Return the number of bicycles rented in each hour of two years."""
     found = load("bike_sharing_hour", download=False)
     table = FileTable(found.X, found.feature_names)
     table = table.select([n for n in table.names if n != "atemp"])
@@ -301,15 +269,7 @@ def _text_problem(present: Values) -> str:
 # ---------------------------------------------------------------------------------------- models
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted model: its name, its quantity and its quality.
-
-    Parameters
-    ----------
-    name : str
-    quantity : Quantity
-    quality : str
-        A sentence about the score on held-out rows and on training rows.
-    """
+    """A fitted model: its name, its quantity and its quality."""
 
     name: str
     quantity: Quantity
@@ -398,10 +358,7 @@ def _encoders(problem: Problem) -> tuple[Any, list[Any]]:
 
 
 def _fit_in_units(model: Any, X: TableLike, y: Values) -> None:
-    """Fit a model; for a network, scale the target and fold the scale into the last layer.
-
-    Targets of any magnitude are learnt equally well, and the model still predicts in units of the target.
-    """
+    """Fit a model; for a network, scale the target and fold the scale into the last layer."""
     steps = getattr(model, "steps", None)
     last = steps[-1][1] if steps else model
     if type(last).__name__ != "MLPRegressor":
@@ -441,13 +398,7 @@ _MIN_SCORE = 0.2
 
 
 def ranking(sections: Sequence[ModelSection]) -> Lines:
-    """Return a table of the importance and the heterogeneity score of each feature, for all models.
-
-    Parameters
-    ----------
-    sections : sequence of ModelSection
-        The table is sorted by the larger of importance and score in the first one.
-    """
+    """Return a table of the importance and the heterogeneity score of each feature, for all models."""
     first = sections[0]
     order = sorted(first.rhale, key=lambda name: -_size(first.rhale[name]))
     table = Lines(
@@ -520,10 +471,7 @@ def most_important(section: ModelSection) -> str | None:
 
 
 def most_misleading(section: ModelSection) -> str | None:
-    """Return the feature with the largest score among those whose score is above their importance.
-
-    None where no such score is a fifth of the largest importance.
-    """
+    """Return the feature with the largest score among those whose score is above their importance."""
     least = _MIN_SCORE * max(e.importance for e in section.rhale.values())
     some = [n for n, e in section.rhale.items() if e.heterogeneity_score > max(e.importance, least)]
     return max(some, key=lambda n: section.rhale[n].heterogeneity_score, default=None)
@@ -591,36 +539,7 @@ def demo(
     progress: bool | None = None,
     console: Console | None = None,
 ) -> Report:
-    """Fit two models, explain them, and write a page and its figures.
-
-    Parameters
-    ----------
-    data : str or Path, optional
-        A CSV or Parquet file. By default bicycle rentals if ``bike_sharing_hour.csv`` is available (see
-        `skedasis.datasets.real.load`), otherwise scikit-learn's breast cancer data.
-    target : str, optional
-        The column to predict, if `data` is given.
-    out : str or Path
-        Output folder.
-    class_ : str, optional
-        The class whose probability is explained; required if there are more than two.
-    rows : int, optional
-        Number of rows to explain, sampled at random. By default all.
-    random_state : int
-    progress : bool, optional
-        Whether to show progress bars; None shows them in a terminal.
-    console : rich Console, optional
-        Where to print.
-
-    Returns
-    -------
-    Report
-
-    Raises
-    ------
-    DataError
-        If scikit-learn is missing, or if the file or the target is not usable.
-    """
+    """Fit two models, explain them, and write a page and its figures."""
     from rich.console import Console
 
     started = time.perf_counter()
@@ -696,10 +615,7 @@ def _explain(
 
 
 def _write_figures(content: ReportContent, folder: Path) -> Iterator[Path]:
-    """Draw the overview of the first model, and the features that `sentences` names, as PNG files.
-
-    The page has all other figures; each file takes half a second.
-    """
+    """Draw the overview of the first model, and the features that `sentences` names, as PNG files."""
     from skedasis.report import figures as report_figures
 
     first = content.sections[0]

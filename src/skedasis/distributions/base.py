@@ -75,13 +75,7 @@ class Predicted(ABC):
 
 
 def require_total(part: Part) -> None:
-    """Raise if a part of the uncertainty is requested that only a mixture has.
-
-    Raises
-    ------
-    UnsupportedError
-        For another part than "total".
-    """
+    """Raise if a part of the uncertainty is requested that only a mixture has."""
     if part != "total":
         raise UnsupportedError(
             f"part={part!r}",
@@ -108,15 +102,7 @@ _FIX = {
 
 @dataclass(frozen=True)
 class Labels:
-    """The kind of label that a model predicts.
-
-    Parameters
-    ----------
-    kind : {"classes", "numbers", "either"}
-        "either" if only the model's response shows it.
-    classes : sequence, optional
-        The labels of the classes, in the order of the columns of the probabilities.
-    """
+    """The kind of label that a model predicts."""
 
     kind: LabelKind = "either"
     classes: Sequence[Level] | None = None
@@ -127,13 +113,7 @@ class Labels:
         return None if self.classes is None else class_values(self.classes)
 
     def encode(self, y: ArrayLike, what: str) -> Values:
-        """Return each row's label as a class code, (n,) of int, or as a finite number, (n,) of float.
-
-        Raises
-        ------
-        DataError
-            If the model does not know a label, or a label is not a finite number.
-        """
+        """Return each row's label as a class code, (n,) of int, or as a finite number, (n,) of float."""
         if self.classes is None:
             return label_numbers(y, what, _FIX.get(self.kind))
         return class_codes(y, self.classes, what)
@@ -146,13 +126,7 @@ def class_values(classes: Sequence[Level]) -> Floats | None:
 
 
 def class_codes(y: ArrayLike, classes: Sequence[Level], what: str) -> Ints:
-    """Return the index of each label among a model's classes, (n,).
-
-    Raises
-    ------
-    DataError
-        If the model does not know a label.
-    """
+    """Return the index of each label among a model's classes, (n,)."""
     y = np.asarray(y)
     code_of = {label: k for k, label in enumerate(classes)}
     if y.dtype.kind == "O":
@@ -186,13 +160,7 @@ def _class_code(code_of: dict[Level, int], label: Level) -> int:
 
 
 def label_numbers(y: ArrayLike, what: str, fix: str | None = None) -> Floats:
-    """Return labels as finite numbers, (n,).
-
-    Raises
-    ------
-    DataError
-        If a label is not a finite number.
-    """
+    """Return labels as finite numbers, (n,)."""
     y = np.asarray(y)
     # Text such as "1" would convert to a number, but it is a label; a date is no number either.
     text = y.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in y)
@@ -219,13 +187,7 @@ def label_numbers(y: ArrayLike, what: str, fix: str | None = None) -> Floats:
 
 
 def as_class_codes(y: Values, k: int) -> Ints:
-    """Return labels as codes of k classes, for a model whose classes have no names: they are 0 to k - 1.
-
-    Raises
-    ------
-    DataError
-        For other labels.
-    """
+    """Return labels as codes of k classes, for a model whose classes have no names: they are 0 to k - 1."""
     if y.dtype.kind in "iu":
         return y.astype(np.int64, copy=False)
     numbers = y.astype(float, copy=False)
@@ -255,13 +217,7 @@ def _listed(labels: Sequence[object], quoted: bool = False) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Predictor(ABC):
-    """A model that returns the distributions of its labels; it can be pickled if the model can.
-
-    Parameters
-    ----------
-    model : object
-        The user's model.
-    """
+    """A model that returns the distributions of its labels; it can be pickled if the model can."""
 
     model: object
 

@@ -38,13 +38,7 @@ class FunctionPredictor(Predictor):
 
 
 def as_predicted(response: RawResponse, n: int, what: str) -> Predicted:
-    """Return a function's response for n rows as distributions.
-
-    Raises
-    ------
-    ModelOutputError
-        If the response is a mean alone, or not a distribution.
-    """
+    """Return a function's response for n rows as distributions."""
     if isinstance(response, Predicted):
         return response
     if isinstance(response, tuple) and len(response) == 2:

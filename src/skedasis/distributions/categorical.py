@@ -155,11 +155,6 @@ def as_classes(
         The model, for messages.
     labels : sequence, optional
         The labels of the classes.
-
-    Raises
-    ------
-    ModelOutputError
-        If the shape differs, or probabilities are negative, NaN, or do not sum to 1.
     """
     if isinstance(raw, list) and raw and np.ndim(raw[0]) == 2:
         raise multi_label_error(what, len(raw))
@@ -227,12 +222,7 @@ def _not_probabilities(what: str, got: str, invalid: Bools | np.bool_, n: int) -
 
 
 def check_same_classes(first: Sequence[Level], other: Sequence[Level], what: str) -> None:
-    """Raise if members of a mixture do not have the same classes in the same order.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise if members of a mixture do not have the same classes in the same order."""
     if list(first) != list(other):
         raise DataError(
             what,

@@ -54,13 +54,7 @@ class NumericDistribution(Predicted):
     """Whether the distributions are over integers and have probabilities instead of densities."""
 
     def log_likelihood(self, y: Values) -> Floats:
-        """Return the log density, or for discrete distributions the log probability, at the rows' labels.
-
-        Raises
-        ------
-        ModelOutputError
-            If a label has a likelihood of 0, because its loss would be infinite.
-        """
+        """Return the log density, or for discrete distributions the log probability, at the rows' labels."""
         logs = self.log_density(as_label_numbers(y))
         impossible = int(np.count_nonzero(logs == -np.inf))
         if impossible:
@@ -213,13 +207,7 @@ def as_label_numbers(y: Values) -> Floats:
 
 
 def as_normal(mean: RawResponse, std: RawResponse, n: int, what: str, fix: str = NOISE) -> Normal:
-    """Return normal distributions from means and standard deviations, (n,) each.
-
-    Raises
-    ------
-    ModelOutputError
-        If shapes differ, or values are NaN, infinite, or negative standard deviations.
-    """
+    """Return normal distributions from means and standard deviations, (n,) each."""
     raw_dtype = np.result_type(np.asarray(mean).dtype, np.asarray(std).dtype)
     location, scale = (
         one_per_row(mean, n, what, "mean"),
@@ -377,11 +365,6 @@ def integer_entropy(
         The log probability of integers under the mixture: (n,) -> (n,).
     what : str
         The model, for messages.
-
-    Raises
-    ------
-    UnsupportedError
-        If a row's distribution covers more than 100,000 integers, or values are not integers.
     """
     low = np.min([m.quantile(_TAIL) for m, _ in members], axis=0)
     high = np.max([m.upper_quantile(_TAIL) for m, _ in members], axis=0)
@@ -439,14 +422,6 @@ def find_roots(
         The function.
     density : RowFunction
         Its derivative.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one = np.ones(1)
-    >>> root = find_roots(0 * one, 2 * one, one, lambda x, _: x**2 - 2, lambda x, _: 2 * x)
-    >>> float(root[0]) - 2**0.5
-    0.0
     """
     low, high = low.copy(), high.copy()
     root = low + (high - low) / 2
@@ -616,16 +591,6 @@ def mixture_entropy(location: Floats, scale: Floats, weights: Floats) -> Floats:
     -----
     The cost is about 200 densities per row and component if components are similar, and some thousands if their widths
     differ by a factor of 1,000. Ten similar components take 20 microseconds per row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> same, distant = np.zeros((2, 1)), np.array([[0.0], [100.0]])
-    >>> scale, weights = np.ones((2, 1)), np.array([0.5, 0.5])
-    >>> one = mixture_entropy(same, scale, weights)
-    >>> two = mixture_entropy(distant, scale, weights)
-    >>> round(float(one[0]), 12), round(float(two[0] - one[0]), 12)
-    (1.418938533205, 0.69314718056)
     """
     n = location.shape[1]
     size = max(_BLOCK // len(weights), 1)
@@ -827,15 +792,7 @@ class NormalMixture(_Normals):
 
 
 class NumericMixture(NumericDistribution):
-    """A mixture of distributions of numbers, all continuous or all discrete.
-
-    Parameters
-    ----------
-    members : sequence of (NumericDistribution, float)
-        Components that are not mixtures themselves, and their weights, whose sum is 1.
-    what : str
-        The model, for messages.
-    """
+    """A mixture of distributions of numbers, all continuous or all discrete."""
 
     def __init__(self, members: Components, what: str) -> None:
         self.members, self.what = members, what
@@ -939,20 +896,7 @@ class NumericMixture(NumericDistribution):
 
 
 def mixture_of(members: list[tuple[NumericDistribution, float]], what: str) -> NumericDistribution:
-    """Return the mixture of distributions of numbers.
-
-    Parameters
-    ----------
-    members : list of (NumericDistribution, float)
-        Members and positive weights with sum 1. A member that is a mixture itself is replaced by its components.
-    what : str
-        The model, for messages.
-
-    Raises
-    ------
-    ModelOutputError
-        If some members are continuous and others discrete.
-    """
+    """Return the mixture of distributions of numbers."""
     flat = [
         (component, weight * fraction)
         for member, weight in members

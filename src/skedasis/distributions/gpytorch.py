@@ -34,14 +34,7 @@ _LOCK = (
 
 @dataclass(frozen=True, eq=False)
 class Process(Predictor):
-    """A GPyTorch model with its likelihood, which adds the noise of the observations.
-
-    Parameters
-    ----------
-    model : object
-        The user's object: a model with a likelihood, or a pair of model and likelihood.
-    process, likelihood : gpytorch.Module
-    """
+    """A GPyTorch model with its likelihood, which adds the noise of the observations."""
 
     process: Any
     likelihood: Any
@@ -132,13 +125,7 @@ def is_process(model: object) -> bool:
 
 
 def as_process(model: Any) -> Predictor:
-    """Return the predictor of a GPyTorch model, or of a pair of model and likelihood.
-
-    Raises
-    ------
-    UnsupportedError
-        If there is no likelihood.
-    """
+    """Return the predictor of a GPyTorch model, or of a pair of model and likelihood."""
     process, likelihood = model if isinstance(model, tuple) else (model, None)
     likelihood = getattr(process, "likelihood", None) if likelihood is None else likelihood
     if likelihood is None:

@@ -330,17 +330,7 @@ class DistributionMember:
 
 
 class ModelList(Members):
-    """A list of models.
-
-    Parameters
-    ----------
-    models : sequence of Member
-
-    Raises
-    ------
-    DataError
-        If some predict classes and others numbers, or the classes differ.
-    """
+    """A list of models."""
 
     def __init__(self, models: Sequence[Member]) -> None:
         self.models, self.count = models, len(models)
@@ -436,13 +426,7 @@ class FittedEstimators(Members):
 
 
 def is_estimator_ensemble(model: object) -> TypeGuard[SupportsPredict]:
-    """Return whether a model is a fitted forest or bagging ensemble, whose estimators are a mixture.
-
-    Raises
-    ------
-    UnsupportedError
-        If its estimators are classifiers without probabilities.
-    """
+    """Return whether a model is a fitted forest or bagging ensemble, whose estimators are a mixture."""
     final = split_pipeline(model)[1]
     is_ensemble = _is_sklearn_class(final, _FORESTS | _BAGGING) and hasattr(final, "estimators_")
     if is_ensemble and is_classifier(final) and not hasattr(final.estimators_[0], "predict_proba"):

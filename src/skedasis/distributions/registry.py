@@ -65,13 +65,7 @@ def has_predictor(model: object) -> bool:
 
 
 def as_predictor(model: object) -> Predictor:
-    """Return the predictor of a model.
-
-    Raises
-    ------
-    UnsupportedError
-        If the model has no predictive distribution.
-    """
+    """Return the predictor of a model."""
     if isinstance(model, Printed):  # some of which are callable
         expected = "a model with a predictive distribution"
         raise result_error(type(model).__name__, model, expected)

@@ -29,18 +29,7 @@ def is_distribution(response: RawResponse) -> bool:
 
 
 class SciPyDistribution(NumericDistribution):
-    """SciPy distributions, one for each of n rows.
-
-    Parameters
-    ----------
-    distribution : object
-        A frozen distribution, or one of the new infrastructure.
-    n : int
-    what : str
-        The model, for messages.
-    raw_dtype : numpy dtype
-        The dtype of the parameters.
-    """
+    """SciPy distributions, one for each of n rows."""
 
     def __init__(self, distribution: Any, n: int, what: str, raw_dtype: DType) -> None:
         self.distribution, self.n, self.what, self.raw_dtype = distribution, n, what, raw_dtype
@@ -100,15 +89,7 @@ def is_discrete(distribution: object) -> bool:
 
 
 def as_distribution(distribution: Any, n: int, what: str) -> NumericDistribution:
-    """Return SciPy's distributions for n rows, checked; normal distributions as `Normal`.
-
-    Raises
-    ------
-    ModelOutputError
-        If the number of rows differs, or parameters are outside their ranges.
-    UnsupportedError
-        If the distribution has no parameters yet, such as `scipy.stats.norm` itself.
-    """
+    """Return SciPy's distributions for n rows, checked; normal distributions as `Normal`."""
     if not hasattr(distribution, "icdf") and not hasattr(distribution, "dist"):
         raise UnsupportedError(
             what,

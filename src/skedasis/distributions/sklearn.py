@@ -121,13 +121,7 @@ def has_return_std(model: object) -> bool:
 
 
 def as_classifier(model: Any) -> Predictor:
-    """Return the predictor of a classifier.
-
-    Raises
-    ------
-    UnsupportedError
-        If the classifier is not fitted, has no probabilities, or has several labels.
-    """
+    """Return the predictor of a classifier."""
     if not hasattr(model, "predict_proba"):
         raise UnsupportedError(
             title(model),

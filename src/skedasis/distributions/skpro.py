@@ -139,13 +139,7 @@ class SkproDistribution(NumericDistribution):
 
 
 def as_distributions(distribution: Any, n: int, what: str) -> NumericDistribution:
-    """Return skpro's distributions for n rows; normal distributions and mixtures as those of this package.
-
-    Raises
-    ------
-    UnsupportedError
-        If there are several targets.
-    """
+    """Return skpro's distributions for n rows; normal distributions and mixtures as those of this package."""
     if distribution.ndim != 2 or distribution.shape != (n, 1):
         raise UnsupportedError(
             what,

@@ -39,14 +39,6 @@ class ModuleMember:
 
     The call goes to a copy that shares all parameters and buffers with the module, and whose dropout layers apply the
     masks of a sample. The module itself is never changed, so threads do not interfere.
-
-    Parameters
-    ----------
-    module : torch.nn.Module
-    output : {"values", "logits", "probabilities"}
-        What the module returns.
-    seed : int or None
-        Seed of the masks; None without samples.
     """
 
     stepped = False
@@ -127,18 +119,6 @@ class DropoutSamples(Members):
 
     The masks of a sample depend on the seed, the sample and the layer only, and are the same for all rows: each sample
     is one thinned network, and no result depends on the batch of a row.
-
-    Parameters
-    ----------
-    module : ModuleMember
-    samples : int or None
-
-    Raises
-    ------
-    DataError
-        If `samples` is None.
-    UnsupportedError
-        If the module has no dropout layers, or dropout inside another layer.
     """
 
     def __init__(self, module: ModuleMember, samples: int | None) -> None:

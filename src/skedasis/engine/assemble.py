@@ -76,17 +76,7 @@ def finalize_all(
     scores: Scores,
     finalized: Mapping[Key, Effect],
 ) -> dict[OutputLabel, dict[ResultKey, Result]]:
-    """Return the results by output and key, from the merged batch statistics.
-
-    Parameters
-    ----------
-    job : Job
-    gathered : dict of (label, key) to BatchStats
-        Emptied, to free memory early.
-    scores : Scores
-    finalized : mapping of (label, key) to Effect
-        Results that were finalized earlier, by the check of slopes.
-    """
+    """Return the results by output and key, from the merged batch statistics."""
     by_output: dict[OutputLabel, dict[ResultKey, Result]] = {label: {} for label in job.outputs}
     for label, results in by_output.items():
         for task in job.tasks:
@@ -154,10 +144,7 @@ def collect_results(
 
 
 def provenance(job: Job, scores: Scores, seconds: float) -> dict[str, JsonValue]:
-    """Return the record from which the results can be reproduced.
-
-    Seconds are not reproducible, nor is the number of calls of a slow model: see `skedasis.models.calling`.
-    """
+    """Return the record from which the results can be reproduced."""
     from skedasis import __version__
 
     requested = max(t.variant.n_rows_to_keep(len(job.dataset)) for t in job.tasks)

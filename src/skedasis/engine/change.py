@@ -1,8 +1,4 @@
-"""`change`: what happens to a quantity if features of every row move by a step, or are set to a value.
-
-The rows go through the passes of `explain` (`skedasis.engine.rounds`) with the method of `skedasis.methods.change`,
-which evaluates each row as it is and after the move. How many rows leave the data is found without the model.
-"""
+"""`change`: what happens to a quantity if features of every row move by a step, or are set to a value."""
 
 # A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
 # pyright: reportOverlappingOverload=false
@@ -242,12 +238,7 @@ _Given: TypeAlias = tuple[Mapping[Hashable, object], Mapping[Hashable, object]]
 
 
 def _scenarios(moves: object, to: object) -> tuple[dict[str, _Given], bool]:
-    """Return the moves and settings of each scenario, and whether the caller named several.
-
-    Raises
-    ------
-    DataError
-    """
+    """Return the moves and settings of each scenario, and whether the caller named several."""
     fix = 'Write sd.change(model, X, {"age": 1}), or to={"age": 40}'
     for what, value in (("change(moves)", moves), ("change(to)", to)):
         if value is not None and not isinstance(value, Mapping):
@@ -277,19 +268,7 @@ def _scenarios(moves: object, to: object) -> tuple[dict[str, _Given], bool]:
 
 
 class _Selection(FeatureSelection):
-    """The features that move, and the moves of each scenario.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    names : list
-        All features that move.
-    groups : mapping, optional
-    scenarios : mapping of str to (moves, settings)
-    regions : RowRegions
-    regions_by : str
-        What gives the regions.
-    """
+    """The features that move, and the moves of each scenario."""
 
     def __init__(
         self,
@@ -314,13 +293,7 @@ class _Selection(FeatureSelection):
         self._columns: dict[str, tuple[AnyColumn, ...]] = {}
 
     def read(self) -> dict[str, Moves]:
-        """Return the moves of each scenario, read from the columns at the first call.
-
-        Raises
-        ------
-        NotYetKnown
-            Of data that are read in chunks.
-        """
+        """Return the moves of each scenario, read from the columns at the first call."""
         for name, (moves, to) in self._scenarios.items():
             if name not in self._read:
                 first = [(self._feature[n], value) for n, value in moves.items()]
@@ -367,13 +340,7 @@ class _MoveTask(FeatureTask):
 
 @dataclass(frozen=True, eq=False)
 class _RegionOfRow:
-    """Regions of rows in memory.
-
-    Parameters
-    ----------
-    rules : list of str
-    region : ndarray of int, shape (n,)
-    """
+    """Regions of rows in memory."""
 
     rules: list[str]
     region: Ints
@@ -386,12 +353,7 @@ class _RegionOfRow:
 def _regions(
     dataset: Dataset, X: TableLike, by: ByRegions | None, options: ExplainOptions
 ) -> tuple[str, RowRegions]:
-    """Return what gives the regions, and the regions.
-
-    Raises
-    ------
-    DataError
-    """
+    """Return what gives the regions, and the regions."""
     if by is None:
         return "", AllRows()
     features = FeatureSelection(dataset, None, options.groups).features
@@ -426,12 +388,7 @@ class _Far:
 
 
 def _far(dataset: Dataset, moves: Sequence[Move], seed: int) -> _Far:
-    """Return the share of sampled rows that are far from all rows of the data after the move. No model row.
-
-    Notes
-    -----
-    The reference rows are those with the smallest hashes. See `skedasis.results.checks.extrapolation`.
-    """
+    """Return the share of sampled rows that are far from all rows of the data after the move."""
     rows = dataset.drawable
     drawn = score_rows(rows.identifiers, rows.weights, N_REFERENCE, seed)
     part = rows.subset(np.sort(drawn.rows))
@@ -476,12 +433,7 @@ def _values_of(rows: Dataset, move: Move) -> Floats:
 
 
 def _check_rows(change: Change) -> None:
-    """Raise if no row has a value of all features that move by a step or a factor.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise if no row has a value of all features that move by a step or a factor."""
     if change.n_rows == 0:
         names = ", ".join(repr(m.feature.name) for m in change.moved if not m.is_setting)
         raise DataError(

@@ -1,10 +1,4 @@
-"""Passes over the data on a Dask cluster: each worker reads ranges of rows by itself, and returns their statistics.
-
-What is to be computed is submitted once, not scattered: Dask computes it again where the worker that holds it dies. A
-task depends on nothing but its range, and statistics merge in a tree fixed by the numbers of the rows, so that lost
-tasks, their order and the number of workers change no bit of a result. Workers merge them, too, so that the client
-does not become the limit.
-"""
+"""Passes over the data on a Dask cluster: each worker reads ranges of rows by itself, and returns their statistics."""
 
 from __future__ import annotations
 
@@ -97,30 +91,7 @@ def map_ranges(
     work: WorkT,
     ranges: Sequence[tuple[int, int]],
 ) -> Generator[tuple[int, ResultT]]:
-    """Yield what is computed of consecutive ranges, in their order, with the number of their rows.
-
-    Workers combine the results of neighbouring ranges where there are many, so that few come here. Tasks that are not
-    needed any more are cancelled when the generator is closed: a loop over it stands in ``with closing(…)``.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    function : callable
-        ``function(work, start, stop)`` returns the result of a range.
-    combine : callable
-        ``combine(work, results)`` returns that of neighbouring ranges, without changing theirs, which may be needed
-        again where a worker dies.
-    work : object
-        What all ranges share.
-    ranges : sequence of (start, stop)
-
-    Raises
-    ------
-    UnsupportedError
-        If the work cannot be pickled.
-    ModelOutputError
-        If a task ends one worker after the other, mostly because it takes more memory than they have.
-    """
+    """Yield what is computed of consecutive ranges, in their order, with the number of their rows."""
     from distributed.scheduler import KilledWorker
 
     packed = packed_work(work)
@@ -166,10 +137,7 @@ def map_ranges(
 
 
 def ranges_of(client: Client, n: int, chunk: int) -> list[tuple[int, int]]:
-    """Return the ranges of n rows that become tasks: whole chunks, some tasks for each thread of the cluster.
-
-    A row group that two tasks share is decoded twice, so that tasks have many chunks where there are many.
-    """
+    """Return the ranges of n rows that become tasks: whole chunks, some tasks for each thread of the cluster."""
     threads = max(1, sum(client.nthreads().values()))
     chunks = -(-n // chunk)
     size = chunk * min(max(1, chunks // (_TASKS * threads)), _MOST_CHUNKS)
@@ -252,12 +220,7 @@ _ALLOCATOR = _Allocator()
 
 @contextmanager
 def freed_memory_kept() -> Generator[None]:
-    """Let the allocator keep freed memory for further arrays while tasks run, if Dask has told it not to.
-
-    Dask sets ``MALLOC_TRIM_THRESHOLD_`` in its workers, so that each array that is freed goes back to the system. The
-    next one is then given page by page again, which can take as long as the work itself. A second after the last task
-    the setting is as before, and what is free is given back.
-    """
+    """Let the allocator keep freed memory for further arrays while tasks run, if Dask has told it not to."""
     if not os.environ.get("MALLOC_TRIM_THRESHOLD_", "").isdigit():
         yield
         return

@@ -29,19 +29,7 @@ CONSTANT = "constant"
 
 @dataclass(frozen=True, eq=False)
 class ConditioningFeature:
-    """A feature that effects may depend on, with the codes of the rows.
-
-    Parameters
-    ----------
-    feature : Feature
-    coded : CodedColumn
-    levels : tuple of Level
-        For a categorical feature: its levels. Empty for numbers.
-    code_of : ndarray of int, shape (levels,)
-        The code of each level.
-    columns : tuple of str
-        For a group: the names of its columns.
-    """
+    """A feature that effects may depend on, with the codes of the rows."""
 
     feature: Feature
     coded: CodedColumn
@@ -50,14 +38,7 @@ class ConditioningFeature:
     columns: tuple[str, ...] = ()
 
     def conditions(self, cut: Cut, rows: Ints) -> tuple[Condition, Condition]:
-        """Return the conditions of both sides of a cut.
-
-        Parameters
-        ----------
-        cut : Cut
-        rows : ndarray of int
-            The rows of the node that is cut.
-        """
+        """Return the conditions of both sides of a cut."""
         left = cut.holds(self.coded, rows)
         missing_left = bool(self.coded.missing and cut.left[self.coded.size])
         # Missing values that these rows do not have go with the larger side.
@@ -135,14 +116,7 @@ class ConditioningFeature:
 
 @dataclass(frozen=True, eq=False)
 class ConditioningFeatures:
-    """The conditioning features of a dataset.
-
-    Parameters
-    ----------
-    found : tuple of ConditioningFeature
-    left_out : dict of str to str
-        Features that cannot be used, and why.
-    """
+    """The conditioning features of a dataset."""
 
     found: tuple[ConditioningFeature, ...]
     left_out: dict[str, str]
@@ -164,23 +138,7 @@ def conditioning_features(
     split_on: Sequence[Hashable] | None,
     of_interest: Sequence[Feature],
 ) -> ConditioningFeatures:
-    """Code the features that effects may depend on.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    features : sequence of Feature
-        The columns and groups of the dataset.
-    split_on : sequence of hashable, optional
-        Names, labels or positions of the features to use; None for all.
-    of_interest : sequence of Feature
-        The features of interest.
-
-    Raises
-    ------
-    DataError
-        For a name in `split_on` that does not exist, and for the only feature of interest.
-    """
+    """Code the features that effects may depend on."""
     wanted = list(features)
     if split_on is not None:
         wanted = _wanted(dataset, features, split_on, of_interest)
@@ -227,13 +185,7 @@ def _wanted(
 def find_one(
     dataset: Dataset, features: Sequence[Feature], name: Hashable, what: str = "by"
 ) -> Feature:
-    """Return a feature or group by its name, label or position; `what` is the argument, for messages.
-
-    Raises
-    ------
-    DataError
-        If there is none.
-    """
+    """Return a feature or group by its name, label or position; `what` is the argument, for messages."""
     for feature in features:
         if isinstance(name, str) and feature.name == name:
             return feature

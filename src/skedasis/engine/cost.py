@@ -1,9 +1,4 @@
-"""How many model rows a pass asks for, counted from its plan without calling the model.
-
-`count_rows` runs the methods of a job with `CountingEvaluator`, which counts the rows of each call and answers zeros.
-So the count follows from the code that will ask the model, whatever the method, the kind of feature, missing values and
-the number of outputs.
-"""
+"""How many model rows a pass asks for, counted from its plan without calling the model."""
 
 from __future__ import annotations
 
@@ -44,15 +39,7 @@ class CountingEvaluator(BatchEvaluator):
 
 @dataclass(frozen=True)
 class RowCount:
-    """The rows that a pass asks for.
-
-    Parameters
-    ----------
-    model, slope : float
-        Rows at which the model, and its derivatives, are evaluated.
-    later : float
-        Model rows that a second round may ask for: an upper bound, because the first round decides about it.
-    """
+    """The rows that a pass asks for."""
 
     model: float = 0.0
     slope: float = 0.0
@@ -65,11 +52,7 @@ class RowCount:
 
 
 def count_rows(job: Job) -> dict[ResultKey, RowCount]:
-    """Return the rows that a pass asks for, by feature or pair; the first feature's include those that all share.
-
-    The counts are exact for at most `COUNTED` rows. Those of the heterogeneity scores, and of the checks of the model
-    and of slopes, are not among them.
-    """
+    """Return the rows that a pass asks for, by feature or pair; the first feature's include those that all share."""
     n = len(job.dataset)
     work = BatchWork.of(replace(job, sample=None))
     keys = [t.key for t in job.tasks]

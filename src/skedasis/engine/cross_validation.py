@@ -1,8 +1,4 @@
-"""Convert `cv` to the rows on which each of several models is explained.
-
-From training and test rows follow two numbers for the standard errors of a mean over models: the ratio n_test / n_train
-(the correction of Nadeau and Bengio), and the overlap of the models' training rows.
-"""
+"""Convert `cv` to the rows on which each of several models is explained."""
 
 from __future__ import annotations
 
@@ -50,24 +46,7 @@ CrossValidation: TypeAlias = Splitter | Iterable[Fold]
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """The rows of each model.
-
-    Parameters
-    ----------
-    parts : tuple of ndarray of int
-        Row indices within the dataset, ascending.
-    correction : float or None
-        Ratio of the weight of test rows to that of training rows, averaged over the models. None if the training rows
-        are not known.
-    overlap : float or None
-        Overlap of the training rows of two models, averaged over pairs: the cosine between their counts of each row.
-    description : str
-        Description of `cv` for the provenance.
-    shared : int
-        Number of rows that more than one model is explained on.
-    chosen : str
-        Where the correction comes from.
-    """
+    """The rows of each model."""
 
     parts: tuple[Ints, ...]
     correction: float | None
@@ -80,25 +59,7 @@ class Folds:
 def as_folds(
     cv: CrossValidation | None, models: int, dataset: Dataset, X: TableLike, y: ArrayLike | None
 ) -> Folds:
-    """Return the rows that each model is explained on.
-
-    Parameters
-    ----------
-    cv : list, array or splitter, optional
-        As in `explain`; None explains every model on all rows.
-    models : int
-    dataset : Dataset
-    X : array or data frame
-    y : array, optional
-        As the caller gave them. Only splitters use them.
-
-    Raises
-    ------
-    DataError
-        If `cv` has none of the accepted forms, if the number of folds differs from that of models, for empty folds,
-        indices outside X, repeated rows, and test rows that are also training rows of the same model; for a splitter
-        that splits differently each time.
-    """
+    """Return the rows that each model is explained on."""
     if cv is None:
         every = (np.arange(len(dataset)),) * models
         return Folds(every, None, None, "all rows for every model")

@@ -1,9 +1,4 @@
-"""Individual curves of drawn rows behind finished effects.
-
-Rows are drawn by the hashes of the heterogeneity scores, among those that have a value of the feature, so that batches,
-threads and the order of rows do not matter. PDP and ICE keep curves of their own (`ice=`), and get others only where
-they keep none.
-"""
+"""Individual curves of drawn rows behind finished effects."""
 
 from __future__ import annotations
 
@@ -33,19 +28,7 @@ Results = dict[OutputLabel, dict[ResultKey, Result]]
 
 
 def with_curves(job: Job, results: Results) -> Results:
-    """Return finished results, with the curves of `ExplainOptions.curves` rows in effects that have none.
-
-    Parameters
-    ----------
-    job : Job
-        Its `curve_stats` count the calls and rows of the model.
-    results : dict of label to dict of key to result
-
-    Notes
-    -----
-    Cost: one model row for each drawn row and point of the curve, by feature. Outputs whose curves have the same points
-    share these rows. Tree ensembles that are evaluated from their structure cost nothing.
-    """
+    """Return finished results, with the curves of `ExplainOptions.curves` rows in effects that have none."""
     if not job.options.curves:
         return results
     dataset, limit, seed = job.dataset.drawable, job.options.curves, job.options.seed

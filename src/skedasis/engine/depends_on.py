@@ -1,7 +1,4 @@
-"""Find what the heterogeneity of features depends on, from the pairs of the heterogeneity score; no model row.
-
-The mathematics is in `skedasis.stats.depends_on`. This module reads the columns of the score's rows.
-"""
+"""Find what the heterogeneity of features depends on, from the pairs of the heterogeneity score; no model row."""
 
 from __future__ import annotations
 
@@ -37,16 +34,7 @@ from skedasis.stats.heterogeneity_score import HeterogeneityScore, frequent_leve
 
 @dataclass(frozen=True, eq=False)
 class ColumnFunctions:
-    """Functions of the columns of the score's rows, each computed once.
-
-    Parameters
-    ----------
-    part : Dataset
-        The rows, in the order of the data.
-    back : ndarray of int, shape (n,)
-        Indexing with it goes from that order to the order of the hashes.
-    weights : ndarray of float, shape (n,), optional
-    """
+    """Functions of the columns of the score's rows, each computed once."""
 
     part: Dataset
     back: Ints
@@ -75,17 +63,7 @@ class ColumnFunctions:
 
 @dataclass(frozen=True, eq=False)
 class SwappedPairs:
-    """The pairs of rows that swapped their values for the heterogeneity scores of a job.
-
-    Parameters
-    ----------
-    functions : ColumnFunctions
-    tasks : mapping of str to FeatureTask
-    values : mapping of str to ndarray of float, shape (n,)
-        The values of each feature, or the codes of its levels, in the order of the hashes.
-    pairs : mapping of (label, key) to Pairs
-    scores : mapping of (label, key) to HeterogeneityScore
-    """
+    """The pairs of rows that swapped their values for the heterogeneity scores of a job."""
 
     functions: ColumnFunctions
     tasks: Mapping[str, FeatureTask]
@@ -130,22 +108,7 @@ class SwappedPairs:
     def shares(
         self, label: OutputLabel, name: str, others: Collection[str], most: int = MOST_OTHERS
     ) -> dict[str, tuple[float, float]]:
-        """Return the share of a feature's heterogeneity that each other column explains, with its standard error.
-
-        Parameters
-        ----------
-        label, name
-            Of the output and of the feature.
-        others : collection of str
-            Names of columns. The feature's own are left out.
-        most : int
-            Of more columns, those are left out that seem to explain less.
-
-        Returns
-        -------
-        dict of str to tuple of two float
-            Empty without heterogeneity.
-        """
+        """Return the share of a feature's heterogeneity that each other column explains, with its standard error."""
         score, pairs, task = self.scores[label, name], self.pairs[label, name], self.tasks[name]
         wanted = [
             feature

@@ -1,17 +1,4 @@
-"""`explain`: compute effects, surfaces and importances of a fitted model.
-
-The pipeline of one model, each step in a module of its own:
-
-1. `select` finds the requested features and pairs, and the variant of the method for each.
-2. `plan` checks the model, plans every feature (grids, bins, levels), and sizes the batches.
-3. `run` goes through the batches of rows once. The methods compute their statistics of each batch, which are merged.
-4. `heterogeneity_score` evaluates the quantity at rows that swap their values.
-5. `rounds` goes through these steps, checks slopes, and runs the second rounds that methods need.
-6. `assemble` finalizes each result and records its provenance.
-7. `curves` evaluates individual curves on the points of finished effects, if these are asked for.
-
-Several models go through the same steps on shared cells: `multi_model`, with the rows of each from `cross_validation`.
-"""
+"""`explain`: compute effects, surfaces and importances of a fitted model."""
 
 # A quantity with several outputs is a `Quantity`, and a `PFI` is a method: the overloads list the narrower types first.
 # pyright: reportOverlappingOverload=false

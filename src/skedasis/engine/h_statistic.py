@@ -1,8 +1,4 @@
-"""Compute H² of pairs and features: exactly at all rows for sums of leaves, else from model calls at a sample of rows.
-
-The definitions are in `skedasis.stats.h_statistic`, the exact partial dependence of trees in
-`skedasis.trees.partial_dependence`. This module chooses between the two, selects the rows, and calls the model.
-"""
+"""Compute H² of pairs and features: exactly for sums of leaves, else from model calls at a sample of rows."""
 
 from __future__ import annotations
 
@@ -42,21 +38,7 @@ Pairs = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True, eq=False)
 class HStatistics:
-    """The statistics of one output.
-
-    Parameters
-    ----------
-    pairs : list of HStatistic
-        In the order of the pairs.
-    overall : list of HStatistic
-        Of each feature with all others.
-    total : HStatistic
-        Of all features.
-    exact : bool
-        Whether all rows were used.
-    rows : int
-        Number of rows that were used.
-    """
+    """The statistics of one output."""
 
     pairs: list[HStatistic]
     overall: list[HStatistic]
@@ -67,16 +49,7 @@ class HStatistics:
 
 @dataclass(frozen=True, eq=False)
 class HComputation:
-    """The statistics of all outputs, and their cost.
-
-    Parameters
-    ----------
-    by_output : dict of label to HStatistics
-    stats, checks : CallStats
-        Calls and rows of the model for the statistics, and for its checks.
-    trees : str, optional
-        For tree ensembles: that their structure is used, or why the model is called.
-    """
+    """The statistics of all outputs, and their cost."""
 
     by_output: dict[OutputLabel, HStatistics]
     stats: CallStats
@@ -113,25 +86,7 @@ def h_statistics(
     max_rows: int | None,
     options: ExplainOptions,
 ) -> HComputation:
-    """Return the statistics of each output.
-
-    Parameters
-    ----------
-    quantity : Quantity
-    dataset : Dataset
-    features : sequence of Feature
-        All features, columns or groups of columns.
-    pairs : sequence of tuple of two int
-    max_rows : int or None
-        Largest number of rows if the model is called; None for all.
-    options : ExplainOptions
-
-    Notes
-    -----
-    Cost, with n ≤ `max_rows` rows: n² model rows for each feature and each pair, and n for the rows themselves; fewer
-    for features with few values, of which each is evaluated once. None for sums of leaves. Of data that are read in
-    chunks, both use at most `max_rows` rows.
-    """
+    """Return the statistics of each output."""
     every = not dataset.streamed
     if dataset.streamed:
         dataset = _drawn(dataset, max_rows, options.seed)
@@ -162,13 +117,7 @@ def h_statistics(
 
 
 def _drawn(dataset: Dataset, most: int | None, seed: int) -> Dataset:
-    """Return some rows of data that are read in chunks.
-
-    Raises
-    ------
-    UnsupportedError
-        If all rows are wanted.
-    """
+    """Return some rows of data that are read in chunks."""
     if most is None or not isinstance(dataset, StreamedDataset):
         raise needs_memory("all rows for H² (max_rows=None)")
     return dataset.drawn_rows(most, seed)
@@ -177,10 +126,7 @@ def _drawn(dataset: Dataset, most: int | None, seed: int) -> Dataset:
 def exact_pairs(
     job: Job, features: Sequence[Feature], pairs: Pairs
 ) -> dict[OutputLabel, list[HStatistic]] | None:
-    """Return H² of pairs from the leaves that the outputs of a job sum; None if one of them is no such sum.
-
-    At all rows, without a model row.
-    """
+    """Return H² of pairs from the leaves that the outputs of a job sum; None if one of them is no such sum."""
     found: dict[OutputLabel, list[HStatistic]] = {}
     for label, quantity in job.outputs.items():
         leaf_sum = _leaf_sum(quantity, job.dataset)
@@ -221,10 +167,7 @@ def _statistics(
 
 
 def _leaf_sum(quantity: Quantity, dataset: Dataset) -> tuple[TreeModelProxy, int, float] | None:
-    """Return the trees, the output and the factor of the sum of leaves that the quantity equals; None for others.
-
-    Also None for rows that the model does not accept.
-    """
+    """Return the trees, the output and the factor of the sum of leaves that the quantity equals; None for others."""
     proxy = quantity.model
     found = proxy.leaf_sum(quantity) if isinstance(proxy, TreeModelProxy) else None
     # The kernels need a compiler, which means over rows can do without.
@@ -282,19 +225,7 @@ class _CalledPartialDependence:
 
 @dataclass(frozen=True, eq=False)
 class _Donors:
-    """The distinct values of a feature or a pair among the rows.
-
-    Parameters
-    ----------
-    columns : tuple of int
-        The columns of X that are replaced together.
-    code : ndarray of int, shape (n,)
-        The value of each row.
-    rows : ndarray of int, shape (values,)
-        A row of X with each value.
-    weight : ndarray of float, shape (values,)
-        The share of the rows with each value.
-    """
+    """The distinct values of a feature or a pair among the rows."""
 
     columns: tuple[int, ...]
     code: Ints
@@ -428,15 +359,7 @@ def _means(
     checked: ProbeResult,
     options: ExplainOptions,
 ) -> tuple[dict[OutputLabel, tuple[Floats, Floats]], CallStats]:
-    """Return the means of a batch with the columns of the donors replaced.
-
-    Returns
-    -------
-    dict of label to tuple
-        For each value the sum over the batch's rows, weighted by their share, (values,); and for each row of the batch
-        the mean over the values, (rows,).
-    CallStats
-    """
+    """Return the means of a batch with the columns of the donors replaced."""
     n, values = len(batch), len(donors.rows)
     row_bytes = 8 * (len(batch.dataset.features) + 8)
     copies = max(1, min(values, FULL_CALL // n, options.memory_bytes // (n * row_bytes)))

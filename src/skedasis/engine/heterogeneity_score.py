@@ -1,9 +1,4 @@
-"""Compute heterogeneity scores: pairs of rows swap their values of a feature, and the quantity changes.
-
-The mathematics is in `skedasis.stats.heterogeneity_score`. This module selects the rows by their hashes, reads their
-columns once, and evaluates the quantity at the swapped rows: one model row for each row whose value changes. From the
-same rows, in the same order, `skedasis.engine.spread` computes the spread.
-"""
+"""Compute heterogeneity scores: pairs of rows swap their values of a feature, and the quantity changes."""
 
 from __future__ import annotations
 
@@ -49,27 +44,7 @@ _MOST = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The heterogeneity scores of a job.
-
-    Parameters
-    ----------
-    found : dict of (label, key) to HeterogeneityScore
-        Empty with ``heterogeneity_rows=0``.
-    exact : bool
-        Whether the scores are computed from all rows.
-    stats : CallStats
-        Calls and rows of the model that the scores needed.
-    rows : ScoreRows, optional
-        The rows of the scores; None without scores.
-    own : dict of label to ndarray of float, shape (n,)
-        The quantity at these rows, in their order; NaN where it was not evaluated.
-    spreads : dict of (label, key) to Spread
-        Not for methods whose curves have a spread of their own.
-    swapped : SwappedPairs, optional
-        The pairs of the scores, which tell what heterogeneity depends on; None without scores.
-    dependent : dict of key to sequence of tuple of int
-        The sets of other columns on which a feature depends most; None where that is not known.
-    """
+    """The heterogeneity scores of a job."""
 
     found: dict[Key, HeterogeneityScore] = field(default_factory=dict)
     exact: bool = False
@@ -83,22 +58,7 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class _Swap:
-    """The pairs of rows that swap their values of one feature.
-
-    Parameters
-    ----------
-    first, second : ndarray of int, shape (m,)
-        The two rows of each pair, as indices into the rows of the score in the order of their hashes.
-    donors : ndarray of int, shape (n,)
-        In the order of the data: the row index, in X, of each row's donor.
-    moves : ndarray of bool, shape (n,)
-        In the order of the data: whether the row's value changes.
-    columns : tuple of int
-    vif : float
-        Variance inflation factor of the feature.
-    order : ScoreOrder
-        The order whose neighbours are paired, of the rows in the order of their hashes.
-    """
+    """The pairs of rows that swap their values of one feature."""
 
     first: Ints
     second: Ints
@@ -118,19 +78,7 @@ class _Swap:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """The rows of a score and their swaps.
-
-    Parameters
-    ----------
-    rows : ScoreRows
-    back : ndarray of int, shape (n,)
-        Sources have their rows in ascending order. Indexing with `back` returns to the order of the hashes.
-    part : Dataset
-    columns : list of Ranks, or of ndarray of float, shape (n, L)
-        All columns of the data, in the order of the hashes.
-    swaps : dict of str to _Swap
-    evaluated : ndarray of bool, shape (n,)
-    """
+    """The rows of a score and their swaps."""
 
     rows: ScoreRows
     back: Ints
@@ -179,14 +127,7 @@ def _asked(moved: int, rows: int) -> int:
 
 
 def compute_scores(job: Job) -> Scores:
-    """Return the heterogeneity score of each feature and output of a job.
-
-    Notes
-    -----
-    Cost: at most `heterogeneity_rows` model rows for each feature, and as many once for the rows' own values; at most
-    4,000 more for each feature's spread. Tree ensembles that are evaluated from their structure cost nothing, and
-    neither do rows whose partner has the same value. Only these rows are read from X.
-    """
+    """Return the heterogeneity score of each feature and output of a job."""
     drawn = _draw(job)
     if drawn is None:
         return Scores()
@@ -237,17 +178,7 @@ def _pairs(swap: _Swap, moved: Floats, rows: ScoreRows) -> Pairs:
 
 @dataclass(frozen=True, eq=False)
 class RegionScore:
-    """The heterogeneity score within a region.
-
-    Parameters
-    ----------
-    score : HeterogeneityScore
-        From all pairs of rows of the region.
-    held_out : HeterogeneityScore
-        From the pairs of those rows that did not choose the regions.
-    spread : Spread, optional
-        Of all rows of the region; None for methods whose curves have a spread of their own.
-    """
+    """The heterogeneity score within a region."""
 
     score: HeterogeneityScore
     held_out: HeterogeneityScore
@@ -257,23 +188,7 @@ class RegionScore:
 def compute_region_scores(
     job: Job, scores: Scores, key: Key, region: Ints, held_out: Bools
 ) -> tuple[list[RegionScore], CallStats]:
-    """Return the heterogeneity score of one feature and output within each region.
-
-    Parameters
-    ----------
-    job : Job
-    scores : Scores
-        Of the whole, from `compute_scores`. Its rows and their values are used again.
-    key : (label, key)
-    region : ndarray of int, shape (N,)
-        The region of each row of the dataset: 0, 1, …
-    held_out : ndarray of bool, shape (N,)
-        Which rows did not choose the regions. Pairs are drawn among these, and among the others.
-
-    Notes
-    -----
-    Cost: at most one model row for each row of the score, and at most 4,000 for the spreads of all regions.
-    """
+    """Return the heterogeneity score of one feature and output within each region."""
     label, name = key
     task = next(t for t in job.tasks if isinstance(t, FeatureTask) and t.key == name)
     found: list[RegionScore] = []
@@ -336,11 +251,7 @@ def compute_region_scores(
 
 
 def _evaluated_rows(job: Job, tasks: list[FeatureTask], part: Dataset) -> Bools:
-    """Return a mask of the rows at which the model is evaluated, (n,), in the order of the data.
-
-    These are all rows. If a single feature is explained, rows with missing values of it are left out, because the
-    model may not accept missing values.
-    """
+    """Return a mask of the rows at which the model is evaluated, (n,), in the order of the data."""
     if len(job.tasks) > 1 or not tasks[0].variant.leaves_out_missing:
         return np.ones(len(part), dtype=bool)
     return ~np.isnan(_values(tasks[0], part))
@@ -442,11 +353,7 @@ def _swap(
     vif: float,
     strata: Bools | None = None,
 ) -> _Swap:
-    """Pair the rows with a value.
-
-    `value` and `ranks` are in the order of the hashes; `order` has the indices that map it to the order of the data,
-    and the row indices in X.
-    """
+    """Pair the rows with a value."""
     back, ids = order
     in_order = ScoreOrder.of(value, ranks, vif, rows.noise)
     sets = [None] if strata is None else [strata, ~strata]
@@ -480,10 +387,7 @@ def _evaluate(
     evaluated: Bools,
     known: Mapping[OutputLabel, Floats] | None = None,
 ) -> tuple[dict[OutputLabel, Floats], dict[tuple[OutputLabel, str], Floats], CallStats]:
-    """Evaluate the quantity at the rows, and its change by each feature's swaps; NaN for rows not in `evaluated`.
-
-    If the quantity at the rows is `known`, in the order of the data, it is not evaluated again.
-    """
+    """Evaluate the quantity at the rows, and its change by each feature's swaps; NaN for rows not in `evaluated`."""
     if not evaluated.all():
         some = np.flatnonzero(evaluated)
         part = part.subset(some)

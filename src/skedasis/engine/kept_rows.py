@@ -1,9 +1,4 @@
-"""The rows that results keep, with all their features: what regions and interactions of data beyond memory come from.
-
-After the pass that calls the model, `at_kept_rows` reads the kept rows and those of the heterogeneity scores once more,
-and returns the same work as if they were the data. In memory, where all features are at hand, it returns the work
-itself. `count_regions` counts the rows of the source that satisfy rules found among the kept rows.
-"""
+"""The rows that results keep, with all their features: regions and interactions of streams come from them."""
 
 from __future__ import annotations
 
@@ -29,17 +24,7 @@ if TYPE_CHECKING:
 
 
 def at_kept_rows(done: Computed) -> Computed:
-    """Return the work as if the rows at hand were the data: those that results keep, and those of the scores.
-
-    Parameters
-    ----------
-    done : Computed
-        The work of `explain`, of which `gathered` has not been emptied.
-
-    Notes
-    -----
-    One pass over data that are read in chunks; no model row.
-    """
+    """Return the work as if the rows at hand were the data: those that results keep, and those of the scores."""
     job = done.job
     if not job.dataset.streamed:
         return done
@@ -106,16 +91,7 @@ class Gathered:
 
 @dataclass(frozen=True, eq=False)
 class GatherPass:
-    """A pass that reads the rows that are kept by a rule, and those with given numbers.
-
-    Parameters
-    ----------
-    reader : ChunkReader
-    rule : HashedRows, optional
-        None for all rows.
-    wanted : ndarray of int
-        Numbers of rows, ascending.
-    """
+    """A pass that reads the rows that are kept by a rule, and those with given numbers."""
 
     reader: ChunkReader
     rule: HashedRows | None
@@ -166,15 +142,7 @@ class RegionTally:
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """The rules of the regions of some features.
-
-    Parameters
-    ----------
-    leaves : tuple of RegionNode
-        In the order of the regions.
-    features : mapping of str to Feature
-        The features that the regions are of, by name.
-    """
+    """The rules of the regions of some features."""
 
     leaves: tuple[RegionNode, ...]
     features: Mapping[str, Feature]
@@ -182,15 +150,7 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class CountPass:
-    """A pass that counts the rows that satisfy rules.
-
-    Parameters
-    ----------
-    reader : ChunkReader
-    rules : sequence of Rules
-    quantum : float, optional
-        Unit of the weights, so that their sums do not depend on the order; None without weights.
-    """
+    """A pass that counts the rows that satisfy rules."""
 
     reader: ChunkReader
     rules: Sequence[Rules]
@@ -230,15 +190,7 @@ class CountPass:
 
 
 def count_regions(dataset: Dataset, job: Job, rules: Sequence[Rules]) -> RegionCounts:
-    """Return how many rows of data that are read in chunks satisfy rules, in one pass.
-
-    Parameters
-    ----------
-    dataset : StreamedDataset
-    job : Job
-        Of these data.
-    rules : sequence of Rules
-    """
+    """Return how many rows of data that are read in chunks satisfy rules, in one pass."""
     if not isinstance(dataset, StreamedDataset):
         raise TypeError("the rows of data in memory have their regions")
     work = CountPass(dataset.reader, rules, dataset.quantum)

@@ -1,10 +1,4 @@
-"""Explain several fitted models of the same quantity on shared cells.
-
-Each model goes through the steps of `explain`; `explain_several` runs them and combines the results. Two decisions are
-shared, so that all curves have the same points. Grids, fixed bins, levels and fine cells are planned on all rows of X,
-whatever rows each model is explained on. Bins that depend on the local effects are chosen once, from the pooled moments
-of all models.
-"""
+"""Explain several fitted models of the same quantity on shared cells."""
 
 from __future__ import annotations
 
@@ -86,15 +80,6 @@ from skedasis.stats.moments import Moments
 
 
 def quantities_of(models: Sequence[Any]) -> list[Quantity]:
-    """Return the quantity of each model.
-
-    Raises
-    ------
-    DataError
-        For fewer than two models, and for models with different columns, classes or quantities.
-    UnsupportedError
-        For an object that is no model.
-    """
     if len(models) < 2:
         got = "no models" if not models else "one model"
         fix = "Pass the model itself" if models else "Pass the fitted models: [m1, m2]"
@@ -119,12 +104,7 @@ def quantities_of(models: Sequence[Any]) -> list[Quantity]:
 
 
 def check_equal(values: Sequence[Any], what: str) -> None:
-    """Raise if the values that are not None differ between models.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise if the values that are not None differ between models."""
     known = [(i, v if np.ndim(v) == 0 else np.asarray(v).tolist()) for i, v in enumerate(values)]
     known = [(i, v) for i, v in known if v is not None]
     for i, value in known:
@@ -158,15 +138,7 @@ class annotate_model_index:  # noqa: N801 - used like a function: with annotate_
 
 @dataclass(frozen=True, eq=False)
 class RowSubset:
-    """The rows on which one of several models is explained.
-
-    Parameters
-    ----------
-    rows : ndarray of int
-        Row indices within the dataset, ascending.
-    parts : tuple of ndarray of int
-        The row indices of all models.
-    """
+    """The rows on which one of several models is explained."""
 
     rows: Ints
     parts: tuple[Ints, ...]
@@ -174,13 +146,7 @@ class RowSubset:
     def restrict(
         self, dataset: Dataset, tasks: list[Task], plans: Plans
     ) -> tuple[Dataset, list[Task], Plans]:
-        """Return dataset, tasks and plans of these rows, with the same grids, bins and levels.
-
-        Raises
-        ------
-        DataError
-            If all these rows have a missing value of a feature.
-        """
+        """Return dataset, tasks and plans of these rows, with the same grids, bins and levels."""
         if all(len(rows) == len(dataset) for rows in self.parts):
             return dataset, tasks, plans
         some = some_rows(dataset, self.rows)
@@ -293,10 +259,7 @@ class ModelRun:
 
 
 def common_derivative_info(jobs: Sequence[Job]) -> dict[Key, DerivativeInfo]:
-    """Return the kind of local effect that all models support, for features whose cells would differ between models.
-
-    A piecewise constant model supports only steps. Its jumps, if known for all models, become edges of the cells.
-    """
+    """Return the kind of local effect that all models support, for features whose cells would differ between models."""
     agreed: dict[Key, DerivativeInfo] = {}
     for key in jobs[0].plans:
         plans = [p for p in (job.plans[key] for job in jobs) if isinstance(p, NumericPlan)]
@@ -330,17 +293,7 @@ def _same_cells(plans: Sequence[NumericPlan]) -> bool:
 
 @dataclass(frozen=True)
 class _ChosenBins(Binning):
-    """Bins that were chosen from the pooled moments of all models.
-
-    Parameters
-    ----------
-    scheme : Binning
-        The scheme that chose them.
-    description : dict or str
-        Its description for the provenance.
-    segments_ : Segments
-        The bins.
-    """
+    """Bins that were chosen from the pooled moments of all models."""
 
     scheme: Binning
     description: dict[str, JsonValue] | str
@@ -364,17 +317,7 @@ class _ChosenBins(Binning):
 
 
 def choose_shared_bins(found: Sequence[ModelRun]) -> dict[Key, AnyFeatureMethod]:
-    """Choose bins that depend on the local effects from those of all models; return the variants that use these bins.
-
-    Parameters
-    ----------
-    found : sequence of ModelRun
-        If a chosen edge is not an edge of the cells, the plans and moments are replaced by those on finer cells.
-
-    Returns
-    -------
-    dict of (label, key) to method
-    """
+    """Choose bins that depend on the local effects from those of all models; return the variants with them."""
     variants: dict[Key, AnyFeatureMethod] = {}
     job = found[0].job
     kind = job.options.weight_kind
@@ -405,13 +348,7 @@ def choose_shared_bins(found: Sequence[ModelRun]) -> dict[Key, AnyFeatureMethod]
 
 
 def run_shared_rounds(found: Sequence[ModelRun]) -> None:
-    """Choose bins of step functions from the moments of all models, and compute each model's differences across them.
-
-    Parameters
-    ----------
-    found : sequence of ModelRun
-        The differences are added to each model's statistics.
-    """
+    """Choose bins of step functions from the moments of all models, and each model's differences across them."""
     job = found[0].job
     kind = job.options.weight_kind
     chosen: dict[Key, Cells] = {}
@@ -458,11 +395,7 @@ def _segments(plan: AnyPlan, whole: Effect, bins: BinStats) -> Segments:
 
 
 def _pooled(found: Sequence[ModelRun], key: Key) -> tuple[AnyPlan, BatchStats]:
-    """Return the planned cells, and the pooled moments and rows of all models' local effects on them.
-
-    Moments are scaled so that a row counts once, however many models are explained on it. The smallest number of rows
-    per bin therefore refers to distinct rows.
-    """
+    """Return the planned cells, and the pooled moments and rows of all models' local effects on them."""
     plans = [model_run.job.plans[key] for model_run in found]
     local: list[BatchStats] = []
     for model_run, plan in zip(found, plans, strict=True):
@@ -587,13 +520,7 @@ class _Call:
     options: ExplainOptions
 
     def prepare(self, agreed: Mapping[Key, DerivativeInfo]) -> list[Job]:
-        """Return each model's job.
-
-        Parameters
-        ----------
-        agreed : mapping of (label, key) to DerivativeInfo
-            How local effects are computed where the models would differ.
-        """
+        """Return each model's job."""
         by_rows = as_method(self.method).by_rows
         options, parts = self.options, self.folds.parts
         prepared: list[Job] = []
@@ -628,11 +555,7 @@ def _run_models(call: _Call) -> list[ModelRun]:
 
 
 def _replace_slopes(call: _Call, found: list[ModelRun]) -> None:
-    """Treat all models as step functions of the features for which the slopes of one model fail the check.
-
-    Features for which the caller gave the slopes of some model are left as they are: given slopes are never replaced,
-    and all models share their cells.
-    """
+    """Treat all models as step functions of the features for which the slopes of one model fail the check."""
     failed: dict[Key, DerivativeInfo] = {}
     plans = [item for model_run in found for item in model_run.job.plans.items()]
     given = {

@@ -1,9 +1,4 @@
-"""The options of `explain`, which `report`, `diagnose`, `null_distribution` and the shell share.
-
-Each is defined once, as a field of `ExplainOptions`: its name, type, default, help text and check. The dictionaries of
-keywords (`ExplainKeywords` and its parts) repeat names and types for type checkers; a test compares them. The decorator
-`takes_options` derives a function's signature from them, and its error for an unknown keyword.
-"""
+"""The options of `explain`, which `report`, `diagnose`, `null_distribution` and the shell share."""
 
 from __future__ import annotations
 
@@ -134,21 +129,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Function], Function]:
-    """Return a decorator for a function with ``**keywords: Unpack[...]``: its signature shows them with their defaults.
-
-    Parameters
-    ----------
-    keywords : type
-        The TypedDict of the keywords.
-    refused : sequence of str
-        Other keywords of `explain`, for which the function itself raises an error that says what to do instead.
-
-    Returns
-    -------
-    callable
-        A decorator. The function it returns raises `UnsupportedError`, a TypeError, for a call that does not fit the
-        signature; the error says which keyword is meant, or where the option belongs.
-    """
+    """Return a decorator for a function with ``**keywords: Unpack[...]``, whose signature shows them."""
     names = keywords.__annotations__
 
     def decorate(function: Function) -> Function:
@@ -256,16 +237,7 @@ _ADVICE = {
 
 
 def _advice(given: Mapping[str, object], name: str, value: object) -> str | None:
-    """Return what to do instead of passing a keyword that a function does not have; None if it is not known.
-
-    Parameters
-    ----------
-    given : mapping
-        All keywords of the call.
-    name : str
-    value : object
-        The unknown keyword and its value.
-    """
+    """Return what to do instead of passing a keyword that a function does not have; None if it is not known."""
     # Imported here: for messages only.
     from skedasis.binning import Optimal
     from skedasis.engine.select import METHODS, method_class
@@ -318,10 +290,7 @@ def _with_spooled(
     args: Sequence[object],
     given: dict[str, object],
 ) -> object:
-    """Call a function with rows that are written to temporary files for the time of the call.
-
-    A Dask DataFrame is explained on the cluster that Dask uses, if the function can work on one.
-    """
+    """Call a function with rows that are written to temporary files for the time of the call."""
     valid = signature.parameters
     arguments = signature.bind_partial(*args).arguments | given
     X = arguments.get("X")
@@ -413,16 +382,7 @@ Check: TypeAlias = Callable[[str, object], object]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExplainOptions:
-    """The checked options of one call of `explain`.
-
-    The parameters are the keywords of `explain`. A random state is replaced by the integer that keys the draws, so that
-    a generator is used once.
-
-    Raises
-    ------
-    DataError
-        For an invalid option. `y`, `sample_weight`, `schema`, `groups`, `row_id` and `cv` are checked together with X.
-    """
+    """The checked options of one call of `explain`."""
 
     y: ArrayLike | None = None
     sample_weight: ArrayLike | None = None
@@ -545,29 +505,13 @@ def _texts() -> dict[str, str]:
 
 
 def help_of(name: str) -> str:
-    """Return the help text of an option: the text that editors show for its keyword.
-
-    Examples
-    --------
-    >>> help_of("n_jobs")
-    'Number of threads; -1 for one per processor.'
-    """
+    """Return the help text of an option: the text that editors show for its keyword."""
     return _texts()[name]
 
 
 @dataclass(frozen=True)
 class Need:
-    """What a caller of `explain`'s work needs at hand, of data that are read in chunks, beside what the method does.
-
-    Parameters
-    ----------
-    column : hashable
-        Name, label or position of a column whose values are counted; None for no other.
-    draw : int
-        Number of rows that are drawn by their hashes.
-    kept_features : bool
-        Whether all features of the kept rows are read into memory.
-    """
+    """What a caller of `explain`'s work needs at hand, of data that are read in chunks, beside what the method does."""
 
     column: Hashable = None
     draw: int = 0

@@ -1,9 +1,4 @@
-"""Before the first batch: check the model, plan every feature, and choose the batch size.
-
-`prepare_job` returns a `Job`, which holds everything that does not depend on the batch. Features are planned once for
-each output of the model, because outputs may differ in their derivatives; methods that use no derivatives plan once for
-all.
-"""
+"""Before the first batch: check the model, plan every feature, and choose the batch size."""
 
 from __future__ import annotations
 
@@ -50,35 +45,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class Job:
-    """The prepared work of `explain`: all that does not depend on the batch.
-
-    Parameters
-    ----------
-    quantity : Quantity
-        As the caller gave it.
-    outputs : dict of label to Quantity
-        One entry for each output; a single entry None for a quantity with one output.
-    method : ResolvedMethod
-        The method for the rows of the dataset.
-    selection : FeatureSelection
-        What the caller wanted explained.
-    dataset : Dataset
-    tasks : sequence of Task
-    plans : dict of (label, key) to plan
-    donors : dict of (label, key) to Donors
-        For features with missing values.
-    checked : ProbeResult
-        Results of the model's checks.
-    copies, batch_rows : int
-        Copies of a batch's rows in one call of the model, and rows of a batch.
-    sample : ndarray of bool, or HashedRows, optional
-        Mask of the kept rows, (n,), or the rule by which rows are kept; None for all.
-    options : ExplainOptions
-    stats, curve_stats : CallStats
-        Calls and rows of the model so far; those of individual curves.
-    trees : str, optional
-        For tree ensembles: that their structure is used, or why the model is called.
-    """
+    """The prepared work of `explain`: all that does not depend on the batch."""
 
     quantity: Quantity
     outputs: Outputs
@@ -111,13 +78,7 @@ class Job:
 
     @property
     def sample_mask(self) -> Bools | None:
-        """Mask of the kept rows, (n,); None for all.
-
-        Raises
-        ------
-        UnsupportedError
-            If the data are read in chunks.
-        """
+        """Mask of the kept rows, (n,); None for all."""
         if isinstance(self.sample, HashedRows):
             # Imported here: data in memory do not need it.
             from skedasis.data.streamed import needs_memory
@@ -134,21 +95,7 @@ def prepare_job(
     part: RowSubset | None = None,
     agreed: Mapping[Key, DerivativeInfo] | None = None,
 ) -> Job:
-    """Check the model, plan every feature, and size the batches.
-
-    Parameters
-    ----------
-    quantity : Quantity
-    method : ResolvedMethod
-        The method for the rows of the selection's dataset.
-    selection : FeatureSelection
-    options : ExplainOptions
-    part : RowSubset, optional
-        For several models: the rows that this one is explained on. Plans are made on all rows, then restricted to
-        these.
-    agreed : mapping of (label, key) to DerivativeInfo, optional
-        For several models: how local effects are computed where the models differ in their derivatives.
-    """
+    """Check the model, plan every feature, and size the batches."""
     dataset, tasks = selection.dataset, selection.tasks(method)
     if options.curves:
         check_curves(tasks)
@@ -202,16 +149,7 @@ def prepare_job(
 
 
 def planned_like(job: Job, method: ResolvedMethod, selection: FeatureSelection) -> Job:
-    """Return the job of another method on the same rows, planned without calling the model.
-
-    Parameters
-    ----------
-    job : Job
-        Its checks of the model and the size of its batches are used again.
-    method : ResolvedMethod
-        One that uses no derivatives.
-    selection : FeatureSelection
-    """
+    """Return the job of another method on the same rows, planned without calling the model."""
     tasks = selection.tasks(method)
     if any(t.variant.uses_slopes for t in tasks):
         raise TypeError(
@@ -318,16 +256,7 @@ def _plan_all(
     checked: ProbeResult,
     agreed: Mapping[Key, DerivativeInfo],
 ) -> None:
-    """Plan every feature for every output; once for all outputs if the method uses no derivatives.
-
-    Plans and derivatives that are there already are not made again. If columns do not know yet what some plans ask for,
-    all others are made first, so that one pass over the data answers all.
-
-    Raises
-    ------
-    NotYetKnown
-        Of data that are read in chunks.
-    """
+    """Plan every feature for every output; once for all outputs if the method uses no derivatives."""
     unknown: Exception | None = None
     for task in tasks:
         cache = ResponseCache() if len(outputs) > 1 else None
@@ -360,11 +289,7 @@ _NO_DERIVATIVES = DerivativeInfo("none", "")
 
 
 def _plan_of(task: Task, infos: Sequence[DerivativeInfo], common: DerivativeInfo | None) -> AnyPlan:
-    """Return the plan of one model; with `common`, on cells that suit all models.
-
-    Slopes and differences belong to points, so models may share cells and yet differ in them. Step functions need one
-    kind of local effect for all models.
-    """
+    """Return the plan of one model; with `common`, on cells that suit all models."""
     if common is None:
         return task.plan(infos)
     shared = task.plan((common,))
@@ -375,10 +300,7 @@ def _plan_of(task: Task, infos: Sequence[DerivativeInfo], common: DerivativeInfo
 
 
 def _present(dataset: Dataset, tasks: Sequence[Task]) -> Ints | None:
-    """Return the rows with a value of the explained feature or pair; None for all rows, or if others are explained.
-
-    Rows without a value are evaluated last and separately, because the model may not accept them.
-    """
+    """Return the rows with a value of the explained feature or pair; None for all rows, or if others are explained."""
     task = tasks[0]
     if len(tasks) > 1 or not task.variant.leaves_out_missing:
         return None
@@ -417,15 +339,7 @@ KEPT_ROWS = "rows that results keep"
 
 @dataclass(frozen=True)
 class HashedRows:
-    """The kept rows of data beyond memory: those whose hashes are at most a threshold. No mask of all rows is needed.
-
-    Parameters
-    ----------
-    threshold : int
-    seed : int
-    most : int
-        Largest number of rows that can be kept.
-    """
+    """The kept rows of data beyond memory: those whose hashes are at most a threshold."""
 
     threshold: int
     seed: int
@@ -461,12 +375,7 @@ _HASHED_AT_A_TIME = 1_000_000
 
 
 def hashed_rows(n: int, kept: int, seed: int, *, numbered: bool) -> HashedRows:
-    """Return the rule that keeps `kept` of n rows.
-
-    If the rows are `numbered` (their identifiers are 0 to n - 1), it keeps exactly those with the smallest hashes, as
-    `sample_rows` does. With identifiers of the caller, whose hashes are not known before they are read, it keeps each
-    row with probability kept / n.
-    """
+    """Return the rule that keeps `kept` of n rows."""
     margin = int(6 * np.sqrt(kept)) + 40
     expected = int((kept / n) * 2.0**64)
     if kept == 0:

@@ -31,13 +31,7 @@ _DELAY = 2.0
 
 
 def in_words(seconds: float) -> str:
-    """Return a time in words.
-
-    Examples
-    --------
-    >>> [in_words(s) for s in (0.2, 1, 3, 150, 9_000, 400_000)]
-    ['less than a second', '1 second', '3 seconds', '2.5 minutes', '2.5 hours', '4.6 days']
-    """
+    """Return a time in words."""
     if seconds < 0.5:
         return "less than a second"
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
@@ -48,34 +42,13 @@ def in_words(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Further:
-    """The work that follows, such as more passes over the data, as far as it can be foreseen.
-
-    Parameters
-    ----------
-    share : float
-        Its time, relative to the work of which the progress is shown.
-    certain : bool
-        Whether nothing can follow that takes longer.
-
-    Examples
-    --------
-    >>> Further(1.0, certain=False).time_left(120.0, 60.0)
-    'at least 3 minutes left in all'
-    """
+    """The work that follows, such as more passes over the data, as far as it can be foreseen."""
 
     share: float
     certain: bool
 
     def time_left(self, whole: float, here: float) -> str:
-        """Return the time that is left of all work, in words.
-
-        Parameters
-        ----------
-        whole : float
-            Seconds that the work takes of which the progress is shown.
-        here : float
-            Seconds of these that are left.
-        """
+        """Return the time that is left of all work, in words."""
         word = "about" if self.certain else "at least"
         return f"{word} {in_words(here + self.share * whole)} left in all"
 
@@ -85,14 +58,7 @@ _announced: ContextVar[str] = ContextVar("announced", default="")
 
 @contextmanager
 def announced(text: str) -> Generator[None]:
-    """Add what all the work will need to the descriptions of the progress bars of its parts.
-
-    Examples
-    --------
-    >>> with announced("report: 12,000 model rows"):
-    ...     Progress(1, "ALE of prediction").what
-    'ALE of prediction (report: 12,000 model rows)'
-    """
+    """Add what all the work will need to the descriptions of the progress bars of its parts."""
     token = _announced.set(text)
     try:
         yield
@@ -101,19 +67,7 @@ def announced(text: str) -> Generator[None]:
 
 
 class Progress:
-    """A progress bar that appears once the work has taken two seconds.
-
-    Parameters
-    ----------
-    total : int
-        Number of steps.
-    what : str
-        Description of the work.
-    show : bool, optional
-        True shows the bar, False never. None shows it if standard error is a terminal.
-    further : Further, optional
-        The work that follows. The bar then shows the time that is left of all.
-    """
+    """A progress bar that appears once the work has taken two seconds."""
 
     def __init__(
         self,
@@ -209,26 +163,6 @@ def map_in_order(
     begin: Callable[[], object] | None = None,
     stop: Callable[[], object] | None = None,
 ) -> Generator[_Result]:
-    """Yield ``work(task)`` for each task, in the order of the tasks.
-
-    Parameters
-    ----------
-    work : callable
-    tasks : iterable
-    n_jobs : int
-        1 works in the calling thread. At most two results per thread are computed ahead.
-    begin : callable, optional
-        Called once in each new thread, before its first task.
-    stop : callable, optional
-        Called if the work ends early, by an error or Ctrl-C, so that running threads stop soon.
-
-    Notes
-    -----
-    Results are merged in the order of the tasks, so they are identical for any number of threads.
-
-    The threads end when the generator is closed: a loop over it stands in ``with closing(…)``. Otherwise the traceback
-    of an interruption, which interactive Python keeps, would hold the generator, and its threads.
-    """
     if n_jobs == 1 or (isinstance(tasks, Sized) and len(tasks) < 2):
         yield from map(work, tasks)
         return

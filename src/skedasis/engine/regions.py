@@ -1,15 +1,4 @@
-"""`regions`: for whom the effect of a feature differs, and why.
-
-1. `skedasis.engine.rounds.compute` explains the features, and keeps the rows' local effects.
-2. `skedasis.engine.conditioning` codes the other features once.
-3. `skedasis.stats.regions` searches a tree of splits from tables of residuals, and checks each split on rows that did
-   not choose it.
-4. `skedasis.methods.regional` returns the statistics of each region, from which the method makes an effect.
-5. `skedasis.engine.heterogeneity_score` evaluates what is left of the heterogeneity within the regions.
-
-`given_regions` does the same for regions that the caller names (``explain(..., by=)``). Only the last step calls the
-model.
-"""
+"""`regions`: for whom the effect of a feature differs, and why."""
 
 # A quantity with several outputs is a `Quantity`: the overloads list the narrower types first.
 # pyright: reportOverlappingOverload=false
@@ -164,13 +153,7 @@ class RegionOptions:
         check_flag("regions(joint)", self.joint)
 
     def at(self, job: Job) -> RegionOptions:
-        """Return the options with the names of the features that patterns in `split_on` match.
-
-        Raises
-        ------
-        DataError
-            For a pattern that matches no feature but the only one that is explained.
-        """
+        """Return the options with the names of the features that patterns in `split_on` match."""
         if not any(isinstance(item, FeatureMatcher) for item in self.split_on or ()):
             return self
         own = {task.features[0].name for task in job.tasks} if len(job.tasks) == 1 else set()
@@ -435,15 +418,7 @@ def given_regions(
     options: ExplainOptions,
     by: By,
 ) -> Found | MultiOutput[Regions] | MultiOutput[RegionsByFeature]:
-    """Return the effects in regions that the caller names: ``explain(..., by=)``.
-
-    Raises
-    ------
-    DataError
-        For regions that are empty, overlap or do not fit the rows.
-    UnsupportedError
-        As `regions`.
-    """
+    """Return the effects in regions that the caller names: ``explain(..., by=)``."""
     return _regions(quantity, X, features, method, options, RegionOptions(), by)
 
 
@@ -528,15 +503,7 @@ def regions_at_rows(
 
 @dataclass(frozen=True, eq=False)
 class RegionPass:
-    """One pass over the rows, and the regions that follow from it.
-
-    Parameters
-    ----------
-    done : Computed
-    effects : dict of label to Effects
-    regions : dict of label to RegionsByFeature
-        Empty if none were asked for.
-    """
+    """One pass over the rows, and the regions that follow from it."""
 
     done: Computed
     effects: Mapping[OutputLabel, Effects]
@@ -550,17 +517,7 @@ class RegionPass:
         return None if given is None else given.region
 
     def labels(self, rows: Bools) -> dict[OutputLabel, dict[int, RegionLabels]]:
-        """Return the regions of all rows, by rules that some of the rows choose and test; no model row.
-
-        Parameters
-        ----------
-        rows : ndarray of bool, shape (n,)
-
-        Returns
-        -------
-        dict of label to dict of int to RegionLabels
-            By the position of the feature; without features that have one region, and groups of columns.
-        """
+        """Return the regions of all rows, by rules that some of the rows choose and test; no model row."""
         found: dict[OutputLabel, dict[int, RegionLabels]] = {label: {} for label in self.effects}
         builder = replace(self._builder, only=rows)
         for label, by_feature in self.regions.items():
@@ -575,17 +532,7 @@ class RegionPass:
 
 
 def region_pass(prepared: Prepared, by: By | None = None, *, search: bool = True) -> RegionPass:
-    """Do the prepared work of `explain`, and find the regions of its features or take those of the caller.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        Of features by the method that `explain` chooses.
-    by : optional
-        The regions that the caller names, as in `explain`.
-    search : bool
-        Whether to search for regions if none are named.
-    """
+    """Do the prepared work of `explain`, and find the regions of its features or take those of the caller."""
     source = _Source.of(prepared.job, RegionOptions(), by)
     done = compute(prepared)
     builder = _Builder.of(done, done, RegionOptions(), None, source)
@@ -645,19 +592,7 @@ def _regions_of(
 
 @dataclass(frozen=True, eq=False)
 class _Rules:
-    """The tree of one or several features, before effects are made.
-
-    Parameters
-    ----------
-    nodes : list of RegionNode
-    region : ndarray of int, shape (n,)
-        The region of each row of the dataset.
-    criterion : str
-    explained, error, in_sample : float
-        Shares of the loss.
-    missing : mapping of str to ndarray of int, optional
-        By feature, the rows of each region without a value, if they were counted in data that are read in chunks.
-    """
+    """The tree of one or several features, before effects are made."""
 
     nodes: list[RegionNode]
     region: Ints
@@ -687,13 +622,7 @@ class _Source:
 
     @classmethod
     def of(cls, job: Job, search: RegionOptions, by: By | None) -> _Source:
-        """Check that the effects can have regions, and read where these come from.
-
-        Raises
-        ------
-        DataError
-        UnsupportedError
-        """
+        """Check that the effects can have regions, and read where these come from."""
         of_interest = cls.check(job)
         dataset, features = job.dataset, job.selection.features
         if by is None:
@@ -705,13 +634,7 @@ class _Source:
 
     @staticmethod
     def check(job: Job) -> list[Feature]:
-        """Return the features whose effects can have regions.
-
-        Raises
-        ------
-        UnsupportedError
-            For pairs, and for methods without local effects.
-        """
+        """Return the features whose effects can have regions."""
         if job.selection.pairs:
             raise UnsupportedError(
                 "regions", "a pair of features", "single features", "Pass one feature, or a list"
@@ -843,11 +766,7 @@ class _Builder:
         return found, criterion
 
     def _loss(self, effects: LocalEffects, criterion: Criterion, whole: Effect) -> float | None:
-        """Return what shares are relative to; None for the loss of the residuals themselves.
-
-        The curves of step functions have no loss of their own: their steps scatter without bound as cells shrink. Their
-        heterogeneity is the score, or without scores the importance.
-        """
+        """Return what shares are relative to; None for the loss of the residuals themselves."""
         if criterion == "within" or isinstance(effects, CurveEffects):
             return None
         score = whole.swap_score
@@ -1346,17 +1265,7 @@ def _summary(
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """Regions as the caller gave them.
-
-    Parameters
-    ----------
-    by : str
-        The name of a column, "labels" or "masks".
-    rules : list of str
-    region : ndarray of int, shape (n,)
-    conditions : list of Condition
-        For a column; otherwise empty.
-    """
+    """Regions as the caller gave them."""
 
     by: str
     rules: list[str]
@@ -1393,13 +1302,7 @@ def column_named_by(by: By | None) -> Hashable:
 def _by_of_chunks(
     dataset: Dataset, features: Sequence[Feature], options: ExplainOptions, by: By
 ) -> By:
-    """Return what gives the regions of data that are read in chunks, with the edges of all rows.
-
-    Raises
-    ------
-    DataError
-        For labels and masks, which are arrays of all rows.
-    """
+    """Return what gives the regions of data that are read in chunks, with the edges of all rows."""
     name = column_named_by(by)
     if name is None:
         raise DataError(
@@ -1420,12 +1323,7 @@ def _by_of_chunks(
 
 
 def _given(dataset: Dataset, features: Sequence[Feature], by: By) -> _Given:
-    """Return the regions that `by` names.
-
-    Raises
-    ------
-    DataError
-    """
+    """Return the regions that `by` names."""
     if isinstance(by, Mapping):
         return _of_masks(dataset, by)
     if isinstance(by, tuple) and len(by) == 2 and isinstance(by[0], (str, int)):
@@ -1440,13 +1338,7 @@ def _given(dataset: Dataset, features: Sequence[Feature], by: By) -> _Given:
 
 
 def _edges(feature: Feature, given: object) -> Floats:
-    """Return the edges at which `by=(feature, edges)` cuts.
-
-    Raises
-    ------
-    DataError
-        For what is no list of numbers.
-    """
+    """Return the edges at which `by=(feature, edges)` cuts."""
     try:
         edges = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
@@ -1465,13 +1357,7 @@ def _edges(feature: Feature, given: object) -> Floats:
 
 
 def rows_of(dataset: Dataset, values: np.ndarray, what: str) -> np.ndarray:
-    """Return the entries of the dataset's rows of an array over all rows of X.
-
-    Raises
-    ------
-    DataError
-        For an array of another length.
-    """
+    """Return the entries of the dataset's rows of an array over all rows of X."""
     n = len(dataset.table)
     if values.shape != (n,):
         raise DataError(
@@ -1548,18 +1434,7 @@ def _of_labels(dataset: Dataset, labels: object) -> _Given:
 
 @dataclass(frozen=True, eq=False)
 class ColumnRegions:
-    """Regions by the values of one feature, which each row determines alone.
-
-    Parameters
-    ----------
-    feature : Feature
-    conditions : list of Condition
-        One per region; that of missing values is last.
-    inner : ndarray of float
-        The values at which a numeric feature is cut: a region includes its upper end.
-    level_column : LevelColumn, optional
-        Of a categorical feature: each level is a region.
-    """
+    """Regions by the values of one feature, which each row determines alone."""
 
     feature: Feature
     conditions: list[Condition]
@@ -1590,13 +1465,7 @@ class ColumnRegions:
 def rows_by_region(
     dataset: Dataset, features: Sequence[Feature], by: By
 ) -> tuple[str, list[str], Ints]:
-    """Return what gives regions, their rules, and the region of each row of data in memory.
-
-    Raises
-    ------
-    DataError
-        For regions that are empty, overlap or do not fit the rows.
-    """
+    """Return what gives regions, their rules, and the region of each row of data in memory."""
     given = _given(dataset, features, by)
     given.check(len(dataset))
     return given.by, given.rules, given.region
@@ -1605,13 +1474,7 @@ def rows_by_region(
 def regions_of_chunks(
     dataset: Dataset, features: Sequence[Feature], options: ExplainOptions, by: By
 ) -> ColumnRegions:
-    """Return the regions of data that are read in chunks: the levels of a column, or its cuts.
-
-    Raises
-    ------
-    DataError
-        For labels and masks, which are arrays of all rows, and for more than `MOST_GIVEN` regions.
-    """
+    """Return the regions of data that are read in chunks: the levels of a column, or its cuts."""
     found = _by_of_chunks(dataset, features, options, by)
     feature = find_one(dataset, features, column_named_by(found))
     edges = _edges(feature, found[1]) if isinstance(found, tuple) else None

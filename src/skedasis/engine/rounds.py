@@ -1,12 +1,4 @@
-"""All passes over the rows: `compute` does the work of `explain` up to the results.
-
-After the first pass and the scores follow the check of slopes, and the second rounds that methods request.
-
-The check integrates the slopes of a feature and compares them with differences of the quantity
-(docs/explanation/heterogeneity.md, slopes are checked). Features whose slopes fail are planned again as step functions,
-and their rows are gone through once more. A second round is
-also run for methods that compute statistics on bins which depend on the first round (`FeatureMethod.next_round`).
-"""
+"""All passes over the rows: `compute` does the work of `explain` up to the results."""
 
 from __future__ import annotations
 
@@ -44,14 +36,7 @@ from skedasis.stats.heterogeneity_score import score_rows
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The work of `explain` before the pass over the rows: what can be refused has been.
-
-    Parameters
-    ----------
-    job : Job
-    started : float
-        `time.perf_counter` at the beginning.
-    """
+    """The work of `explain` before the pass over the rows: what can be refused has been."""
 
     job: Job
     started: float
@@ -59,19 +44,7 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """All that `explain` computes before it makes results.
-
-    Parameters
-    ----------
-    job : Job
-    gathered : dict of (label, key) to BatchStats
-        Statistics of all rounds, with the kept rows.
-    scores : Scores
-    finalized : dict of (label, key) to Effect
-        Effects that were finalized by the check of slopes.
-    started : float
-        `time.perf_counter` at the beginning.
-    """
+    """All that `explain` computes before it makes results."""
 
     job: Job
     gathered: Gathered
@@ -89,17 +62,7 @@ def prepare(
     rows: Ints | None = None,
     need: Need | None = None,
 ) -> Prepared:
-    """Select the features and plan the work of `explain` for one model, before the pass over the rows.
-
-    Parameters
-    ----------
-    quantity : Quantity
-    X, features, method, options
-        As in `explain`.
-    rows : ndarray of int, optional
-        The rows to use, as indices among those with a positive weight; None for all.
-    need : Need, optional
-    """
+    """Select the features and plan the work of `explain` for one model, before the pass over the rows."""
     _check_one_model(options)
     started = time.perf_counter()
     dataset, options = open_rows(quantity, X, features, method, options, need)
@@ -131,12 +94,7 @@ def open_rows(
 
 
 def _check_no_cluster(options: ExplainOptions) -> None:
-    """Raise if a cluster is to explain data in memory.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise if a cluster is to explain data in memory."""
     if options.client is not None:
         raise DataError(
             "client",
@@ -170,12 +128,7 @@ def compute(prepared: Prepared) -> Computed:
 
 
 def _check_one_model(options: ExplainOptions) -> None:
-    """Raise if arguments for several models are given with a single model.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise if arguments for several models are given with a single model."""
     for name, value in (("cv", options.cv), ("correction", options.correction)):
         if value is not None:
             raise DataError(
@@ -187,21 +140,7 @@ def _check_one_model(options: ExplainOptions) -> None:
 
 
 def run_second_rounds(job: Job, gathered: Gathered, scores: Scores) -> dict[Key, Effect]:
-    """Check slopes, replace those that fail, and run the second rounds that methods request.
-
-    Parameters
-    ----------
-    job : Job
-        Updated with the plans of the last round.
-    gathered : dict of (label, feature) to BatchStats
-        Statistics of the first round. Those of later rounds are added.
-    scores : Scores
-
-    Returns
-    -------
-    dict of (label, feature) to Effect
-        Effects whose slopes passed. The check finalizes them, so that `assemble` need not do it again.
-    """
+    """Check slopes, replace those that fail, and run the second rounds that methods request."""
     results, checks = check_slopes(job, gathered, scores)
     failed = [key for key, check in checks.items() if should_replace_slopes(job, key, check)]
     if failed:
@@ -221,28 +160,7 @@ def run_second_rounds(job: Job, gathered: Gathered, scores: Scores) -> dict[Key,
 def check_slopes(
     job: Job, gathered: Gathered, scores: Scores
 ) -> tuple[dict[Key, Effect], dict[Key, SlopeCheck]]:
-    """Compare accumulated slopes with differences of the quantity across cells, in at most 16 rows of each.
-
-    Parameters
-    ----------
-    job : Job
-    gathered : dict of (label, feature) to BatchStats
-        Statistics of the first round.
-    scores : Scores
-
-    Returns
-    -------
-    results : dict of (label, feature) to Effect
-        For all features with slopes. Their provenances record the outcome as ``slope_check``.
-    checks : dict of (label, feature) to SlopeCheck
-
-    Notes
-    -----
-    The cells are those of ``bins="auto"``; for bins that were not chosen by the penalized likelihood, the bins. In each
-    cell the rows with the smallest hashes of seed and row identifier are checked, of at most 2,048; at a gap those
-    nearest to it on both sides. They cost at most 1,500 model rows per feature, counted as ``check_rows``; per feature
-    and output if each output has bins of its own. None for tree ensembles evaluated from their structure.
-    """
+    """Compare accumulated slopes with differences of the quantity across cells, in at most 16 rows of each."""
     tasks: dict[Key, FeatureTask] = {
         (label, t.key): t
         for t in job.tasks
@@ -322,12 +240,7 @@ def _has_slopes(plan: object) -> bool:
 def _checked_cells(
     column: Summary, effect: Effect | None, x: Floats, weights: Floats | None, *, sampling: bool
 ) -> Cells:
-    """Return the cells on which slopes are checked: those of ``bins="auto"``, or the bins of an effect or their unions.
-
-    The effect's bins, if they were not chosen by the penalized likelihood, may be too wide to follow the curve. On
-    other cells that would look like an error of the slopes. Automatic cells are those of the drawn rows, so that each
-    has several; the gaps are those of all rows.
-    """
+    """Return the cells on which slopes are checked: those of ``bins="auto"``, or unions of an effect's bins."""
     if np.isnan(x).all():
         return Cells(np.zeros(1))
     if effect is None:
@@ -353,7 +266,6 @@ def should_replace_slopes(job: Job, key: Key, check: SlopeCheck) -> bool:
 
 
 def _task_of(job: Job, key: Key) -> FeatureTask:
-    """Return the task of a feature."""
     return next(t for t in job.tasks if isinstance(t, FeatureTask) and t.key == key[1])
 
 

@@ -1,9 +1,4 @@
-"""The loop over batches and features, with threads and a progress bar.
-
-Batches are the outer loop, features the inner one, so that all features share a batch's rows, buffer, derivatives and
-the quantity at its rows. The outputs of a model form a third loop inside: they share the responses that the first of
-them caused, through a response cache.
-"""
+"""The loop over batches and features, with threads and a progress bar."""
 
 from __future__ import annotations
 
@@ -54,22 +49,7 @@ class Worker(threading.local):
 
 @dataclass(frozen=True, eq=False)
 class BatchWork:
-    """What is to be computed of each batch: all that does not depend on the rows. Picklable if the model is.
-
-    Parameters
-    ----------
-    outputs : mapping of label to Quantity
-    variants : mapping of key to method
-        The variant of the method for each feature or pair, in their order.
-    plans, donors : mapping of (label, key)
-        See `Job`.
-    eps : float
-        Unit round-off of the dtype that the model computes in.
-    copies : int
-        Copies of a batch's rows in one call of the model.
-    sample : ndarray of bool, or HashedRows, optional
-        The kept rows; None for all.
-    """
+    """What is to be computed of each batch: all that does not depend on the rows."""
 
     outputs: Outputs
     variants: Mapping[ResultKey, AnyMethod]
@@ -99,7 +79,6 @@ class BatchWork:
         caller: ChunkedCaller,
         previous: list[BatchEvaluator | None] | None = None,
     ) -> dict[OutputLabel, BatchEvaluator]:
-        """Return an evaluator of a batch for each output."""
         return evaluators_of(self.outputs, batch, self.eps, caller, self.copies, previous)
 
     def compute(
@@ -135,14 +114,7 @@ def _kept(sample: Bools | HashedRows | None, batch: Batch) -> Bools | None:
 
 
 class RowCollection:
-    """The kept rows of all features, which are added batch by batch.
-
-    Parameters
-    ----------
-    keys : sequence of (label, key)
-    capacity : int
-        Largest number of rows.
-    """
+    """The kept rows of all features, which are added batch by batch."""
 
     def __init__(self, keys: Sequence[Key], capacity: int) -> None:
         self._values = RowStore[np.float64](keys, capacity)
@@ -216,10 +188,7 @@ COSTLY = 100_000_000
 
 
 def warn_if_costly(job: Job, stats: CallStats, n: int) -> None:
-    """Warn if all rows ask the model for very many rows, as their first n did.
-
-    Models whose structure is evaluated are not called, and cost nothing.
-    """
+    """Warn if all rows ask the model for very many rows, as their first n did."""
     rows = len(job.dataset)
     asked = (stats.rows + stats.slope_rows) / n * rows
     if n >= rows or asked < COSTLY:
@@ -254,7 +223,6 @@ def limits_model_threads(job: Job) -> bool:
 def make_evaluators(
     job: Job, batch: Batch, copies: int, previous: list[BatchEvaluator | None] | None = None
 ) -> dict[OutputLabel, BatchEvaluator]:
-    """Return an evaluator of a batch for each output of a job. The outputs of one model share its responses."""
     checked = job.checked
     return evaluators_of(job.outputs, batch, checked.eps, checked.caller, copies, previous)
 
@@ -267,20 +235,7 @@ def evaluators_of(
     copies: int,
     previous: list[BatchEvaluator | None] | None = None,
 ) -> dict[OutputLabel, BatchEvaluator]:
-    """Return an evaluator of a batch for each output of one model. They share the model's responses.
-
-    Parameters
-    ----------
-    outputs : mapping of label to Quantity
-    batch : Batch
-    eps : float
-        Unit round-off of the dtype that the model computes in.
-    caller : ChunkedCaller
-    copies : int
-        Copies of the batch's rows in one call of the model.
-    previous : list of BatchEvaluator or None, optional
-        The same worker's evaluators of the previous batch, whose memory is reused.
-    """
+    """Return an evaluator of a batch for each output of one model."""
     cache = ResponseCache() if len(outputs) > 1 else None
     used: list[BatchEvaluator | None] = [None] * len(outputs) if previous is None else previous
     shared: dict[str, object] = {}
@@ -296,16 +251,7 @@ def evaluators_of(
 # Data that are read in chunks.
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """The statistics of a chunk of rows.
-
-    Parameters
-    ----------
-    nodes : list of (level, index, Gathered)
-        What is left of the tree of its leaves.
-    kept : list of Gathered
-        The kept rows of each leaf, without statistics.
-    stats : CallStats
-    """
+    """The statistics of a chunk of rows."""
 
     nodes: list[tuple[int, int, Gathered]]
     kept: list[Gathered]
@@ -314,17 +260,7 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class ComputePass:
-    """The pass that calls the model. Picklable if the model is.
-
-    Parameters
-    ----------
-    reader : ChunkReader
-    quantity : Quantity
-        As the caller gave it, for the container of the rows.
-    work : BatchWork
-    batch_rows : int
-        Rows of a leaf.
-    """
+    """The pass that calls the model."""
 
     reader: ChunkReader
     quantity: Quantity

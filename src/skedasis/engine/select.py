@@ -1,9 +1,4 @@
-"""Find the features and pairs to explain, and the variant of the method for each.
-
-`as_method` resolves the method, `FeatureSelection` the features in the data. `FeatureSelection.tasks` combines both
-into one `Task` for each feature or pair, which the later steps (`plan`, `run`, `assemble`) work through. `as_features`
-replaces patterns and selectors of features by matchers, which `FeatureSelection` understands.
-"""
+"""Find the features and pairs to explain, and the variant of the method for each."""
 
 from __future__ import annotations
 
@@ -87,18 +82,7 @@ def method_class(name: str) -> type[Parameters]:
 
 @dataclass(frozen=True, eq=False)
 class FeatureTask:
-    """One feature, and the variant of the method that explains it.
-
-    Parameters
-    ----------
-    key : str
-        Its name in the results.
-    feature : Feature
-    column : Column, LevelColumn or Feature
-        Its column, whose statistics are computed on demand; the feature itself for a method that reads no values.
-    variant : FeatureMethod
-        The method, or its variant for categorical features or groups.
-    """
+    """One feature, and the variant of the method that explains it."""
 
     key: str
     feature: Feature
@@ -107,12 +91,10 @@ class FeatureTask:
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        """Return the feature."""
         return (self.feature,)
 
     @property
     def columns(self) -> tuple[AnyColumn, ...]:
-        """Return the column."""
         return (self.column,)
 
     def with_columns(self, of: ColumnMap) -> FeatureTask:
@@ -138,17 +120,7 @@ class FeatureTask:
 
 @dataclass(frozen=True, eq=False)
 class PairTask:
-    """Two features, and the variant of the method that explains their interaction or joint effect.
-
-    Parameters
-    ----------
-    key : tuple of two str
-        Their names in the results.
-    features : tuple of two Feature
-    columns : tuple of two Column or LevelColumn
-        Their columns, whose statistics are computed on demand.
-    variant : PairMethod
-    """
+    """Two features, and the variant of the method that explains their interaction or joint effect."""
 
     key: tuple[str, str]
     features: tuple[Feature, ...]
@@ -186,15 +158,7 @@ _DEFAULT, _DEFAULT_FOR_PAIRS = RHALE(), ALE()
 
 
 def as_method(method: object, *, pair: bool = False) -> Parameters:
-    """Return the method for the argument `method` of `explain`.
-
-    A name gives the method with its defaults; None gives `RHALE`, or `ALE` for pairs, which have no RHALE.
-
-    Raises
-    ------
-    DataError
-        For an unknown name, a class instead of an instance, or an object that is no method.
-    """
+    """Return the method for the argument `method` of `explain`."""
     if method is None:
         return _DEFAULT_FOR_PAIRS if pair else _DEFAULT
     if isinstance(method, str):
@@ -234,13 +198,6 @@ _ALSO_CALLED = {
 
 
 def _meant_method(name: str) -> str | None:
-    """Return the name of the method that is meant, or None.
-
-    Examples
-    --------
-    >>> _meant_method("sd.RHALE()"), _meant_method("d-ale"), _meant_method("shap")
-    ('rhale', 'dale', None)
-    """
     plain = name.lower().strip().removeprefix("sd.").removesuffix("()")
     plain = plain.replace("-", "_").replace(" ", "_")
     for method, others in _ALSO_CALLED.items():
@@ -274,19 +231,7 @@ FeaturePattern: TypeAlias = re.Pattern[str] | SelectorLike | Callable[[str], boo
 
 @dataclass(frozen=True, eq=False)
 class FeatureMatcher:
-    """A pattern or selector, as `FeatureSelection` uses it.
-
-    Parameters
-    ----------
-    what : str
-        The argument, for messages.
-    text : str
-        The pattern as messages show it.
-    test : callable, optional
-        Whether the name of a feature or group is meant; None for a selector.
-    columns : frozenset of int
-        Positions of the columns that a selector chose.
-    """
+    """A pattern or selector, as `FeatureSelection` uses it."""
 
     what: str
     text: str
@@ -308,13 +253,7 @@ class FeatureMatcher:
         return bool(found)
 
     def among(self, features: Sequence[Feature], dataset: Dataset) -> list[Feature]:
-        """Return the features that are meant, in their order.
-
-        Raises
-        ------
-        DataError
-            If there is none.
-        """
+        """Return the features that are meant, in their order."""
         found = [f for f in features if self.matches(f)]
         if not found:
             raise self._no_match(features, dataset)
@@ -343,24 +282,7 @@ class FeatureMatcher:
 
 
 def as_features(X: object, wanted: object, what: str = "features") -> object:
-    """Return an argument that chooses features, with each pattern and selector replaced by a `FeatureMatcher`.
-
-    Parameters
-    ----------
-    X : array, data frame or ParquetData
-        Selectors choose among its columns, by their types and names.
-    wanted : object
-        A pattern or selector gives a list; all else that is no list stays as it is.
-    what : str
-        The argument, for messages.
-
-    Raises
-    ------
-    DataError
-        For a selector that cannot be evaluated, and patterns of bytes.
-    UnsupportedError
-        For a selector and an array, a Polars selector and another data frame, and a pattern within a pair.
-    """
+    """Return an argument that chooses features, with each pattern and selector replaced by a `FeatureMatcher`."""
     if _is_pattern(wanted):
         return [_matcher(X, wanted, what)]
     if isinstance(wanted, tuple):
@@ -380,12 +302,7 @@ def as_features(X: object, wanted: object, what: str = "features") -> object:
 
 
 def check_no_pattern(wanted: object, what: str) -> None:
-    """Raise if an argument that takes pairs is a pattern or has one.
-
-    Raises
-    ------
-    UnsupportedError
-    """
+    """Raise if an argument that takes pairs is a pattern or has one."""
     if isinstance(wanted, (str, tuple)) or not isinstance(wanted, Iterable) or _is_pattern(wanted):
         items: list[object] = [wanted]
     else:
@@ -506,12 +423,7 @@ class _Named(Protocol):
 
 
 def check_wanted(wanted: object, features: Sequence[Feature]) -> None:
-    """Raise if the argument `features` is no selection of columns, but labels, data, a slice or a mask.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise if the argument `features` is no selection of columns, but labels, data, a slice or a mask."""
     labels = [f.key for f in features]
     problem = None
     if isinstance(wanted, Mapping):
@@ -570,20 +482,7 @@ _LEFT_OUT: dict[type[DataError], tuple[str, str]] = {
 
 
 class FeatureSelection:
-    """The features or pairs to explain, found in the data.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    wanted : str, int, tuple, list or None
-        The argument `features` of `explain`, as `as_features` returns it.
-    groups : mapping, optional
-        Groups of columns that are explained as one feature.
-    free : bool
-        Whether no method was named. A categorical feature then gets the variant that suits it best.
-    overlapping : bool
-        Whether a column may be in several groups.
-    """
+    """The features or pairs to explain, found in the data."""
 
     def __init__(
         self,
@@ -687,16 +586,6 @@ class FeatureSelection:
         )
 
     def tasks(self, method: ResolvedMethod) -> list[Task]:
-        """Return the tasks. If all features are explained, leave out those without a variant, with a warning.
-
-        Raises
-        ------
-        UnsupportedError
-            If none of all features has a variant.
-        DataError
-            For a feature requested by name that has too many levels, numbers out of range or no value; and if all
-            features are left out.
-        """
         if self.pairs:
             pairs = [self._pair(method, *a) for a in self.asked]
             return list({task.key: task for task in pairs}.values())
@@ -744,12 +633,7 @@ class FeatureSelection:
 
 
 def check_curves(tasks: Sequence[Task]) -> None:
-    """Raise if one of the results cannot have individual curves.
-
-    Raises
-    ------
-    UnsupportedError
-    """
+    """Raise if one of the results cannot have individual curves."""
     for task in tasks:
         if isinstance(task, FeatureTask) and task.variant.has_curves:
             continue

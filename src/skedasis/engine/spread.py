@@ -1,8 +1,4 @@
-"""Compute spreads: the curves of blocks of the score's rows, within windows of their values of a feature.
-
-The mathematics is in `skedasis.stats.spread`. This module finds the cells of a feature, and evaluates the quantity at
-the rows of the blocks with the values of other rows.
-"""
+"""Compute spreads: the curves of blocks of the score's rows, within windows of their values of a feature."""
 
 from __future__ import annotations
 
@@ -49,21 +45,7 @@ def row_numbers(part: Dataset) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class _Feature:
-    """A feature, and the rows of its score in the order of their hashes.
-
-    Parameters
-    ----------
-    job : Job
-    task : FeatureTask
-    part : Dataset
-        The rows, in the order of the data.
-    rows : ScoreRows
-    back : ndarray of int, shape (n,)
-        Indexing with it goes from the order of the data to that of the hashes.
-    order : ScoreOrder
-    most : int
-        Most model rows.
-    """
+    """A feature, and the rows of its score in the order of their hashes."""
 
     job: Job
     task: FeatureTask
@@ -75,11 +57,7 @@ class _Feature:
 
     @cached_property
     def level_cells(self) -> Ints | None:
-        """Return the cell of each level, (L,), in which rare ones of many are pooled; None for other features.
-
-        Levels without rows have cells of their own. Those of an ordinal feature with many levels are cut into cells as
-        numbers are.
-        """
+        """Return the cell of each level, (L,), in which rare ones of many are pooled; None for other features."""
         column = self.task.column
         if not isinstance(column, LevelColumn):
             return None
@@ -172,25 +150,7 @@ def compute_spreads(
     scores: Mapping[Key, HeterogeneityScore],
     most: int = MOST_ROWS,
 ) -> tuple[dict[Key, Spread], CallStats]:
-    """Return the spread of each feature and output of a job; levels are their codes.
-
-    Parameters
-    ----------
-    job : Job
-    part, rows, back
-        The rows of the scores in the order of the data; in the order of their hashes; and the indices from the first
-        order to the second.
-    orders : mapping of str to ScoreOrder
-        The orders in which the scores pair rows.
-    scores : mapping of (label, key) to HeterogeneityScore
-    most : int
-        Most model rows for each feature.
-
-    Notes
-    -----
-    Cost: at most `most` model rows for each feature, and at most 4 for each row; none where all scores are zero, and
-    for tree ensembles that are evaluated from their structure.
-    """
+    """Return the spread of each feature and output of a job; levels are their codes."""
     features = _features(job, part, rows, back, orders, most)
     whole = next(iter(part.batches(max(len(part), 1))), None)
     found: dict[Key, Spread] = {}

@@ -1,10 +1,4 @@
-"""Data that do not fit in memory: open them, answer what plans ask for, and compute in chunks.
-
-`open_stream` makes a `StreamedDataset` of a source by a first pass over it. `answer` goes over the data once more for
-all that plans asked for (`NotYetKnown`), `known` repeats a piece of work until nothing is missing. `run_streamed` is
-the pass that calls the model. The same plan, compute, merge and finalize as in memory: rows are cut into leaves by
-their numbers, so that results have the same bits for any files, chunks, threads and processes.
-"""
+"""Data that do not fit in memory: open them, answer what plans ask for, and compute in chunks."""
 
 from __future__ import annotations
 
@@ -99,11 +93,7 @@ def run_pass(
     options: ExplainOptions,
     text: str,
 ) -> StateT:
-    """Return the state of all rows of a source.
-
-    Each thread adds to a state of its own. States merge at the end; what passes compute does not depend on which rows
-    are in which state.
-    """
+    """Return the state of all rows of a source."""
     if options.client is not None:
         return _run_on_cluster(work, merge, source, options, text)
     states: dict[int, StateT] = {}
@@ -187,25 +177,7 @@ def open_stream(
     options: ExplainOptions,
     need: Need,
 ) -> StreamedDataset | Dataset:
-    """Return a source as a data set, after the first pass over it.
-
-    For a method that explains a sample of the rows, that is the sample, in memory.
-
-    Parameters
-    ----------
-    source : ParquetData
-    quantity : Quantity
-        Workers of a cluster must be able to get it.
-    features, method, options
-        As in `explain`.
-    need : Need
-        What is needed beside what the method does.
-
-    Raises
-    ------
-    DataError
-        For arguments that are arrays of all rows, and for columns that cannot be explained.
-    """
+    """Return a source as a data set, after the first pass over it."""
     _check_no_arrays(options)
     if options.client is not None:
         # Imported here: most calls have no cluster.
@@ -286,18 +258,7 @@ def _sample(reader: ChunkReader, size: int, options: ExplainOptions) -> Dataset:
 
 @dataclass(frozen=True, eq=False)
 class DrawnRows:
-    """Rows that were drawn from data beyond memory, as arguments of functions that need all rows at the same time.
-
-    Parameters
-    ----------
-    X : array or data frame, n rows
-    options : ExplainOptions
-        With the labels, weights and identifiers of these rows.
-    note : str
-        What results say about the sample; empty if these are all rows.
-    record : dict
-        For provenances: the source, the number of its rows, and ``"exact": False`` if these are not all of them.
-    """
+    """Rows that were drawn from data beyond memory, as arguments of functions that need all rows at the same time."""
 
     X: Container
     options: ExplainOptions
@@ -312,19 +273,7 @@ class DrawnRows:
 
 
 def draw_rows(source: ParquetData, most: int, options: ExplainOptions) -> DrawnRows:
-    """Return the rows with the smallest hashes, in memory.
-
-    Parameters
-    ----------
-    source : ParquetData
-    most : int
-        Largest number of rows.
-    options : ExplainOptions
-
-    Notes
-    -----
-    One pass over the data; no model row.
-    """
+    """Return the rows with the smallest hashes, in memory."""
     _check_no_arrays(options)
     reader, _, _ = _reader(source, source.container or default_library(), options)
     found = _drawn(reader, min(most, source.n_rows), np.zeros(0, dtype=np.int64), options, "Rows")

@@ -128,19 +128,7 @@ def read_levels(dataset: Dataset, feature: Feature, top_levels: int | None) -> L
 
 @dataclass(frozen=True)
 class LevelSteps(LevelVariant[_StepsBase]):
-    """The ALE of a categorical feature; if `grouped`, the RHALE of an ordinal feature.
-
-    Parameters
-    ----------
-    base : ALE, RHALE or UALE
-        The user's method.
-    order : None, "similarity", sequence, or mapping of these by feature
-        See `ALE`.
-    grouped : bool
-        Whether adjacent differences are grouped by the method's binning scheme.
-    instead_of : str
-        Name of the requested method, if this one replaces it.
-    """
+    """The ALE of a categorical feature; if `grouped`, the RHALE of an ordinal feature."""
 
     order: Order | ByFeature[Order] = None
     grouped: bool = False
@@ -261,13 +249,7 @@ def adjacent_differences(
 
 
 def ordered(column: LevelColumn, requested: Order, method: str) -> tuple[Ints, str]:
-    """Return the order of a categorical feature's levels, and how it was chosen.
-
-    Raises
-    ------
-    DataError
-        For an order that misses an observed level, or names one twice.
-    """
+    """Return the order of a categorical feature's levels, and how it was chosen."""
     feature, size = column.feature, len(column.levels)
     if requested is None:
         if feature.kind == "ordinal" or feature.levels is not None:

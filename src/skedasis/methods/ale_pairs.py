@@ -73,17 +73,7 @@ _PairBase: TypeAlias = "ALE | DALE"
 
 @dataclass(frozen=True, eq=False)
 class NumericSide:
-    """Plan of a numeric feature of a pair.
-
-    Parameters
-    ----------
-    side : NumericPairAxis
-    feature : Feature
-    chosen : str
-        How its nodes were chosen, for the provenance.
-    summary : Summary
-        Summary of its column.
-    """
+    """Plan of a numeric feature of a pair."""
 
     side: NumericPairAxis
     feature: Feature
@@ -105,16 +95,7 @@ class NumericSide:
 
 @dataclass(frozen=True, eq=False)
 class LevelSide:
-    """Plan of a categorical feature of a pair.
-
-    Parameters
-    ----------
-    side : LevelPairAxis
-    feature : Feature
-    chosen : str
-        How its order was chosen, for the provenance.
-    levels : LevelPlan
-    """
+    """Plan of a categorical feature of a pair."""
 
     side: LevelPairAxis
     feature: Feature
@@ -171,12 +152,7 @@ class OwnValuesOrQuantiles(Binning):
 
 
 def fixed(scheme: Binning, method: str) -> Binning:
-    """Return a scheme of fixed bins; raise for a scheme that chooses bins by the local effects of one feature.
-
-    Raises
-    ------
-    UnsupportedError
-    """
+    """Return a scheme of fixed bins; raise for a scheme that chooses bins by the local effects of one feature."""
     if isinstance(scheme, (Uniform, Quantile, Edges)):
         return scheme
     name = type(scheme).__name__
@@ -231,10 +207,6 @@ def differences(
         Indices of the rows' bins or levels.
     x : tuple of two ndarray of float, shape (n,)
         The rows' values.
-
-    Returns
-    -------
-    Differences
     """
     if all(isinstance(s, NumericSide) and s.side.n_nodes > 1 for s in sides):
         return _numeric_differences(evaluator, sides, homes, x)
@@ -457,14 +429,7 @@ def _valid(side: PairAxis, nodes: Ints) -> Bools:
 
 @dataclass(frozen=True, eq=False)
 class PairPlan:
-    """Plan of the second-order ALE or DALE: the cells of two features.
-
-    Parameters
-    ----------
-    sides : tuple of two SideColumn
-    derivative_info : tuple of two DerivativeInfo
-    notes : dict
-    """
+    """Plan of the second-order ALE or DALE: the cells of two features."""
 
     sides: tuple[SideColumn, SideColumn]
     derivative_info: tuple[DerivativeInfo, DerivativeInfo]
@@ -487,15 +452,7 @@ class PairVariant(MethodVariant[BaseT_co, PlanT]):
 
 @dataclass(frozen=True)
 class PairALE(PairVariant[_PairBase, PairPlan]):
-    """The second-order ALE.
-
-    Parameters
-    ----------
-    base : ALE
-        The user's method.
-    order : None, "similarity", sequence, or mapping of these by feature
-        See `ALE`.
-    """
+    """The second-order ALE."""
 
     order: Order | ByFeature[Order] = None
 
@@ -592,13 +549,7 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
 
 @dataclass(frozen=True)
 class PairDALE(PairALE):
-    """The second-order ALE from mixed derivatives; other cells can be chosen later without calling the model.
-
-    Parameters
-    ----------
-    base : DALE
-        The user's method.
-    """
+    """The second-order ALE from mixed derivatives; other cells can be chosen later without calling the model."""
 
     uses_slopes = True
     local_effects: ClassVar[LocalEffects] = "slopes"
@@ -683,12 +634,7 @@ def left_out(sides: tuple[SideColumn, SideColumn], x: tuple[Floats, ...], inside
 
 
 def check_rows(local: BatchStats, sides: tuple[SideColumn, SideColumn], method: str) -> None:
-    """Raise if no row has values of both features.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise if no row has values of both features."""
     if local.moments[HOME].count.sum() == 0:
         names = ", ".join(repr(s.feature.name) for s in sides)
         raise DataError(
@@ -700,12 +646,7 @@ def check_rows(local: BatchStats, sides: tuple[SideColumn, SideColumn], method: 
 
 
 def check_pair(names: tuple[str, str]) -> None:
-    """Raise if both features of a pair are the same.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise if both features of a pair are the same."""
     if names[0] == names[1]:
         raise DataError(
             "features",

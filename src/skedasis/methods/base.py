@@ -1,9 +1,4 @@
-"""`Method`: plan, compute, finalize. The protocols, base classes of methods and variants, and statistics of a batch.
-
-`plan` chooses cells from a summary of a column. `compute` returns the statistics of one batch of rows and is the only
-step that calls the model. `finalize` makes the result from the merged statistics of all batches. A method is a frozen
-dataclass of its parameters, and running it does not change it.
-"""
+"""`Method`: plan, compute, finalize. The protocols, base classes of methods and variants, and statistics of a batch."""
 
 from __future__ import annotations
 
@@ -65,10 +60,7 @@ Result: TypeAlias = "Effect | Surface | Importance | Change"
 
 
 class Evaluator(Protocol):
-    """Evaluator of a quantity on one batch of rows: the only access of a method to the model.
-
-    Implemented by `skedasis.quantities.evaluator.BatchEvaluator`.
-    """
+    """Evaluator of a quantity on one batch of rows: the only access of a method to the model."""
 
     @property
     def weights(self) -> Floats | None:
@@ -101,9 +93,7 @@ class Evaluator(Protocol):
         ...
 
     @property
-    def quantity(self) -> Evaluated:
-        """The quantity that is evaluated."""
-        ...
+    def quantity(self) -> Evaluated: ...
 
     def __len__(self) -> int: ...
 
@@ -173,15 +163,7 @@ class Evaluator(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class NumericPlan(ABC):
-    """Plan of a method for a numeric feature, with cells (`CellPlan`) or a grid (`GridPlan`).
-
-    Parameters
-    ----------
-    column : Summary
-        Summary of the feature's column.
-    derivative_info : DerivativeInfo
-        How local effects are computed.
-    """
+    """Plan of a method for a numeric feature, with cells (`CellPlan`) or a grid (`GridPlan`)."""
 
     column: Summary
     derivative_info: DerivativeInfo
@@ -203,22 +185,7 @@ class NumericPlan(ABC):
 
 @dataclass(frozen=True, eq=False)
 class CellPlan(NumericPlan):
-    """Plan of a method that averages local effects in cells.
-
-    Parameters
-    ----------
-    cells : Cells
-    notes : dict
-        Entries for the provenance.
-    coarse : ndarray of int, optional
-        Indices of the planned edges among the cells' edges, if fine cells were added (see `Method.with_fine_cells`).
-    values : ndarray of float, optional
-        The feature's observed values, if the curve consists of differences between adjacent values.
-    difference_bins : Cells, optional
-        Bins that the first round chose. The second round computes each row's difference across its bin.
-    nearest : Nearest, optional
-        The rows nearest to the gaps of the cells, if differences are computed across cells with gaps.
-    """
+    """Plan of a method that averages local effects in cells."""
 
     cells: Cells
     notes: Notes = field(default_factory=dict[str, JsonValue])
@@ -246,16 +213,7 @@ class CellPlan(NumericPlan):
 
 @dataclass(frozen=True, eq=False)
 class GridPlan(NumericPlan):
-    """Plan of a method that evaluates curves on a grid.
-
-    Parameters
-    ----------
-    grid : Grid
-    notes : dict
-        Entries for the provenance.
-    shares : ndarray of float, shape (m,), optional
-        Weight of each point in the mean of a curve over the data; None where curves have no spread.
-    """
+    """Plan of a method that evaluates curves on a grid."""
 
     grid: Grid
     notes: Notes = field(default_factory=dict[str, JsonValue])
@@ -275,28 +233,7 @@ class GridPlan(NumericPlan):
 
 @dataclass(eq=False)
 class BatchStats:
-    """Statistics of one batch, returned by `Method.compute`. Merging two gives the statistics of both batches.
-
-    Parameters
-    ----------
-    moments : dict of str to Moments
-    kept : dict of str to ndarray
-        Arrays with one entry per kept row. They are not merged here; `RowStore` collects them.
-    largest : float
-        Largest absolute local effect.
-    outside : int
-        Number of rows outside the cells; without those whose value is missing.
-    weight_outside : float
-        Their weight.
-    notes : dict
-        Entries for the provenance.
-    totals : dict of str to Totals
-        Sums, for methods that need no moments.
-    row_id : ndarray of int, optional
-        The kept rows' indices in X, for methods that report them. Not merged, like `kept`.
-    quantity : Quantity, optional
-        The quantity, for methods whose result depends on more than its values.
-    """
+    """Statistics of one batch, returned by `Method.compute`."""
 
     moments: dict[str, Moments]
     kept: RowArrays = field(default_factory=dict[str, Floats])
@@ -342,18 +279,7 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 class RowStore(Generic[ScalarT]):
-    """Store of row arrays of all features, written batch by batch into one block per kind of array.
-
-    One large block is much faster to allocate than many arrays, because the system provides it in large pages, and
-    nothing has to be concatenated at the end.
-
-    Parameters
-    ----------
-    features : sequence
-        Key of each feature.
-    capacity : int
-        Maximum number of rows per feature.
-    """
+    """Store of row arrays of all features, written batch by batch into one block per kind of array."""
 
     def __init__(self, features: Sequence[Hashable], capacity: int) -> None:
         self._index = {j: i for i, j in enumerate(features)}
@@ -419,12 +345,7 @@ ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 
 class Method(Protocol[PlanT]):
-    """What the engine reads of every method: its properties, the size of its work, and the step `compute`.
-
-    `FeatureMethod` and `PairMethod` add the steps `plan` and `finalize` for one feature and for two. The public classes
-    (`ALE`, `PDP`, …) are the methods for a numeric feature; their `for_levels` and `for_pair` return the variants for a
-    categorical feature and for two features. `MethodDefaults` has the defaults.
-    """
+    """What the engine reads of every method: its properties, the size of its work, and the step `compute`."""
 
     @property
     def name(self) -> str:
@@ -871,13 +792,7 @@ BaseT_co = TypeVar("BaseT_co", bound=Parameters, covariant=True)
 
 @dataclass(frozen=True)
 class MethodVariant(MethodDefaults[PlanT], Generic[BaseT_co, PlanT]):
-    """Base class of a method's variants for a categorical feature, for two features, or for given rows.
-
-    Parameters
-    ----------
-    base : method
-        The method as the user created it, whose name and parameters the variant reports.
-    """
+    """Base class of a method's variants for a categorical feature, for two features, or for given rows."""
 
     base: BaseT_co
 

@@ -1,11 +1,4 @@
-"""Changes: features of every row move by a step, by a factor, or to a value, and the quantity is compared.
-
-With x the moved features and h the move, the change at row i is ``q(x_i + h, c_i) - q(x_i, c_i)``, c_i the other
-features of the row: the forward marginal effect of Scholbeck et al. (2024), Eq. 5 and 6. Its mean over the rows is the
-average marginal effect of the move.
-
-`read_moves` reads what the user wrote, `MovedRows` is the method: it evaluates each row twice.
-"""
+"""Changes: features of every row move by a step, by a factor, or to a value, and the quantity is compared."""
 
 from __future__ import annotations
 
@@ -70,21 +63,7 @@ Setting: TypeAlias = Hashable
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """How one feature moves.
-
-    Parameters
-    ----------
-    feature : Feature
-    kind : {"step", "factor", "value", "level"}
-    amount : float
-        The step, the factor or the value on the feature's axis; for a level its code.
-    text : str
-        In words.
-    summary : Summary, optional
-        Of a numeric feature.
-    level_column : LevelColumn, optional
-        Of a categorical feature.
-    """
+    """How one feature moves."""
 
     feature: Feature
     kind: MoveKind
@@ -169,21 +148,7 @@ def read_moves(
     moves: Sequence[tuple[Feature, object]],
     to: Sequence[tuple[Feature, object]],
 ) -> tuple[tuple[Move, ...], tuple[AnyColumn, ...]]:
-    """Return the moves of features, and the columns of these.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    moves : sequence of (Feature, object)
-        Steps and factors, such as 1, "+10%" or "x2"; text without a sign is a setting, and so is a level.
-    to : sequence of (Feature, object)
-        Settings.
-
-    Raises
-    ------
-    DataError
-        For values that are neither a move nor a value of the feature, and for a feature that is named twice.
-    """
+    """Return the moves of features, and the columns of these."""
     found: list[Move] = []
     columns: list[AnyColumn] = []
     used: dict[int, str] = {}
@@ -447,15 +412,7 @@ class AllRows:
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """What moves together, and the regions by which it is averaged: the plan of `MovedRows`.
-
-    Parameters
-    ----------
-    moves : tuple of Move
-    regions : RowRegions
-    regions_by : str
-        What gives the regions.
-    """
+    """What moves together, and the regions by which it is averaged: the plan of `MovedRows`."""
 
     moves: tuple[Move, ...]
     regions: RowRegions
@@ -471,13 +428,7 @@ class ForwardDifference(Parameters):
 
 @dataclass(frozen=True)
 class MovedRows(MethodVariant[ForwardDifference, Moves]):
-    """The change of the quantity at every row, from two model rows for each.
-
-    Parameters
-    ----------
-    base : ForwardDifference
-    moves : Moves
-    """
+    """The change of the quantity at every row, from two model rows for each."""
 
     moves: Moves
 
@@ -488,7 +439,6 @@ class MovedRows(MethodVariant[ForwardDifference, Moves]):
         return {"moves": [m.text for m in self.moves.moves]}
 
     def read_column(self, dataset: Dataset, feature: Feature) -> AnyColumn:
-        """Return the column of a feature."""
         return dataset.levels(feature) if feature.categorical else numeric_column(dataset, feature)
 
     def observed_only(self, column: AnyColumn) -> bool:
@@ -496,7 +446,6 @@ class MovedRows(MethodVariant[ForwardDifference, Moves]):
         return True
 
     def plan(self, column: AnyColumn, derivative_info: DerivativeInfo) -> Moves:
-        """Return the moves."""
         return self.moves
 
     def points_per_call(self, plans: Sequence[Moves]) -> int:

@@ -1,8 +1,4 @@
-"""The effect of missing values: a separate point of the effect, because a missing value has no position on the axis.
-
-For each row with a missing value, the effect is the quantity at the row minus its weighted mean with the observed
-values of the feature inserted (the donor values), all other features unchanged.
-"""
+"""The effect of missing values: a separate point of the effect, because a missing value has no position on the axis."""
 
 from __future__ import annotations
 
@@ -30,19 +26,7 @@ _MOST = 1_024
 
 @dataclass(frozen=True, eq=False)
 class Donors:
-    """Observed values that are inserted where values are missing.
-
-    Parameters
-    ----------
-    changes : mapping
-        Replaced values by column index.
-    weight : ndarray of float, shape (m,)
-        Weights of the values, which sum to one.
-    exact : bool
-        Whether these are all observed values.
-    plan : NumericPlan or LevelPlan
-        Plan of the feature.
-    """
+    """Observed values that are inserted where values are missing."""
 
     changes: Changes
     weight: Floats
@@ -57,13 +41,7 @@ class Donors:
 
 
 def donors_of(column: AnyColumn, plan: object) -> Donors | None:
-    """Return the donor values of a column with missing values: all observed values if that is cheap, else quantiles.
-
-    Notes
-    -----
-    Costs one model row for each row with a missing value, and one for each of its donor values: at most about 2 N
-    (2,000 if X is small; 10 for each row with a missing value if these are many).
-    """
+    """Return the donor values of a column with missing values: all observed values if that is cheap, else quantiles."""
     if isinstance(plan, LevelPlan):
         if plan.column.n_other or not plan.column.missing or plan.column.feature.kind == "nominal":
             return None  # for a nominal feature, "missing" is a level

@@ -1,9 +1,4 @@
-"""M-plots: the mean of the quantity over the rows of each bin (docs/explanation/effects.md). No row is changed.
-
-An M-plot shows the association of the prediction with a feature: if features are correlated, it includes the effects of
-the other features. Compared with the PDP and the ALE on the same bins, it shows how much of the association is due to
-the feature itself.
-"""
+"""M-plots: the mean of the quantity over the rows of each bin (docs/explanation/effects.md). No row is changed."""
 
 from __future__ import annotations
 
@@ -216,13 +211,7 @@ class MPlot(BinnedMethod):
 
 @dataclass(frozen=True)
 class LevelMPlot(LevelVariant[MPlot]):
-    """The M-plot of a categorical feature: a mean for each level.
-
-    Parameters
-    ----------
-    base : MPlot
-        The user's method.
-    """
+    """The M-plot of a categorical feature: a mean for each level."""
 
     compares_missing = False
     leaves_out_missing = False

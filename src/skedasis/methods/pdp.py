@@ -71,19 +71,6 @@ def exact_grid(column: Column, derivative_info: DerivativeInfo, method: str) -> 
 
     Interpolated linearly between these points, a curve is the step function itself: constant, or a jump between two
     adjacent floats. Its mean over the axis weights each step by its width.
-
-    Parameters
-    ----------
-    column : Column
-    derivative_info : DerivativeInfo
-        With the positions of the quantity's jumps.
-    method : str
-        For the message.
-
-    Raises
-    ------
-    UnsupportedError
-        If the positions of the jumps are not known.
     """
     jumps = derivative_info.jumps()
     if jumps is None:
@@ -689,15 +676,7 @@ def _points(grid: Points | Level) -> Floats | None:
 
 @dataclass(frozen=True)
 class LevelPDP(LevelVariant[PDP]):
-    """The PDP or ICE of a categorical feature, at its observed levels.
-
-    Parameters
-    ----------
-    base : PDP
-        The user's method.
-    named : bool
-        Whether the user named the feature. Else a grid of numbers for all features is for the numeric ones.
-    """
+    """The PDP or ICE of a categorical feature, at its observed levels."""
 
     named: bool = True
 
@@ -843,13 +822,7 @@ N_POINTS_OF_PAIRS = 20
 
 @dataclass(frozen=True, eq=False)
 class PairGrid:
-    """Plan of the PDP of two features: a product grid.
-
-    Parameters
-    ----------
-    sides : tuple of two SideColumn
-    notes : dict
-    """
+    """Plan of the PDP of two features: a product grid."""
 
     sides: tuple[SideColumn, SideColumn]
     notes: Notes
@@ -862,13 +835,7 @@ class PairGrid:
 
 @dataclass(frozen=True)
 class PairPDP(PairVariant[PDP, PairGrid]):
-    """The PDP of two features: the mean over rows with both set to each point of a product grid.
-
-    Parameters
-    ----------
-    base : PDP
-        The user's method.
-    """
+    """The PDP of two features: the mean over rows with both set to each point of a product grid."""
 
     leaves_out_missing = False
 

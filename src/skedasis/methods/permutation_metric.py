@@ -78,16 +78,7 @@ _PARTS = 10
 
 
 def metric_variant(base: PFI, quantity: Quantity, dataset: Dataset, seed: int) -> MetricPFI:
-    """Return the variant of PFI for a metric.
-
-    Raises
-    ------
-    DataError
-        For an unknown name, missing labels, labels that do not suit the metric, and weights if a function takes none.
-    UnsupportedError
-        For a name if scikit-learn is not installed, and for a quantity that the named metric cannot compare with
-        labels.
-    """
+    """Return the variant of PFI for a metric."""
     metric = base.metric
     if metric is None:
         raise TypeError("a metric variant requires a metric")
@@ -123,12 +114,7 @@ def metric_variant(base: PFI, quantity: Quantity, dataset: Dataset, seed: int) -
 
 
 def check_comparable(name: str, quantity: Quantity) -> None:
-    """Raise if a named metric cannot compare the quantity with labels.
-
-    Raises
-    ------
-    UnsupportedError
-    """
+    """Raise if a named metric cannot compare the quantity with labels."""
     for output in outputs_of(quantity):
         no_prediction = output.labelled or isinstance(output, (Entropy, PredictiveVariance))
         is_score = name in _CLASSIFICATION
@@ -192,11 +178,6 @@ def positives(quantity: Evaluated, y: Values, name: str) -> Bools:
     y : ndarray, shape (n,)
     name : str
         The metric, for messages.
-
-    Raises
-    ------
-    DataError
-        For labels that the quantity does not know, and if all rows belong to one class.
     """
     what = f"PFI(metric={name!r}): y"
     if isinstance(quantity, Probability):

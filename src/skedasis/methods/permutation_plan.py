@@ -192,12 +192,7 @@ class WeightedCycles:
 
 @dataclass(frozen=True, eq=False)
 class PermutationPlan:
-    """The donors of all rows in all repeats: cyclic permutations, each with the steps of some repeats.
-
-    Parameters
-    ----------
-    cycles : sequence of CyclicPermutation
-    """
+    """The donors of all rows in all repeats: cyclic permutations, each with the steps of some repeats."""
 
     cycles: Sequence[CyclicPermutation]
 
@@ -340,21 +335,6 @@ def _draw_distances(
 
 def subgroups(dataset: Dataset, feature: Feature, rows: int, seed: int) -> Ints:
     """Return each row's subgroup, 0, 1, …, shape (N,): the leaf of a tree that predicts the feature from the others.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    feature : Feature
-        A column, or a group of columns.
-    rows : int
-        Minimum number of rows per subgroup.
-    seed : int
-        Breaks ties between splits of the tree.
-
-    Raises
-    ------
-    UnsupportedError
-        If scikit-learn is not installed.
 
     Notes
     -----

@@ -91,12 +91,7 @@ class _BatchDraws:
 
 @dataclass(frozen=True)
 class StreamedPFI(RowBasedVariant):
-    """PFI with donors from a sample of the rows.
-
-    Parameters
-    ----------
-    donors : SampledDonors
-    """
+    """PFI with donors from a sample of the rows."""
 
     donors: SampledDonors = field(kw_only=True)
 
@@ -173,13 +168,7 @@ def _by_block(block: Ints, values: Floats) -> Floats:
 
 
 def streamed_variant(base: PFI, dataset: Dataset, seed: int) -> StreamedPFI:
-    """Return the variant for data that are read in chunks.
-
-    Raises
-    ------
-    UnsupportedError
-        For importances that need all rows at the same time.
-    """
+    """Return the variant for data that are read in chunks."""
     reasons = {
         "exact=True": (base.exact, "all pairs of rows"),
         "conditional=True": (base.conditional, "subgroups of all rows"),

@@ -64,16 +64,7 @@ def outputs_of(quantity: Quantity) -> list[Quantity]:
 
 @dataclass(frozen=True, eq=False)
 class FeaturePlan:
-    """Plan of PFI: the permuted columns, and the donors of the rows.
-
-    Parameters
-    ----------
-    feature : Feature
-    drawn : PermutationPlan, optional
-        None if every row is a donor of every other.
-    notes : dict
-        Entries for the provenance.
-    """
+    """Plan of PFI: the permuted columns, and the donors of the rows."""
 
     feature: Feature
     drawn: PermutationPlan | None
@@ -115,13 +106,7 @@ def pair_error(features: tuple[Feature, Feature]) -> UnsupportedError:
 
 @dataclass(frozen=True)
 class RowBasedVariant(MethodVariant["PFI", FeaturePlan]):
-    """Base class of PFI's variants for given rows.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    seed : int
-    """
+    """Base class of PFI's variants for given rows."""
 
     dataset: Dataset
     seed: int
@@ -366,17 +351,7 @@ def _weight_of_blocks(cycle: CyclicPermutation, weights: Floats) -> Floats:
 
 
 def combine(parts: Sequence[Importance], record: Notes, *, sampled: bool) -> Importance:
-    """Return one importance of all features.
-
-    Parameters
-    ----------
-    parts : sequence of Importance
-        The importance of each feature.
-    record : dict
-        Provenance of the run.
-    sampled : bool
-        Whether the rows are a sample of those given.
-    """
+    """Return one importance of all features."""
     first, names = parts[0], tuple(p.features[0] for p in parts)
     local = None
     if first.local is not None:
@@ -412,13 +387,7 @@ _MAX_PAIRS = 200_000_000
 
 
 def exact_variant(base: PFI, dataset: Dataset, seed: int) -> ExactPFI:
-    """Return the variant for all pairs.
-
-    Raises
-    ------
-    DataError
-        For too many rows.
-    """
+    """Return the variant for all pairs."""
     _check_size(len(dataset))
     return ExactPFI(base, dataset, seed)
 
@@ -569,13 +538,7 @@ LEAST_ROWS = 7
 def conditional_variant(
     base: PFI, quantity: Quantity, dataset: Dataset, seed: int
 ) -> ConditionalPFI:
-    """Return the variant for subgroups.
-
-    Raises
-    ------
-    UnsupportedError
-        For a quantity that does not depend on the label.
-    """
+    """Return the variant for subgroups."""
     _check_conditional(quantity)
     return ConditionalPFI(base, dataset, seed)
 

@@ -1,10 +1,4 @@
-"""Local effects of some of the rows: what the search for regions sums, and the statistics of a region.
-
-After the pass over the rows, the kept rows have local effects: slopes, differences across cells, steps between values
-or levels, or whole curves. `kept_effects` returns them with the rows that they belong to. `KeptEffects.local_effects`
-has them in the form that the search takes (`skedasis.stats.regions`), `KeptEffects.effect` makes the effect of some of
-the rows by the method's own `finalize`. No model row.
-"""
+"""Local effects of some of the rows: what the search for regions sums, and the statistics of a region."""
 
 from __future__ import annotations
 
@@ -49,19 +43,7 @@ RegionalPlan: TypeAlias = "CellPlan | LevelPlan | GridPlan"
 
 @dataclass(frozen=True, eq=False)
 class KeptEffects:
-    """The kept local effects of one feature for one output.
-
-    Parameters
-    ----------
-    variant : Accumulated, LevelSteps, PDP or LevelPDP
-    plan : CellPlan, LevelPlan or GridPlan
-    stats : BatchStats
-        Of the whole pass.
-    rows : ndarray of int, shape (r,)
-        The rows that the arrays of `stats.kept` belong to, as indices into the dataset, ascending.
-    outside : ndarray of int
-        The rows outside the cells, of those that were kept.
-    """
+    """The kept local effects of one feature for one output."""
 
     variant: RegionalVariant
     plan: RegionalPlan
@@ -86,17 +68,7 @@ class KeptEffects:
     def local_effects(
         self, n: int, criterion: Criterion, feature_std: float, weights: Floats | None
     ) -> LocalEffects | None:
-        """Return the local effects for the search, None if there are none (a constant feature).
-
-        Parameters
-        ----------
-        n : int
-            Rows of the dataset.
-        criterion : {"within", "curves"}
-        feature_std : float
-            Standard deviation of the feature, for categories of the codes of the levels.
-        weights : ndarray of float, shape (n,), optional
-        """
+        """Return the local effects for the search, None if there are none (a constant feature)."""
         if not self.arrays or len(self.rows) == 0:
             return None
         scale = feature_std**2
@@ -154,10 +126,7 @@ class KeptEffects:
     def _value_steps(
         self, values: Floats, n: int, criterion: Criterion, scale: float
     ) -> CellEffects:
-        """Return the steps between few values: cell 2j for the rows at the lower end of step j, 2j + 1 at the upper.
-
-        A step of the curve is the mean of the means at its two ends.
-        """
+        """Return the steps between few values: cell 2j for the rows at the lower end of step j, 2j + 1 at the upper."""
         code = np.searchsorted(values, self.arrays["x"])
         steps = len(values) - 1
         both = self.arrays["effect"]
@@ -215,18 +184,7 @@ class KeptEffects:
     def effect(
         self, rows: Ints, dataset: Dataset, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
-        """Return the effect of some rows.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Indices into the dataset, ascending.
-        dataset : Dataset
-        about : About
-            With the standard deviation and the missing values of these rows.
-        exact, kind
-            As in `FeatureMethod.finalize`.
-        """
+        """Return the effect of some rows."""
         if not self.arrays and isinstance(self.plan, CellPlan):
             # A constant feature has no cells, and no local effects in any rows.
             variant = self.variant
@@ -286,13 +244,7 @@ def kept_effects(
     dataset: Dataset,
     sample: Bools | None,
 ) -> KeptEffects:
-    """Return the kept local effects of a feature.
-
-    Raises
-    ------
-    UnsupportedError
-        As `check_local_effects`.
-    """
+    """Return the kept local effects of a feature."""
     check_local_effects(variant)
     if isinstance(variant, (Accumulated, LevelSteps)) and isinstance(plan, (CellPlan, LevelPlan)):
         used = _with_local_effects(plan, dataset)
@@ -311,13 +263,7 @@ def kept_effects(
 
 
 def check_local_effects(variant: AnyFeatureMethod) -> None:
-    """Raise for a method whose effects cannot have regions.
-
-    Raises
-    ------
-    UnsupportedError
-        For methods without local effects (M-plots, PFI), for slopes of curves, and for means without curves.
-    """
+    """Raise for a method whose effects cannot have regions."""
     base = variant.base if isinstance(variant, LevelPDP) else variant
     if isinstance(base, PDP) and (base.derivative or not base.heterogeneity):
         option = "derivative=True" if base.derivative else "heterogeneity=False"
@@ -374,10 +320,7 @@ def _steps_of_levels(plan: LevelPlan, kept: RowArrays) -> BatchStats:
 
 
 def _stats_of_cells(plan: CellPlan, kept: RowArrays, whole: Mapping[str, Moments]) -> BatchStats:
-    """Return the moments of the local effects of some rows, as `Accumulated.compute` returns those of a batch.
-
-    Across a gap to which none of the rows are nearest, the differences are those of the whole.
-    """
+    """Return the moments of the local effects of some rows, as `Accumulated.compute` returns those of a batch."""
     x, w, size = kept["x"], kept.get("weight"), len(plan.cells)
     cell = plan.cells.locate(x)
     if plan.values is not None:

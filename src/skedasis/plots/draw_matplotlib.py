@@ -1,10 +1,4 @@
-"""Renderer of figures by matplotlib, without pyplot and without changing rcParams.
-
-`draw` makes a figure in which `plots.layout` has placed every panel and text; `draw_on` draws the main panel on axes
-that a user passes, whose fonts, colours and frame stay as the user's style has them. Both know marks and styles, and
-nothing about results. Names may contain dollar signs, underscores and East Asian characters: mathtext is off, and fonts
-with the missing characters are added.
-"""
+"""Renderer of figures by matplotlib, without pyplot and without changing rcParams."""
 
 from __future__ import annotations
 
@@ -121,15 +115,7 @@ RUG = 5.3
 
 
 class Colors:
-    """The colours of the theme on a light or a dark ground.
-
-    Parameters
-    ----------
-    ground : color
-        Colour of the ground; a dark one selects the dark theme.
-    changed : mapping of str to color
-        Colours that replace those of the theme.
-    """
+    """The colours of the theme on a light or a dark ground."""
 
     def __init__(self, ground: ColorType, changed: Mapping[str, ColorType]) -> None:
         self.dark = float(np.dot(to_rgb(ground), (0.299, 0.587, 0.114))) < 0.5
@@ -259,10 +245,7 @@ class NotebookFigure(Figure):
             super().draw(renderer)
 
     def savefig(self, fname: str | os.PathLike[str] | IO[bytes], **options: object) -> None:
-        """Save the figure as `matplotlib.figure.Figure.savefig` does, with texts as text in PDF, PS and SVG files.
-
-        A file is written when the figure is drawn; missing folders are created.
-        """
+        """Save the figure as `matplotlib.figure.Figure.savefig` does, with texts as text in PDF, PS and SVG files."""
         if not isinstance(fname, (str, os.PathLike)):
             self._print(fname, options)
             return
@@ -297,23 +280,6 @@ def draw(
     style: StyleSheet | None = None,
     colors: Mapping[str, ColorType] | None = None,
 ) -> Figure:
-    """Draw a figure.
-
-    Parameters
-    ----------
-    spec : FigureSpec
-    size : (float, float), optional
-        Width and height in inches; None for the natural one.
-    legend : bool
-    style : str, dict or list, optional
-        Style sheets of matplotlib, such as "dark_background".
-    colors : mapping of str to color, optional
-        Colours that replace those of the theme, by name.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
     with style_sheets.context([] if style is None else style):  # pyright: ignore[reportArgumentType]
         width, height = size or (None, None)
         if width is None:
@@ -411,24 +377,7 @@ def draw_on(
     colors: Mapping[str, ColorType] | None = None,
     asked: Collection[str] = (),
 ) -> Figure:
-    """Draw the main panel of a figure on axes that a user passes.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Fonts, colours of texts, and the frame stay as they are, and what `settings_of_user` returns.
-    spec : FigureSpec
-    legend : bool
-        A legend that would cover too much of the axes is left out.
-    colors : mapping of str to color, optional
-    asked : collection of str
-        Settings of the axes, such as "xlim", that the call replaces.
-
-    Returns
-    -------
-    matplotlib Figure
-        The figure of the axes.
-    """
+    """Draw the main panel of a figure on axes that a user passes."""
     kept = settings_of_user(ax).keys() - set(asked)
     # What is outside of our own frames may be another panel here.
     marks = tuple(m for m in spec.main.marks if not isinstance(m, Margin))

@@ -1,10 +1,4 @@
-"""Renderer of figures as static SVG, for pages and notebooks.
-
-`draw` writes any `FigureSpec`; it knows marks and styles, and nothing about results. Colours and strokes are in the
-style sheet (`plots.theme.stylesheet`), by class. To keep pages small, marks of one style share one path, curves have
-only as many points as are visible, and marks in the same column of pixels are merged. Texts from data and models are
-escaped in `plots.elements`.
-"""
+"""Renderer of figures as static SVG, for pages and notebooks."""
 
 from __future__ import annotations
 
@@ -81,51 +75,14 @@ TOUCH = 11.0
 def draw(
     spec: FigureSpec, *, ident: str, width: float = WIDTH, title: str = "", alt: str = ""
 ) -> Drawing:
-    """Draw a figure as SVG.
-
-    Parameters
-    ----------
-    spec : FigureSpec
-    ident : str
-        Letters, digits and hyphens, unique on the page: prefix of the identifiers of patterns and clip paths.
-    width : float
-        In pixels.
-    title, alt : str
-        By default those of the specification.
-
-    Returns
-    -------
-    Drawing
-
-    Examples
-    --------
-    >>> from skedasis.plots.marks import Panel
-    >>> from skedasis.plots.scales import Axis
-    >>> panel = Panel(Axis("age", None, 0.0, 80.0), Axis("effect", None, 0.0, 1.0))
-    >>> draw(FigureSpec(((panel,),), "age: effect on price", "A curve."), ident="f1").title
-    'age: effect on price'
-    """
+    """Draw a figure as SVG."""
     return _sheet(arrange(spec, width / PIXELS), ident, title or spec.title, alt or spec.alt)
 
 
 def draw_tiles(
     spec: FigureSpec, *, ident: str, width: float = TILE, legend: float = 1.5 * TILE
 ) -> tuple[list[Drawing], Drawing]:
-    """Draw each stack of a figure separately, with aligned frames, for pages that arrange them.
-
-    Parameters
-    ----------
-    spec : FigureSpec
-    ident : str
-        Prefix of the identifiers; each drawing's ends with its index.
-    width, legend : float
-        Width of a drawing and of the legend in pixels.
-
-    Returns
-    -------
-    drawings : list of Drawing
-    legend : Drawing
-    """
+    """Draw each stack of a figure separately, with aligned frames, for pages that arrange them."""
     apart, keys = separated(spec, width / PIXELS, legend / PIXELS)
     drawn = [
         _sheet(one, f"{ident}-{i}", one.spec.title, one.spec.alt) for i, one in enumerate(apart)
@@ -215,7 +172,6 @@ class _Canvas:
     # --- marks
 
     def mark(self, mark: Mark, at: _Pixels) -> Markup:  # noqa: C901, PLR0911 - a table of marks
-        """Return a mark."""
         match mark:
             case Line():
                 return _line(mark, at)
@@ -503,13 +459,7 @@ def _points(x: Floats, y: Floats, name: str) -> str:
 
 
 def shape_path(shape: str, radius: float) -> str:
-    """Return the path data of a mark around the current point.
-
-    Examples
-    --------
-    >>> shape_path("square", 2.0)
-    'm-1.8 -1.8h3.6v3.6h-3.6z'
-    """
+    """Return the path data of a mark around the current point."""
     # Arcs of a rounded radius whose ends are not twice as far apart would make an egg of a circle.
     radius = round(radius, 1)
     parts: list[str] = []
@@ -594,15 +544,7 @@ def _arrow_path(ends: Floats, size: float) -> str:
 def merge_columns(
     x: Floats, low: Floats, high: Floats, wide: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Merge vertical marks in the same pixel column into their union.
-
-    Parameters
-    ----------
-    x, low, high : ndarray of float, shape (n,)
-        In pixels, which grow downwards, so that `low` is larger than `high`. `x` ascends.
-    wide : float
-        Width of each mark; marks at least one column wide are not merged.
-    """
+    """Merge vertical marks in the same pixel column into their union."""
     column = np.floor(x / COLUMN)
     first = np.flatnonzero(np.diff(column, prepend=np.nan) != 0)
     if wide >= COLUMN or len(first) == len(x) or np.any(np.diff(x) < 0):
@@ -669,19 +611,7 @@ def _margin(margin: Margin, at: _Pixels) -> Markup:
 
 
 def heat_shades(value: Floats, limits: tuple[float, float]) -> Ints:
-    """Return the index of each value on the colour scale; -1 for non-finite values.
-
-    Parameters
-    ----------
-    value : ndarray of float
-    limits : (float, float)
-        Values outside take the first or last colour.
-
-    Examples
-    --------
-    >>> heat_shades(np.array([-1.0, 0.01, 0.5, 7.0, np.nan]), (-1.0, 1.0)).tolist()
-    [0, 16, 24, 32, -1]
-    """
+    """Return the index of each value on the colour scale; -1 for non-finite values."""
     low, high = limits
     known = np.isfinite(value)
     # Halved first: the difference of two huge numbers of opposite sign would overflow.
@@ -711,22 +641,7 @@ Sides = dict[Corner, list[Corner]]
 
 
 def trace_outlines(mask: Bools) -> Iterator[list[Corner]]:
-    """Yield the outlines of all regions in which a mask is true; those of holes run in the opposite direction.
-
-    Parameters
-    ----------
-    mask : ndarray of bool, shape (q, p)
-
-    Yields
-    ------
-    list of (int, int)
-        Column and row of each corner; horizontal and vertical sides alternate, starting with a horizontal one.
-
-    Examples
-    --------
-    >>> list(trace_outlines(np.array([[True, True], [False, True]])))
-    [[(0, 0), (2, 0), (2, 2), (1, 2), (1, 1), (0, 1)]]
-    """
+    """Yield the outlines of all regions in which a mask is true; those of holes run in the opposite direction."""
     level: Sides = {(a, line): [(b, line)] for line, a, b in _sides(mask, 1)}
     for line, a, b in _sides(mask, -1):
         level.setdefault((b, line), []).append((a, line))
@@ -792,19 +707,7 @@ def _length(value: float) -> str:
 
 
 def simplify_line(points: Floats, tolerance: float) -> Floats:
-    """Simplify a line by the algorithm of Douglas and Peucker.
-
-    Parameters
-    ----------
-    points : ndarray of float, shape (n, 2)
-    tolerance : float
-        Largest distance of an omitted point from the simplified line.
-
-    Examples
-    --------
-    >>> simplify_line(np.array([[0.0, 0.0], [1.0, 0.01], [2.0, 0.0], [2.0, 5.0]]), 0.1).tolist()
-    [[0.0, 0.0], [2.0, 0.0], [2.0, 5.0]]
-    """
+    """Simplify a line by the algorithm of Douglas and Peucker."""
     keep = np.zeros(len(points), dtype=bool)
     keep[[0, -1]] = True
     todo = [(0, len(points) - 1)]

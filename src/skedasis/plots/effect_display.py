@@ -1,8 +1,4 @@
-"""The panels of an `EffectDisplay`: a grid of axes as scikit-learn arranges them, with the figures of the results.
-
-`panel_figures` returns the figure of each result, those of single features on one scale; `draw_panels` draws them on
-axes that a user passes, in place of one of them, or in a new figure of pyplot.
-"""
+"""The panels of an `EffectDisplay`: a grid of axes as scikit-learn arranges them, with the figures of the results."""
 
 from __future__ import annotations
 
@@ -55,22 +51,7 @@ def panel_figures(
     curves: int | None,
     confidence_level: float,
 ) -> list[FigureSpec]:
-    """Return the figure of each result, those of effects on shared scales.
-
-    Parameters
-    ----------
-    results : sequence of Effect and Surface
-    kinds : sequence of {"average", "individual", "both"}
-        What is drawn of each effect: the average, the curves of rows, or both.
-    curves : int or None
-        Largest number of curves in a panel; None for all.
-    confidence_level : float
-
-    Raises
-    ------
-    UnsupportedError
-        For curves of an effect that has none.
-    """
+    """Return the figure of each result, those of effects on shared scales."""
     figures: dict[int, FigureSpec] = {}
     effects: dict[int, FigureSpec] = {}
     for i, (found, kind) in enumerate(zip(results, kinds, strict=True)):
@@ -146,19 +127,7 @@ def draw_panels(
     color: ColorType | None,
     legend: bool,
 ) -> Drawn:
-    """Draw figures on axes that a user passes, in a grid in place of one of them, or in a new figure.
-
-    Parameters
-    ----------
-    specs : sequence of FigureSpec
-    ax : Axes, array-like of Axes, or None
-        Checked by `check_axes`.
-    n_cols : int
-    color : color, optional
-        Colour of the averages and their intervals.
-    legend : bool
-        Whether the first panel of an effect has a legend: all have the same marks.
-    """
+    """Draw figures on axes that a user passes, in a grid in place of one of them, or in a new figure."""
     given = {"color": color, "legend": legend}
     options, _ = FigureOptions.of("EffectDisplay.plot", given, EffectKeywords)
     arranged = _arranged(ax, len(specs), n_cols)

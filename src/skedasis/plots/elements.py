@@ -1,8 +1,4 @@
-"""SVG and HTML elements as text, escaped; `Drawing`, a finished figure.
-
-Text from data and models is escaped in `tag` and `plain`, and nowhere else. Path data are written with one decimal, as
-relative steps where possible, to keep files small.
-"""
+"""SVG and HTML elements as text, escaped; `Drawing`, a finished figure."""
 
 from __future__ import annotations
 
@@ -29,36 +25,12 @@ FAR = 20_000.0
 
 
 def plain(value: object) -> Markup:
-    r"""Return text that is safe between tags and within quotes, with control characters as the terminal shows them.
-
-    `Markup` and drawings are returned unchanged. Isolates keep the order of words in attributes and SVG, too, where
-    there is no ``<bdi>``.
-
-    Examples
-    --------
-    >>> print(plain('<script>"a" & \x00b'))
-    &lt;script&gt;&#34;a&#34; &amp; \x00b
-    """
+    r"""Return text that is safe between tags and within quotes, with control characters as the terminal shows them."""
     return escape(value if isinstance(value, (Markup, Drawing)) else in_order(str(value)))
 
 
 def tag(name: str, *children: object, **attributes: object) -> Markup:
-    """Return an element with its children.
-
-    Parameters
-    ----------
-    name : str
-    *children : Markup or str
-        Text that is not `Markup` is escaped.
-    **attributes : str, float, bool or None
-        Underscores in names become hyphens, one at the end is dropped. None and False omit the attribute, True writes
-        it without a value. Numbers are pixels and are written by `px`.
-
-    Examples
-    --------
-    >>> print(tag("text", "<b>", x=1.25, class_="tick", data_tip='"'))
-    <text x="1.3" class="tick" data-tip="&#34;">&lt;b&gt;</text>
-    """
+    """Return an element with its children."""
     written = "".join(_attribute(k, v) for k, v in attributes.items())
     inner = "".join(plain(c) for c in children)
     if not inner and name in _CLOSED:
@@ -79,13 +51,7 @@ def _attribute(name: str, value: object) -> str:
 
 
 def px(value: float) -> str:
-    """Return a length in pixels with one decimal, which is finer than a screen pixel.
-
-    Examples
-    --------
-    >>> px(1.25), px(3.0), px(-0.01)
-    ('1.3', '3', '0')
-    """
+    """Return a length in pixels with one decimal, which is finer than a screen pixel."""
     # Halves are rounded up, unlike in Python's round: 1.25 becomes 1.3.
     tenths = math.floor(10 * value + 0.5)
     whole, rest = divmod(abs(tenths), 10)
@@ -98,14 +64,7 @@ def joined(parts: Iterable[Markup]) -> Markup:
 
 
 def path(x: Floats, y: Floats) -> str:
-    """Return a polyline as path data; non-finite points interrupt it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> path(np.array([0.0, 1.0, 2.0, 3.0]), np.array([5.0, np.nan, 6.0, 7.5]))
-    'M0 5M2 6L3 7.5'
-    """
+    """Return a polyline as path data; non-finite points interrupt it."""
     there = np.isfinite(x) & np.isfinite(y)
     parts: list[str] = []
     pen = "M"
@@ -117,16 +76,7 @@ def path(x: Floats, y: Floats) -> str:
 
 
 def way(x: Floats, y: Floats) -> str:
-    """Return a polyline of finite points as path data in relative coordinates, which are shorter than `path`.
-
-    Steps are differences of rounded points, so that errors do not accumulate.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> way(np.array([100.0, 108.24, 116.48]), np.array([50.0, 49.5, 60.0]))
-    'M100 50l8.2-.5 8.3 10.5'
-    """
+    """Return a polyline of finite points as path data in relative coordinates, which are shorter than `path`."""
     at = np.floor(10 * np.clip(np.stack([x, y]), -FAR, FAR) + 0.5).astype(np.int64)
     parts = [f"M{px(at[0, 0] / 10)} {px(at[1, 0] / 10)}"]
     known, middle = _steps(), len(_steps()) // 2
@@ -143,14 +93,7 @@ def way(x: Floats, y: Floats) -> str:
 
 
 def dashes(x: Floats, y: Floats, wide: float) -> str:
-    """Return horizontal dashes that start at the given points, as path data.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> dashes(np.array([10.0, 12.0]), np.array([5.0, 4.5]), 2.0)
-    'M10 5h2m0-.5h2'
-    """
+    """Return horizontal dashes that start at the given points, as path data."""
     there = np.isfinite(x) & np.isfinite(y)
     at = np.floor(10 * np.clip(np.stack([x[there], y[there]]), -FAR, FAR) + 0.5).astype(np.int64)
     if at.shape[1] == 0:
@@ -183,14 +126,7 @@ def _bare(text: str) -> str:
 
 
 def texts(values: Floats) -> list[str]:
-    """Return many lengths as `px` writes them, clipped to ±`FAR`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> texts(np.array([1.25, -3.0, 1e300]))
-    ['1.3', '-3', '20000']
-    """
+    """Return many lengths as `px` writes them, clipped to ±`FAR`."""
     shown = np.clip(np.where(np.isfinite(values), values, 0.0), -FAR, FAR)
     tenths = np.floor(10 * shown + 0.5).astype(np.int64)
     known = _table()
@@ -208,19 +144,7 @@ def _table() -> list[str]:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A finished SVG figure.
-
-    Parameters
-    ----------
-    svg : Markup
-        One ``<svg>`` element.
-    width, height : float
-        Native size in pixels.
-    title : str
-        Short name; the ``<title>`` of the element.
-    alt : str
-        Alternative text; the ``<desc>`` of the element.
-    """
+    """A finished SVG figure."""
 
     svg: Markup
     width: float
@@ -242,30 +166,7 @@ def sheet(
     alt: str,
     role: Literal["img", "group"] = "img",
 ) -> Drawing:
-    """Return the figure: an ``<svg>`` element with title and alternative text.
-
-    Parameters
-    ----------
-    parts : iterable of Markup
-        From back to front.
-    size : (float, float)
-        Width and height in pixels.
-    ident : str
-        Unique on the page.
-    title, alt : str
-    role : {"img", "group"}
-        A figure ("img") takes the keyboard focus as a whole; in a "group" the links inside take it.
-
-    Returns
-    -------
-    Drawing
-
-    Examples
-    --------
-    >>> made = sheet([], (20.0, 10.0), ident="f1", title="age", alt="nothing")
-    >>> print(made.svg)  # doctest: +ELLIPSIS
-    <svg xmlns="http://www.w3.org/2000/svg" class="skd narrow" viewBox="0 0 20 10" width="20" height="10" role="img" ...
-    """
+    """Return the figure: an ``<svg>`` element with title and alternative text."""
     width, height = size
     names = f"{ident}-title", f"{ident}-desc"
     svg = tag(

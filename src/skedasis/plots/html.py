@@ -1,15 +1,4 @@
-"""Self-contained HTML pages of results, notebook output, and HTML tables.
-
-- *Tables* (`table`, `records`, `numbers_of`): the numbers of a result as HTML tables.
-- *Pages* (`page`, `csp`, `Explorable`): one HTML file that loads nothing from the network. Its content security policy
-  admits exactly the styles and scripts that it contains, by their SHA-256 digests.
-- *Pages of one result* (`effect_page`, `effects_page`, …): what `explore()` returns, the interactive counterparts of
-  `plot()`: an SVG figure with tooltips and the numbers in a table below it.
-- *Notebook output* (`notebook_html`): a figure or table without a script, with the browser's own tooltips.
-
-All text from data or models is escaped in `plots.elements`. Figures are drawn by `plots.draw_svg`; colours are those of
-`plots.theme`, other style sheets and scripts are in `assets`.
-"""
+"""Self-contained HTML pages of results, notebook output, and HTML tables."""
 
 from __future__ import annotations
 
@@ -118,25 +107,7 @@ PLACES = ("x", "x0", "x1", "left", "right", "left0", "right0", "left1", "right1"
 
 
 def table(caption: str, columns: Mapping[str, Column]) -> Markup:
-    """Return columns as an HTML table whose first column is the row header.
-
-    Parameters
-    ----------
-    caption : str
-    columns : mapping of str to sequence
-        Numbers, booleans or text. Underscores in names are written as spaces. Of more than `LINES` lines the first ones
-        are shown, and the caption gives the number of all.
-
-    Returns
-    -------
-    Markup
-
-    Examples
-    --------
-    >>> shown = table("Two", {"name": ["<b>", "c"], "std_error": [0.25, float("nan")]})
-    >>> "&lt;b&gt;" in shown, "<td>0.250</td>" in shown, "<td>–</td>" in shown, "std error" in shown
-    (True, True, True, True)
-    """
+    """Return columns as an HTML table whose first column is the row header."""
     size = len(next(iter(columns.values()), ()))
     kept = {name: column[:LINES] for name, column in columns.items()}
     if size > LINES:
@@ -191,22 +162,7 @@ def _cells(name: str, column: Column) -> tuple[list[str], bool]:
 def records(
     lines: Iterable[DataclassInstance], *, leave: Sequence[str] = ()
 ) -> dict[str, list[object]]:
-    """Return the fields of dataclasses of one kind as columns.
-
-    Parameters
-    ----------
-    lines : iterable of dataclass
-    leave : sequence of str
-        Fields to omit.
-
-    Examples
-    --------
-    >>> from skedasis.results.effects import Rank
-    >>> line = Rank("a", 1.0, 0.5, 0.1, 4, 0, 0, "b", 0.7, 0.02)
-    >>> records([line], leave=["bins", "untrusted_rows", "missing"])
-    {'feature': ['a'], 'importance': [1.0], 'heterogeneity_score': [0.5], 'heterogeneity_score_error': [0.1],
-     'depends_on': ['b'], 'depends_on_share': [0.7], 'depends_on_error': [0.02]}
-    """
+    """Return the fields of dataclasses of one kind as columns."""
     rows = list(lines)
     names = [f.name for f in fields(rows[0]) if f.name not in leave] if rows else []
     return {name: [getattr(row, name) for row in rows] for name in names}
@@ -237,24 +193,7 @@ def script() -> str:
 
 
 def csp(styles: Iterable[str], scripts: Iterable[str]) -> str:
-    """Return the content security policy that admits only these styles and scripts.
-
-    Parameters
-    ----------
-    styles, scripts : iterable of str
-        The exact text between the tags of each ``<style>`` and ``<script>``.
-
-    Returns
-    -------
-    str
-        For ``<meta http-equiv="Content-Security-Policy" content="…">``. The page loads nothing, sends nothing, runs no
-        other script, and scripts cannot turn text into HTML.
-
-    Examples
-    --------
-    >>> print(csp(["b {}"], []))
-    default-src 'none'; script-src 'none'; style-src 'sha256-zy87ZYlZV4kMyp51wB+3ABJeEclAGRFupKDmlDS9DAw='; ...
-    """
+    """Return the content security policy that admits only these styles and scripts."""
     return "; ".join(
         [
             "default-src 'none'",
@@ -274,20 +213,7 @@ def _sources(texts: Iterable[str]) -> str:
 
 
 def page(title: str, body: Markup, *, styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
-    """Return a complete HTML page.
-
-    Parameters
-    ----------
-    title : str
-    body : Markup
-        Content of ``<body>``, without the scripts, which follow it.
-    styles, scripts : sequence of str
-        Included in the page, and the only ones that its content security policy admits.
-
-    Returns
-    -------
-    str
-    """
+    """Return a complete HTML page."""
     head = [
         Markup('<meta charset="utf-8">'),
         Markup('<meta http-equiv="Content-Security-Policy" content="{}">').format(
@@ -377,17 +303,7 @@ class Explorable:
 
 @singledispatch
 def numbers_of(result: object) -> list[Markup]:
-    """Return the numbers of a result as HTML tables.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    list of Markup
-        Text from data or models is escaped. Tables with more than `LINES` lines are cut, and their caption says so.
-    """
+    """Return the numbers of a result as HTML tables."""
     raise TypeError(f"there is no table for a {type(result).__name__}")
 
 
@@ -420,10 +336,7 @@ def _without(columns: Mapping[str, Column], *names: str) -> dict[str, Column]:
 
 
 def _telling(columns: Mapping[str, Column]) -> dict[str, Column]:
-    """Return the columns of bins or cells without uninformative ones.
-
-    Often weights equal counts, no bin is empty, and no slope changes within a bin. M-plots have no rise.
-    """
+    """Return the columns of bins or cells without uninformative ones."""
     known = {n: np.asarray(c) for n, c in columns.items() if not isinstance(c, TimePoints)}
     leave = [name for name in ("empty", "slope_change") if name in known and not known[name].any()]
     leave += ["weight"] if np.array_equal(known["weight"], known["count"]) else []
@@ -699,21 +612,7 @@ def effects_page(
 
 @dataclass(frozen=True)
 class Gallery:
-    """Figures of many features.
-
-    Parameters
-    ----------
-    drawn : sequence of Drawing
-    legend : Drawing
-    sizes : sequence of (str, float, float)
-        For each figure the feature, its importance and its heterogeneity score; NaN if it was not computed.
-    features : sequence of str
-        Names of all features, in the order of X.
-    by : str
-        Initial sort order.
-    columns : int, optional
-        Most figures side by side.
-    """
+    """Figures of many features."""
 
     drawn: Sequence[Drawing]
     legend: Drawing
@@ -892,19 +791,7 @@ def head(title: str, said: str) -> Markup:
 def explorable(
     title: str, body: Markup, height: float, *, scripts: Sequence[str] = (), look: str = ""
 ) -> Explorable:
-    """Return a page with interactive figures.
-
-    Parameters
-    ----------
-    title : str
-    body : Markup
-    height : float
-        Height in a notebook, in pixels.
-    scripts : sequence of str
-        In addition to the script that makes figures interactive.
-    look : str
-        Additional style sheet.
-    """
+    """Return a page with interactive figures."""
     styles = [style(), asset("explore.css"), *([look] if look else [])]
     main = tag("main", body, class_="skd-explore")
     html = page(title, main, styles=styles, scripts=[script(), *scripts])
@@ -1100,18 +987,7 @@ _TIP = re.compile(r' data-tip="([^"]*)"([^>]*)>')
 
 
 def notebook_html(result: object) -> str:
-    """Return a result as self-contained HTML for a notebook.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    str
-        One element with its style sheet, without a script and without external resources. Tooltips are the browser's
-        own. Equal results give equal text, so that running a notebook again does not change it.
-    """
+    """Return a result as self-contained HTML for a notebook."""
     look = Markup(style() + asset("explore.css"))  # noqa: S704 - our own
     body = tag("div", tag("style", look), *parts_of(result), class_="skd-figure skd-static")
     return str(body)
@@ -1124,22 +1000,7 @@ def parts_of(result: object) -> list[Markup]:
 
 
 def still(spec: FigureSpec) -> Markup:
-    """Return a figure for a page without a script.
-
-    Parameters
-    ----------
-    spec : FigureSpec
-
-    Returns
-    -------
-    Markup
-
-    Notes
-    -----
-    Identifiers within a figure must be unique on the notebook's page and must not change when the figure is drawn
-    again. They are therefore derived from a digest of the figure: it is first drawn with a random identifier, which
-    cannot occur in the data, and the identifier is then replaced.
-    """
+    """Return a figure for a page without a script."""
     name = f"skd-{secrets.token_hex(16)}"
     return tag("figure", _still(draw(spec, ident=name).svg, name))
 

@@ -35,15 +35,7 @@ _DIRECTIONS = 24
 
 @dataclass(frozen=True)
 class LabelPosition:
-    """Position of the name of a point.
-
-    Parameters
-    ----------
-    x, y : float
-        Lower left corner of the name.
-    led : bool
-        Whether a line connects it to the point.
-    """
+    """Position of the name of a point."""
 
     x: float
     y: float
@@ -63,42 +55,7 @@ def place_labels(
     *,
     reach: float = math.inf,
 ) -> tuple[LabelPosition | None, ...]:
-    """Return positions of names that do not overlap; None for names without free space.
-
-    Parameters
-    ----------
-    points : ndarray of float, shape (n, 2)
-        In typographical points from the panel's lower left corner, in order of priority.
-    sizes : ndarray of float, shape (n, 2)
-        Widths and heights of the names.
-    room : (float, float)
-        Width and height of the panel.
-    taken : ndarray of float, shape (k, 4)
-        Boxes (left, bottom, right, top) that must stay free.
-    lines : ndarray of float, shape (m, 4)
-        Boxes of lines, which a name crosses only if necessary.
-    arrows : ndarray of float, shape (a, 4)
-        Oblique lines, which a name crosses only if necessary: (x, y) of both ends.
-    reach : float
-        Largest distance of a name from its point, but at least the two smallest of `DISTANCES`.
-
-    Returns
-    -------
-    tuple of LabelPosition or None
-
-    Notes
-    -----
-    Greedy: each name takes, of about 170 candidate positions, the nearest one that touches no mark, no other name and
-    no box in `taken`. Crossing a line or an arrow costs `CROSSED` steps of distance. A line from a name to its point
-    that runs through another name or mark, or on which another name lies, costs `THROUGH` steps, because it looks like
-    the line of the other name. Where names are left out or cross each other, other orders are tried.
-
-    Examples
-    --------
-    >>> none = np.zeros((0, 4))
-    >>> place_labels(np.array([[50.0, 50.0]]), np.array([[20.0, 8.0]]), (100.0, 100.0), none, none)
-    (LabelPosition(x=55.0, y=51.5, led=False),)
-    """
+    """Return positions of names that do not overlap; None for names without free space."""
     marks = np.column_stack([points - MARK, points + MARK])
     steps = max(2, sum(d <= reach for d in DISTANCES))
     best: tuple[LabelPosition | None, ...] = (None,) * len(points)
@@ -123,11 +80,7 @@ def _place_in_order(
     obstacles: tuple[Floats, Floats, Floats, Floats],
     steps: int,
 ) -> tuple[tuple[LabelPosition | None, ...], Floats]:
-    """Place names one after the other, then each again around all others; return positions and costs.
-
-    `obstacles` are the boxes of the marks, boxes that must stay free, those of lines, and the ends of arrows; `steps`
-    is how many of `DISTANCES` are tried.
-    """
+    """Place names one after the other, then each again around all others; return positions and costs."""
     marks, taken, lines, arrows = obstacles
     n = len(points)
     found: list[LabelPosition | None] = [None] * n
@@ -157,10 +110,7 @@ def _nearest(
     crossed: tuple[Floats, Floats, Floats],
     steps: int,
 ) -> tuple[LabelPosition | None, float]:
-    """Return the best position of the name of point `i`, whose mark is box `i` of `blocked`, and its cost.
-
-    `crossed` has the boxes of lines, the ends of the lines from names to their points, and those of arrows.
-    """
+    """Return the best position of the name of point `i`, whose mark is box `i` of `blocked`, and its cost."""
     lines, leads, arrows = crossed
     around = [_around(point, size, far) for far in DISTANCES[:steps]]
     corners = np.concatenate(around)
@@ -209,11 +159,7 @@ def _leads(point: Floats, boxes: Floats) -> Floats:
 
 
 def _crossing(segments: Floats, boxes: Floats) -> Bools:
-    """Return which segments (x, y of both ends) run through which boxes, (n, m).
-
-    A segment is inside a box where its parameter lies between those at which it passes the box's sides (Liang and
-    Barsky 1984).
-    """
+    """Return which segments (x, y of both ends) run through which boxes, (n, m)."""
     start, way = segments[:, None, :2], segments[:, None, 2:] - segments[:, None, :2]
     # A segment parallel to two sides passes them at -inf and inf if it lies between them.
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,12 +1,4 @@
-"""Layout of figures: where each panel, text and legend entry is, for both renderers.
-
-`arrange` places the panels of a `FigureSpec` in a figure of a given size, and finds room for all texts. Texts cannot
-overlap by construction: headings, axis labels and legends have areas of their own, tick labels are chosen so that they
-do not touch, and a text inside a panel is placed only where its box is free (`place_texts`). In a figure that is too
-low, less important parts are left out, first the numbers of rows, then lower panels, then notes.
-
-Lengths are in points, and y grows downwards from the upper end of the figure.
-"""
+"""Layout of figures: where each panel, text and legend entry is, for both renderers."""
 
 from __future__ import annotations
 
@@ -77,15 +69,7 @@ DEPTH = 0.25
 
 @dataclass(frozen=True)
 class Frame:
-    """The rectangle of a panel, with conversion from values to positions.
-
-    Parameters
-    ----------
-    x, y : Axis
-    left, top, width, height : float
-    inverted : (bool, bool)
-        Whether x decreases to the right, and y upwards.
-    """
+    """The rectangle of a panel, with conversion from values to positions."""
 
     x: Axis
     y: Axis
@@ -118,22 +102,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class PlacedText:
-    """Lines of text with their position.
-
-    Parameters
-    ----------
-    lines : tuple of str
-    x, y : float
-        Position of the first baseline.
-    style : str
-        An entry of `plots.theme.TEXTS`.
-    anchor : {-1, 0, 1}
-        End of the text at `x`: its left end for 1, its centre for 0, its right end for -1.
-    turn : float
-        Rotation in degrees, counterclockwise.
-    after : str
-        Text in the style "method" after the last line.
-    """
+    """Lines of text with their position."""
 
     lines: tuple[str, ...]
     x: float
@@ -146,24 +115,7 @@ class PlacedText:
 
 @dataclass(frozen=True, eq=False)
 class PlacedPanel:
-    """A panel with its frame, ticks and texts.
-
-    Parameters
-    ----------
-    panel : Panel
-    frame : Frame
-    across, up : Ticks
-        Of the horizontal and of the vertical axis.
-    tick_texts : tuple of PlacedText
-        Labels of the ticks.
-    title, notes, x_label, y_label : PlacedText or None
-    names_below, names_beside : bool
-        Whether the horizontal and the vertical axis have tick labels.
-    texts : tuple of PlacedText
-        Texts inside and above the frame.
-    leads : ndarray of float, shape (n, 4)
-        Lines from points to their names: x and y of both ends.
-    """
+    """A panel with its frame, ticks and texts."""
 
     panel: Panel
     frame: Frame
@@ -192,17 +144,7 @@ class PlacedKey:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A figure whose parts have their places.
-
-    Parameters
-    ----------
-    spec : FigureSpec
-    width, height : float
-    stacks : tuple of tuple of PlacedPanel
-    keys : tuple of PlacedKey
-    heading, notes : PlacedText or None
-    lettering : Lettering
-    """
+    """A figure whose parts have their places."""
 
     spec: FigureSpec
     width: float
@@ -280,29 +222,7 @@ def arrange(
     lettering: Lettering | None = None,
     legend: bool = True,
 ) -> Layout:
-    """Place all parts of a figure.
-
-    Parameters
-    ----------
-    spec : FigureSpec
-    width : float
-    height : float, optional
-        By default as high as the panels are in their natural proportions.
-    lettering : Lettering, optional
-    legend : bool
-
-    Returns
-    -------
-    Layout
-
-    Examples
-    --------
-    >>> axes = Axis("age", None, 0.0, 80.0), Axis("effect", None, 0.0, 1.0)
-    >>> panel = Panel(*axes, title=Title("age", "effect on price", "PDP"))
-    >>> placed = arrange(FigureSpec(((panel,),), "PDP of age", ""), 320.0)
-    >>> [text.lines for text in placed.texts()][:3]
-    [('age: effect on price',), ('age',), ('effect',)]
-    """
+    """Place all parts of a figure."""
     lettering = Lettering() if lettering is None else lettering
     if height is None:
         return _Arrangement(spec, width, lettering, _Detail(legend=legend)).placed(None)
@@ -312,10 +232,7 @@ def arrange(
 def _best(
     spec: FigureSpec, width: float, height: float, lettering: Lettering, *, legend: bool
 ) -> _Arrangement:
-    """Return the arrangement that shows most, of those whose main panels have `SHARE` of the height.
-
-    If none has, it is the one with the highest main panels that still has a legend.
-    """
+    """Return the arrangement that shows most, of those whose main panels have `SHARE` of the height."""
     columns = _possible_columns(spec, width, height, lettering)
     fitting: list[_Arrangement] = []
     made: _Arrangement | None = None
@@ -589,7 +506,6 @@ class _Arrangement:
         return max(self.widths[column] - self.lefts[column] - self._right(stack), 10.0)
 
     def legend_height(self) -> float:
-        """Return the height of the legend."""
         return (
             sum(1 for _ in self._key_lines()) * 1.45 * self.lettering.size("key") + 5
             if self.keys
@@ -638,11 +554,7 @@ class _Arrangement:
         return np.array([0.0 if k == "scale" else min(small * LEAST[k], h) for h, k in pairs])
 
     def _heights(self, parts: Sequence[_LineParts], height: float | None) -> list[list[float]]:
-        """Return the heights of the frames of each line.
-
-        They have their natural proportions, but none is lower than its smallest height, and main panels have `SHARE` of
-        the height if there is room.
-        """
+        """Return the heights of the frames of each line."""
         if height is None:
             return [frames for _, frames, _ in parts]
         kinds = self._all_kinds()
@@ -936,19 +848,7 @@ HEAD = 0.7
 
 
 def head_lengths(ends: Floats, size: float) -> Floats:
-    """Return the lengths of the heads of arrows, shorter ones for short arrows; 0 where there is no direction.
-
-    Parameters
-    ----------
-    ends : ndarray of float, shape (n, 4)
-        As `arrows_in` returns them.
-    size : float
-
-    Examples
-    --------
-    >>> head_lengths(np.array([[0.0, 0.0, 30.0, 40.0], [0.0, 0.0, 0.0, 5.0]]), 6.0).tolist()
-    [6.0, 3.5]
-    """
+    """Return the lengths of the heads of arrows, shorter ones for short arrows; 0 where there is no direction."""
     x0, y0, x1, y1 = ends.T
     return np.minimum(size, HEAD * np.hypot(x1 - x0, y1 - y0))
 
@@ -1020,7 +920,6 @@ def _touches(box: Box, others: Sequence[Box]) -> bool:
 
 
 def _covers(box: Box, points: Floats) -> bool:
-    """Return whether a box covers a point."""
     x, y = points.T
     near = (x > box[0] - POINT) & (x < box[2] + POINT) & (y > box[1] - POINT) & (y < box[3] + POINT)
     return bool(near.any())
@@ -1170,14 +1069,7 @@ def _number_place(
 
 
 def separated(spec: FigureSpec, width: float, legend: float) -> tuple[list[Layout], Layout]:
-    """Place each stack in a figure of its own, with aligned frames, and the legend in another one.
-
-    Parameters
-    ----------
-    spec : FigureSpec
-    width, legend : float
-        Width of each figure, and of the one with the legend.
-    """
+    """Place each stack in a figure of its own, with aligned frames, and the legend in another one."""
     n = len(spec.stacks)
     # Side by side in one line, frames are aligned.
     line = replace(

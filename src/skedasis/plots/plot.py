@@ -1,9 +1,4 @@
-"""What `plot()` of every result does: the figure, the options that all figures have, and where it is drawn.
-
-Each function turns a result into a `FigureSpec` by its figure function, applies the options of every figure to it
-(`FigureOptions`), and draws it by matplotlib, in a new figure or on axes that the user passes. An unknown option raises
-an `UnsupportedError`, a TypeError, that names the method that was called.
-"""
+"""What `plot()` of every result does: the figure, the options that all figures have, and where it is drawn."""
 
 from __future__ import annotations
 
@@ -293,26 +288,7 @@ def customized(
     *,
     several: bool = False,
 ) -> FigureSpec:
-    """Return a figure with the options of every figure applied.
-
-    Parameters
-    ----------
-    spec : FigureSpec
-    options : FigureOptions
-    method : str
-        What the user called, for messages.
-    log : collection of {"x", "y"}
-        Which of a user's axes are logarithmic.
-    several : bool
-        Whether the call draws panels of other features too, for messages.
-
-    Raises
-    ------
-    DataError
-        For a logarithmic axis with values that are not positive.
-    UnsupportedError
-        For a logarithmic axis of a categorical feature or of times.
-    """
+    """Return a figure with the options of every figure applied."""
     alone = not several and not _has_several(spec)
     # The R² beside the scatter plot of a diagnosis are on another axis.
     stacks = tuple(

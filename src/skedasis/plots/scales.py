@@ -1,15 +1,4 @@
-"""Axes, ticks, numbers as text, width of text, and simplification of lines.
-
-Both renderers and all figure specifications use this module; it imports neither matplotlib nor results.
-
-- *Width of text*: SVG is written without a browser, so the width of text is estimated, and rather over- than
-  underestimated.
-- *Numbers as text*: three significant digits, a typographical minus sign, and as many decimals as neighbouring values
-  need to differ.
-- *Axes*: an `Axis` is a range with a name and a unit. `Scale` moves a common offset and a power of ten from the tick
-  labels to the axis label: ``value = offset + tick * 10**exponent``.
-- *Simplification of lines*: points are removed that lie within a tolerance of the line through their neighbours.
-"""
+"""Axes, ticks, numbers as text, width of text, and simplification of lines."""
 
 from __future__ import annotations
 
@@ -35,13 +24,7 @@ _NARROW, _WIDE = frozenset("iljtfrI.,:;|!'()[]{}/\\ `°·"), frozenset("mwMW@%&�
 
 @lru_cache(maxsize=4096)
 def width_of(text: str, size: float = 12.0) -> float:
-    """Return the approximate width of a line of text, in units of its size, for the widest of the common fonts.
-
-    Examples
-    --------
-    >>> width_of("", 10.0), width_of("n=67", 10.0) < width_of("n=1067", 10.0)
-    (0.0, True)
-    """
+    """Return the approximate width of a line of text, in units of its size, for the widest of the common fonts."""
     return size * sum(_share(c) for c in text)
 
 
@@ -67,13 +50,7 @@ ROUNDING_NOISE = 1e-9
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number as text with `digits` significant digits.
-
-    Examples
-    --------
-    >>> number(31.01284), number(1234567.0), number(-0.00123), number(3.2e-9), number(0.0)
-    ('31.0', '1,234,567', '−0.00123', '3.20e−9', '0')
-    """
+    """Return a number as text with `digits` significant digits."""
     if not math.isfinite(value):
         return "–"
     if value == 0:
@@ -88,48 +65,19 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def number_or_zero(value: float, largest: float) -> str:
-    """Return a number as text, and "≈ 0" for the rounding error of a zero relative to `largest`.
-
-    Examples
-    --------
-    >>> number_or_zero(1.2e-16, 3.0), number_or_zero(0.0, 3.0), number_or_zero(0.01, 3.0)
-    ('≈ 0', '0', '0.0100')
-    """
+    """Return a number as text, and "≈ 0" for the rounding error of a zero relative to `largest`."""
     return "≈ 0" if 0 < abs(value) < ROUNDING_NOISE * largest else number(value)
 
 
 def with_error(value: float, error: float, largest: float = 0.0) -> str:
-    r"""Return a number with its standard error.
-
-    Parameters
-    ----------
-    value, error : float
-        An error that is zero or not finite is omitted.
-    largest : float
-        Largest related number; see `number_or_zero`.
-
-    Examples
-    --------
-    >>> with_error(2.4137, 0.1234), with_error(31.3, 2.46), with_error(0.0, 0.0)
-    ('2.41 ±\u202f0.12', '31.3 ±\u202f2.5', '0')
-    """
+    r"""Return a number with its standard error."""
     if not 0 < error < math.inf or abs(value) < ROUNDING_NOISE * largest:
         return number_or_zero(value, largest)
     return f"{number_or_zero(value, largest)} ±\u202f{number(error, 2)}"
 
 
 def position_texts(values: Floats, time: TimeAxis | None = None) -> list[str]:
-    """Return positions on an axis as text, with enough digits to distinguish neighbours; times for a time axis.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> (
-    ...     position_texts(np.array([19.0, 24.5, 79.0])),
-    ...     position_texts(np.array([1.7e9, 1.7e9 + 0.25])),
-    ... )
-    (['19.0', '24.5', '79.0'], ['1,700,000,000.00', '1,700,000,000.25'])
-    """
+    """Return positions on an axis as text, with enough digits to distinguish neighbours; times for a time axis."""
     if time is not None:
         return time.texts(values)
     steps = np.diff(np.unique(values[np.isfinite(values)]))
@@ -145,24 +93,11 @@ def position_texts(values: Floats, time: TimeAxis | None = None) -> list[str]:
 
 
 def counted(n: float, thing: str) -> str:
-    """Return a count with its noun in the singular or plural.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(12345, "row")
-    ('1 row', '12,345 rows')
-    """
+    """Return a count with its noun in the singular or plural."""
     return f"{n:,.0f} {thing}{'' if n == 1 else 's'}"
 
 
 def sentence(text: str) -> str:
-    """Return a text as a sentence.
-
-    Examples
-    --------
-    >>> sentence("one region")
-    'One region.'
-    """
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -191,30 +126,14 @@ _MINUS, _TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 
 @dataclass(frozen=True)
 class Scale:
-    """Offset and power of ten of the numbers at the ticks: ``value = offset + tick * 10**exponent``.
-
-    Parameters
-    ----------
-    offset : float
-    exponent : int
-    """
+    """Offset and power of ten of the numbers at the ticks: ``value = offset + tick * 10**exponent``."""
 
     offset: float = 0.0
     exponent: int = 0
 
     @classmethod
     def of(cls, low: float, high: float) -> Scale:
-        """Choose the scale for which ticks between `low` and `high` have few digits.
-
-        Examples
-        --------
-        >>> Scale.of(0.0, 42.0)
-        Scale(offset=0.0, exponent=0)
-        >>> Scale.of(1.7e9, 1.7e9 + 86_400)
-        Scale(offset=1700000000.0, exponent=0)
-        >>> Scale.of(-3e-9, 2e-9)
-        Scale(offset=0.0, exponent=-9)
-        """
+        """Choose the scale for which ticks between `low` and `high` have few digits."""
         size, span = max(abs(low), abs(high)), high - low
         if not 0 < size < math.inf:
             return cls()
@@ -227,21 +146,7 @@ class Scale:
         return cls(offset, 0 if -3 <= exponent < 5 else 3 * math.floor(exponent / 3))
 
     def texts(self, ticks: Sequence[float]) -> list[str]:
-        """Return the ticks as text, with enough decimals to distinguish them.
-
-        Parameters
-        ----------
-        ticks : sequence of float
-
-        Returns
-        -------
-        list of str
-
-        Examples
-        --------
-        >>> Scale(exponent=-9).texts([0.0, 2.5e-10, 5e-10])
-        ['0.00', '0.25', '0.50']
-        """
+        """Return the ticks as text, with enough decimals to distinguish them."""
         values = (np.asarray(ticks, dtype=float) - self.offset) / 10.0**self.exponent
         decimals = _decimals(values)
         # Avoid "-0.0" after rounding.
@@ -249,15 +154,7 @@ class Scale:
         return [w.replace("-", _MINUS) for w in written]
 
     def label(self, name: str, unit: str | None) -> str:
-        """Return the axis label: name, unit, and the offset and power of ten that the ticks omit.
-
-        Examples
-        --------
-        >>> Scale(exponent=-9).label("delay", "s")
-        'delay [10⁻⁹ s]'
-        >>> Scale(offset=-1.7e9).label("time", "s")
-        'time + 1700000000 [s]'
-        """
+        """Return the axis label: name, unit, and the offset and power of ten that the ticks omit."""
         if self.offset:
             name = f"{name} {'+' if self.offset < 0 else _MINUS} {abs(self.offset):.15g}"
         if self.exponent:
@@ -268,28 +165,14 @@ class Scale:
 
 @dataclass(frozen=True)
 class Clock(Scale):
-    """The scale of a time axis: a day that all ticks share is moved to the axis label.
-
-    Parameters
-    ----------
-    time : TimeAxis
-    shared : str
-        The shared day; empty if the ticks are on several days.
-    """
+    """The scale of a time axis: a day that all ticks share is moved to the axis label."""
 
     time: TimeAxis = _EPOCH
     shared: str = ""
 
     @classmethod
     def on(cls, time: TimeAxis, low: float, high: float) -> Clock:
-        """Return the scale for times between `low` and `high`.
-
-        Examples
-        --------
-        >>> scale = Clock.on(TimeAxis("datetime", "s"), 0.25, 0.75)
-        >>> scale.texts([0.25, 0.5]), scale.label("sent", None)
-        (['06:00', '12:00'], 'sent, 1970-01-01')
-        """
+        """Return the scale for times between `low` and `high`."""
         if time.kind not in ("date", "datetime") or not (math.isfinite(low) and low < high):
             return cls(time=time)
         first, last = times.written(time, np.array([low, high]), 1 / 86_400)
@@ -314,13 +197,7 @@ class Ratios(Scale):
     """The scale of a logarithmic axis: each tick has its own number of digits."""
 
     def texts(self, ticks: Sequence[float]) -> list[str]:
-        """Return the ticks as text; from 100,000 and below 0.001 with a power of ten.
-
-        Examples
-        --------
-        >>> Ratios().texts([0.01, 1.0, 2500.0, 1e6, 3e6])
-        ['0.01', '1', '2500', '10⁶', '3×10⁶']
-        """
+        """Return the ticks as text; from 100,000 and below 0.001 with a power of ten."""
         return [self._text(v) for v in ticks]
 
     @staticmethod
@@ -353,31 +230,7 @@ class Aside(NamedTuple):
 
 @dataclass(frozen=True)
 class Axis:
-    """The range of a variable, with its name, unit, ticks and labels.
-
-    Parameters
-    ----------
-    name : str
-    unit : str or None
-    least, most : float
-        Range of the data; NaN without data.
-    margin : float
-        Fraction of the range that is added at each end.
-    ticks : tuple of float
-        Positions of the ticks; if empty, the renderer chooses them.
-    labels : tuple of str
-        Names of levels, one per tick; empty for numbers.
-    missing_label : str
-        Tick label of the separate position of missing values, the last one on the right; empty without one.
-    off_axis : tuple of OffAxis
-        Values beyond the range with a separate position, on each side from the range outward.
-    time : TimeAxis, optional
-        For dates, times and durations: the meaning of the days on the axis.
-    log : bool
-        Whether equal ratios have equal lengths; all values are positive.
-    hidden : bool
-        Whether it has neither ticks nor a label.
-    """
+    """The range of a variable, with its name, unit, ticks and labels."""
 
     name: str
     unit: str | None
@@ -442,15 +295,7 @@ class Axis:
         return end + side * part * ASIDE * (high - low)
 
     def share(self, values: Floats | float) -> Floats:
-        """Return positions as fractions of the axis; those of ±inf are its ends.
-
-        Examples
-        --------
-        >>> Axis("age", None, 0.0, 50.0, 0.0).share([25.0, -np.inf, np.nan]).tolist()
-        [0.5, 0.0, nan]
-        >>> Axis("income", None, 1.0, 100.0, 0.0, log=True).share(10.0).tolist()
-        0.5
-        """
+        """Return positions as fractions of the axis; those of ±inf are its ends."""
         low, high = self.limits
         at = np.clip(
             np.asarray(values, dtype=float), *((low, high) if self.log else (-np.inf, np.inf))
@@ -509,43 +354,18 @@ def padded(low: float, high: float, margin: float) -> tuple[float, float]:
 
 
 def zero_rounding(values: Floats, size: float) -> Floats:
-    """Set values to zero that are rounding errors of larger numbers.
-
-    Parameters
-    ----------
-    values : ndarray of float
-        Differences, such as a curve minus its mean.
-    size : float
-        Largest magnitude of the subtracted numbers.
-
-    Examples
-    --------
-    >>> zero_rounding(np.array([7.1e-15, -0.5, np.nan]), 51.6).tolist()
-    [0.0, -0.5, nan]
-    """
+    """Set values to zero that are rounding errors of larger numbers."""
     return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
 
 
 def clean(text: str) -> str:
-    r"""Return text on one line, with control characters as the terminal shows them.
-
-    Examples
-    --------
-    >>> clean(" a\tname\n")
-    'a name'
-    """
+    r"""Return text on one line, with control characters as the terminal shows them."""
     shown = (c if c.isprintable() else " " for c in visible(" ".join(text.split())))
     return " ".join("".join(shown).split()) or "(no name)"
 
 
 def shorten(text: str, room: int) -> str:
-    """Return text of at most `room` characters: if necessary its beginning and its end, which distinguish names.
-
-    Examples
-    --------
-    >>> shorten("number_of_visits_in_the_year_2019", 20)
-    'number_of_…year_2019'
-    """
+    """Return text of at most `room` characters: if necessary its beginning and its end, which distinguish names."""
     text = clean(text)
     if len(text) <= room:
         return text
@@ -554,13 +374,7 @@ def shorten(text: str, room: int) -> str:
 
 
 def distinct_names(names: Sequence[str], room: int) -> tuple[str, ...]:
-    """Return shortened names; names that become equal are numbered.
-
-    Examples
-    --------
-    >>> distinct_names(["visits in 2019", "visits of 2019", "age"], 10)
-    ('vis…19 (1)', 'vis…19 (2)', 'age')
-    """
+    """Return shortened names; names that become equal are numbered."""
     short = [shorten(n, room) for n in names]
     times, seen = Counter(short), Counter[str]()
     out: list[str] = []
@@ -595,31 +409,7 @@ def _decimals(values: Floats) -> int:
 
 
 def select_points(x: Floats, y: Floats, tolerance: float) -> Bools:
-    """Select points of curves such that the polyline through them passes all others within a tolerance.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (m,) or (r, m)
-    y : ndarray of float, shape (r, m)
-    tolerance : float
-        Largest vertical distance of an omitted point from the line.
-
-    Returns
-    -------
-    ndarray of bool, shape (r, m)
-
-    Notes
-    -----
-    Neighbouring segments of 1, 2, 4, … steps are merged as long as all points between them are within the tolerance.
-    The error does not accumulate, and all curves are processed at once in O(r m log m).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> y = np.array([[0.0, 1.0, 2.0, 3.0, 9.0]])
-    >>> select_points(np.arange(5.0), y, 0.1).tolist()
-    [[True, False, True, True, True]]
-    """
+    """Select points of curves such that the polyline through them passes all others within a tolerance."""
     x = np.broadcast_to(x, y.shape)
     rows, m = y.shape
     kept = np.ones((rows, m), dtype=bool)

@@ -1,9 +1,4 @@
-"""Texts of figures: their width, line breaks, and shortening, in one place for all renderers.
-
-A renderer knows how wide its letters are: matplotlib measures the font that it draws with, and SVG, which is written
-without a browser, estimates the widest of the common fonts (`width_of`). `Lettering` breaks and shortens texts by that
-measure, so that no text is wider than its room.
-"""
+"""Texts of figures: their width, line breaks, and shortening, in one place for all renderers."""
 
 from __future__ import annotations
 
@@ -25,19 +20,7 @@ LEADING = 1.3
 
 @dataclass(frozen=True)
 class Lettering:
-    """Measures, breaks and shortens texts.
-
-    Parameters
-    ----------
-    measure : callable
-    scale : float
-        Factor of the sizes of all texts.
-
-    Examples
-    --------
-    >>> Lettering().wrap("effect on the price of a house", 88.0, "note")
-    ['effect on the price of', 'a house']
-    """
+    """Measures, breaks and shortens texts."""
 
     measure: Measure = width_of
     scale: float = 1.0
@@ -56,13 +39,7 @@ class Lettering:
         return (1.09 if TEXTS[style].bold else 1.0) * self.measure(text, self.size(style))
 
     def fit(self, text: str, room: float, style: str) -> str:
-        """Return text that is no wider than `room`: if necessary its beginning and its end, which distinguish names.
-
-        Examples
-        --------
-        >>> Lettering().fit("visits of the year 2019", 55.0, "note")
-        'visits…2019'
-        """
+        """Return text that is no wider than `room`: if necessary its beginning and its end, which distinguish names."""
         text = clean(text)
         if self.width(text, style) <= room:
             return text
@@ -91,15 +68,7 @@ class Lettering:
         return lines
 
     def head(self, title: Title, room: float) -> tuple[list[str], str]:
-        """Return a title in at most two lines, and the method, which follows the last one: an empty one without room.
-
-        In a narrow figure the feature and the quantity are shortened separately, so that both can be read.
-
-        Examples
-        --------
-        >>> Lettering().head(Title("age", "effect on the price of houses", "ALE"), 150.0)
-        (['age: effect on the price of', 'houses'], '(ALE)')
-        """
+        """Return a title in at most two lines, and the method, which follows the last one, or is empty."""
         lines = self.wrap(title.text, room, "title")
         if len(lines) > 2:
             parts = (f"{title.subject}:", title.quantity)
@@ -122,13 +91,7 @@ class Lettering:
     def flow(
         self, notes: Sequence[str], room: float, style: str = "note", most: int = 8
     ) -> list[str]:
-        """Join short notes with a dot into lines; break within a note only if it is wider than `room`.
-
-        Examples
-        --------
-        >>> Lettering().flow(("500 rows", "6 bins"), 300.0)
-        ['500 rows · 6 bins']
-        """
+        """Join short notes with a dot into lines; break within a note only if it is wider than `room`."""
         lines: list[str] = []
         gaps: list[str] = []  # before each line: a dot if it begins a note
         for note in notes:

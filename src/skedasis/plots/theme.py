@@ -1,13 +1,4 @@
-"""The one theme of all figures: colours, styles of marks and texts, hatches, and the style sheets made from them.
-
-A mark of a figure names a style (`STYLES`), and a style names colours (`COLORS`): changing the colour of the
-heterogeneity band is changing one line. `stylesheet` writes the theme as CSS with light, dark, printed and forced
-colours, for the SVG renderer; the matplotlib renderer reads the same tables.
-
-Blue is the average and its confidence interval, amber is the heterogeneity (how the effect varies between rows). The
-two differ in luminance, so that they remain distinguishable in greyscale and for colour-blind readers. Each distinction
-by colour is repeated by a line style, a mark, a hatch or a word. Lengths are in points (1/72 inch).
-"""
+"""The one theme of all figures: colours, styles of marks and texts, hatches, and the style sheets made from them."""
 
 from __future__ import annotations
 
@@ -90,19 +81,7 @@ HEAT_SHADES = 33
 
 
 def heat_color(step: int, *, diverging: bool) -> tuple[str, float]:
-    """Return the name and the opacity of a colour of heat maps.
-
-    Opacity is the distance from zero, so that one scale serves light and dark grounds, and numbers on it stay readable.
-
-    Examples
-    --------
-    >>> (
-    ...     heat_color(0, diverging=True),
-    ...     heat_color(16, diverging=True),
-    ...     heat_color(32, diverging=False),
-    ... )
-    (('under', 1.0), ('ground', 0.0), ('tone', 1.0))
-    """
+    """Return the name and the opacity of a colour of heat maps."""
     last = HEAT_SHADES - 1
     if not diverging:
         return "tone", round(0.05 + 0.95 * step / last, 2)
@@ -171,29 +150,7 @@ colours."""
 
 @dataclass(frozen=True)
 class Style:
-    """The style of a mark.
-
-    Parameters
-    ----------
-    stroke : str
-        Colour of lines, edges and rims of points; empty for none.
-    width : float
-    dash : tuple of float
-        Lengths of dashes and gaps.
-    opacity : float
-        Of the stroke.
-    fill : str
-        Colour of areas and points; empty for none.
-    fill_opacity : float
-    hatch : str
-        A pattern above the fill; empty for none.
-    shape : str
-        Of points: a name in `SHAPES`, or "dot" for a disc without a rim.
-    size : float
-        Radius of points; length of the heads of arrows.
-    halo : bool
-        Whether a line has an outline in the colour of the ground, which separates it from curves of all colours.
-    """
+    """The style of a mark."""
 
     stroke: str = ""
     width: float = 0.6
@@ -420,13 +377,7 @@ PIXELS = 1.5
 
 @cache
 def stylesheet() -> str:
-    """Return the colours and styles as CSS: light, dark, printed, and with forced colours.
-
-    Examples
-    --------
-    >>> "--skd-average:#0a4a7d" in stylesheet(), ".average" in stylesheet()
-    (True, True)
-    """
+    """Return the colours and styles as CSS: light, dark, printed, and with forced colours."""
     pages = ".skd-page,.skd-figure"
     dark = _variables(1) + "color-scheme:dark"
     rules: dict[str, dict[str, str]] = {f".{name}": _style_rule(s) for name, s in STYLES.items()}

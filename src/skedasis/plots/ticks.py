@@ -1,8 +1,4 @@
-"""Ticks of every axis: round numbers, powers of ten, dates and times, given values, and names of levels.
-
-`ticks_across` and `ticks_up` choose as many ticks as fit the length of an axis without touching each other. Names of
-levels are written level, slanted or upright, whichever fits first; if none does, some names are left out.
-"""
+"""Ticks of every axis: round numbers, powers of ten, dates and times, given values, and names of levels."""
 
 from __future__ import annotations
 
@@ -35,15 +31,7 @@ _SPACING = 44.0
 
 @dataclass(frozen=True)
 class Ticks:
-    """Positions and labels of ticks; an empty label is a tick without one.
-
-    Parameters
-    ----------
-    at : tuple of float
-    texts : tuple of str
-    turn : {0, 40, 90}
-        Rotation of the labels.
-    """
+    """Positions and labels of ticks; an empty label is a tick without one."""
 
     at: tuple[float, ...]
     texts: tuple[str, ...]
@@ -59,19 +47,7 @@ def ticks_across(
     beyond: float = 10.0,
     letters: int = LONG,
 ) -> Ticks:
-    """Return the ticks of a horizontal axis.
-
-    Parameters
-    ----------
-    axis : Axis
-    length : float
-        In points.
-    lettering : Lettering
-    before, beyond : float
-        Room in points for labels on the left of the axis, and on its right.
-    letters : int
-        Most characters of a rotated name.
-    """
+    """Return the ticks of a horizontal axis."""
     if axis.hidden:
         return Ticks((), ())
     ticks = (
@@ -124,24 +100,7 @@ def ticks_up(axis: Axis, length: float, lettering: Lettering, *, room: float = m
 def round_ticks(
     axis: Axis, most: int, ends: tuple[float, float] | None = None
 ) -> tuple[float, ...]:
-    """Return round numbers on an axis, with at most `most` steps between them.
-
-    Rounding applies to the written numbers, which are without the offset and power of ten in the axis label.
-
-    Parameters
-    ----------
-    axis : Axis
-    most : int
-    ends : (float, float), optional
-        Part of the axis; by default its range.
-
-    Examples
-    --------
-    >>> round_ticks(Axis("age", None, 0.0, 100.0), 5)
-    (0.0, 25.0, 50.0, 75.0, 100.0)
-    >>> round_ticks(Axis("income", None, 1.0, 1e6, log=True), 4)
-    (1.0, 100.0, 10000.0, 1000000.0)
-    """
+    """Return round numbers on an axis, with at most `most` steps between them."""
     low, high = axis.range if ends is None else ends
     if axis.log and low > 0:
         return _round_ratios(low, high, most)

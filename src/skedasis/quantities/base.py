@@ -1,9 +1,4 @@
-"""`Quantity`: a scalar function of a row, and of its label for losses and likelihoods, derived from a fitted model.
-
-A subclass says how to call the model (`raw`) and how to compute its values from the model's response (`read`). Methods
-never call these: they ask the evaluator that `Quantity.evaluator` returns (see `skedasis.quantities.evaluator`).
-`ModelProxy` is the base of what may stand in for a model.
-"""
+"""`Quantity`: a scalar function of a row, and of its label for losses and likelihoods, derived from a fitted model."""
 
 from __future__ import annotations
 
@@ -63,13 +58,7 @@ def given_labels(y: Values | None) -> Values:
 
 
 class Quantity(ABC):
-    """A scalar function of a row. Immutable; picklable if its model is.
-
-    Attributes
-    ----------
-    name, unit : str or None
-        Label and unit on the axes of plots.
-    """
+    """A scalar function of a row."""
 
     name: str = "prediction"
     unit: str | None = None
@@ -94,22 +83,10 @@ class Quantity(ABC):
 
     @abstractmethod
     def raw(self, X: ModelRows) -> RawResponse:
-        """Call the model on rows in X's container and return its full response.
-
-        Separate from `read`, so that one call serves all quantities that are computed from the same response: the
-        outputs of a model, or the entropy and the likelihood of its predictive distribution.
-        """
+        """Call the model on rows in X's container and return its full response."""
 
     def read(self, raw: RawResponse, y: Values | None = None) -> object:
-        """Return the quantity's values from the response that `raw` returned: (n,) numbers, unless it is invalid.
-
-        Parameters
-        ----------
-        raw : object
-            The model's response for n rows.
-        y : ndarray, shape (n,), optional
-            The rows' labels as returned by `encoded`, if the quantity is `labelled`.
-        """
+        """Return the quantity's values from the response that `raw` returned: (n,) numbers, unless it is invalid."""
         return raw
 
     def encoded(self, y: Values) -> Values:
@@ -127,11 +104,7 @@ class Quantity(ABC):
     def outputs(
         self, dataset: Dataset, stats: CallStats | None = None, among: Ints | None = None
     ) -> Mapping[OutputLabel, Quantity]:
-        """Return the quantity of each output by its label; a quantity with a single output has the label None.
-
-        If the model has to be called to learn the number of outputs, it is called on rows at the positions `among`,
-        and `stats` counts them.
-        """
+        """Return the quantity of each output by its label; a quantity with a single output has the label None."""
         return {None: self}
 
     @property
@@ -166,20 +139,11 @@ class Quantity(ABC):
         return self.name
 
     def prepare(self, dataset: Dataset) -> Dataset:
-        """Check that the rows match the model's training data and return them in the container that it was fitted on.
-
-        If the quantity is `labelled`, the rows carry their encoded labels.
-        """
+        """Check that the rows match the model's training data; return them in its container."""
         return self.with_labels(dataset)
 
     def with_labels(self, dataset: Dataset) -> Dataset:
-        """Return the rows with their encoded labels if the quantity needs labels.
-
-        Raises
-        ------
-        DataError
-            If the dataset has no labels, or some are missing.
-        """
+        """Return the rows with their encoded labels if the quantity needs labels."""
         if not self.labelled:
             return dataset
         if dataset.y is None:
@@ -209,55 +173,12 @@ class Quantity(ABC):
         used: BatchEvaluator | None = None,
         cache: ResponseCache | None = None,
     ) -> BatchEvaluator:
-        """Return the evaluator of the quantity on a batch of rows.
-
-        Parameters
-        ----------
-        batch : Batch
-        copies : int
-            Maximum number of copies of the batch in one call of the model.
-        eps : float
-            Unit round-off of the dtype that the model computes in.
-        used : BatchEvaluator, optional
-            A finished evaluator of the same worker, whose buffer is reused.
-        cache : ResponseCache, optional
-            Cache of responses, shared with the evaluators of the model's other outputs.
-        """
+        """Return the evaluator of the quantity on a batch of rows."""
         model = self.model
         kind = model.evaluator_class if isinstance(model, ModelProxy) else BatchEvaluator
         return kind(self, batch, copies, eps, used, cache)
 
     def at(self, X: TableLike, y: ArrayLike | None = None) -> Floats:
-        """Return the quantity at each row of X.
-
-        Parameters
-        ----------
-        X : array or data frame of n rows
-        y : array of n labels, optional
-            Required by losses and likelihoods.
-
-        Returns
-        -------
-        ndarray of float, shape (n,)
-            For a quantity with several outputs, a dictionary with one array per output.
-
-        Raises
-        ------
-        DataError
-            If X does not match the model.
-        ModelOutputError
-            If the model does not return one finite number per row.
-
-        Notes
-        -----
-        Costs n model rows.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import skedasis as sd
-        >>> sd.prediction(lambda X: 2 * X[:, 0]).at(np.array([[1.0], [4.0]]))
-        array([2., 8.])
-        """
+        """Return the quantity at each row of X."""
         dataset = self.prepare(as_dataset(X, y))
         return np.concatenate([self.evaluator(b).values() for b in dataset.batches(CALL_ROWS)])

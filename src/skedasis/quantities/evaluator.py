@@ -1,11 +1,4 @@
-"""Evaluation of a quantity on a batch of rows: the only place that calls the model.
-
-`BatchEvaluator` evaluates a quantity at the rows of one batch and with columns replaced (for grids, bin edges and
-permutations). It owns the buffer that the model's inputs are written to, counts calls and rows, and validates the
-responses.
-`ResponseCache` caches responses for models with several outputs. `probe_model` probes the model once before the work
-begins.
-"""
+"""Evaluation of a quantity on a batch of rows: the only place that calls the model."""
 
 from __future__ import annotations
 
@@ -70,31 +63,28 @@ class Evaluated(Protocol):
     copy: bool
 
     @property
-    def has_mixed(self) -> bool: ...  # noqa: D102
-    def with_model(self, model: object) -> Evaluated | None: ...  # noqa: D102
-    def describe(self) -> str: ...  # noqa: D102
-    def raw(self, X: ModelRows) -> RawResponse: ...  # noqa: D102
-    def read(self, raw: RawResponse, y: Values | None = None) -> object: ...  # noqa: D102
-    def computed(self, raw: RawResponse) -> DType | None: ...  # noqa: D102
-    def floored(self, raw: RawResponse, y: Values | None = None) -> int: ...  # noqa: D102
-    def slopes(self, X: ModelRows, y: Values | None = None) -> object: ...  # noqa: D102
-    def mixed(self, X: ModelRows, j: int, k: int) -> object: ...  # noqa: D102
+    def has_mixed(self) -> bool: ...
+    def with_model(self, model: object) -> Evaluated | None: ...
+    def describe(self) -> str: ...
+    def raw(self, X: ModelRows) -> RawResponse: ...
+    def read(self, raw: RawResponse, y: Values | None = None) -> object: ...
+    def computed(self, raw: RawResponse) -> DType | None: ...
+    def floored(self, raw: RawResponse, y: Values | None = None) -> int: ...
+    def slopes(self, X: ModelRows, y: Values | None = None) -> object: ...
+    def mixed(self, X: ModelRows, j: int, k: int) -> object: ...
 
 
 class Probed(Evaluated, Protocol):
     """What the probe asks of a quantity, too."""
 
-    def evaluator(  # noqa: D102
+    def evaluator(
         self, batch: Batch, copies: int = 1, eps: float = ..., *, cache: ResponseCache | None = None
     ) -> BatchEvaluator: ...
-    def derivative_info(self, feature: Feature) -> DerivativeInfo: ...  # noqa: D102
+    def derivative_info(self, feature: Feature) -> DerivativeInfo: ...
 
 
 class InputBuffer(Protocol):
-    """The rows of a batch as a model takes them, in which columns are replaced.
-
-    Implemented by the buffers of `skedasis.data`, and by `skedasis.trees.evaluator.TreeRows`.
-    """
+    """The rows of a batch as a model takes them, in which columns are replaced."""
 
     def own(self) -> ModelRows:
         """Return the rows without replacements."""
@@ -109,11 +99,7 @@ class InputBuffer(Protocol):
 
 
 class ResponseCache:
-    """Cache of model responses, keyed by the rows of the batch and the replaced values of their columns.
-
-    Each output of a model runs through the same steps; the first one calls the model, the others find the response
-    here. So several outputs cost the model rows of one, and methods need no code for several outputs.
-    """
+    """Cache of model responses, keyed by the rows of the batch and the replaced values of their columns."""
 
     def __init__(
         self, responses: dict[bytes, RawResponse] | None = None, rows: bytes = b""
@@ -173,12 +159,7 @@ _MAX_LEVELS, _MAX_ROWS = 2000, 64
 def note_failing_levels(
     error: Exception, quantity: Evaluated, batch: Batch, changes: SetChanges
 ) -> None:
-    """Add a note to a model's exception that names the levels for which the model fails.
-
-    Tries the inserted levels one by one, or the levels of all categorical features if none were inserted. They are
-    inserted into a row that the model accepts, so that another feature's level is not reported instead. The model rows
-    of this search are not counted, because a failure has no result to report them in.
-    """
+    """Add a note to a model's exception that names the levels for which the model fails."""
     base = _accepted_row(quantity, batch)
     if base is None:
         return
@@ -241,21 +222,7 @@ def _add_note(error: Exception, batch: Batch, j: int, rows: Ints) -> None:
 
 
 class BatchEvaluator:
-    """Evaluator of a quantity on one batch of rows. Used by one worker only.
-
-    Parameters
-    ----------
-    quantity : Evaluated
-    batch : Batch
-    copies : int
-        Capacity of the input buffer, in copies of the batch.
-    eps : float
-        Unit round-off of the dtype that the model computes in.
-    used : BatchEvaluator, optional
-        A finished evaluator, whose buffer is reused.
-    cache : ResponseCache, optional
-        Cache of responses, shared with the evaluators of the model's other outputs.
-    """
+    """Evaluator of a quantity on one batch of rows."""
 
     def __init__(
         self,
@@ -330,15 +297,7 @@ class BatchEvaluator:
         return self.batch.labels()
 
     def subset(self, rows: Ints, sets: int = 1) -> BatchEvaluator:
-        """Return the evaluator of a subset of the batch's rows. Its calls are counted in this evaluator's `stats`.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-        sets : int
-            How many sets of values will be swept: a call carries up to as many copies of the subset, but not more rows
-            than a call of the whole batch, so that a few rows do not need many calls.
-        """
+        """Return the evaluator of a subset of the batch's rows."""
         room = self.copies * len(self) // max(len(rows), 1)
         copies = max(self.copies, min(sets, room))
         # type(self): the subset of a `TreeEvaluator` is a `TreeEvaluator`.
@@ -366,24 +325,7 @@ class BatchEvaluator:
         return self._own
 
     def sweep(self, j: int, values: Floats) -> Floats:
-        """Return the quantity with column j replaced.
-
-        Parameters
-        ----------
-        j : int
-            Index of the column.
-        values : ndarray of float, shape (m,) or (n, m)
-            The same values for all rows, or different values for each row.
-
-        Returns
-        -------
-        ndarray of float, shape (n, m)
-            In Fortran order: the rows of one value are contiguous.
-
-        Notes
-        -----
-        Costs n * m model rows, in calls of up to `copies` copies of the batch.
-        """
+        """Return the quantity with column j replaced."""
         return self.sweep_together({j: values}, values.shape[-1])
 
     def sweep_together(self, changes: Changes, m: int) -> Floats:
@@ -398,18 +340,7 @@ class BatchEvaluator:
         return out.T
 
     def sums(self, changes: Changes, m: int) -> Floats:
-        """Return the weighted sums over the rows of the quantity with columns replaced, (m,).
-
-        Parameters
-        ----------
-        changes : mapping of int to values
-            By column index: m values, the same for all rows.
-        m : int
-
-        Notes
-        -----
-        Costs n * m model rows; none for a sum of trees (see `TreeEvaluator`).
-        """
+        """Return the weighted sums over the rows of the quantity with columns replaced, (m,)."""
         curves = self.sweep_together(changes, m).T
         return curves.sum(axis=1) if self.weights is None else dot(curves, self.weights)
 
@@ -418,13 +349,7 @@ class BatchEvaluator:
         return self.edge_differences(j, edges[:-1].take(cell), edges[1:].take(cell))
 
     def edge_differences(self, j: int, low: Floats, high: Floats) -> Floats:
-        """Return q(high, x_c) - q(low, x_c) for two edges per row, shape (n,).
-
-        Notes
-        -----
-        Costs at most 2 n model rows. Where an edge equals the row's own value, the quantity at the row is reused if
-        that saves model rows: its n rows are evaluated once for all features of the batch.
-        """
+        """Return q(high, x_c) - q(low, x_c) for two edges per row, shape (n,)."""
         x = self.column(j)
         at_high = x == high
         known = at_high | (x == low)
@@ -524,14 +449,7 @@ class BatchEvaluator:
         columns: tuple[Summary, Summary],
         derivative_info: tuple[DerivativeInfo, DerivativeInfo],
     ) -> tuple[Floats, Floats | None, Floats | None]:
-        """Return the mixed second derivative by two features, and the slopes by each if they are available, (n,) each.
-
-        Notes
-        -----
-        Costs n slope rows if the quantity provides mixed derivatives; else 2 n slope rows for central differences of
-        its slopes; else 4 n model rows for central differences of the quantity. Differences cost twice as many where
-        an offset is large relative to the feature's standard deviation. The slopes cost n slope rows for all features.
-        """
+        """Return the mixed second derivative by two features, and the slopes by each if available, (n,) each."""
         positions = columns[0].feature.position, columns[1].feature.position
         has_slopes = all(t.kind == "slopes" for t in derivative_info)
         first, second = (self.slope()[:, j] if has_slopes else None for j in positions)
@@ -665,21 +583,7 @@ _DERIVATIVE_ROWS = 128
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """Result of probing the model.
-
-    Parameters
-    ----------
-    eps : float
-        Unit round-off of the dtype that the model computes in.
-    stats : CallStats
-        Calls and rows of the probe, which are counted separately from those of the explanation.
-    among : ndarray of int, optional
-        Positions of the rows that the probe's rows were drawn from; None means all.
-    caller : ChunkedCaller
-        Measured speed of the model, which sets the size of later calls.
-    responses : tuple of ndarray of float
-        Values of each quantity at the probe's rows, at most 64.
-    """
+    """Result of probing the model."""
 
     eps: float
     stats: CallStats
@@ -696,27 +600,7 @@ class ProbeResult:
 def probe_model(
     quantities: Sequence[Probed], dataset: Dataset, among: Ints | None = None
 ) -> ProbeResult:
-    """Call the model on a few rows, together and in parts, and check that its response is a function of a row.
-
-    Parameters
-    ----------
-    quantities : sequence of Quantity
-        One, or one for each output of the same model.
-    dataset : Dataset
-    among : ndarray of int, optional
-        Positions of the rows that the explanation uses; None means all.
-
-    Raises
-    ------
-    ModelOutputError
-        If the output is not one finite number per row, differs between two calls, depends on the other rows of a call,
-        or the model changed its input.
-
-    Notes
-    -----
-    Costs at most 128 model rows in four calls, in five where values are missing, whatever the size of X and the number
-    of outputs; 64 more where the rounding of a model depends on the size of a call.
-    """
+    """Call the model on a few rows, together and in parts, and check that its response is a function of a row."""
     batch = dataset.evenly_spaced_batch(PROBE_ROWS, among)
     stats, caller = CallStats(), ChunkedCaller()
     eps = float(np.finfo(float).eps)
@@ -762,11 +646,7 @@ def _called(
 
 
 def _parts(batch: Batch) -> list[Ints]:
-    """Return the rows in parts in which a model would find other ranks, means or levels than in all.
-
-    Two rows that are as alike as possible, two of other levels, rows with missing values among others, and the rest: a
-    model that fills in the mean of the call, or numbers the levels that it finds in it, responds in another way.
-    """
+    """Return the rows in parts in which a model would find other ranks, means or levels than in all."""
     n = len(batch)
     if n < 8:
         return [np.arange(n)] if n < 4 else [np.arange(2), np.arange(2, n)]
@@ -826,11 +706,7 @@ the responses and to their size. Differences by rounding were up to 2e-6 of the 
 def _check_function_of_row(
     quantity: Evaluated, responses: Sequence[Floats], eps: float, floor: float
 ) -> None:
-    """Raise if two calls on the same rows differ, or if a response depends on the other rows of the call.
-
-    `responses` are those of the first call, of the same call again, and of calls on parts of the rows. Differences
-    below `floor` are rounding.
-    """
+    """Raise if two calls on the same rows differ, or if a response depends on the other rows of the call."""
     first, again, in_parts = responses
     if _differ(first, again, eps):
         raise ModelOutputError(
@@ -855,10 +731,7 @@ _TINY_ROWS = 10_000
 
 
 def _check_not_tiny(quantity: Probed, dataset: Dataset, among: Ints | None) -> None:
-    """Raise if the quantity is so small at many rows that its squares leave float64.
-
-    A probability that is almost zero at the probe's rows may be large at a few others.
-    """
+    """Raise if the quantity is so small at many rows that its squares leave float64."""
     values = quantity.evaluator(dataset.evenly_spaced_batch(_TINY_ROWS, among)).values()
     largest = float(np.abs(values).max())
     if largest < SMALLEST and np.ptp(values) > 0.0:  # a constant has no squares of differences
@@ -878,10 +751,7 @@ def derivative_info_of(
     cache: ResponseCache | None = None,
     values: Floats | None = None,
 ) -> DerivativeInfo:
-    """Return a quantity's `DerivativeInfo` for a feature; without derivatives, probe whether differences make sense.
-
-    `values` are the observed values of a feature of whole numbers.
-    """
+    """Return a quantity's `DerivativeInfo` for a feature; without derivatives, probe whether differences make sense."""
     derivative_info = quantity.derivative_info(column.feature)
     if derivative_info.kind != "differences":
         return derivative_info

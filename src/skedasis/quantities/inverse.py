@@ -1,13 +1,4 @@
-"""`InverseFunction`: what `prediction(inverse=...)` applies to predictions, with its derivatives.
-
-A model of log prices predicts log prices; with ``inverse="exp"`` prices are explained. The effects are those of the
-transformed quantity q(x) = g(f(x)), not transformed effects: means of g(f) are not g of means. By the chain rule
-
-    ∂q/∂x_j = g'(f) ∂f/∂x_j,        ∂²q/∂x_j∂x_k = g''(f) ∂f/∂x_j ∂f/∂x_k + g'(f) ∂²f/∂x_j∂x_k.
-
-g' and g'' are exact for the functions of NumPy and SciPy in `KNOWN`, and where the user gives g'. For other functions
-they are extrapolated from central differences of g, which cost no model rows (see `differentiate`).
-"""
+"""`InverseFunction`: what `prediction(inverse=...)` applies to predictions, with its derivatives."""
 
 from __future__ import annotations
 
@@ -124,23 +115,7 @@ _STEPS = ("ceil", "floor", "rint", "sign", "trunc")
 
 @dataclass(frozen=True)
 class InverseFunction:
-    """A vectorised function of predictions, and its derivatives. Created by `as_inverse`.
-
-    Parameters
-    ----------
-    name : str
-        How a user would write it: the name of a known function, or that of a callable.
-    function : callable, optional
-        None for a known function: the name stands for it, so that it can be pickled.
-    derivative : callable, optional
-        The user's derivative.
-
-    Examples
-    --------
-    >>> g = as_inverse(np.exp)
-    >>> g.name, g(np.array([0.0, 1.0])).round(3).tolist()
-    ('exp', [1.0, 2.718])
-    """
+    """A vectorised function of predictions, and its derivatives."""
 
     name: str
     function: ArrayFunction | None = None
@@ -203,13 +178,7 @@ class InverseFunction:
 
 
 def as_inverse(inverse: object, what: str = "prediction(inverse)") -> InverseFunction | None:
-    """Return the argument `inverse` as a function with derivatives; None stays None. `what` is for messages.
-
-    Raises
-    ------
-    DataError
-        For an unknown name, and for anything but a name, a function, or a function and its derivative.
-    """
+    """Return the argument `inverse` as a function with derivatives; None stays None."""
     if inverse is None or isinstance(inverse, InverseFunction):
         return inverse
     if isinstance(inverse, str):
@@ -269,29 +238,7 @@ _FIRST_STEP = 0.25
 
 
 def differentiate(g: Callable[[Floats], Floats], v: Floats, order: Literal[1, 2] = 1) -> Floats:
-    """Return the first or second derivative of a function of one number at each value, (n,).
-
-    Central differences over halved steps, extrapolated to step 0 (Ridders, 1982): their error is a series in h², of
-    which each column of the table removes one term. The entry with the smallest estimated error is kept, separately for
-    each value, so that the scales of values and function need not be known. For the functions in `KNOWN`, errors are
-    below 1e-12 (first derivative) and 1e-8 (second) of the largest derivative. Steps at which the function is
-    not finite (outside its domain) are left out. The result for a value does not depend on the other values.
-
-    Parameters
-    ----------
-    g : callable
-    v : ndarray of float, shape (n,)
-    order : {1, 2}
-
-    Notes
-    -----
-    Calls `g` on about 20 n numbers, at most 98 n; no model rows.
-
-    Examples
-    --------
-    >>> differentiate(np.sin, np.array([0.0, np.pi])).round(9).tolist()
-    [1.0, -1.0]
-    """
+    """Return the first or second derivative of a function of one number at each value, (n,)."""
     parts = [_extrapolated(g, v[i : i + _PART], order) for i in range(0, len(v), _PART)]
     return np.concatenate(parts) if parts else np.empty(0)
 

@@ -1,8 +1,4 @@
-"""`loss`: the loss of a model's prediction for each row, as a quantity.
-
-The classes hold the prediction as another quantity (`of`), so that calls, slopes and output selection are those of the
-prediction; `read` combines its values with the labels. `loss` chooses the class and validates the arguments.
-"""
+"""`loss`: the loss of a model's prediction for each row, as a quantity."""
 
 from __future__ import annotations
 
@@ -68,14 +64,7 @@ def _kind(values: Values) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Loss(Quantity):
-    """Base class of losses: a function of the label and the prediction.
-
-    Parameters
-    ----------
-    of : Prediction or Probability
-        The prediction. It carries the name of the loss, so that its errors show that name.
-    name, unit : str
-    """
+    """Base class of losses: a function of the label and the prediction."""
 
     of: Prediction | Probability
     name: str = "loss"
@@ -115,12 +104,7 @@ class Loss(Quantity):
         return of if of.kind == "steps" else super().derivative_info(feature)
 
     def computed(self, raw: RawResponse) -> DType | None:
-        """Return the dtype that the prediction was computed in, which a loss computed in float64 does not show.
-
-        Finite differences of the loss of a float32 model need the longer steps of single precision. Piecewise constant
-        models are treated as float32, too: forests on several cores sum their trees in any order, and an error in the
-        last digit of a prediction is much larger relative to a small loss. (Step sizes do not matter for them.)
-        """
+        """Return the dtype that the prediction was computed in, which a loss computed in float64 does not show."""
         numbers = as_array(raw, self.describe()).ravel()[:_DTYPE_ROWS]
         if numbers.dtype.kind != "f":
             return None
@@ -474,13 +458,7 @@ def _check_settings(kind: object, alpha: object, response: object) -> None:
 
 
 def loss_called(name: str) -> str | None:
-    """Return the kind of loss meant by another library's name or by a misspelt one, or None if there is none.
-
-    Examples
-    --------
-    >>> loss_called("MSE"), loss_called("log-loss"), loss_called("roc_auc")
-    ('squared_error', 'log_loss', None)
-    """
+    """Return the kind of loss meant by another library's name or by a misspelt one, or None if there is none."""
     import difflib  # needed for error messages only
 
     plain = name.lower().replace("-", "_").replace(" ", "_").removeprefix("neg_")

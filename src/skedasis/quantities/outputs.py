@@ -1,9 +1,4 @@
-"""Outputs of a model as quantities: prediction, probability, logit, all outputs, and `as_quantity`.
-
-`FromModel` is the base class of all quantities of one model: it prepares the rows, and takes slopes from the user, from
-the model (automatic differentiation) or from closed forms, in this order. `MultiOutputQuantity` represents a model with
-several outputs as one quantity per output, all read from the same responses.
-"""
+"""Outputs of a model as quantities: prediction, probability, logit, all outputs, and `as_quantity`."""
 
 # A class label may be any hashable, including "all": the overload for "all" comes first and overlaps the general one.
 # pyright: reportOverlappingOverload=false
@@ -89,14 +84,14 @@ if TYPE_CHECKING:
 class OnnxSession(Protocol):
     """A session of onnxruntime."""
 
-    def get_inputs(self) -> Sequence[Any]: ...  # noqa: D102
-    def run(self, output_names: Any, input_feed: Any, /) -> Sequence[Any]: ...  # noqa: D102
+    def get_inputs(self) -> Sequence[Any]: ...
+    def run(self, output_names: Any, input_feed: Any, /) -> Sequence[Any]: ...
 
 
 class OnnxModel(Protocol):
     """A model of the package onnx, whose bytes onnxruntime reads."""
 
-    def SerializeToString(self) -> bytes: ...  # noqa: D102, N802 - the name of protocol buffers
+    def SerializeToString(self) -> bytes: ...  # noqa: N802 - the name of protocol buffers
 
 
 AdaptedLike: TypeAlias = OnnxSession | OnnxModel | str | os.PathLike[str]
@@ -242,21 +237,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Prediction(FromModel):
-    """The value of a callable, or of a regressor's `predict`. Created by `prediction`.
-
-    Parameters
-    ----------
-    model, name, unit
-        See `FromModel`.
-    slope, mixed_slope : callable, optional
-        The user's derivatives.
-    output : int, optional
-        Index of the explained output.
-    of : int, optional
-        Number of outputs that the model must have.
-    shared : bool
-        Whether all outputs of the model are explained, from the same responses.
-    """
+    """The value of a callable, or of a regressor's `predict`."""
 
     slope: RowFunction | None = None
     mixed_slope: MixedFunction | None = None
@@ -319,10 +300,7 @@ class Prediction(FromModel):
         return replace(self, output=output, name=f"{self.name} {output}")
 
     def _of_output(self, derivatives: Values, ndim: int, what: str, expected: str) -> Values:
-        """Return the derivatives of this output, from an array with one output (`ndim` axes) or all outputs.
-
-        Raises `ModelOutputError` if all outputs are explained but the array has one output only.
-        """
+        """Return the derivatives of this output, from an array with one output (`ndim` axes) or all outputs."""
         if self.output is not None and derivatives.ndim == ndim + 1:
             return derivatives[:, self.output]
         if self.shared:
@@ -343,11 +321,7 @@ class Prediction(FromModel):
 
 @dataclass(frozen=True, eq=False)
 class TransformedPrediction(Prediction):
-    """A function of a prediction: `inverse` applied to it. Created by `prediction(inverse=...)`.
-
-    A class of its own, because a transformed sum of leaves is no sum of leaves: what trees compute from the type
-    `Prediction` does not apply. `slope` and `mixed_slope` are derivatives of the model, before `inverse`.
-    """
+    """A function of a prediction: `inverse` applied to it."""
 
     inverse: InverseFunction = field(kw_only=True)
 
@@ -427,17 +401,7 @@ class TransformedPrediction(Prediction):
 
 @dataclass(frozen=True, eq=False)
 class Probability(FromModel):
-    """The probability of one class. Created by `probability`.
-
-    Parameters
-    ----------
-    model, name, unit
-        See `FromModel`.
-    column : int, optional
-        The column of the class.
-    label : LabelClass, optional
-        The label and its class, for a classifier of several labels.
-    """
+    """The probability of one class."""
 
     column: int | None = None
     label: LabelClass | None = None
@@ -478,15 +442,7 @@ class Probability(FromModel):
 
 @dataclass(frozen=True, eq=False)
 class Logit(Probability):
-    """The log odds of one class. Created by `logit`.
-
-    Parameters
-    ----------
-    model, name, unit, column
-        See `Probability`.
-    scored : bool, optional
-        Whether `decision_function` is the log odds. By default determined from the model's class.
-    """
+    """The log odds of one class."""
 
     scored: bool | None = None
 
@@ -866,16 +822,7 @@ ProbabilityT = TypeVar("ProbabilityT", bound=Probability)
 
 @dataclass(frozen=True, eq=False)
 class MultiOutputQuantity(Quantity):
-    """All outputs of a model. Created by `prediction(output="all")` and `probability(class_="all")`.
-
-    Parameters
-    ----------
-    one : FromModel
-        The quantity of one output, which prepares the rows and calls the model.
-    parts : dict of label to Quantity
-        The quantity of each output; empty if their number is not known before the first call.
-    name, unit : str
-    """
+    """All outputs of a model."""
 
     one: FromModel
     parts: Mapping[OutputLabel, Quantity] = field(default_factory=dict[OutputLabel, Quantity])
@@ -958,15 +905,7 @@ def _of_classes(
     *,
     copy: bool,
 ) -> ProbabilityT | MultiOutputQuantity:
-    """Return the quantity of one class, or of all classes or labels, with names from `template`.
-
-    Raises
-    ------
-    ModelOutputError
-        If there are several classes or labels and none is given.
-    UnsupportedError
-        If all are wanted and the model has no `classes_` or no `predict_proba`.
-    """
+    """Return the quantity of one class, or of all classes or labels, with names from `template`."""
     function = kind.__name__.lower()
     labels = labels_of(model)
     names = labels or np.asarray(classes_of(model)).tolist()
@@ -1007,22 +946,7 @@ def column_of(
     of: str = "output",
     n_columns: int | None = None,
 ) -> NDArray[Any]:
-    """Return one column of a model's response: that of an output, or of a class; None for the response itself.
-
-    Parameters
-    ----------
-    raw : array_like, shape (n, o)
-    column : int or None
-    what, of : str
-        For messages.
-    n_columns : int, optional
-        Required number of columns.
-
-    Raises
-    ------
-    ModelOutputError
-        If there is no such column, or the number of columns is another.
-    """
+    """Return one column of a model's response: that of an output, or of a class; None for the response itself."""
     response = as_array(raw, what)
     if column is None:
         return response
@@ -1049,20 +973,7 @@ def column_of(
 
 
 def as_quantity(model: ModelLike, *, every: bool = False) -> Quantity:
-    """Return the default quantity of a model; return a quantity unchanged.
-
-    With `every`, that of a classifier with more than two classes, or with several labels, is all of them.
-
-    The default is the prediction of a regressor, a callable or a network (torch, JAX, Keras, ONNX), and the probability
-    of the second class of a classifier with two classes.
-
-    Raises
-    ------
-    ModelOutputError
-        For a classifier with more than two classes; the message lists them.
-    UnsupportedError
-        For a class instead of an instance, or an object that cannot be called.
-    """
+    """Return the default quantity of a model; return a quantity unchanged."""
     if isinstance(model, Quantity):
         return model
     if every and not isinstance(model, type):
@@ -1097,12 +1008,7 @@ def model_names(models: Mapping[str, object]) -> list[str]:
 
 
 def check_one_model(model: object, function: str, call: str) -> None:
-    """Raise if several models are given to a function of one; `call` is its call for the model m.
-
-    Raises
-    ------
-    UnsupportedError
-    """
+    """Raise if several models are given to a function of one; `call` is its call for the model m."""
     if not isinstance(model, (list, tuple, Mapping)) or isinstance(model, Printed):
         return
     each = f"[{call} for m in models]"

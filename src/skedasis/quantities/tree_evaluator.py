@@ -1,11 +1,4 @@
-"""Quantities of tree models, evaluated from the trees: read them, verify them against the model, or fall back.
-
-`use_trees_if_exact` decides before a run. If the model is a tree ensemble that can be read and its trees reproduce the
-model's responses at some rows, it replaces the model in the quantities by a `TreeModelProxy`, which has the model's
-methods (`predict`, `predict_proba`, ...) but takes a `TreeQuery` about the rows of a batch instead of altered rows.
-`TreeEvaluator` is the evaluator of such quantities. If the quantity is a sum of leaves itself, it also computes
-differences and means directly from the trees (see `skedasis.trees.evaluator`).
-"""
+"""Quantities of tree models, evaluated from the trees: read them, verify them against the model, or fall back."""
 
 from __future__ import annotations
 
@@ -51,17 +44,7 @@ _BORDER = 1e-13
 
 
 class TreeModelProxy(ModelProxy):
-    """Proxy of a tree model that computes its responses by tree evaluation.
-
-    Quantities call it like the model, so that it serves all of them: a probability, its entropy, a loss.
-
-    Parameters
-    ----------
-    model : fitted estimator, booster, or a method of one
-    forest : TreeForest
-    shift : float
-        Added to all sums of leaves, to see how much their rounding matters.
-    """
+    """Proxy of a tree model that computes its responses by tree evaluation."""
 
     def __init__(self, model: Any, forest: TreeForest, shift: float = 0.0) -> None:
         from skedasis.trees.readers import RESPONSE_METHODS  # imported where there are trees
@@ -122,11 +105,7 @@ class TreeModelProxy(ModelProxy):
         return output if output is not None and 0 <= output < n_outputs else None
 
     def leaf_sum(self, quantity: Evaluated) -> tuple[int, float] | None:
-        """Return the output and the factor of the sum of leaves that the quantity equals up to a constant, or None.
-
-        Other than `plain_output` it also finds the scores of boosted classifiers: their log odds, and the response of
-        `decision_function`. The evaluator does not need them, because it computes them by the link function.
-        """
+        """Return the output and the factor of the sum of leaves that the quantity equals up to a constant, or None."""
         plain = self.plain_output(quantity)
         if plain is not None:
             return plain, 1.0
@@ -169,12 +148,7 @@ class _ProxyMethod:
 
 
 class TreeEvaluator(BatchEvaluator):
-    """Evaluator of a quantity of trees on one batch of rows. Does not call the model.
-
-    Returns the same values as `BatchEvaluator`. If the quantity is a sum of leaves, differences and means are computed
-    per tree before summing over the trees. For rows and inserted values that the model does not accept, the model is
-    called, so that its own exception is raised.
-    """
+    """Evaluator of a quantity of trees on one batch of rows."""
 
     @cached_property
     def _trees(self) -> TreeModelProxy:
@@ -314,19 +288,7 @@ by the number of trees before or after they are summed."""
 
 @dataclass(frozen=True)
 class TreeDecision:
-    """Decision of `use_trees_if_exact`.
-
-    Parameters
-    ----------
-    outputs : dict of label to Quantity
-        The given quantities, or the same with the trees in place of the model.
-    said : str, optional
-        Text for the provenance: that the trees are evaluated, or why not. None for a model without trees.
-    batch_rows : int, optional
-        Recommended number of rows per batch.
-    stats : CallStats
-        Calls and rows of the comparison.
-    """
+    """Decision of `use_trees_if_exact`."""
 
     outputs: Outputs
     said: str | None = None
@@ -337,28 +299,7 @@ class TreeDecision:
 def use_trees_if_exact(
     outputs: Outputs, dataset: Dataset, wish: TreeMode, checked: ProbeResult, *, means: bool
 ) -> TreeDecision:
-    """Replace the model by its trees if they can be read and reproduce its responses.
-
-    Parameters
-    ----------
-    outputs : dict of label to Quantity
-        All of one model.
-    dataset : Dataset
-    wish : {"auto", "off", "force"}
-    checked : ProbeResult
-        Result of probing the model.
-    means : bool
-        Whether the methods need means over rows only, which need no compiler.
-
-    Raises
-    ------
-    UnsupportedError
-        If `wish` is "force" and the trees cannot be used.
-
-    Notes
-    -----
-    Costs at most 64 model rows.
-    """
+    """Replace the model by its trees if they can be read and reproduce its responses."""
     if wish == "off":
         return TreeDecision(outputs)
     model = next(iter(outputs.values())).model

@@ -1,8 +1,4 @@
-"""Uncertainty quantities: entropy, negative log-likelihood, predictive variance and predictive quantile.
-
-The response of these quantities is a `Predicted`, the predictive distributions of the rows (`skedasis.distributions`);
-`read` computes one number per row from it. A `Predictor` adapts the model.
-"""
+"""Uncertainty quantities: entropy, negative log-likelihood, predictive variance and predictive quantile."""
 
 from __future__ import annotations
 
@@ -46,11 +42,7 @@ _TINY = float(np.finfo(float).smallest_subnormal)
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty(FromModel):
-    """Base class of quantities computed from a model's predictive distributions.
-
-    Quantities with the same `predictor` are computed from the same response, so that they may share a
-    `ResponseCache`.
-    """
+    """Base class of quantities computed from a model's predictive distributions."""
 
     predictor: Predictor = field(kw_only=True)
 

@@ -1,9 +1,4 @@
-"""What a report asks of its models: model rows and time, said before they are called for long, and kept to a limit.
-
-`foresee` counts the model rows of each part of one model's report from its plans, and measures the model's time per
-row. `Budget.of` compares all models with `max_seconds`, and chooses what to leave out. `skedasis.report.content`
-announces the rest, and obeys.
-"""
+"""What a report asks of its models: model rows and time, said before they are called for long, and kept to a limit."""
 
 from __future__ import annotations
 
@@ -71,32 +66,7 @@ _MEASURED, _SHARE = 1.0, 0.05
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """What one model's report asks of the model.
-
-    Parameters
-    ----------
-    rows, score_rows : int
-        Rows of the data, and of the heterogeneity scores.
-    seconds_per_row : float
-    parts : dict of str to float
-        Model rows of the parts that are never left out: "predictions", "main effects", "ALE", "M-plots".
-    slopes : float
-        Rows at which derivatives are evaluated.
-    scores, regions : float
-        Model rows of the heterogeneity scores, and at most of those within regions.
-    pdp : dict of str to float
-        Model rows by feature.
-    surface, surfaces : float, int
-        Model rows of the surface of a pair, and the largest number of surfaces.
-    uncertainty : float
-        At most, for models with a predictive distribution.
-    checks, again : float
-        Model rows of the checks that follow, at most, and of those that are repeated for a sample of the rows. They
-        take time, but are not counted as model rows.
-    threads : int
-    measured : dict
-        Provenance of the measurement; empty if there was none.
-    """
+    """What one model's report asks of the model."""
 
     rows: int
     score_rows: int
@@ -139,16 +109,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Cuts:
-    """What is left out of a report, to keep to a time.
-
-    Parameters
-    ----------
-    uncertainty : bool
-        Whether the predictive uncertainty is explained.
-    surfaces, pdp_features, score_rows, rows : int, optional
-        Largest number of surfaces, of features with a PDP, of rows of the heterogeneity scores, and of rows; None for
-        all.
-    """
+    """What is left out of a report, to keep to a time."""
 
     uncertainty: bool = True
     surfaces: int | None = None
@@ -162,17 +123,7 @@ NO_CUTS = Cuts()
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """What a report may cost.
-
-    Parameters
-    ----------
-    demands : tuple of Demand
-        By model.
-    cuts : Cuts
-    max_seconds : float, optional
-    left_out : tuple of str
-        Sentences for the reader of the page.
-    """
+    """What a report may cost."""
 
     demands: tuple[Demand, ...]
     cuts: Cuts = NO_CUTS
@@ -183,17 +134,7 @@ class Budget:
     def of(
         cls, demands: Sequence[Demand], max_seconds: float | None, spent: float, features: int
     ) -> Budget:
-        """Choose what is left out.
-
-        Parameters
-        ----------
-        demands : sequence of Demand
-        max_seconds : float, optional
-        spent : float
-            Seconds that are gone.
-        features : int
-            Number of features.
-        """
+        """Choose what is left out."""
         whole = cls(tuple(demands), max_seconds=max_seconds)
         if max_seconds is None:
             return whole
@@ -206,11 +147,7 @@ class Budget:
         return replace(found, left_out=tuple(_sentences(whole, found, left, features)))
 
     def choose(self, seconds: float, features: int) -> Cuts:
-        """Return the cuts with which the models take at most these seconds, or else the deepest ones.
-
-        What is least needed is left out first: the predictive uncertainty, surfaces of pairs, PDP of the least
-        important features, rows of the heterogeneity scores, and at last rows of everything.
-        """
+        """Return the cuts with which the models take at most these seconds, or else the deepest ones."""
 
         def fits(cuts: Cuts) -> bool:
             return sum(d.seconds(cuts) for d in self.demands) <= seconds
@@ -293,13 +230,7 @@ class Budget:
 
 
 def _rounded(rows: float) -> str:
-    """Return a number of rows with three significant digits.
-
-    Examples
-    --------
-    >>> _rounded(1_234_567), _rounded(999.6), _rounded(20)
-    ('1,230,000', '1,000', '20')
-    """
+    """Return a number of rows with three significant digits."""
     return f"{float(f'{rows:.3g}'):,.0f}"
 
 
@@ -347,22 +278,7 @@ def foresee(
     regions: bool,
     limit: float | None,
 ) -> Demand:
-    """Return what a model's report will ask of the model. A model that is fast for sure is not measured.
-
-    Parameters
-    ----------
-    quantity : Quantity
-    X : array or data frame
-    job : Job
-        Of the main effects.
-    features : sequence of Feature
-    pairs, rows, uncertainty
-        As in `skedasis.report`.
-    regions : bool
-        Whether effects within regions are computed.
-    limit : float, optional
-        `max_seconds`.
-    """
+    """Return what a model's report will ask of the model."""
     n, rate = len(job.dataset), job.checked.caller.seconds_per_row
     short = SHORT if limit is None else min(SHORT, limit / 4)
     trees = (job.trees or "").startswith("exact")
@@ -463,11 +379,7 @@ def _uncertainty_rows(job: Job, features: int, *, trees: bool) -> int:
 
 
 def _measured(found: Demand, quantity: Quantity, job: Job) -> Demand:
-    """Return the demand with the time per row of calls of about the size that the report makes.
-
-    The checks of the model call it with few rows, which takes longer per row. Larger calls are timed, as long as they
-    take less than a second and a twentieth of the rows of the report in all.
-    """
+    """Return the demand with the time per row of calls of about the size that the report makes."""
     dataset, n = job.dataset, len(job.dataset)
     (whole,) = dataset.batches(n)
     rate, spent, rows, calls = found.seconds_per_row, 0.0, 0, 0
@@ -511,16 +423,7 @@ def _record(calls: int, rows: int, seconds: float) -> Record:
 def sampled(
     options: ExplainOptions, X: TableLike, rows: int, given: Sequence[int]
 ) -> ExplainOptions:
-    """Return options that leave all rows out but a random sample: a weight of zero leaves a row out.
-
-    Parameters
-    ----------
-    options : ExplainOptions
-    X : array or data frame
-    rows : int
-    given : sequence of int
-        Positions of rows that are in the sample, because the caller named them.
-    """
+    """Return options that leave all rows out but a random sample: a weight of zero leaves a row out."""
     n = len(as_dataset(X))
     weights = (
         np.ones(n) if options.sample_weight is None else np.asarray(options.sample_weight, float)

@@ -1,7 +1,4 @@
-"""Sentences and tables about categorical features: the counterparts of `skedasis.report.text`.
-
-Levels have no distances, so the sentences describe differences between adjacent levels instead of slopes.
-"""
+"""Sentences and tables about categorical features: the counterparts of `skedasis.report.text`."""
 
 from __future__ import annotations
 
@@ -20,13 +17,7 @@ LINES = 100
 
 
 def quoted(label: str) -> str:
-    """Return a level's name in quotation marks.
-
-    Examples
-    --------
-    >>> quoted("terraced")
-    '“terraced”'
-    """
+    """Return a level's name in quotation marks."""
     return f"“{named(label)}”"
 
 
@@ -68,10 +59,7 @@ def _highest(levels: LevelStats, value: Floats, verb: str = "raise") -> str:
 
 
 def opposite_sign_share(effect: Effect) -> float | None:
-    """Return the fraction of the rows' differences to adjacent levels with the opposite sign to the average one.
-
-    None if no differences are kept.
-    """
+    """Return the fraction of the rows' differences to adjacent levels with the opposite sign to the average one."""
     rows = effect.rows
     if rows is None or rows.effect is None or rows.effect.ndim != 2 or len(effect.points) < 2:
         return None

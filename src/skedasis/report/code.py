@@ -1,8 +1,4 @@
-"""Code that reproduces each figure of a report.
-
-The code is short: it contains only keywords that differ from their defaults, and refers to large arguments such as
-``y`` or ``schema`` by name. Tests execute it and compare the results with those of the report.
-"""
+"""Code that reproduces each figure of a report."""
 
 from __future__ import annotations
 
@@ -37,13 +33,7 @@ def pdp_method(kind: str, *, rows: bool) -> PDP:
 
 
 def method_code(method: Parameters) -> str:
-    """Return a method as source code.
-
-    Examples
-    --------
-    >>> print(method_code(PDP(center="start", ice=100)), method_code(ALE()))
-    sd.PDP(ice=100, center='start') sd.ALE()
-    """
+    """Return a method as source code."""
     default = type(method)()
     arguments = [
         f"{f.name}={getattr(method, f.name)!r}"
@@ -55,19 +45,7 @@ def method_code(method: Parameters) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """The arguments of a call of `skedasis.explain` in the user's code.
-
-    Parameters
-    ----------
-    model : str
-        Expression for the quantity: ``model`` or ``models['name']``.
-    options : ExplainOptions
-        Keywords of `skedasis.explain`; the code contains those that differ from their defaults.
-    output : str
-        Expression that selects one of several outputs, such as ``['setosa']``; may be empty.
-    bare : str
-        Expression for the model itself, if the quantity is a wrapper of it.
-    """
+    """The arguments of a call of `skedasis.explain` in the user's code."""
 
     model: str
     options: ExplainOptions
@@ -104,32 +82,7 @@ def figure_codes(
     *,
     rows: bool,
 ) -> dict[tuple[str, ...], str]:
-    """Return the code of each figure.
-
-    Parameters
-    ----------
-    call : Call
-    effects : Effects
-        Effects of all features.
-    pairs : sequence of (str, str)
-        Pairs whose surfaces are drawn.
-    uncertainty : UncertaintySection, optional
-    regions : sequence of str
-        Features with regions that are drawn.
-    by : optional
-        The regions that the caller named.
-    rows : bool
-        Whether curves of single rows are drawn.
-
-    Returns
-    -------
-    dict
-        Code by ``("main", feature)``: RHALE, or ALE of a nominal feature; ``("ale", feature)``; ``("pdp", feature)``;
-        ``("mplot", feature)``; ``("compare", feature)``: three methods in one figure; ``("checks", feature)``;
-        ``("regions", feature)``;
-        ``("all",)``; ``("places",)``; ``("pair", first, second)``; ``("diagnosis",)``; ``("entropy", feature)`` and
-        ``("entropy pdp", feature)``. ``("import",)`` is the code that precedes all others.
-    """
+    """Return the code of each figure."""
     found: dict[tuple[str, ...], str] = {("import",): _preamble(call, uncertainty, by)}
     for name, effect in effects.items():
         for (about, *_), text in _feature_code(call, name, effect.about.feature.kind, rows=rows):

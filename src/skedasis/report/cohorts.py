@@ -1,8 +1,4 @@
-"""Cohorts of a report: how a model predicts, and what features do, within each of the regions that the caller named.
-
-`report(by=)` gives the same regions to all features. `cohorts` summarises a model within each of them, from the
-predictions and the regional effects that a section has: no model row. Called by `skedasis.report.content`.
-"""
+"""Cohorts of a report: how a model predicts, and what features do, within each of the regions that the caller named."""
 
 from __future__ import annotations
 
@@ -22,32 +18,7 @@ from skedasis.results.regions import Regions
 
 @dataclass(frozen=True, eq=False)
 class Cohort:
-    """A model within one of the regions that the caller named.
-
-    Parameters
-    ----------
-    rule : str
-        "workingday = 0", the label, or the name of the mask; "other rows" for those in no mask.
-    rows : int
-        Number of rows.
-    share : float
-        Fraction of the total weight.
-    mean : float
-        Weighted mean of the quantity.
-    label_mean : float
-        Weighted mean of the labels, on the scale of the prediction: for a class, the fraction of rows that belong to
-        it. NaN without labels, or if the quantity does not predict them.
-    label_rows : int
-        Number of rows with a label.
-    quality : Quality, optional
-        How well the model predicts the labels of these rows.
-    reason : str
-        Why there is no quality.
-    importance : dict of str to float
-        By feature: the importance of its effect in these rows, in units of the quantity.
-    heterogeneity_score, heterogeneity_score_error : dict of str to float
-        By feature: the score from pairs of these rows, and its standard error; NaN without scores.
-    """
+    """A model within one of the regions that the caller named."""
 
     rule: str
     rows: int
@@ -72,30 +43,7 @@ def cohorts(
     *,
     rows: bool = True,
 ) -> tuple[Cohort, ...]:
-    """Return one cohort per region that the caller named, in their order; none if regions were not named.
-
-    Parameters
-    ----------
-    regions : dict of str to Regions
-        By feature. All have the same regions.
-    region : ndarray of int, shape (n,), optional
-        The region of each row; None if regions were not named.
-    dataset : Dataset
-        The rows, with labels and weights.
-    quantity : Quantity
-        The quantity of one output.
-    values : ndarray of float, shape (n,)
-        The quantity at each row.
-    raw : ndarray, optional
-        The raw responses of the model, if the quantity is a probability.
-    rows : bool
-        If False, means over a single row are NaN, because they are those of this row.
-
-    Notes
-    -----
-    Rows in no mask are a cohort of their own, and overlapping masks are an error: see `skedasis.explain`. The effects
-    in a cohort are those of `Regions`; the quality measures are those of the page, at the rows of the cohort.
-    """
+    """Return one cohort per region that the caller named, in their order; none if regions were not named."""
     if region is None or not regions:
         return ()
     observed = label_values(quantity, values, raw, dataset.y)

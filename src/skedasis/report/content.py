@@ -1,13 +1,4 @@
-"""Content of a report as values, and how it is computed.
-
-`gather` turns models and data into a `ReportContent`: one `ModelSection` per model, or per output of a model with
-several. A section is made in two steps. First `ModelRunner` explains all features by RHALE, ALE, M-plots and PDP, and
-evaluates the quantity once at the rows. Everything else follows from these results without further calls of the
-model: intervals, reliability checks, quality, regions, the ledger. Only the surfaces of pairs and the entropy need more
-passes.
-
-`skedasis.report.report` and `skedasis.demo` call `gather`; `skedasis.report.html` turns its result into a page.
-"""
+"""Content of a report as values, and how it is computed."""
 
 from __future__ import annotations
 
@@ -83,54 +74,7 @@ Code = Mapping[tuple[str, ...], str]
 
 @dataclass(frozen=True, eq=False)
 class ModelSection:
-    """Results for one model, or for one of its outputs.
-
-    Parameters
-    ----------
-    name : str
-        The user's name of the model; for one of several outputs, followed by the output.
-    of, output : str
-        The user's name of the model; the label of the output, empty for a model with a single one.
-    model, quantity, axis : str
-        Name of the model's class; name of the quantity; the quantity with its unit.
-    rhale, ale, pdp : Effects
-        Effects of all features; `pdp` lacks those that were left out to keep to `max_seconds`. Nominal features have no
-        RHALE: `rhale` holds their ALE. All have the heterogeneity scores of `rhale`, because a score does not depend on
-        the method.
-    warnings : tuple of str
-        Binning warnings of the methods.
-    note : str
-        A sentence given by the user, such as how well the model predicts.
-    passes : tuple of Effects or Pass
-        The passes over the data, for their provenance. Passes shared by all outputs of a model are listed with the
-        first output.
-    mplot : Effects
-        M-plots of all features.
-    checks : dict of str to Checks
-        Reliability checks of each feature's RHALE.
-    importance_points : tuple of ImportancePoint
-        Importance and heterogeneity score of each feature with intervals, the most important first.
-    outputs : str
-        What the outputs of a model with several are: "Class", "Label", or "Output".
-    quality : Quality, optional
-        How well the model predicts the labels.
-    regions : dict of str to Regions
-        For whom the effects differ: the regions of each feature. Empty if none were asked for.
-    ledger : Ledger, optional
-        What main effects, regions and pairs explain of the quantity's variance at held-out rows.
-    interactions : StrongestPairs
-        The pairs that interact most strongly.
-    uncertainty : UncertaintySection, optional
-        What the predictive uncertainty depends on. Only the first of several outputs has it.
-    reasons : dict of str to str
-        Why "quality", "ledger" or "uncertainty" is None.
-    code : dict
-        The code that reproduces each figure.
-    cohorts : tuple of Cohort
-        The model within each of the regions that the caller named; empty if regions were not named.
-    given_rows : tuple of GivenRow
-        The rows that the caller named, in the caller's order.
-    """
+    """Results for one model, or for one of its outputs."""
 
     name: str
     of: str
@@ -166,29 +110,7 @@ class ModelSection:
 
 @dataclass(frozen=True, eq=False)
 class ReportContent:
-    """Everything that a report shows.
-
-    Parameters
-    ----------
-    sections : tuple of ModelSection
-        One per model, or one per output of a model with several.
-    rows : int
-        Number of rows that were explained.
-    columns : int
-        Number of columns of X.
-    features : tuple of str
-        Names of the explained features, the most important first: by the largest fraction of a model's importances.
-    left_out : tuple of str
-        Features with too many levels to be explained.
-    left_out_parts : tuple of str
-        What was left out to keep to `max_seconds`, in sentences; empty if nothing was.
-    remarks : tuple of str
-        Cautions about the data.
-    data : tuple of str
-        Sentences that describe the data, for the top of the page.
-    target : str
-        Name of the labels; empty if they have none.
-    """
+    """Everything that a report shows."""
 
     sections: tuple[ModelSection, ...]
     rows: int
@@ -225,26 +147,7 @@ def without_rows(result: Surface) -> Surface: ...
 
 
 def without_rows(result: Effect | Effects | Surface) -> Effect | Effects | Surface:
-    """Return a result without kept rows and individual curves; figures computed from them are unchanged.
-
-    Parameters
-    ----------
-    result : Effect, Effects or Surface
-
-    Notes
-    -----
-    Edges of bins, points of grids and levels stay: they are single values of a column, not rows. Compute what needs
-    rows before, such as `Surface.interaction_strength` and bootstrap intervals.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> e = without_rows(sd.explain(lambda X: X[:, 0] * X[:, 1], X, "x0", method=sd.PDP(ice=10)))
-    >>> e.rows is None, e.curves is None
-    (True, True)
-    """
+    """Return a result without kept rows and individual curves; figures computed from them are unchanged."""
     if isinstance(result, Effects):
         return Effects({n: without_rows(e) for n, e in result.items()}, result.provenance)
     if isinstance(result, Effect):
@@ -263,26 +166,7 @@ ByOutput = dict[Label, Effects]
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What a report shows of each model.
-
-    Parameters
-    ----------
-    features : tuple of Feature
-    pairs : int
-        Largest number of surfaces per output.
-    rows, uncertainty, regions : bool
-        As in `gather`.
-    by : optional
-        As in `gather`.
-    given : tuple of int
-        Positions in X of the rows that the caller named.
-    ignore : dict of str to frozenset of str
-        By feature, the codes of checks whose findings are left out.
-    cuts : Cuts
-        What is left out to keep to `max_seconds`.
-    pdp : tuple of str, optional
-        The features that have a PDP; None if they are not chosen yet.
-    """
+    """What a report shows of each model."""
 
     features: tuple[Feature, ...]
     pairs: int
@@ -317,27 +201,7 @@ class ReportOptions:
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """What the sections of a model's outputs share.
-
-    Parameters
-    ----------
-    runner : ModelRunner
-    options : ReportOptions
-    dataset : Dataset
-    space : FeatureSpace
-        The rows as points, for the reliability checks.
-    predictions : Predictions
-    regions : dict of label to RegionsByFeature
-    ledgers : dict of label to Ledger
-    interactions : dict of label to StrongestPairs
-    uncertainty : UncertaintySection, optional
-    reasons : dict of str to str
-        Why `uncertainty` is None, or `ledgers` is empty.
-    region : ndarray of int, optional
-        The region of each row, if the caller named the regions.
-    curves : dict of label to dict of str to ndarray
-        ICE curves of the rows that the caller named.
-    """
+    """What the sections of a model's outputs share."""
 
     runner: ModelRunner
     options: ReportOptions
@@ -392,10 +256,7 @@ def _drop_shared(one: ModelSection, first: ModelSection) -> ModelSection:
 def _passes(
     runner: ModelRunner, options: ReportOptions, main: RegionPass
 ) -> tuple[dict[str, ByOutput], Mapping[Label, RowCurves]]:
-    """Explain all features by the other methods, each kind by those that support it; return curves of given rows, too.
-
-    The heterogeneity score does not depend on the method, so it is computed once per feature.
-    """
+    """Explain all features by the other methods, each kind by those that support it, with curves of given rows."""
     every, nominal = options.names(), options.names(nominal=True)
     others = options.names(nominal=False)
     first = dict(main.effects)
@@ -561,10 +422,7 @@ def _build_section(
 
 
 def _on_others(found: Mapping[str, Regions]) -> dict[str, Regions]:
-    """Return the regions of features without those that are defined by the feature itself.
-
-    Within cohorts of a column, that column hardly varies: there is nothing to show of its effect there.
-    """
+    """Return the regions of features without those that are defined by the feature itself."""
 
     def itself(name: str, regions: Regions) -> bool:
         conditions = [c for leaf in regions.leaves for c in leaf.conditions]
@@ -630,55 +488,7 @@ def gather(
     ignore: IgnoreByFeature = None,
     **keywords: Unpack[ReportKeywords],
 ) -> ReportContent:
-    """Explain each model by RHALE, ALE, M-plots and PDP with c-ICE, and derive the other parts of a report.
-
-    Parameters
-    ----------
-    models : model or mapping of str to model
-        Quantities, fitted estimators or callables. A model with several outputs gets one section per output.
-    X, y
-        As in `skedasis.explain`. Labels may be missing if the quantity does not need them.
-    features : list, optional
-        By default all features that have at most 2,000 levels.
-    notes : mapping of str to str, optional
-        A sentence about each model, by its name.
-    pairs : int
-        Largest number of interaction surfaces per model, of the pairs that interact most strongly; see
-        `skedasis.report.interactions.strongest_pairs`. 0 computes none, and no pairs of the ledger.
-    rows : bool or sequence of int
-        If False, no result keeps rows or individual curves. Positions in X name rows, at most eight: where each stands
-        on every curve, and its own ICE curve.
-    uncertainty : bool
-        Whether to explain the entropy of models that have a predictive distribution, and to diagnose these models if
-        labels are given.
-    regions : bool
-        Whether to search for regions in which effects differ.
-    by : str, tuple, array or mapping, optional
-        Regions that the caller names, as in `skedasis.explain`; none are then searched for.
-    max_seconds : float, optional
-        As in `skedasis.report`.
-    ignore : str, collection of str or mapping, optional
-        Codes of checks whose findings are left out, as in `Effects.checks`.
-    **keywords
-        As in `skedasis.explain`.
-
-    Returns
-    -------
-    ReportContent
-
-    Raises
-    ------
-    DataError, UnsupportedError, ModelOutputError
-        As `skedasis.explain`.
-
-    Notes
-    -----
-    Features that share a method share one pass. Cost in model rows, for N rows and d features: RHALE 2 N d (N slope
-    rows if the quantity has derivatives), heterogeneity scores of n rows n (d + 2), and at most n for the scores within
-    the regions of each feature that has some, ALE 2 N d, PDP 50 N d, M-plots N, predictions N, pairs that are drawn 4 N
-    each (at most 2,000,000 for all), the entropy at most 2,000 (53 d + 3), and the diagnosis 2,000 (1 + 5 d). For tree
-    ensembles only the predictions call the model. The ledger and the comparison of pairs cost none.
-    """
+    """Explain each model by RHALE, ALE, M-plots and PDP with c-ICE, and derive the other parts of a report."""
     _check(pairs, uncertainty, regions)
     started, max_seconds = time.perf_counter(), check_max_seconds(max_seconds)
     single, given = named_rows(rows)

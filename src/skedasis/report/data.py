@@ -1,11 +1,4 @@
-r"""The content of a report as plain data: dictionaries, lists, text, numbers, True, False and None.
-
-`report_data` is `Report.to_dict`. The page embeds the same data (`embedded_json`), with fewer digits and, beyond a
-size, fewer details. The schema is described in docs/reference/report.md; `SCHEMA` is its version.
-
-It follows the rules of `skedasis.results.export`: numbers that are not finite are None, and text contains no lone
-surrogates. Points of time axes are text; those of categorical features are the labels of their levels.
-"""
+r"""The content of a report as plain data: dictionaries, lists, text, numbers, True, False and None."""
 
 from __future__ import annotations
 
@@ -59,16 +52,7 @@ Object = dict[str, JsonValue]
 
 @dataclass(frozen=True)
 class Detail:
-    """How much of each feature is written.
-
-    Parameters
-    ----------
-    points : int or None
-        Largest number of points of a curve; None for all. The points that are left out are those that change the curve
-        least.
-    bins, pdp, regional, checks, curves : bool
-        Whether bins, the PDP, the curves in regions, messages of checks, and curves at all are written.
-    """
+    """How much of each feature is written."""
 
     points: int | None = None
     bins: bool = True
@@ -114,43 +98,14 @@ DETAILS = (
 def report_data(
     content: ReportContent, digits: int | None = None, *, embedded: bool = False
 ) -> Object:
-    """Return the content of a report as plain data.
-
-    Parameters
-    ----------
-    content : ReportContent
-    digits : int, optional
-        Significant digits of numbers: points of an axis relative to its range, curves relative to their largest value.
-        By default numbers are exact.
-    embedded : bool
-        Whether details are left out until the data are small enough for a page: with 6 digits less than 150 kB for a
-        model of 11 features, 1 MB for 300. First curves get fewer points, then bins, PDPs, curves in regions, messages
-        of checks and at last all curves are left out. The key "left_out" of the whole says what; a part that is left
-        out is None. By default everything is returned.
-
-    Returns
-    -------
-    dict
-        It can be written as strict JSON. The schema is described in docs/reference/report.md.
-
-    Notes
-    -----
-    With ``report(rows=False)`` nothing in it is of a single row. The same content gives the same data, but for the
-    seconds of the provenance. No model row.
-    """
+    """Return the content of a report as plain data."""
     if not embedded:
         return _Writer(content, digits, FULL).data()
     return _smallest(content, digits)[0]
 
 
 def embedded_json(content: ReportContent, digits: int | None = DIGITS) -> str:
-    r"""Return the embedded data as JSON that is safe inside ``<script type="application/json">``.
-
-    Notes
-    -----
-    The characters "<", ">" and "&", control characters and marks of the text direction are written as escapes of JSON,
-    so that no text of the data ends the element or starts a comment. ``JSON.parse`` returns the characters themselves.
-    """
+    r"""Return the embedded data as JSON that is safe inside ``<script type="application/json">``."""
     text = _smallest(content, digits)[1]
     return re.sub(f"[<>&]|{CONTROL.pattern}", lambda found: f"\\u{ord(found[0]):04x}", text)
 
@@ -173,21 +128,7 @@ def _smallest(content: ReportContent, digits: int | None) -> tuple[Object, str]:
 
 
 def rounded(values: ArrayLike, digits: int | None, size: float | None = None) -> list[JsonValue]:
-    """Return numbers as a list, None for those that are not finite.
-
-    Parameters
-    ----------
-    values : array_like of float, shape (n,)
-    digits : int, optional
-        Significant digits of the largest one; all numbers get the same number of decimals.
-    size : float, optional
-        The largest number, if it is not among them.
-
-    Examples
-    --------
-    >>> rounded([1234.5678, 0.00012, float("nan")], 6)
-    [1234.57, 0.0, None]
-    """
+    """Return numbers as a list, None for those that are not finite."""
     array = np.asarray(values, dtype=float)
     finite = np.isfinite(array)
     if digits is not None:
@@ -200,7 +141,6 @@ def rounded(values: ArrayLike, digits: int | None, size: float | None = None) ->
 
 
 def integers(values: Ints) -> list[JsonValue]:
-    """Return integers as a list."""
     return [int(v) for v in values.tolist()]
 
 
@@ -208,24 +148,7 @@ def integers(values: Ints) -> list[JsonValue]:
 
 
 def thinned(x: Floats, value: Floats, most: int) -> Ints:
-    """Return the indices of at most `most` points whose polygon is close to a curve.
-
-    The points are those of Douglas and Peucker (1973), added in the order of their distance from the polygon.
-
-    Parameters
-    ----------
-    x, value : ndarray of float, shape (m,)
-        `x` is ascending. A point without a finite value is kept last.
-    most : int
-        At least 2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.arange(101.0)
-    >>> thinned(x, np.abs(x - 50), 3).tolist()
-    [0, 50, 100]
-    """
+    """Return the indices of at most `most` points whose polygon is close to a curve."""
     if len(x) <= most:
         return np.arange(len(x))
     y = np.where(np.isfinite(value), value, 0.0)
@@ -287,7 +210,6 @@ class _Writer:
         return self.names.get(feature, plain_text(feature))
 
     def texts(self, some: Iterable[str]) -> list[JsonValue]:
-        """Return texts as a list."""
         return [plain_text(one) for one in some]
 
     def number(self, value: float) -> JsonValue:

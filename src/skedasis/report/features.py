@@ -1,9 +1,4 @@
-"""The features' sections of a page, and how many details of each fit on a page of limited size.
-
-A page has all details of all features where they fit. Otherwise the first ten features have all details, and details of
-the others are left out, those of the least important features first: individual curves and tables, then the slopes,
-then the curve. `fitted_features` chooses, and `size_remarks` says so.
-"""
+"""The features' sections of a page, and how many details of each fit on a page of limited size."""
 
 from __future__ import annotations
 
@@ -77,13 +72,7 @@ SMALL, LARGE = 2_000_000, 5_000_000
 
 
 def page_budget(features: int) -> int:
-    """Return the largest size in bytes of a page about so many features, counted for each model and output.
-
-    Examples
-    --------
-    >>> page_budget(5), page_budget(20), page_budget(300), page_budget(3000)
-    (2000000, 2000000, 5000000, 50000000)
-    """
+    """Return the largest size in bytes of a page about so many features, counted for each model and output."""
     if features > MANY:
         return LARGE * features // MANY
     share = max(features - FEW, 0) / (MANY - FEW)
@@ -97,29 +86,7 @@ Draw = Callable[[int, Detail], Markup]
 def fitted_features(
     count: int, room: int, render: Draw, progress: bool | None = None
 ) -> tuple[list[Markup], list[Detail]]:
-    """Return the sections of features as HTML, with as many details as fit, for the most important features first.
-
-    Parameters
-    ----------
-    count : int
-        Number of features.
-    room : int
-        Bytes.
-    render : callable
-    progress : bool, optional
-        Whether to show a progress bar if drawing takes longer than two seconds.
-
-    Returns
-    -------
-    sections : list of Markup
-    details : list of Detail
-
-    Examples
-    --------
-    >>> sizes = {Detail.WORDS: 1, Detail.CURVE: 2, Detail.FIGURES: 3, Detail.ALL: 10}
-    >>> [d.name for d in fitted_features(3, 16, lambda k, d: Markup("x" * sizes[d]))[1]]
-    ['ALL', 'FIGURES', 'FIGURES']
-    """
+    """Return the sections of features as HTML, with as many details as fit, for the most important features first."""
     kept: dict[tuple[int, Detail], Markup] = {}
 
     def made(k: int, detail: Detail) -> Markup:
@@ -188,18 +155,7 @@ def anchors_of(content: ReportContent) -> dict[str, str]:
 def feature_context(
     content: ReportContent, views: Views, place: int, ranks: Mapping[str, int], detail: Detail
 ) -> FeatureContext:
-    """Return the section of a feature.
-
-    Parameters
-    ----------
-    content : ReportContent
-    views : Views
-    place : int
-        Its place in the order of importance, from 0.
-    ranks : mapping of str to int
-        Its places in the orders that the reader can choose.
-    detail : Detail
-    """
+    """Return the section of a feature."""
     feature = content.features[place]
     first, anchor = content.sections[0].rhale[feature], f"feature-{place + 1}"
     together = [

@@ -1,9 +1,4 @@
-"""Figures of a report: SVG for the page, and PNG files.
-
-Both are drawn from the same figure specifications: the page by `skedasis.plots.draw_svg`, PNG files by matplotlib. Each
-function takes a `ModelSection`, and adds captions and alternative texts from `skedasis.report.text`. Called by
-`skedasis.report.html`, `skedasis.report.report.write` and `skedasis.demo`.
-"""
+"""Figures of a report: SVG for the page, and PNG files."""
 
 from __future__ import annotations
 
@@ -54,16 +49,6 @@ MANY = 12
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure of the page.
-
-    Parameters
-    ----------
-    svg : Markup
-    width, height : float
-        Natural size in pixels.
-    caption : str
-    """
-
     svg: Markup
     width: float
     height: float
@@ -71,20 +56,11 @@ class PageFigure:
 
 
 def page_figure(drawing: Drawing, caption: str) -> PageFigure:
-    """Return a drawing with its caption."""
     return PageFigure(drawing.svg, round(drawing.width, 1), round(drawing.height, 1), caption)
 
 
 def main_figures(section: ModelSection, feature: str, ident: str) -> list[PageFigure]:
-    """Draw a feature's average effect, with the slopes below it; nothing for a feature with a single value.
-
-    Parameters
-    ----------
-    section : ModelSection
-    feature : str
-    ident : str
-        Unique on the page.
-    """
+    """Draw a feature's average effect, with the slopes below it; nothing for a feature with a single value."""
     if len(section.rhale[feature].points) < 2:
         return []
     caption = report_text.rhale_caption(section, feature)
@@ -94,13 +70,7 @@ def main_figures(section: ModelSection, feature: str, ident: str) -> list[PageFi
 
 
 def folded_figures(section: ModelSection, feature: str, ident: str) -> list[PageFigure]:
-    """Draw a feature's curves by several methods, and its PDP with individual curves.
-
-    Parameters
-    ----------
-    section, feature, ident
-        As in `main_figures`.
-    """
+    """Draw a feature's curves by several methods, and its PDP with individual curves."""
     if len(section.rhale[feature].points) < 2:
         return []
     compared = _compared(section, feature, f"{ident}-all")
@@ -149,14 +119,7 @@ def _compared(section: ModelSection, feature: str, ident: str) -> PageFigure | N
 
 
 def draw_overview(effects: Mapping[str, Effect], ident: str) -> list[PageFigure]:
-    """Draw the most important effects as small figures on shared scales, followed by their legend.
-
-    Parameters
-    ----------
-    effects : mapping of str to Effect
-    ident : str
-        Unique on the page.
-    """
+    """Draw the most important effects as small figures on shared scales, followed by their legend."""
     there = {f: _without_words(e) for f, e in effects.items() if np.isfinite(e.value).sum() > 1}
     if len(there) < 2:
         return []  # nothing to compare
@@ -200,16 +163,7 @@ PANEL = 285.0
 
 
 def region_panels(found: Regions, said: Sequence[str], ident: str) -> list[PageFigure]:
-    """Draw the effect in each region beside the one in all rows, with a caption, the scores, and last the legend.
-
-    Parameters
-    ----------
-    found : Regions
-    said : sequence of str
-        What each region's curve does, in words.
-    ident : str
-        Unique on the page.
-    """
+    """Draw the effect in each region beside the one in all rows, with a caption, the scores, and last the legend."""
     options = RegionsPlotOptions(confidence_level=report_text.LEVEL)
     drawn, legend = draw_tiles(regions.regions_figure(found, options), ident=ident, width=PANEL)
     captions = [*said, ""][: len(drawn)]
@@ -253,18 +207,7 @@ TALL, FLAT = (5.3, 5.9), (5.3, 3.7)
 
 @dataclass(frozen=True)
 class PngFigure:
-    """A figure as the content of a PNG file.
-
-    Parameters
-    ----------
-    name : str
-        File name without its suffix.
-    png : bytes
-    width, height : int
-        Size in pixels.
-    alt, caption : str
-        Alternative text and caption.
-    """
+    """A figure as the content of a PNG file."""
 
     name: str
     png: bytes
@@ -309,13 +252,7 @@ def overview_png(section: ModelSection) -> PngFigure:
 
 
 def file_name(*parts: str) -> str:
-    """Return a name that is valid on every file system.
-
-    Examples
-    --------
-    >>> file_name("gradient boosting", "a/b <c> RHALE")
-    'gradient_boosting-a_b_c_RHALE'
-    """
+    """Return a name that is valid on every file system."""
     clean = [re.sub(r"\W+", "_", part).strip("_")[:60] or "_" for part in parts]
     return "-".join(clean)
 

@@ -1,19 +1,4 @@
-"""What a model does and for whom, in three to five sentences, and the one line above them.
-
-`headline` states what is explained and how good the model is. `findings` states, for the features that change the
-quantity most, where it is highest, by how much, and in which rows; then what the sentences leave out. Both use numbers
-that the page shows, and no model row.
-
-**From curves to sentences.** `regions_that_matter` decides for sentences and figures alike whether the regions of a
-feature are told and drawn. Then the feature has one curve per region. `_groups` chooses two groups of rows to
-compare: both sides of the first split, if this split accounts for most of the differences between the curves; otherwise
-the two regions whose curves differ most. `_Group.kind` tells the shapes of curves apart, and each shape has its own
-sentence. A difference is stated only if it is larger than two of its standard errors.
-
-**Which features.** A feature counts by the importance and the heterogeneity score together, because the average curve
-of a feature with strong interactions may be flat. An interaction is stated once: if the sentence on one feature
-compares rows by another one, the other counts by its importance alone.
-"""
+"""What a model does and for whom, in three to five sentences, and the one line above them."""
 
 from __future__ import annotations
 
@@ -110,16 +95,7 @@ PAIR = 0.05
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence about a model.
-
-    Parameters
-    ----------
-    kind : {"feature", "interaction", "share", "uncertainty", "caution", "nothing"}
-    features : tuple of str
-        Features that it is about, the one with which the text begins first.
-    text : str
-        One sentence, or two, with a full stop.
-    """
+    """A sentence about a model."""
 
     kind: str
     features: tuple[str, ...]
@@ -128,27 +104,7 @@ class Finding:
 
 # ------------------------------------------------------------------------------------ the headline
 def headline(section: ModelSection, *, rows: int, features: int, target: str = "") -> str:
-    """Return what is explained and how well the model predicts, in one line.
-
-    Parameters
-    ----------
-    section : ModelSection
-    rows, features : int
-        Number of rows and of features that are explained.
-    target : str
-        Name of the labels. Empty: not known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skedasis.report.content import gather
-    >>> X = np.random.default_rng(0).uniform(size=(200, 2))
-    >>> one = gather(lambda X: X[:, 0], X, progress=False).sections[0]
-    >>> headline(one, rows=200, features=2)
-    'Explains the prediction of a function on 200 rows with 2 features. No labels: how well it predicts is not known.'
-    >>> headline(one, rows=200, features=2, target="cnt").partition(" on ")[0]
-    'Explains the prediction of cnt by a function'
-    """
+    """Return what is explained and how well the model predicts, in one line."""
     model = with_article(named(section.model))
     over = f"on {counted(rows, 'row')} with {counted(features, 'feature')}"
     what = _of_target(section, target)
@@ -221,40 +177,7 @@ def _class_name(text: str) -> str:
 
 # ------------------------------------------------------------------------------------ all findings
 def findings(section: ModelSection, *, most: int = 5) -> tuple[Finding, ...]:
-    """Return what a reader should know first, the most important finding first.
-
-    Parameters
-    ----------
-    section : ModelSection
-    most : int
-        Largest number of findings.
-
-    Returns
-    -------
-    tuple of Finding
-        Of kind "feature", by how much the features change the quantity; then, where they apply and there is room,
-        "interaction", "share" (what curves and regions explain together), "uncertainty" and a "caution" about the most
-        important feature. A caution that the model predicts poorly is the first. A model that no feature changes has
-        one finding of kind "nothing".
-
-    Notes
-    -----
-    A number in parentheses, as in "(+430)", is the value of the curve: the difference to its mean over the rows that
-    the sentence is about. Where the middle 90 % of the rows are on less than 60 % of the axis, a sentence is about
-    these, and says so.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skedasis.report.content import gather
-    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 2))
-    >>> q = lambda X: 3 * X[:, 0] + X[:, 1] ** 2
-    >>> for finding in findings(gather(q, X, progress=False).sections[0]):
-    ...     print(finding.text)
-    x0: the prediction rises by 6.0 from −1 to 1.
-    x1: the prediction is highest at −1 (+0.67 above the curve's mean) and 1 (+0.67), lowest at −0.04 to 0.04 (−0.33).
-    One curve per feature explains all of the variance of the prediction: the features do not interact.
-    """
+    """Return what a reader should know first, the most important finding first."""
     sizes = _sizes(section)
     if not sizes:
         text = f"No feature changes {_quantity(section)}: it is the same for all rows."
@@ -329,20 +252,7 @@ def _stories(section: ModelSection, sizes: Mapping[str, float]) -> Iterator[_Sto
 
 # ----------------------------------------------------------------------------- regions that matter
 def regions_that_matter(section: ModelSection, feature: str) -> Regions | None:
-    """Return the regions of a feature if they are told in sentences and drawn; otherwise None.
-
-    Parameters
-    ----------
-    section : ModelSection
-    feature : str
-
-    Returns
-    -------
-    Regions or None
-        Regions that the user has named; those that were found if what they explain of the heterogeneity score is at
-        least a quarter of the size of the feature. None for regions in which the feature itself is given, for those
-        that explain no measurable part, and if another first split does about as well.
-    """
+    """Return the regions of a feature if they are told in sentences and drawn; otherwise None."""
     found, effect = section.regions.get(feature), section.rhale[feature]
     if found is None or len(found) < 2:
         return None
@@ -364,26 +274,7 @@ def regions_that_matter(section: ModelSection, feature: str) -> Regions | None:
 # ----------------------------------------------------------------------------- groups of rows
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Some rows and their curve.
-
-    Parameters
-    ----------
-    rule, share
-        The rule in words, empty for all rows; the fraction of the rows.
-    curve : Curve
-        For levels: at positions 0, 1, ….
-    labels : tuple of str
-        Names of the levels; empty for a numeric feature.
-    features : tuple of str
-        Features in the rule.
-    parts : tuple of _Group
-        The groups of which the curve is the average.
-    part : float
-        Fraction of all rows on the part of the axis that the curve has been restricted to; 1 for the whole axis. NaN
-        for the average of curves that have been restricted to different parts.
-    own : bool
-        Whether it is a fraction of the rows of the group instead.
-    """
+    """Some rows and their curve."""
 
     rule: str
     share: float
@@ -498,10 +389,7 @@ def _group(
 
 
 def _without_tails(curve: Curve, effect: Effect) -> tuple[Curve, float]:
-    """Return a curve without an end of the axis that has few rows and much of the change, and the fraction of its rows.
-
-    No sentence is about such an end; the figures show it.
-    """
+    """Return a curve without an end of the axis with few rows and much of the change, and the fraction of its rows."""
     edges, cumulated = _distribution(effect)
     if len(edges) < 2:
         return curve, 1.0
@@ -519,10 +407,7 @@ def _without_tails(curve: Curve, effect: Effect) -> tuple[Curve, float]:
 
 
 def _restricted(curve: Curve, effect: Effect) -> tuple[Curve, float] | None:
-    """Return a curve where the middle 90 % of the rows of an effect are, and their fraction.
-
-    None if this is most of the axis, or if the curve does not reach as far.
-    """
+    """Return a curve where the middle 90 % of the rows of an effect are, and their fraction."""
     low, high, part = _middle(effect)
     if part == 1 or low < curve.x[0] or high > curve.x[-1]:
         return None
@@ -530,10 +415,7 @@ def _restricted(curve: Curve, effect: Effect) -> tuple[Curve, float] | None:
 
 
 def _middle(effect: Effect) -> tuple[float, float, float]:
-    """Return where the middle 90 % of the rows are, and their fraction; the fraction is 1 if this is most of the axis.
-
-    The positions are edges of bins or cells, such that at least 90 % of the rows are between them.
-    """
+    """Return where the middle 90 % of the rows are, and their fraction; 1 if this is most of the axis."""
     edges, below = _distribution(effect)
     if len(edges) < 3:
         return -math.inf, math.inf, 1.0
@@ -682,10 +564,7 @@ def _first_split(
     sides: tuple[list[int], ...],
     grid: _Grid,
 ) -> tuple[_Group, _Group] | None:
-    """Return both sides of the first split if it accounts for most of the differences; otherwise None.
-
-    The curve of a side is the average of the curves of its regions, weighted by their rows.
-    """
+    """Return both sides of the first split if it accounts for most of the differences; otherwise None."""
     shares = np.array([g.share for g in leaves])
     stacked = np.stack([values[k] for k in range(len(leaves))])
     means = [np.average(stacked[side], axis=0, weights=shares[side]) for side in sides]
@@ -769,14 +648,7 @@ def _common_range(groups: Sequence[_Group]) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, eq=False)
 class _Grid:
-    """Points at which curves are compared, as often as the feature has these values.
-
-    Parameters
-    ----------
-    x, weight : ndarray of float, shape (m,)
-    labels : tuple of str
-        Of a categorical feature.
-    """
+    """Points at which curves are compared, as often as the feature has these values."""
 
     x: Floats
     weight: Floats
@@ -853,15 +725,7 @@ def _conditioned(node: RegionNode) -> tuple[str, ...]:
 # ----------------------------------------------------------------------- sentences on a feature
 @dataclass(frozen=True)
 class _Words:
-    """The names in the sentences about a feature.
-
-    Parameters
-    ----------
-    quantity, unit : str
-        The quantity as part of a sentence; its unit after a space, or nothing.
-    first : bool
-        Whether numbers in parentheses have not been explained before.
-    """
+    """The names in the sentences about a feature."""
 
     quantity: str
     unit: str
@@ -893,17 +757,7 @@ MEAN = "the curve's mean"
 def _feature_story(
     section: ModelSection, effect: Effect, *, stated: bool, first: bool
 ) -> _Story | None:
-    """Return what there is to say about a feature; None if its curve is within its errors.
-
-    Parameters
-    ----------
-    section : ModelSection
-    effect : Effect
-    stated : bool
-        Whether another sentence states the interactions of the feature.
-    first : bool
-        Whether numbers in parentheses have not been explained before.
-    """
+    """Return what there is to say about a feature; None if its curve is within its errors."""
     regions = None if stated else regions_that_matter(section, effect.feature)
     unit = effect.about.unit
     words = _Words(_quantity(section), f" {named(unit, NAME_LENGTH)}" if unit else "", first)
@@ -940,10 +794,7 @@ def _feature_story(
 
 
 def _modulating(section: ModelSection, effect: Effect, ratio: float) -> list[str] | None:
-    """Return the feature by which an effect differs between rows most, if it is known.
-
-    None if the average describes the effect: the heterogeneity score is unknown, or not `ratio` times the importance.
-    """
+    """Return the feature by which an effect differs between rows most, if it is known."""
     score, error = effect.heterogeneity_score, effect.heterogeneity_score_error
     if not score > max(ratio * effect.importance, ERRORS * float(np.nan_to_num(error))):
         return None
@@ -995,10 +846,7 @@ def _pair_clause(group: _Group, words: _Words) -> str:
 
 
 def _each_change(leaves: Sequence[_Group], words: _Words) -> str:
-    """Return the change between two values in each of three or more regions; empty if it is not clear in all.
-
-    "1 instead of 0 raises the prediction by 130 where 6 < hr ≤ 20 (59 % of rows), by 46 where hr > 20 (13 %), by …".
-    """
+    """Return the change between two values in each of three or more regions; empty if it is not clear in all."""
     if len(leaves) < 3 or any(leaf.kind != "pair" for leaf in leaves):
         return ""
     if len({(leaf.at(0), leaf.at(1)) for leaf in leaves}) > 1:
@@ -1137,10 +985,7 @@ def _other(a: _Group, b: _Group, *, elsewhere: bool) -> str:
 def _two_changes(
     start: str, a: _Group, change: float, changes: Sequence[float], words: _Words, other: str
 ) -> str:
-    """Return "… by 28 where cement > 350 (40 % of rows), by 15 elsewhere".
-
-    `changes` are that of the second curve, then those of the curves of which it is the average.
-    """
+    """Return "… by 28 where cement > 350 (40 % of rows), by 15 elsewhere"."""
     mean, *each = changes
     # One range has no words for changes in both directions.
     size = words.sizes(each, mean) if each and min(each) * max(each) > 0 else words.size(mean)
@@ -1348,13 +1193,7 @@ def _warning_text(check: Check) -> str:
 
 # ----------------------------------------------------------------------------------------- numbers
 def _size(value: float) -> str:
-    """Return a size with two significant digits: "430", "0.22", "12,000".
-
-    Examples
-    --------
-    >>> _size(432.1), _size(0.2234), _size(12345.0), _size(3.0), _size(0.0), _size(9.96)
-    ('430', '0.22', '12,000', '3.0', '0', '10')
-    """
+    """Return a size with two significant digits: "430", "0.22", "12,000"."""
     if value == 0 or not math.isfinite(value):
         return number(value)
     rounded = float(f"{value:.1e}")

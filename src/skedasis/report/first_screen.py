@@ -1,8 +1,4 @@
-"""The first screen of a page: what is explained, what explains the variance, findings, and three curves.
-
-It is what a reader sees in a window of 1300 × 900 pixels, and the first page on paper. `first_screen` makes the values
-of one model, `models_first_screen` those of several models on the same axes; `first.html.j2` places them.
-"""
+"""The first screen of a page: what is explained, what explains the variance, findings, and three curves."""
 
 from __future__ import annotations
 
@@ -76,10 +72,7 @@ def _drawn_features(section: ModelSection, said: Sequence[Finding]) -> list[str]
 
 
 def summary_spec(section: ModelSection, feature: str, *, whom: bool = False) -> FigureSpec:
-    """Return a small figure of a feature: the curves of its regions where they matter, else its average curve.
-
-    With `whom`, a note below the average curve says by which other feature rows differ from it.
-    """
+    """Return a small figure of a feature: the curves of its regions where they matter, else its average curve."""
     effect, regions = section.rhale[feature], regions_that_matter(section, feature)
     notes = [f"importance {number_or_zero(effect.importance, size(effect))}"]
     if math.isfinite(effect.heterogeneity_score):
@@ -109,18 +102,7 @@ def first_screen(
     shown: Shown,
     ident: str,
 ) -> FirstScreen:
-    """Return the first screen about one model.
-
-    Parameters
-    ----------
-    content : ReportContent
-    section : ModelSection
-    anchors : mapping of str to str
-        The HTML id of each feature's section.
-    shown : Shown
-    ident : str
-        Unique on the page.
-    """
+    """Return the first screen about one model."""
     # The bar beside the sentences tells how much of the variance is explained.
     said = [f for f in findings(section, most=SENTENCES + 1) if f.kind != "share"][:SENTENCES]
     shown_features = _drawn_features(section, said)
@@ -205,10 +187,7 @@ LEAST, NAMED = 0.005, 0.002
 
 
 def ledger_bar(ledger: Ledger) -> LedgerBar:
-    """Return the ledger as one bar of at most four segments: main effects, regions, pairs, and the rest.
-
-    A bar has no segment below zero. Where parts explain less than nothing, the words say so.
-    """
+    """Return the ledger as one bar of at most four segments: main effects, regions, pairs, and the rest."""
     main, *others, rest = ledger.parts
     lines: list[tuple[str, str, float, str]] = [
         ("main", "with one curve per feature, the same for all rows", main.share, ""),
@@ -245,13 +224,7 @@ def ledger_bar(ledger: Ledger) -> LedgerBar:
 
 
 def whole_percents(shares: Sequence[float]) -> list[str]:
-    r"""Return shares that sum to 1 as percentages that sum to 100; as they are if one is negative.
-
-    Examples
-    --------
-    >>> whole_percents([0.726, 0.213, 0.014, 0.047]), whole_percents([1.2, -0.2])
-    (['73\u202f%', '21\u202f%', '1\u202f%', '5\u202f%'], ['120\u202f%', '−20\u202f%'])
-    """
+    r"""Return shares that sum to 1 as percentages that sum to 100; as they are if one is negative."""
     if min(shares) < 0:
         return [percent_of(s) for s in shares]
     exact = 100 * np.array(shares)
@@ -286,14 +259,7 @@ def _group(parts: Sequence[LedgerPart], kind: str, name: str) -> list[tuple[str,
 def models_first_screen(
     content: ReportContent, together: Together, anchors: Mapping[str, str], ident: str
 ) -> FirstScreen:
-    """Return the first screen about several models: their curves on the same axes.
-
-    Parameters
-    ----------
-    content, anchors, ident
-        As in `first_screen`.
-    together : Together
-    """
+    """Return the first screen about several models: their curves on the same axes."""
     sections = together.sections
     order = _order(sections, content.features)
     curves = [
@@ -363,17 +329,7 @@ def models_spec(together: Together, feature: str) -> FigureSpec:
 
 
 def models_findings(together: Together, features: Sequence[str]) -> list[Finding]:
-    """Return what several models have in common, and where they differ, in two to four sentences.
-
-    Parameters
-    ----------
-    together : Together
-    features : sequence of str
-
-    Returns
-    -------
-    list of Finding
-    """
+    """Return what several models have in common, and where they differ, in two to four sentences."""
     sections = together.sections
     names = {s.name: name for s, name in zip(sections, together.names, strict=True)}
     order = _order(sections, features)
@@ -430,10 +386,7 @@ def _most_different(
 def _most_heterogeneous(
     sections: Sequence[ModelSection], names: Mapping[str, str]
 ) -> list[Finding]:
-    """Say in which model effects differ most between rows.
-
-    The fraction is the sum of the squared scores in that of the squared sizes: importance² + score².
-    """
+    """Say in which model effects differ most between rows."""
     shares: dict[str, float] = {}
     for section in sections:
         scores = [e.heterogeneity_score for e in section.rhale.values()]

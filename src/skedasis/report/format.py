@@ -17,16 +17,7 @@ MAX_NAME_LENGTH = 60
 
 @dataclass(frozen=True)
 class NumberTable:
-    """A table with formatted numbers.
-
-    Parameters
-    ----------
-    caption : str
-        Content and units.
-    heads : tuple of (str, bool)
-        Headings, and whether each column holds text.
-    rows : list of tuple of str
-    """
+    """A table with formatted numbers."""
 
     caption: str
     heads: tuple[tuple[str, bool], ...]
@@ -34,13 +25,7 @@ class NumberTable:
 
 
 def percent(share: float) -> str:
-    r"""Return a fraction as a percentage; small nonzero fractions are not rounded to zero.
-
-    Examples
-    --------
-    >>> percent(0.2345), percent(0.0004), percent(0.0), percent(0.9999)
-    ('23\u202f%', 'less than 1\u202f%', '0\u202f%', 'more than 99\u202f%')
-    """
+    r"""Return a fraction as a percentage; small nonzero fractions are not rounded to zero."""
     if 0 < share < 0.005:
         return "less than 1\u202f%"
     if 0.995 < share < 1:
@@ -49,23 +34,7 @@ def percent(share: float) -> str:
 
 
 def ends(low: float, high: float, largest: float) -> str:
-    r"""Return an interval as text, with a number of decimals that suits its width.
-
-    Parameters
-    ----------
-    low, high, largest : float
-        The ends, and the largest number of the same table: values that are noise relative to it become 0.
-
-    Examples
-    --------
-    >>> (
-    ...     ends(0.00272, 0.0296, 4.0),
-    ...     ends(3.962, 4.158, 4.2),
-    ...     ends(12_345.0, 14_321.0, 2e4),
-    ...     ends(1.2e-7, 3.4e-7, 1e-6),
-    ... )
-    ('0.003 – 0.030', '3.96 – 4.16', '12,300 – 14,300', '1.2e−7 – 3.4e−7')
-    """
+    r"""Return an interval as text, with a number of decimals that suits its width."""
     width = high - low
     if not math.isfinite(width):
         return ""
@@ -83,13 +52,7 @@ def ends(low: float, high: float, largest: float) -> str:
 
 
 def named(name: str, room: int = MAX_NAME_LENGTH) -> str:
-    """Return a name for use in a sentence: shortened.
-
-    Examples
-    --------
-    >>> named("age"), len(named("x" * 500))
-    ('age', 60)
-    """
+    """Return a name for use in a sentence: shortened."""
     return shorten(name, room)
 
 
@@ -98,10 +61,7 @@ _TITLES: ContextVar[Mapping[str, str]] = ContextVar("_TITLES", default=MappingPr
 
 @contextmanager
 def feature_titles(titles: Mapping[str, str]) -> Generator[None]:
-    """Show features by these texts within a `with` block; features without one by their names.
-
-    A context variable, because sentences are made from names of features, which are also what results are indexed by.
-    """
+    """Show features by these texts within a `with` block; features without one by their names."""
     before = _TITLES.set(titles)
     try:
         yield
@@ -115,14 +75,7 @@ def feature_title(feature: str) -> str:
 
 
 def feature_named(feature: str, room: int = MAX_NAME_LENGTH) -> str:
-    """Return a feature's text for people for use in a sentence; see `named`.
-
-    Examples
-    --------
-    >>> with feature_titles({"temp": "Temperature"}):
-    ...     feature_named("temp"), feature_named("age")
-    ('Temperature', 'age')
-    """
+    """Return a feature's text for people for use in a sentence; see `named`."""
     return named(feature_title(feature), room)
 
 
@@ -132,13 +85,7 @@ def listed_features(features: Sequence[str], most: int = 8) -> str:
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Return names as an enumeration; of many names, the first few.
-
-    Examples
-    --------
-    >>> listed(["age", "bmi", "bp"])
-    'age, bmi and bp'
-    """
+    """Return names as an enumeration; of many names, the first few."""
     shown = [named(name) for name in names[:most]]
     if len(names) > most:
         return f"{', '.join(shown)} and {len(names) - most:,} more"
@@ -146,13 +93,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def settings(given: Mapping[str, object]) -> str:
-    """Return a method's settings as one line of text.
-
-    Examples
-    --------
-    >>> settings({"bins": {"scheme": "Optimal", "alpha": 0.2}, "center": None})
-    'bins = Optimal(alpha = 0.2), center = None'
-    """
+    """Return a method's settings as one line of text."""
     parts: list[str] = []
     for name, value in given.items():
         if isinstance(value, dict) and "scheme" in value:

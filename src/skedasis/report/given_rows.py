@@ -1,9 +1,4 @@
-"""Rows that the caller named: where each stands on every curve, and its own ICE curve.
-
-`report(rows=[3, 17])` names rows by their positions in X. The predictions, the effects and the regions of a report say
-where a row stands; its ICE curve is one of those that the pass of the PDP computes for all rows. So the rows cost no
-model row. `given_rows` is called by `skedasis.report.content`; `row_marks` and `with_rows` draw the rows into panels.
-"""
+"""Rows that the caller named: where each stands on every curve, and its own ICE curve."""
 
 from __future__ import annotations
 
@@ -41,28 +36,7 @@ RowCurves: TypeAlias = Mapping[str, Floats]
 
 @dataclass(frozen=True, eq=False)
 class RowOnCurve:
-    """Where a row stands on the curves of one feature.
-
-    Parameters
-    ----------
-    text : str
-        The row's value of the feature: a number, a time, a level, or "missing".
-    x : float
-        The value on the axis of the effect: a number, days, or the code of a level. NaN if it is missing, or no level
-        of the effect.
-    value : float
-        The effect of the feature at this value, in units of the quantity; NaN where the curve is not defined.
-    region : int
-        The region of the feature that the row is in; -1 without regions, and if no rule holds for the row.
-    rule : str
-        The rule of that region; empty without regions.
-    regional : float
-        The effect in that region at the row's value; NaN without regions.
-    ice_x : float
-        The value on the axis of the PDP, whose levels can have another order.
-    ice : ndarray of float, shape (m,)
-        The row's ICE curve at the points of the PDP, centred as the PDP is; empty if the feature has no PDP.
-    """
+    """Where a row stands on the curves of one feature."""
 
     text: str
     x: float
@@ -85,21 +59,7 @@ class RowOnCurve:
 
 @dataclass(frozen=True, eq=False)
 class GivenRow:
-    """A row that the caller named.
-
-    Parameters
-    ----------
-    position : int
-        Its position in X, from 0.
-    id : str
-        Its name in legends and tables: "row 17".
-    prediction : float
-        The quantity at the row.
-    label : int, float, bool, str or None
-        Its label; None without one.
-    values : dict of str to RowOnCurve
-        By feature.
-    """
+    """A row that the caller named."""
 
     position: int
     id: str
@@ -110,23 +70,7 @@ class GivenRow:
 
 # ------------------------------------------------------------------------------------- arguments
 def named_rows(rows: object) -> tuple[bool, tuple[int, ...]]:
-    """Return whether a report shows single rows, and the positions of those that the caller named.
-
-    Parameters
-    ----------
-    rows : bool or sequence of int
-        As in `skedasis.report`.
-
-    Raises
-    ------
-    DataError
-        For anything else, negative positions, and more than eight rows.
-
-    Examples
-    --------
-    >>> named_rows(False), named_rows([17, 3, 17])
-    ((False, ()), (True, (17, 3)))
-    """
+    """Return whether a report shows single rows, and the positions of those that the caller named."""
     if isinstance(rows, (bool, np.bool_)):
         return bool(rows), ()
     fix = "Use rows=[3, 17] for two rows, rows=False to show nothing of single rows"
@@ -150,13 +94,7 @@ def named_rows(rows: object) -> tuple[bool, tuple[int, ...]]:
 
 
 def places_of(dataset: Dataset, positions: Sequence[int]) -> Ints:
-    """Return the indices in a dataset of rows of X, in the order of the positions.
-
-    Raises
-    ------
-    DataError
-        For a position beyond X, and for a row of weight 0, which no result is about.
-    """
+    """Return the indices in a dataset of rows of X, in the order of the positions."""
     n = len(dataset.table)
     wrong = [p for p in positions if p >= n]
     if wrong:
@@ -188,28 +126,7 @@ def given_rows(
     regions: Mapping[str, Regions],
     region: Ints | None,
 ) -> tuple[GivenRow, ...]:
-    """Return where the rows that the caller named stand on every curve, in the caller's order.
-
-    Parameters
-    ----------
-    positions : sequence of int
-        Positions in X.
-    dataset : Dataset
-        The rows, with their labels.
-    values : ndarray of float, shape (n,)
-        The quantity at each row.
-    effects, pdp : Effects
-        The main effects and the PDPs.
-    curves : dict of str to ndarray
-        ICE curves of these rows.
-    regions : dict of str to Regions
-    region : ndarray of int, shape (n,), optional
-        The region of each row, if the caller named the regions.
-
-    Notes
-    -----
-    No model row.
-    """
+    """Return where the rows that the caller named stand on every curve, in the caller's order."""
     if not positions:
         return ()
     places = places_of(dataset, positions)
@@ -317,9 +234,7 @@ class WithRows(Protocol):
     """What is drawn of a `ModelSection`."""
 
     @property
-    def given_rows(self) -> tuple[GivenRow, ...]:
-        """Return the rows."""
-        ...
+    def given_rows(self) -> tuple[GivenRow, ...]: ...
 
     @property
     def rhale(self) -> Effects:
@@ -327,9 +242,7 @@ class WithRows(Protocol):
         ...
 
     @property
-    def pdp(self) -> Effects:
-        """Return the PDPs."""
-        ...
+    def pdp(self) -> Effects: ...
 
 
 APART = 0.08
@@ -349,27 +262,7 @@ def row_marks(
     x_axis: Axis | None = None,
     most_levels: int = LEVELS,
 ) -> list[Mark]:
-    """Return the marks of the rows that the caller named, for a panel of an effect, a region or a PDP.
-
-    Parameters
-    ----------
-    section : ModelSection
-    feature : str
-    on : {"curve", "ice"}
-        A point on the effect for each row; or, for the panel of the PDP, its ICE curve and a point on it.
-    region : int, optional
-        For the panel of a region: its number. Only the rows in this region are drawn, on its effect. By default all
-        rows on the effect in all rows.
-    x_axis : Axis, optional
-        The horizontal axis of the panel, which has a position for missing values if the effect has one. By default
-        rows with a missing value are not drawn.
-    most_levels : int
-        As in `EffectPlotOptions`: levels beyond it have no position.
-
-    Notes
-    -----
-    Each row has a shape and a dash of its own, so that they differ without colours, and one legend entry, its `id`.
-    """
+    """Return the marks of the rows that the caller named, for a panel of an effect, a region or a PDP."""
     if on == "ice" and feature not in section.pdp:
         return []
     effect = section.pdp[feature] if on == "ice" else section.rhale[feature]

@@ -1,10 +1,4 @@
-"""The page of a report: the values of its sections, and the HTML file made from them.
-
-`page_context` turns a `ReportContent` into nested dictionaries of text, numbers and figures
-(`skedasis.report.contexts`); `render` passes them to the Jinja templates in `templates/`, and adds the style sheet, the
-script and a content security policy that allows only these two. Nothing is computed here beyond formatting: all results
-are in the content. Called by `skedasis.report.report.write`.
-"""
+"""The page of a report: the values of its sections, and the HTML file made from them."""
 
 from __future__ import annotations
 
@@ -132,15 +126,7 @@ def versions(content: ReportContent) -> str:
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a report, summed over all models.
-
-    Parameters
-    ----------
-    model_rows, check_rows, slope_rows, score_rows : int
-    seconds : float
-    exact : bool
-        Whether no result is approximate.
-    """
+    """The cost of a report, summed over all models."""
 
     model_rows: int
     check_rows: int
@@ -151,16 +137,7 @@ class Cost:
 
 
 def cost_table(content: ReportContent) -> Cost:
-    """Return the cost of a report; a pass over several outputs of a model counts once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skedasis.report.content import gather
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> cost_table(gather(lambda X: X[:, 0], X, progress=False)).exact
-    True
-    """
+    """Return the cost of a report; a pass over several outputs of a model counts once."""
     made = [p.provenance for section in content.sections for p in section.passes]
     rows, checks, slopes, scores = (
         sum(int(p.get(name, 0)) for p in made)
@@ -395,17 +372,7 @@ def cautions(content: ReportContent, views: Views) -> list[Caution]:
 def model_context(
     content: ReportContent, views: Views, place: int, anchors: Mapping[str, str]
 ) -> ModelContext:
-    """Return the parts of the page about one model as a whole.
-
-    Parameters
-    ----------
-    content : ReportContent
-    views : Views
-    place : int
-        Which of its sections, from 0.
-    anchors : mapping of str to str
-        The HTML id of each feature's section.
-    """
+    """Return the parts of the page about one model as a whole."""
     section, ident = content.sections[place], f"model-{place + 1}"
     return {
         "shown": views.places[place],
@@ -605,16 +572,7 @@ def _provenance_table(section: ModelSection) -> NumberTable:
 
 
 def page_context(content: ReportContent, name: str | None, progress: bool | None) -> PageContext:
-    """Return all values that the page's templates need.
-
-    Parameters
-    ----------
-    content : ReportContent
-    name : str, optional
-        The page's title.
-    progress : bool, optional
-        Whether to show a progress bar while figures are drawn.
-    """
+    """Return all values that the page's templates need."""
     views, anchors = Views.of(content.sections), anchors_of(content)
     interactions, uncertainty = interactions_section(content), uncertainty_section(content)
     one_by_one = [
@@ -738,13 +696,7 @@ def _text(name: str) -> str:
 
 
 def breakable(name: str) -> Markup:
-    """Return a name that a browser may break after underscores, dots and hyphens.
-
-    Examples
-    --------
-    >>> print(breakable("fine_aggregate<b>"))
-    fine_<wbr>aggregate&lt;b&gt;
-    """
+    """Return a name that a browser may break after underscores, dots and hyphens."""
     return Markup(re.sub(r"([_.-])", r"\1<wbr>", str(plain(name))))  # noqa: S704 - escaped before
 
 
@@ -768,18 +720,7 @@ def _environment() -> Environment:
 
 
 def render(context: PageContext) -> str:
-    """Return the HTML of the page.
-
-    Parameters
-    ----------
-    context : PageContext
-        From `page_context`. Text is escaped; only SVG, whose text is already escaped, is passed as `Markup`.
-
-    Returns
-    -------
-    str
-        A self-contained file: it loads nothing from the network and runs only its own script.
-    """
+    """Return the HTML of the page."""
     style = f"{figures_style()}\n{_text('page.css')}"
     script = f"{figures_script()}\n{_text('page.js')}"
     return (

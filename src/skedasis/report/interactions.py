@@ -1,9 +1,4 @@
-"""Strongest interactions of a report: all pairs are compared, the strongest are drawn.
-
-`strongest_pairs` compares the pairs without a model row: by H² of tree ensembles whose leaves are summed, else by how
-much of the heterogeneity of one effect the other feature explains. The second-order ALE of the strongest is computed
-and drawn. Called by `skedasis.report.content`.
-"""
+"""Strongest interactions of a report: all pairs are compared, the strongest are drawn."""
 
 from __future__ import annotations
 
@@ -49,21 +44,7 @@ METHOD = ALE()
 
 @dataclass(frozen=True)
 class PairStrength:
-    """How strongly a pair interacts, by each measure; NaN for what was not computed.
-
-    Parameters
-    ----------
-    features : (str, str)
-    strength : float
-        `Surface.interaction_strength`: the standard deviation of the second-order effect over the rows, in units of the
-        quantity. Cells without rows do not count.
-    h2_unnormalized : float
-        Root mean square of the interaction in the joint partial dependence, in units of the quantity.
-    modulated, share : str, float
-        The feature whose effect depends more on the other one, and the share of its heterogeneity that does.
-    shown : bool
-        Whether its surface is drawn.
-    """
+    """How strongly a pair interacts, by each measure; NaN for what was not computed."""
 
     features: tuple[str, str]
     strength: float
@@ -75,17 +56,7 @@ class PairStrength:
 
 @dataclass(frozen=True, eq=False)
 class StrongestPairs:
-    """The interactions of one output.
-
-    Parameters
-    ----------
-    surfaces : tuple of Surface
-        Second-order ALE of the strongest pairs.
-    strengths : tuple of PairStrength
-        The pairs that interact, those with a surface first, then the strongest first.
-    note : str
-        How the pairs were compared, or why there are none.
-    """
+    """The interactions of one output."""
 
     surfaces: tuple[Surface, ...] = ()
     strengths: tuple[PairStrength, ...] = ()
@@ -100,25 +71,7 @@ def strongest_pairs(
     trees_evaluated: bool,
     drawn_at_most: int | None = None,
 ) -> dict[Label, StrongestPairs]:
-    """Return the strongest pairs of each output.
-
-    Parameters
-    ----------
-    runner : ModelRunner
-    found : RegionPass
-        The pass over all features.
-    shown : int
-        Largest number of surfaces per output; 0 compares none.
-    trees_evaluated : bool
-        Whether effects are computed from the tree structure, so that surfaces cost no model rows.
-    drawn_at_most : int, optional
-        Largest number of surfaces of all outputs together, if others were left out to keep to a time.
-
-    Notes
-    -----
-    All pairs of the `COMPARED` features with the largest heterogeneity scores are compared. A feature with score zero
-    has no interactions. Without scores, the most important features are used. Costs 4 N model rows for each surface.
-    """
+    """Return the strongest pairs of each output."""
     effects = found.effects
     if shown < 1:
         none = StrongestPairs(note="The report was written with pairs=0.")
@@ -175,10 +128,7 @@ def _ranked(
 
 
 def _size(line: PairInteraction, effects: Effects, measure: str, least: float) -> float:
-    """Return the strength of a pair in units of the quantity; 0 if it is unknown.
-
-    By shares: the part of a heterogeneity score that depends on the other feature.
-    """
+    """Return the strength of a pair in units of the quantity; 0 if it is unknown."""
     if measure != "modulates":
         return line.strength(measure) if math.isfinite(line.strength(measure)) else 0.0
     shares = (line.feature_0, line.modulates_01), (line.feature_1, line.modulates_10)
@@ -227,11 +177,7 @@ def _pair_strength(line: PairInteraction, strength: float, *, shown: bool) -> Pa
 
 
 def candidates(effects: Sequence[Effects]) -> list[str]:
-    """Return the features that may interact, by decreasing heterogeneity score.
-
-    Without scores, the importance is used. Outputs may differ in their units: each score is divided by the output's
-    largest one, and the maximum over the outputs counts.
-    """
+    """Return the features that may interact, by decreasing heterogeneity score."""
     share: dict[str, float] = {}
     for of in effects:
         scored = _has_scores(of)
@@ -270,22 +216,7 @@ def _note(
     unordered: int,
     limit: str,
 ) -> str:
-    """Return a note on how the pairs were compared.
-
-    Parameters
-    ----------
-    compared : Interactions
-    chosen : sequence of str
-        The features whose pairs were compared.
-    among : (str, int)
-        The criterion by which they were chosen, and the number of features with more than zero of it.
-    ranked : sequence of (str, str)
-        The pairs that interact.
-    unordered : int
-        Number of these whose features are both nominal.
-    limit : str
-        Why no more surfaces are drawn; may be empty.
-    """
+    """Return a note on how the pairs were compared."""
     by, size = among
     of = f"of the {len(chosen)} features with the largest {by}, of {size}"
     if size <= len(chosen):

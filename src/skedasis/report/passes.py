@@ -1,8 +1,4 @@
-"""The calls of `explain` for one model of a report, with their warnings and their cost.
-
-`ModelRunner` is shared by all parts of a report that need the model: it passes on the user's options, returns results
-by output, keeps the provenance of each pass, and collects binning warnings for the page.
-"""
+"""The calls of `explain` for one model of a report, with their warnings and their cost."""
 
 from __future__ import annotations
 
@@ -42,29 +38,14 @@ UNSCORED: ExplainKeywords = {"heterogeneity_rows": 0}
 
 @dataclass(frozen=True)
 class Pass:
-    """The provenance of a pass that has no `Effects`, which hold their own.
-
-    Parameters
-    ----------
-    provenance : dict
-    """
+    """The provenance of a pass that has no `Effects`, which hold their own."""
 
     provenance: Json
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """The quantity at the rows.
-
-    Parameters
-    ----------
-    quantities : dict of label to Quantity
-        The quantity of each output.
-    values : dict of label to ndarray, shape (n,)
-        Its value at each row.
-    raw : ndarray, optional
-        The model's raw response, if the quantities are probabilities.
-    """
+    """The quantity at the rows."""
 
     quantities: Mapping[Label, Quantity]
     values: Mapping[Label, Floats]
@@ -73,22 +54,7 @@ class Predictions:
 
 @dataclass(eq=False)
 class ModelRunner:
-    """Explains one model by several methods, and collects warnings and costs.
-
-    Parameters
-    ----------
-    quantity : Quantity
-    X : array or data frame
-    options : ExplainOptions
-    binning_warnings : list of str
-        Messages of binning warnings, for the page.
-    passes : list of Effects or Pass
-        The passes so far. A pass over several outputs is listed once, by its first output.
-    prepared, preparing : Prepared, float
-        The plans of the main effects, and the seconds that they took.
-    announced : bool
-        Whether the cost of the whole report has been announced: warnings about that of a single pass are left out.
-    """
+    """Explains one model by several methods, and collects warnings and costs."""
 
     quantity: Quantity
     X: TableLike
@@ -133,22 +99,7 @@ class ModelRunner:
     def effects_and_curves(
         self, method: PDP, names: Sequence[str], rows: Ints
     ) -> tuple[dict[Label, Effects], dict[Label, dict[str, Floats]]]:
-        """Explain some features by their PDP, and return the ICE curves of some rows, too; no further model row.
-
-        Parameters
-        ----------
-        method : PDP
-        names : sequence of str
-        rows : ndarray of int, shape (k,)
-            Indices into the dataset.
-
-        Returns
-        -------
-        effects : dict of label to Effects
-            The same as without the rows: its individual curves are those of its own sample.
-        curves : dict of label to dict of str to ndarray, shape (k, m)
-            By feature, centred as the PDP is.
-        """
+        """Explain some features by their PDP, and return the ICE curves of some rows, too; no further model row."""
         if not names or not len(rows):
             return self.effects(method, names, **UNSCORED), {}
         options = replace(self.options, heterogeneity_rows=0)

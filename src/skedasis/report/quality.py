@@ -1,9 +1,4 @@
-"""Quality of a model: scores and calibration on the given labels.
-
-The scores are computed on arrays with NumPy alone, with weights: R², RMSE and MAE for numbers; log-loss, accuracy,
-Brier score, AUC and a calibration curve with Wilson intervals for classes. `quality` is called by
-`skedasis.report.content` with the predictions that are already there, so it costs no model rows.
-"""
+"""Quality of a model: scores and calibration on the given labels."""
 
 from __future__ import annotations
 
@@ -36,21 +31,11 @@ def mean_squared_error(y: Floats, predicted: Floats, weight: Floats) -> tuple[fl
 
 
 def mean_absolute_error(y: Floats, predicted: Floats, weight: Floats) -> float:
-    """Return the mean absolute error."""
     return float(np.average(np.abs(y - predicted), weights=weight))
 
 
 def log_loss(codes: Ints, probability: Floats, weight: Floats) -> float:
-    """Return the mean negative log probability of the labels, in nats.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        Each row's class, as a column index of `probability`.
-    probability : ndarray of float, shape (n, classes)
-        Clipped from below at the machine epsilon of its type, as `skedasis.nll` does.
-    weight : ndarray of float, shape (n,)
-    """
+    """Return the mean negative log probability of the labels, in nats."""
     kind = probability.dtype.name if probability.dtype.kind == "f" else "float64"
     eps = float(np.finfo(kind).eps)
     own = np.clip(probability[np.arange(len(codes)), codes].astype(float), eps, 1.0)
@@ -58,19 +43,7 @@ def log_loss(codes: Ints, probability: Floats, weight: Floats) -> float:
 
 
 def auc(positive: Floats, score: Floats, weight: Floats) -> float:
-    """Return the probability that a row of the class scores higher than a row of the other; ties count half.
-
-    Parameters
-    ----------
-    positive : ndarray of float, shape (n,)
-        1 if the row belongs to the class, else 0.
-    score, weight : ndarray of float, shape (n,)
-
-    Returns
-    -------
-    float
-        NaN if there is only one class.
-    """
+    """Return the probability that a row of the class scores higher than a row of the other; ties count half."""
     _, place = np.unique(score, return_inverse=True)
     yes = np.bincount(place, weight * positive)
     no = np.bincount(place, weight * (1 - positive))
@@ -80,15 +53,7 @@ def auc(positive: Floats, score: Floats, weight: Floats) -> float:
 
 
 def wilson(share: Floats, n: Floats) -> tuple[Floats, Floats]:
-    """Return the 95 % Wilson interval of proportions of n rows each; n may be fractional.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> low, high = wilson(np.array([0.0, 0.5]), np.array([10.0, 100.0]))
-    >>> low.round(3).tolist(), high.round(3).tolist()
-    ([0.0, 0.404], [0.278, 0.596])
-    """
+    """Return the 95 % Wilson interval of proportions of n rows each; n may be fractional."""
     z = Z95
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
@@ -99,14 +64,7 @@ def wilson(share: Floats, n: Floats) -> tuple[Floats, Floats]:
 
 
 def equal_weight_bins(score: Floats, weight: Floats, bins: int) -> Ints:
-    """Return each row's bin; bins have about equal weight, and rows with the same score share a bin.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> equal_weight_bins(np.array([0.1, 0.9, 0.2, 0.2]), np.ones(4), 2).tolist()
-    [0, 1, 1, 1]
-    """
+    """Return each row's bin; bins have about equal weight, and rows with the same score share a bin."""
     values, place = np.unique(score, return_inverse=True)
     mass = np.bincount(place, weight)
     before = np.cumsum(mass) - mass
@@ -128,17 +86,7 @@ MIN_LABELS = 2
 
 @dataclass(frozen=True)
 class Measure:
-    """A quality measure.
-
-    Parameters
-    ----------
-    name : str
-    value : float
-    text : str
-        The formatted value with its unit.
-    meaning : str
-        A short definition.
-    """
+    """A quality measure."""
 
     name: str
     value: float
@@ -148,29 +96,7 @@ class Measure:
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """How well a model predicts the labels of the rows that it is explained on.
-
-    Parameters
-    ----------
-    kind : {"regression", "classification"}
-    measures : tuple of Measure
-    rows, left_out : int
-        Number of rows with a label, and without one.
-    sentences : tuple of str
-        The result in words.
-    class_ : str, optional
-        For a classifier, the class that is explained, and whose probability `calibration` is about.
-    calibration : ReliabilityBins, optional
-        Bins of the predicted probability, and the observed proportion of the class in each.
-    calibration_error : float
-        Mean absolute difference of the two, weighted by the bins' rows; NaN without calibration.
-    most_frequent : float
-        For a classifier, the fraction of the rows with the most frequent class; otherwise NaN.
-
-    Notes
-    -----
-    If the model was trained on these rows, the measures are too optimistic.
-    """
+    """How well a model predicts the labels of the rows that it is explained on."""
 
     kind: Literal["regression", "classification"]
     measures: tuple[Measure, ...]
@@ -197,23 +123,7 @@ def quality(
     y: ArrayLike | None,
     weights: Floats | None,
 ) -> tuple[Quality | None, str]:
-    """Return how well the model predicts, or None and the reason.
-
-    Parameters
-    ----------
-    quantity : Quantity
-        The quantity of one output.
-    values : ndarray of float, shape (n,)
-        The quantity at each row.
-    raw : object
-        The raw responses of the model for these rows.
-    y : ndarray, shape (n,), optional
-    weights : ndarray of float, shape (n,), optional
-
-    Notes
-    -----
-    Costs no model rows. Rows without a label are left out.
-    """
+    """Return how well the model predicts, or None and the reason."""
     if y is None:
         return None, "No labels were given."
     there = ~missing_mask(np.asarray(y))
@@ -238,27 +148,7 @@ def quality(
 def label_values(
     quantity: Quantity, values: Floats, raw: ArrayLike | None, y: ArrayLike | None
 ) -> Floats | None:
-    """Return the labels on the scale of the prediction, (n,): numbers, or 1 for the class that is explained, else 0.
-
-    Parameters
-    ----------
-    quantity, values, raw, y
-        As in `quality`.
-
-    Returns
-    -------
-    ndarray of float or None
-        NaN for rows without a label, and for labels that are no class of the model. None if there are no labels, or
-        if the quantity does not predict them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> q = sd.prediction(lambda X: X[:, 0])
-    >>> label_values(q, np.zeros(2), None, [3, None]).tolist()
-    [3.0, nan]
-    """
+    """Return the labels on the scale of the prediction, (n,): numbers, or 1 for the class that is explained, else 0."""
     plain = isinstance(quantity, Prediction) and quantity.output is None
     classified = isinstance(quantity, Probability) and quantity.label is None
     if y is None or not (plain or classified):
@@ -427,27 +317,7 @@ def _expit(x: Floats) -> Floats:
 
 
 def reliability(p: Floats, one: Floats, weight: Floats) -> tuple[ReliabilityBins, float]:
-    """Return the calibration curve, and the mean absolute difference of predicted and observed proportions.
-
-    Parameters
-    ----------
-    p : ndarray of float, shape (n,)
-        Predicted probabilities.
-    one : ndarray of float, shape (n,)
-        1 if the row belongs to the class, else 0.
-    weight : ndarray of float, shape (n,)
-        Weights of the rows. The Wilson intervals count them as frequencies: the sum of the weights is the number of
-        rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bins, error = reliability(
-    ...     np.array([0.2] * 5 + [0.8] * 5), np.repeat([0.0, 1.0], 5), np.ones(10)
-    ... )
-    >>> bins.observed.tolist(), round(error, 3)
-    ([0.0, 1.0], 0.2)
-    """
+    """Return the calibration curve, and the mean absolute difference of predicted and observed proportions."""
     part = equal_weight_bins(p, weight, BINS)
     bins = int(part.max()) + 1
     mass: Floats = np.bincount(part, weight, bins).astype(float)

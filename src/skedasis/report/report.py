@@ -1,8 +1,4 @@
-"""`skedasis.report`: a self-contained HTML page about one or several models.
-
-`report` computes the content (`skedasis.report.content.gather`) and writes the page (`write`). The path is checked
-before the computation, so that a wrong path does not cost its time.
-"""
+"""`skedasis.report`: a self-contained HTML page about one or several models."""
 
 from __future__ import annotations
 
@@ -263,19 +259,7 @@ def write(
     figures: str | Path | None = None,
     progress: bool | None = None,
 ) -> Report:
-    """Draw the figures of a report and write its page.
-
-    Parameters
-    ----------
-    content : ReportContent
-        From `gather`.
-    path : str or Path
-    title : str, optional
-    figures : str or Path, optional
-        A folder for the figures as PNG files, in addition to the page.
-    progress : bool, optional
-        Whether to show a progress bar if drawing takes longer than two seconds.
-    """
+    """Draw the figures of a report and write its page."""
     from skedasis.report.html import page_context, render
 
     path = check_writable(path, "report(path)", "report.html")

@@ -20,13 +20,7 @@ LEAST = 0.05
 
 
 def signed(value: float, largest: float) -> str:
-    """Return a number with its sign; what is rounding error relative to the largest one is 0.
-
-    Examples
-    --------
-    >>> signed(12.34, 20.0), signed(-0.5, 20.0), signed(1e-14, 20.0)
-    ('+12.3', '−0.500', '0')
-    """
+    """Return a number with its sign; what is rounding error relative to the largest one is 0."""
     if abs(value) <= ROUNDING_NOISE * largest:
         return "0"
     return f"+{number(value)}" if value > 0 else number(value)

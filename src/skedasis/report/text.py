@@ -1,10 +1,4 @@
-"""Text of a report: sentences about single effects, the summary of a model, captions, and tables of bins.
-
-Every sentence is computed from a result and states only what this result shows. A function returns an empty string or
-list if there is nothing to say. `skedasis.report.html` places the sentences on the page, `skedasis.report.figures` uses
-the captions, and `skedasis.report.terminal` the tables. `skedasis.report.categorical_text` has the counterparts for
-features with levels.
-"""
+"""Text of a report: sentences about single effects, the summary of a model, captions, and tables of bins."""
 
 from __future__ import annotations
 
@@ -60,11 +54,7 @@ _SMALL_RATIO = 0.25
 
 # ------------------------------------------------------------------------------------- one effect
 def opposite_sign_share(effect: Effect) -> float | None:
-    """Return the fraction of rows whose local effect has the opposite sign to the mean of their bin.
-
-    For features with levels, the fraction of differences between adjacent levels with the opposite sign to the average
-    one. None if no rows are kept or there are no bins.
-    """
+    """Return the fraction of rows whose local effect has the opposite sign to the mean of their bin."""
     if isinstance(effect.axis, LevelAxis):
         return categorical_text.opposite_sign_share(effect)
     rows, local = effect.rows, local_effects(effect.rows)
@@ -189,10 +179,7 @@ def _nonzero(value: float, largest: float) -> float:
 
 
 def aligned(ale: Effect, rhale: Effect) -> Floats:
-    """Return the values of an ALE, shifted to the mean that a RHALE has over the rows.
-
-    Each curve is centred in its own bins; aligned to the same mean, their shapes can be compared.
-    """
+    """Return the values of an ALE, shifted to the mean that a RHALE has over the rows."""
     value = np.where(np.isfinite(rhale.at(ale.points)), ale.value, np.nan)
     x = ale.points if rhale.rows is None else rhale.rows.x
     weight = None if rhale.rows is None else rhale.rows.weight
@@ -285,12 +272,7 @@ def _bin_cautions(effect: Effect, *, skip_few_rows: bool) -> list[str]:
 
 # -------------------------------------------------------------------------------------- one model
 def summary(section: ModelSection) -> list[str]:
-    """Return the sentences about a model that a reader should know first.
-
-    They cover the quality of the model, the most important features, misleading averages, the variance explained by the
-    sum of the effects, the strongest interaction, warnings, and predictive uncertainty. Each is there only if it
-    applies.
-    """
+    """Return the sentences about a model that a reader should know first."""
     ranks = section.rhale.ranking()
     effective = [r for r in ranks if r.importance > 0]
     if not effective:
@@ -341,12 +323,7 @@ def _heterogeneity_summary(section: ModelSection) -> list[str]:
 
 @dataclass(frozen=True)
 class RankingRow:
-    """A row of a ranking, formatted as text.
-
-    Parameters
-    ----------
-    feature, importance, heterogeneity_score : str
-    """
+    """A row of a ranking, formatted as text."""
 
     feature: str
     importance: str
@@ -370,14 +347,7 @@ def ranking(section: ModelSection) -> list[RankingRow]:
 
 
 def number_tables(effect: Effect, axis: str, per: str) -> list[NumberTable]:
-    """Return an effect's tables: its bins, or its levels and the differences between adjacent levels.
-
-    Parameters
-    ----------
-    effect : Effect
-    axis, per : str
-        The quantity with its unit, and the unit that slopes are given per.
-    """
+    """Return an effect's tables: its bins, or its levels and the differences between adjacent levels."""
     if isinstance(effect.axis, LevelAxis):
         levels = effect.axis.levels
         return categorical_text.tables(effect, levels, axis) if len(levels) > 1 else []
@@ -425,17 +395,7 @@ def _slope(bins: BinStats, k: int) -> str:
 # --------------------------------------------------------------------------------------- captions
 @dataclass(frozen=True)
 class Caption:
-    """The text of a figure.
-
-    Parameters
-    ----------
-    name : str
-        File name without its suffix.
-    alt, text : str
-        Alternative text, which describes what the figure shows, and the caption.
-    title : str
-        That of the figure; `alt` begins with it.
-    """
+    """The text of a figure."""
 
     name: str
     alt: str
@@ -654,13 +614,7 @@ CLOSE = 0.02
 
 
 def percent_of(share: float) -> str:
-    r"""Return a fraction as a percentage, also if it is negative; below −1000 % as a multiple.
-
-    Examples
-    --------
-    >>> percent_of(-0.25), percent_of(0.987), percent_of(-41.0)
-    ('−25\u202f%', '99\u202f%', '−41.0 times')
-    """
+    r"""Return a fraction as a percentage, also if it is negative; below −1000 % as a multiple."""
     if share < -10:
         return f"{number(share)} times"
     return f"−{percent(-share)}" if share < 0 else percent(share)
@@ -684,15 +638,7 @@ def interaction_sentences(section: ModelSection) -> list[str]:
 # ------------------------------------------------------------------------------------- regions
 @dataclass(frozen=True)
 class RegionTexts:
-    """The regions of a feature in words.
-
-    Parameters
-    ----------
-    lead : str
-        What they explain.
-    lines : list of (str, str)
-        The rule of each region, and its rows, score and curve.
-    """
+    """The regions of a feature in words."""
 
     lead: str
     lines: list[tuple[str, str]]

@@ -1,9 +1,4 @@
-"""Predictive uncertainty in a report: effects on the entropy, and a diagnosis by Likelihood-PFI and Entropy-PFI.
-
-For models that have a predictive distribution, `explain_uncertainty` explains its entropy by RHALE and PDP, and calls
-`skedasis.diagnose` if there are labels. To limit the cost, it uses a random sample of `ROWS` rows, unless effects
-are computed from the tree structure. Called by `skedasis.report.content`.
-"""
+"""Predictive uncertainty in a report: effects on the entropy, and a diagnosis by Likelihood-PFI and Entropy-PFI."""
 
 from __future__ import annotations
 
@@ -45,23 +40,7 @@ REPEATS, FOREST_ROWS, FOREST_FEATURES = 5, 200, 12
 
 @dataclass(frozen=True, eq=False)
 class UncertaintySection:
-    """Results on the predictive uncertainty of a model.
-
-    Parameters
-    ----------
-    axis : str
-        The entropy with its unit.
-    rhale, pdp : Effects
-        Effects on the entropy: RHALE of all features (ALE of nominal ones), PDP of the most important ones.
-    diagnosis : Diagnosis, optional
-        Only if there are labels.
-    notes : tuple of str
-        What was sampled, and why parts are missing.
-    diagnose_keywords : dict
-        Keywords that were passed to `skedasis.diagnose`.
-    sampled : bool
-        Whether the effects were computed from a sample of the rows.
-    """
+    """Results on the predictive uncertainty of a model."""
 
     axis: str
     rhale: Effects
@@ -79,10 +58,7 @@ def model_of(quantity: Quantity) -> Any:
 
 
 def entropy_of(quantity: Quantity, X: TableLike) -> Quantity | None:
-    """Return the entropy of a quantity's model, or None if the model has no predictive distribution.
-
-    A function is evaluated at two rows to find out.
-    """
+    """Return the entropy of a quantity's model, or None if the model has no predictive distribution."""
     model = model_of(quantity)
     try:
         certain = entropy(model)
@@ -109,23 +85,7 @@ def sample_mask(rows: int, seed: int) -> Bools | None:
 def explain_uncertainty(
     runner: ModelRunner, chosen: Sequence[Feature], X: TableLike, *, trees_evaluated: bool, ice: int
 ) -> tuple[UncertaintySection | None, str]:
-    """Return the results on predictive uncertainty, or None and the reason.
-
-    Parameters
-    ----------
-    runner : ModelRunner
-    chosen : sequence of Feature
-    X : array or data frame
-    trees_evaluated : bool
-        Whether effects are computed from the tree structure.
-    ice : int
-        Number of individual curves of the PDPs.
-
-    Notes
-    -----
-    Costs the model rows of RHALE and PDP for `ROWS` rows, and ``ROWS * (1 + REPEATS * features)`` for the diagnosis.
-    Effects computed from the tree structure use all rows and cost no model rows.
-    """
+    """Return the results on predictive uncertainty, or None and the reason."""
     certain = entropy_of(runner.quantity, X)
     if certain is None:
         return None, "The model has no predictive distribution."

@@ -1,9 +1,4 @@
-"""What a reader of a page switches between: models, and the classes or outputs of a model.
-
-A page about one model with one output has a single view. Otherwise each part of the page that is about one section, or
-about several sections on the same axes, carries the positions of the switches at which it is shown; the script of the
-page hides the others.
-"""
+"""What a reader of a page switches between: models, and the classes or outputs of a model."""
 
 from __future__ import annotations
 
@@ -21,13 +16,7 @@ MOST = 8
 
 @dataclass(frozen=True)
 class Shown:
-    """The positions of the switches at which a part of the page is shown.
-
-    Parameters
-    ----------
-    models, outputs : str
-        Keys of positions, separated by spaces; empty for a part that is always shown.
-    """
+    """The positions of the switches at which a part of the page is shown."""
 
     models: str = ""
     outputs: str = ""
@@ -43,15 +32,7 @@ class Position:
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """Sections of several models that are drawn on the same axes: those about the same quantity.
-
-    Parameters
-    ----------
-    sections : tuple of ModelSection
-    names : tuple of str
-        Names of the models.
-    shown : Shown
-    """
+    """Sections of several models that are drawn on the same axes: those about the same quantity."""
 
     sections: tuple[ModelSection, ...]
     names: tuple[str, ...]
@@ -60,19 +41,7 @@ class Together:
 
 @dataclass(frozen=True, eq=False)
 class Views:
-    """The switches of a page, and where each section stands.
-
-    Parameters
-    ----------
-    models, outputs : tuple of Position
-        Positions of both switches; empty if there is nothing to choose.
-    places : tuple of Shown
-        The positions of each section.
-    together : tuple of Together
-        Several models on the same axes, for each output.
-    left_out : int
-        Number of models that are not among those on the same axes.
-    """
+    """The switches of a page, and where each section stands."""
 
     models: tuple[Position, ...]
     outputs: tuple[Position, ...]
@@ -93,19 +62,7 @@ class Views:
 
     @classmethod
     def of(cls, sections: Sequence[ModelSection]) -> Views:
-        """Return the views of a page.
-
-        Models that have the same outputs are chosen by one switch and their outputs by another; otherwise every section
-        is a position of one switch.
-
-        Parameters
-        ----------
-        sections : sequence of ModelSection
-
-        Returns
-        -------
-        Views
-        """
+        """Return the views of a page."""
         outputs = {
             of: [s.output for s in sections if s.of == of] for of in (s.of for s in sections)
         }

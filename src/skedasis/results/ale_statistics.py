@@ -1,9 +1,4 @@
-"""ALE statistics (Okoli 2023): ALED, ALER, NALED, NALER, with intervals and p-values.
-
-`statistics` computes them for accumulated effects. The bootstrap behind the intervals, and effects in percentiles of
-the outcome, are in `ale_statistics_bootstrap`. P-values compare with random features (`NullDistribution`, see
-`skedasis.null_distribution`).
-"""
+"""ALE statistics (Okoli 2023): ALED, ALER, NALED, NALER, with intervals and p-values."""
 
 from __future__ import annotations
 
@@ -553,13 +548,7 @@ def _null_draws(
 
 
 def _matching_draws(null: NullDistribution, effects: Mapping[str, Effect]) -> dict[str, Floats]:
-    """Return the draws of each feature; without any, those of all columns with the same method, quantity and settings.
-
-    Raises
-    ------
-    DataError
-        For draws of another method, quantity or settings.
-    """
+    """Return the draws of each feature; without any, those of all columns with the same settings."""
     found: dict[str, Floats] = {}
     for name, effect in effects.items():
         own = null_key(effect)
@@ -596,13 +585,7 @@ def null_key(effect: Effect) -> tuple[str, ...]:
 
 
 def point_statistics(effect: Effect) -> Floats:
-    """Return ALED and the ends of ALER, shape (3,), without intervals.
-
-    Raises
-    ------
-    UnsupportedError
-        As `statistics`.
-    """
+    """Return ALED and the ends of ALER, shape (3,), without intervals."""
     centred = centred_by_mean(_as_accumulated(effect))
     where = positions(centred)
     return compute_statistics(

@@ -1,8 +1,4 @@
-"""Bootstrap of ALE statistics.
-
-The mean of abs(f) over rows depends on where f changes its sign, so the curve is evaluated at the rows themselves. For
-resampled rows, neighbouring rows are grouped if there are more than 2,048 distinct values, to limit the cost.
-"""
+"""Bootstrap of ALE statistics."""
 
 from __future__ import annotations
 
@@ -50,17 +46,7 @@ _REACHED = 1 + 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Percentiles:
-    """The distribution of outcomes around their median.
-
-    Parameters
-    ----------
-    above, below : ndarray of float
-        Sorted distances from the median, of outcomes above it and of outcomes below it.
-    up, down : ndarray of float, one longer
-        Their cumulative weights, in percent of the total.
-    half_up, half_down : ndarray of float, one longer
-        The same as defined by Okoli: both halves include outcomes equal to the median, and each has 50 percent.
-    """
+    """The distribution of outcomes around their median."""
 
     above: Floats
     below: Floats
@@ -93,21 +79,14 @@ class Percentiles:
         return cls(above, below, up, down, half_up, half_down)
 
     def of(self, effect: Floats) -> Floats:
-        """Return effects in percentiles: the percentage of rows with an outcome between the median and median + effect.
-
-        Outcomes equal to the median are excluded, those equal to the other end are included.
-        """
+        """Return effects in percentiles: the percentage of rows between the median and median + effect."""
         reach = effect * _REACHED
         up = self.up[np.searchsorted(self.above, reach, side="right")]
         down = self.down[np.searchsorted(self.below, -reach, side="right")]
         return up - down
 
     def okoli(self, effect: Floats) -> Floats:
-        """Return effects in percentiles as defined by Okoli (2023) and the R package `ale`.
-
-        Zero up to the first outcome that differs from the median; beyond it, outcomes equal to the median count as
-        well.
-        """
+        """Return effects in percentiles as defined by Okoli (2023) and the R package `ale`."""
         up = self.half_up[np.searchsorted(self.above, effect * _REACHED, side="right")]
         down = self.half_down[np.searchsorted(self.below, -effect * _REACHED, side="right")]
         far = [side[0] if len(side) else np.inf for side in (self.above, self.below)]
@@ -117,22 +96,7 @@ class Percentiles:
 def outcomes(
     y: ArrayLike, weights: ArrayLike | None, rows: int | None, *, weighted: bool
 ) -> Percentiles:
-    """Check outcomes and weights, and return the distribution of the outcomes around their median.
-
-    Parameters
-    ----------
-    y : array_like of numbers, shape (n,)
-    weights : array_like of numbers, shape (n,), optional
-    rows : int, optional
-        Number of explained rows.
-    weighted : bool
-        Whether these had weights.
-
-    Raises
-    ------
-    DataError
-        For outcomes of another length, text, or non-finite values; if rows had weights that are not passed.
-    """
+    """Check outcomes and weights, and return the distribution of the outcomes around their median."""
     values = _numbers(y)
     if weighted and weights is None:
         fix = "Pass the weights that were passed to explain"
@@ -203,19 +167,7 @@ _MOST_NUMBERS = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """Positions of rows on the axis.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (r,)
-        Values of the feature; for a categorical feature, the index of the level in `levels.values` (the order of
-        accumulation).
-    weight : ndarray of float, shape (r,)
-    rows : int
-        Number of rows.
-    exact : bool
-        Whether these are the rows themselves, not points that represent fine cells.
-    """
+    """Positions of rows on the axis."""
 
     x: Floats
     weight: Floats
@@ -228,10 +180,7 @@ Accumulated: TypeAlias = AccumulatedEffect | LevelStepsEffect
 
 
 def centred_by_mean(effect: Accumulated) -> Accumulated:
-    """Return the effect with ``center="mean"``, so that its replicates are known wherever they have rows.
-
-    The values of the effect are not shifted, because `compute_statistics` centres them.
-    """
+    """Return the effect with ``center="mean"``, so that its replicates are known wherever they have rows."""
     if effect.spec.center == "mean":
         return effect
     return replace(effect, spec=replace(effect.spec, center="mean"))
@@ -262,11 +211,7 @@ def positions(effect: Accumulated) -> Positions:
 
 
 def _points(effect: AccumulatedEffect) -> tuple[Floats, Ints, Floats]:
-    """Return points that represent the rows of fine cells: values, cells, and fractions of the cells' weight.
-
-    Two points within the cell have the mean and the variance of its rows. The edges represent the extremes, with a
-    negligible weight.
-    """
+    """Return points that represent the rows of fine cells: values, cells, and fractions of the cells' weight."""
     axis, cells = effect.moments[AXIS], effect.cells
     own = np.clip(axis.mean, cells.edges[:-1], cells.edges[1:])
     inside = (axis.weight > 0) & (own >= effect.points[0]) & (own <= effect.points[-1])
@@ -298,16 +243,7 @@ def curve_at_positions(effect: Accumulated, where: Floats) -> Floats:
 
 
 def compute_statistics(value: Floats, weight: Floats, percentiles: Percentiles | None) -> Floats:
-    """Return ALED, the two ends of ALER and, with percentiles, NALED: shape (3, R) or (4, R).
-
-    Curves are first centred to zero mean over the rows.
-
-    Parameters
-    ----------
-    value, weight : ndarray of float, shape (r, R)
-        The curve at the rows, and the rows' weights.
-    percentiles : Percentiles, optional
-    """
+    """Return ALED, the two ends of ALER and, with percentiles, NALED: shape (3, R) or (4, R)."""
     there = weight > 0
     known = np.where(there, value, 0.0)
     level = _mean(known, weight)
@@ -327,20 +263,7 @@ def _mean(value: Floats, weight: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """Replicates of the f statistics of an effect.
-
-    Parameters
-    ----------
-    base : ndarray of float, shape (f,)
-        The statistics with the original weights.
-    statistics : ndarray of float, shape (R, f)
-    moved : ndarray of float, shape (R, f)
-        Change of each statistic with the curve's signs and the positions of its extremes fixed, as for a strong effect.
-        NaN where it is unknown in a replicate.
-    noise : ndarray of float, shape (R,)
-        Mean absolute difference between the replicate's curve and the effect over the rows: the ALED of a flat effect
-        with these errors.
-    """
+    """Replicates of the f statistics of an effect."""
 
     base: Floats
     statistics: Floats
@@ -350,23 +273,7 @@ class Replicates:
 
 @dataclass(frozen=True, eq=False)
 class ReplicatedStatistics:
-    """The statistics of an effect as a function of the counts of its rows.
-
-    Parameters
-    ----------
-    source : FromRows, FromMoments or ConstantEffect
-    moments : MomentSums, optional
-        Function from counts of rows, (n, R), to the moments from which the curve is computed; `FromRows` only.
-    gather : sparse matrix, shape (g, n) or (g, P)
-        Sums counts of rows, or the weights of cells, by group.
-    interpolation : sparse matrix, shape (g, m)
-        Interpolates the curve from the effect's points to the groups.
-    parabola : sparse matrix, shape (g, K), optional
-        Computes, from changes of slopes within bins, the difference between the curve and its chord.
-    weight, flat : ndarray of float, shape (g, 1)
-        Weights of the groups, and the centred curve there.
-    percentiles : Percentiles, optional
-    """
+    """The statistics of an effect as a function of the counts of its rows."""
 
     source: FromRows | FromMoments | ConstantEffect
     moments: MomentSums | None

@@ -30,10 +30,7 @@ def at_rows(effect: Effect, dataset: Dataset) -> Floats:
 
 
 def coordinates_at_rows(effect: Effect, dataset: Dataset) -> Floats:
-    """Return where each row is on the axis of an effect, shape (n,): numbers, days, or codes of levels.
-
-    NaN for a missing value that is no level, and for other levels.
-    """
+    """Return where each row is on the axis of an effect, shape (n,): numbers, days, or codes of levels."""
     feature = effect.about.feature
     if isinstance(effect.axis, LevelAxis):
         code = _level_codes(effect.axis.levels.labels, feature, dataset)

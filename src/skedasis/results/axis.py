@@ -1,31 +1,4 @@
-"""The axis of a feature: the points at which a result has values, and how values of the feature relate to them.
-
-There is one class per kind of feature. Code that depends on the kind asks for the class, or calls a method of the axis;
-it does not test attributes for None.
-
-| class | `points` | `coordinates` | has |
-|---|---|---|---|
-| `NumericAxis` | numbers | the numbers | distances |
-| `TimedAxis`, a `NumericAxis` | days | the days | distances, `time` |
-| `LevelAxis` | levels | codes of the levels: 0, 1, … | `levels` |
-
-`effect.axis` is one of these. What is asked most:
-
-| question | answer |
-|---|---|
-| is the feature categorical? | ``isinstance(effect.axis, LevelAxis)``, which gives ``effect.axis.levels`` |
-| the points in the user's own type | ``effect.axis.x`` (also ``effect.x``) |
-| "point" or "level", "points" or "levels" | ``effect.axis.noun``, ``effect.axis.nouns`` |
-| values of the feature as numbers | ``effect.axis.coordinates_of(values, what)`` |
-| days of times, in code for numbers and times | ``isinstance(effect.axis, TimedAxis)``, ``effect.axis.time`` |
-
-The kind of the curve is the class of the effect itself (`skedasis.results.effect`): `AccumulatedEffect` (and
-`ValueStepsEffect`), `LevelStepsEffect`, `MPlotEffect`, `LevelMeansEffect`, `PartialDependence`. An
-``isinstance`` narrows ``effect.axis``, ``effect.bins`` and ``effect.cells``, too.
-
-The two axes of a surface, ``surface.sides``, are `PairAxis`: `BinPairAxis` (``bins``), `GridPairAxis` (``points``),
-both `NumericPairAxis`, and `LevelPairAxis` (``levels``).
-"""
+"""The axis of a feature: the points at which a result has values, and how values of the feature relate to them."""
 
 from __future__ import annotations
 
@@ -141,21 +114,7 @@ def _key(value: Level) -> Hashable:
 
 
 def numbers_of(values: object, what: str, points: Floats) -> Floats:
-    """Return values of a numeric feature as floats.
-
-    Parameters
-    ----------
-    values : array_like
-    what : str
-        What is evaluated, for error messages.
-    points : ndarray of float
-        Points of the axis, of which the message shows one.
-
-    Raises
-    ------
-    DataError
-        For values that are not numbers, and for a data frame.
-    """
+    """Return values of a numeric feature as floats."""
     found = np.asarray(values)
     if found.ndim > 1 and hasattr(values, "columns"):
         got = f"a {type(values).__name__} of shape {found.shape}"
@@ -447,13 +406,7 @@ class PairAxis(Immutable):
 
 @dataclass(frozen=True, eq=False)
 class NumericPairAxis(PairAxis):
-    """A numeric feature of a surface.
-
-    Parameters
-    ----------
-    two_values : (float, float), optional
-        The values of a feature that has exactly two distinct values in the data, the smaller one first.
-    """
+    """A numeric feature of a surface."""
 
     two_values: tuple[float, float] | None = field(default=None, kw_only=True)
 
@@ -511,14 +464,7 @@ class NumericPairAxis(PairAxis):
 
 @dataclass(frozen=True, eq=False)
 class BinPairAxis(NumericPairAxis):
-    """A numeric feature of an accumulated surface.
-
-    Parameters
-    ----------
-    bins : Cells
-    two_values
-        As in `NumericPairAxis`.
-    """
+    """A numeric feature of an accumulated surface."""
 
     bins: Cells = field()
 
@@ -547,15 +493,7 @@ class BinPairAxis(NumericPairAxis):
 
 @dataclass(frozen=True, eq=False)
 class GridPairAxis(NumericPairAxis):
-    """A numeric feature of a partial dependence surface.
-
-    Parameters
-    ----------
-    points : ndarray of float
-        The grid.
-    two_values
-        As in `NumericPairAxis`.
-    """
+    """A numeric feature of a partial dependence surface."""
 
     points: Floats = field()
 
@@ -572,18 +510,12 @@ class GridPairAxis(NumericPairAxis):
 
 @dataclass(frozen=True, eq=False)
 class LevelPairAxis(PairAxis):
-    """A categorical feature of a surface.
-
-    Parameters
-    ----------
-    levels : LevelStats
-    """
+    """A categorical feature of a surface."""
 
     levels: LevelStats = field()
 
     @property
     def nodes(self) -> Values:
-        """Return the levels."""
         return self.levels.array()
 
     @property

@@ -1,7 +1,4 @@
-"""`Change`: what happens to a quantity if features of every row move, or are set; `Changes`: several of them.
-
-`skedasis.change` computes them. The mean over the rows is the average forward marginal effect (Scholbeck et al. 2024).
-"""
+"""`Change`: what happens to a quantity if features of every row move, or are set; `Changes`: several of them."""
 
 from __future__ import annotations
 
@@ -869,7 +866,6 @@ class Changes(ResultMapping[str, Change]):
         return self.changes
 
     def __getitem__(self, name: str) -> Change:
-        """Return the change with a name."""
         if name in self.changes:
             return self.changes[name]
         known = list(self.changes)
@@ -1278,13 +1274,7 @@ def _number(value: float) -> str:
 
 
 def share_text(share: float) -> str:
-    """Format a share as a percentage.
-
-    Examples
-    --------
-    >>> share_text(0.0), share_text(0.0004), share_text(0.123), share_text(float("nan"))
-    ('0 %', '<0.1 %', '12 %', '-')
-    """
+    """Format a share as a percentage."""
     if not np.isfinite(share):
         return "-"
     percent = 100 * share

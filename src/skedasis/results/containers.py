@@ -1,16 +1,4 @@
-"""What results that contain other results have in common: `Effects`, `Surfaces`, `RegionsByFeature`, `Changes`, ….
-
-| container | key | members |
-|---|---|---|
-| `Effects`, `MultiModelEffects` | a feature | effects |
-| `Surfaces` | a pair of features | surfaces |
-| `RegionsByFeature`, `MultiModelRegionsByFeature` | a feature | regions |
-| `Changes` | the name of a move | changes |
-| `MultiOutput` | an output of the model, such as a class | any of these, or a single result |
-
-A container is a mapping that is tabulated, drawn and saved as one result. Its table is that of its members one below
-the other, with columns that name the member.
-"""
+"""What results that contain other results have in common: `Effects`, `Surfaces`, `RegionsByFeature`, `Changes`, …."""
 
 from __future__ import annotations
 
@@ -47,10 +35,7 @@ class HasProvenance(Protocol):
 
 
 class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co]):
-    """A mapping of results that is itself a result.
-
-    A subclass is a frozen dataclass with the field `provenance`.
-    """
+    """A mapping of results that is itself a result."""
 
     __slots__ = ()
 
@@ -90,18 +75,7 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co]):
 
 
 def shared_entries(members: Sequence[object]) -> dict[str, object]:
-    """Return the entries that the provenances of all results have, with equal values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> es = sd.explain(lambda X: X[:, 0] * X[:, 1], X, method=sd.ALE(bins=5))
-    >>> shared = shared_entries(list(es.values()))
-    >>> shared["rows"], "vif" in shared, "vif" in es["x0"].provenance
-    (100, False, True)
-    """
+    """Return the entries that the provenances of all results have, with equal values."""
     records = [m.provenance for m in members if isinstance(m, HasProvenance)]
     if not records or len(records) < len(members):
         return {}
@@ -114,13 +88,7 @@ def shared_entries(members: Sequence[object]) -> dict[str, object]:
 
 
 def explained_name(features: Sequence[Feature], wanted: Hashable) -> str:
-    """Return the name of an explained feature, given its name, its label or its position in X.
-
-    Raises
-    ------
-    DataError
-        If it is none of the explained features; the message suggests the nearest name.
-    """
+    """Return the name of an explained feature, given its name, its label or its position in X."""
     names = [f.name for f in features]
     if isinstance(wanted, str) and wanted in names:
         return str(wanted)
@@ -147,9 +115,7 @@ class _HasLibrary(Protocol):
     """A result that states the data frame library of X."""
 
     @property
-    def library(self) -> str | None:
-        """Return the library."""
-        ...
+    def library(self) -> str | None: ...
 
 
 @runtime_checkable
@@ -173,16 +139,7 @@ def frame_library(result: object) -> str | None:
 
 
 def key_column(keys: Sequence[Hashable], sizes: Sequence[int]) -> list[object]:
-    """Return a column that repeats each key as often as its member has rows.
-
-    Keys of one plain type (text, integers, booleans, floats) are kept; others are text, because a column of a data
-    frame has one type.
-
-    Examples
-    --------
-    >>> key_column([0, 1], [2, 1]), key_column([("a", 1), "b"], [1, 1])
-    ([0, 0, 1], ["('a', 1)", 'b'])
-    """
+    """Return a column that repeats each key as often as its member has rows."""
     plain = [k.item() if isinstance(k, np.generic) else k for k in keys]
     kinds = {type(k) for k in plain}
     kept = len(kinds) == 1 and kinds <= {str, int, bool, float}

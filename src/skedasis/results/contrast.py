@@ -1,7 +1,4 @@
-"""`Contrast`: the change of an average effect between two values of the feature; `Contrasts`: several of them.
-
-`Effect.contrast` and the methods of the same name return them; `skedasis.results.intervals.contrasts` computes them.
-"""
+"""`Contrast`: the change of an average effect between two values of the feature; `Contrasts`: several of them."""
 
 from __future__ import annotations
 
@@ -218,7 +215,6 @@ class Contrasts(SavedResult, Sequence[Contrast]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Contrast, ...]: ...
     def __getitem__(self, index: int | slice) -> Contrast | tuple[Contrast, ...]:
-        """Return a contrast, or a tuple of contrasts."""
         return self.items[index]
 
     def __iter__(self) -> Iterator[Contrast]:
@@ -439,10 +435,7 @@ def level_text(confidence_level: float) -> str:
 
 
 def change_texts(contrast: Contrast) -> tuple[str, str, str]:
-    """Return the change with its sign, and the limits of the interval, all rounded alike; empty limits if unknown.
-
-    They are rounded so that the half width of the interval has two significant digits.
-    """
+    """Return the change with its sign, and the limits of the interval, all rounded alike; empty limits if unknown."""
     c = contrast
     half = (c.upper - c.lower) / 2
     digits = None

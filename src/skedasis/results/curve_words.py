@@ -1,9 +1,4 @@
-"""A curve in words: where it rises and falls, its peaks and dips, or its highest and lowest level.
-
-`curve_words` states a turn of the curve only if it is larger than 15 % of the curve's range and than two standard
-errors, so that neither rounding nor the noise of a few rows becomes a peak. Points whose own error is larger than the
-range of the curve, as where a single row has a value of the feature, are left out: `reliable`.
-"""
+"""A curve in words: where it rises and falls, its peaks and dips, or its highest and lowest level."""
 
 from __future__ import annotations
 
@@ -49,38 +44,7 @@ WORTH_A_POSITION = 0.05
 
 
 def curve_words(effect: Effect) -> str:
-    """Return the shape of a curve on its main stretch in words, and what lies beyond, without the name of the feature.
-
-    Parameters
-    ----------
-    effect : Effect
-        Of any kind of feature.
-
-    Returns
-    -------
-    str
-        "rises by 3.2 from 0 to 10"; "two peaks, at 8 h (90) and 17 h (200); one dip at 12 h (−5); spans 310"; "highest
-        at spring (0.8), lowest at winter (−1.2)"; "flat within two standard errors (spans 0.02)". It has no final full
-        stop.
-
-    Notes
-    -----
-    Numbers in parentheses are values of the effect. A peak or dip is a turn of the curve that is larger than 15 % of
-    the range of the curve on both sides, and than two standard errors of the difference. The errors of the two points
-    are taken as independent, which overstates the error of neighbouring points: the text rather leaves out a turn than
-    invents one. A curve is flat if no two of its points differ by more than two standard errors; it is described where
-    its points are known to better than its range. No model row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.linspace(0, 10, 201)[:, None]
-    >>> curve_words(sd.explain(lambda X: 3 * X[:, 0], X, 0, method=sd.ALE(bins=20)))
-    'rises by 30 from 0 to 10'
-    >>> curve_words(sd.explain(lambda X: -((X[:, 0] - 4) ** 2), X, 0, method=sd.ALE(bins=20)))
-    'one peak at 4: rises by 16 from 0, falls by 36 to 10'
-    """
+    """Return the shape of a curve on its main stretch in words, and what lies beyond."""
     said = _levels(effect, effect.axis) if isinstance(effect.axis, LevelAxis) else _course(effect)
     said = f"slope: {said}" if effect.spec.derivative else said
     # The gaps of a region are those of all rows, which are said once for all regions.
@@ -105,16 +69,7 @@ def _levels(effect: Effect, axis: LevelAxis) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The curve of a numeric feature as numbers, at the points where it is known.
-
-    Parameters
-    ----------
-    x, value, error : ndarray of float, shape (m,)
-        Positions (for times: days), the curve, and its standard errors, 0 where they are unknown.
-    time : TimeAxis, optional
-    unit : str, optional
-        Unit of the feature.
-    """
+    """The curve of a numeric feature as numbers, at the points where it is known."""
 
     x: Floats
     value: Floats
@@ -206,26 +161,7 @@ def _course(effect: Effect) -> str:
 
 
 def turning_points(value: Floats, error: Floats) -> list[int]:
-    """Return the indices of the peaks and dips of a curve, from left to right; they alternate.
-
-    Parameters
-    ----------
-    value : ndarray of float, shape (m,)
-        Finite.
-    error : ndarray of float, shape (m,)
-        Standard errors; 0 where they are unknown.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> turning_points(np.array([0.0, 5.0, 4.9, 6.0, 1.0, 3.0]), np.zeros(6))
-    [3, 4]
-
-    A point with a large error hides no turn:
-
-    >>> turning_points(np.array([0.0, 5.0, 5.5, 1.0]), np.array([0.1, 0.1, 50.0, 0.1]))
-    [1]
-    """
+    """Return the indices of the peaks and dips of a curve, from left to right; they alternate."""
     kept = np.flatnonzero(reliable(value, error))
     if len(kept) < len(value):
         return kept[turning_points(value[kept], error[kept])].tolist() if len(kept) else []
@@ -260,28 +196,7 @@ def standard_errors(effect: Effect) -> Floats:
 
 
 def reliable(value: Floats, error: Floats) -> Bools:
-    """Return which points can differ from another one by more than two standard errors.
-
-    Parameters
-    ----------
-    value : ndarray of float, shape (m,)
-        Finite.
-    error : ndarray of float, shape (m,)
-        Standard errors; 0 where they are unknown.
-
-    Returns
-    -------
-    ndarray of bool, shape (m,)
-        Whether twice the error of a point is smaller than the range of all such points: where a single row has a value
-        of the feature, the error of an accumulated curve can be many times its range. Points that differ by more than
-        two standard errors are among them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> reliable(np.array([0.0, 4.0, 90.0]), np.array([0.5, 0.5, 300.0])).tolist()
-    [True, True, False]
-    """
+    """Return which points can differ from another one by more than two standard errors."""
     kept = np.ones(len(value), dtype=bool)
     while kept.any():
         worse = kept & (error > 0) & (ERRORS * error >= np.ptp(value[kept]))
@@ -292,11 +207,7 @@ def reliable(value: Floats, error: Floats) -> Bools:
 
 
 def extremes(value: Floats, error: Floats) -> tuple[int, int]:
-    """Return the indices of the lowest and of the highest point that differ by more than two standard errors.
-
-    Of an extreme pair that does not differ, the point with the larger error is left out. If no pair is left, these are
-    the lowest and the highest reliable point.
-    """
+    """Return the indices of the lowest and of the highest point that differ by more than two standard errors."""
     kept = np.flatnonzero(reliable(value, error))
     first = kept if len(kept) else np.arange(len(value))
     kept = first
@@ -437,13 +348,7 @@ def _unit(unit: str | None) -> str:
 
 
 def number_text(value: float) -> str:
-    """Return a number with at most three significant digits, or all digits of its whole part.
-
-    Examples
-    --------
-    >>> number_text(31.01284), number_text(1234567.0), number_text(-0.00123), number_text(30.0)
-    ('31', '1,234,567', '−0.00123', '30')
-    """
+    """Return a number with at most three significant digits, or all digits of its whole part."""
     if not math.isfinite(value):
         return "unknown"
     if 1000 <= abs(value) < 1e9:

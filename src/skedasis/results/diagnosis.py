@@ -1,7 +1,4 @@
-"""`Diagnosis`: features classified by Likelihood-PFI and Entropy-PFI (entropy_importance, sec. 3.5).
-
-`skedasis.diagnose` computes it; `skedasis.analysis.verdicts` says which measures lead to which verdict.
-"""
+"""`Diagnosis`: features classified by Likelihood-PFI and Entropy-PFI (entropy_importance, sec. 3.5)."""
 
 from __future__ import annotations
 
@@ -344,18 +341,7 @@ class Diagnosis(SavedResult):
 
 
 def format_number(value: float) -> str:
-    """Format a number with three significant digits.
-
-    Examples
-    --------
-    >>> (
-    ...     format_number(0.012345),
-    ...     format_number(-1234.5),
-    ...     format_number(0.0),
-    ...     format_number(float("nan")),
-    ... )
-    ('0.0123', '−1,234', '0', '–')
-    """
+    """Format a number with three significant digits."""
     if not np.isfinite(value):
         return "–"
     text = f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
@@ -363,11 +349,5 @@ def format_number(value: float) -> str:
 
 
 def format_r2(value: float) -> str:
-    """Format an R² with two decimals.
-
-    Examples
-    --------
-    >>> format_r2(0.987), format_r2(-0.001), format_r2(float("nan"))
-    ('0.99', '0.00', '–')
-    """
+    """Format an R² with two decimals."""
     return "–" if np.isnan(value) else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")

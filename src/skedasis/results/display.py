@@ -1,8 +1,4 @@
-"""Display of results: text tables, error messages about missing intervals, notebook representation and `explore`.
-
-Result classes inherit from `SavedResult`. `skedasis.plots.html` renders the pages, through the table
-`skedasis.results.operations`, because `plots` depends on `results`.
-"""
+"""Display of results: text tables, error messages about missing intervals, notebook representation and `explore`."""
 
 from __future__ import annotations
 
@@ -51,24 +47,12 @@ _MIN_ROWS = 7
 
 
 def count(number: int, what: str) -> str:
-    """Format a count with its noun, in the plural where needed.
-
-    Examples
-    --------
-    >>> count(1, "row"), count(1200, "row")
-    ('1 row', '1,200 rows')
-    """
+    """Format a count with its noun, in the plural where needed."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def sample_text(provenance: Provenance) -> str:
-    """Return of how many rows a sample was drawn, if the caller asked for one; else an empty text.
-
-    Examples
-    --------
-    >>> sample_text({"sample": 1000, "source_rows": 17379})
-    ', a sample of 1,000 of 17,379 rows'
-    """
+    """Return of how many rows a sample was drawn, if the caller asked for one; else an empty text."""
     sample = provenance.get("sample")
     if sample is None:
         return ""
@@ -76,31 +60,12 @@ def sample_text(provenance: Provenance) -> str:
 
 
 def outside_text(rows: object, most: str = "") -> str:
-    """Return how many rows a result does not include, because they are outside its bins; else an empty text.
-
-    Parameters
-    ----------
-    rows : object
-        What a provenance has as ``"rows_outside"``; of several models a list, about which nothing is said.
-    most : str
-        Before the number: "up to ".
-
-    Examples
-    --------
-    >>> outside_text(907)
-    ', 907 rows outside'
-    """
+    """Return how many rows a result does not include, because they are outside its bins; else an empty text."""
     return f", {most}{count(rows, 'row')} outside" if rows and isinstance(rows, int) else ""
 
 
 def outside_texts(results: Mapping[str, Mapping[str, object]]) -> str:
-    """Return how many rows some of several results do not include, by their names.
-
-    Examples
-    --------
-    >>> outside_texts({"age": {"rows_outside": 907}, "bmi": {"rows_outside": 0}})
-    ', 907 rows outside (age)'
-    """
+    """Return how many rows some of several results do not include, by their names."""
     texts = {name: outside_text(p.get("rows_outside")) for name, p in results.items()}
     return "".join(f"{text} ({name})" for name, text in texts.items() if text)
 
@@ -162,16 +127,7 @@ MOST_LINES = 20
 def ranking_text(
     ranking: Sequence[DataclassInstance], without: Collection[str] = (), most: int | None = None
 ) -> str:
-    """Return a ranking as a text table, numbers with four significant digits.
-
-    Parameters
-    ----------
-    ranking : sequence of dataclass
-    without : collection of str
-        Columns to leave out.
-    most : int, optional
-        Print at most so many lines, and the number of the others.
-    """
+    """Return a ranking as a text table, numbers with four significant digits."""
     lines = [line.printed if isinstance(line, PrintedLine) else vars(line) for line in ranking]
     names = [name for name in lines[0] if name not in without] if lines else ["feature"]
     columns = {name: [line[name] for line in lines] for name in names}
@@ -273,20 +229,7 @@ def _distinct_texts(values: Floats) -> list[str]:
 
 
 def align_columns(table: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
-    """Return the lines of a text table.
-
-    Parameters
-    ----------
-    table : sequence of sequence of str
-        The cells, row by row.
-    left : collection of int
-        Columns that are aligned to the left; the others, numbers, are aligned to the right.
-
-    Examples
-    --------
-    >>> align_columns([("feature", "value"), ("age", "12.5")])
-    ['feature  value', 'age       12.5']
-    """
+    """Return the lines of a text table."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
         "  ".join(
@@ -298,14 +241,7 @@ def align_columns(table: Sequence[Sequence[str]], left: Collection[int] = (0,)) 
 
 
 def no_interval_error(importance: Importance, repeats: int) -> DataError:
-    """Return the error for an importance without an interval; it names the reason.
-
-    Parameters
-    ----------
-    importance : Importance
-    repeats : int
-        The number of repeats that the interval needs: 3, or 2 for an interval over the repeats only.
-    """
+    """Return the error for an importance without an interval; it names the reason."""
     n_repeats, of_metric = importance.values.shape[1], importance.metric is not None
     rows = METRIC_ROWS if of_metric and repeats > 2 else _MIN_ROWS
     weight = importance.provenance.get("weight", importance.rows)

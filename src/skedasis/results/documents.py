@@ -1,8 +1,4 @@
-"""The content of effects and surfaces for `to_dict`: curves, bins, axes and kept rows.
-
-These functions return values of any type, which `skedasis.results.export` converts; `skedasis.results.schema` describes
-the keys. Small results have their content in their own method `_document`.
-"""
+"""The content of effects and surfaces for `to_dict`: curves, bins, axes and kept rows."""
 
 from __future__ import annotations
 

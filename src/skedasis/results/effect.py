@@ -1,22 +1,4 @@
-"""`Effect`: the effect of one feature, its kinds, and the dataclasses that results consist of.
-
-`Spec` and `About` describe how a result was made and what it is about. `BinStats`, `Rows`, `Curves` and `MissingPoint`
-hold its data; `skedasis.results.axis` its points. The functions of `skedasis.results.build` construct effects from
-moments; `skedasis.results.io` saves every class of this module, with the field names as keys.
-
-Every effect is of one of these kinds, and code that depends on the kind asks for the class:
-
-| class | methods | has |
-|---|---|---|
-| `AccumulatedEffect` | ALE, DALE, UALE, RHALE of a numeric feature | `bins`, `cells`, a `NumericAxis` |
-| `ValueStepsEffect` | the same, if the curve is accumulated from steps between values | also `values` |
-| `MPlotEffect` | M-plot of a numeric feature | `bins`, `cells`, a `NumericAxis` |
-| `LevelStepsEffect` | ALE and RHALE of a categorical feature | `bins` (the steps), a `LevelAxis` |
-| `LevelMeansEffect` | M-plot of a categorical feature | a `LevelAxis` |
-| `PartialDependence` | PDP and ICE of any feature | `curves` of which its value is the mean, if they are kept |
-
-The first three are `BinnedEffect`; a `ValueStepsEffect` is an `AccumulatedEffect`.
-"""
+"""`Effect`: the effect of one feature, its kinds, and the dataclasses that results consist of."""
 
 from __future__ import annotations
 

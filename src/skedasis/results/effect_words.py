@@ -1,8 +1,4 @@
-"""An effect as text: its numbers, and the feature that its heterogeneity depends on, with shares and scores in words.
-
-`depends_on_text` is the only place that words "mostly by workingday (62 % ± 3 %)". Figures, reports and the shell use
-it; they pass the feature's name as they show it.
-"""
+"""An effect as text: its numbers, and the feature that its heterogeneity depends on, with shares and scores."""
 
 from __future__ import annotations
 
@@ -27,18 +23,7 @@ MOSTLY = 0.5
 
 
 def percent_text(share: float, error: float = math.nan) -> str:
-    """Return a fraction in percent, with its standard error where that is known and is not rounded to 0 %.
-
-    Examples
-    --------
-    >>> (
-    ...     percent_text(0.8123, 0.021),
-    ...     percent_text(0.004),
-    ...     percent_text(-0.02),
-    ...     percent_text(1.0, 0.0001),
-    ... )
-    ('81 % ± 2 %', '0.4 %', '−2 %', '100 %')
-    """
+    """Return a fraction in percent, with its standard error where that is known and is not rounded to 0 %."""
     known = math.isfinite(error) and _percent(error) != "0 %"
     return f"{_percent(share)} ± {_percent(error)}" if known else _percent(share)
 
@@ -53,23 +38,7 @@ def is_told(share: float, error: float = math.nan) -> bool:
 
 
 def share_text(share: float, error: float = math.nan) -> str:
-    """Return a share that something explains in words: with its standard error, or that no part can be told.
-
-    Examples
-    --------
-    >>> (
-    ...     share_text(0.8123, 0.021),
-    ...     share_text(-0.17, 0.05),
-    ...     share_text(0.3, 0.2),
-    ...     share_text(1.2, 0.3),
-    ... )
-    ('81 % ± 2 %', 'no measurable part', 'no measurable part', '120 % ± 30 %')
-
-    Without an error no share is below 0 or above 1:
-
-    >>> share_text(-0.17), share_text(0.3), share_text(2.419)
-    ('no measurable part', '30 %', '100 %')
-    """
+    """Return a share that something explains in words: with its standard error, or that no part can be told."""
     if not math.isfinite(share):
         return "unknown"
     if not is_told(share, error):
@@ -97,36 +66,14 @@ def score_text(score: float, error: float) -> str:
 
 
 def depends_on_text(found: DependsOn, name: str | None = None) -> str:
-    """Return by which other feature an effect differs between rows, and how much of the heterogeneity it explains.
-
-    Parameters
-    ----------
-    found : DependsOn
-    name : str, optional
-        The feature as it is shown; by default its name, on one line.
-
-    Examples
-    --------
-    >>> print(depends_on_text(DependsOn("workingday", 0.62, 0.03)))
-    mostly by workingday (62 % ± 3 %)
-    >>> print(depends_on_text(DependsOn("hum", 0.23, 0.04), "Humidity"))
-    in part by Humidity (23 % ± 4 %)
-    """
+    """Return by which other feature an effect differs between rows, and how much of the heterogeneity it explains."""
     how = "mostly" if found.share >= MOSTLY else "in part"
     name = one_line(found.title or found.name) if name is None else name
     return f"{how} by {name} ({share_text(found.share, found.error)})"
 
 
 def depends_on_cell(found: DependsOn, name: str | None = None) -> str:
-    """Return the same for a column with the head "mostly by".
-
-    Examples
-    --------
-    >>> depends_on_cell(DependsOn("workingday", 0.62, 0.03))
-    'workingday 62 %'
-    >>> depends_on_cell(DependsOn("hum", 0.23, 0.04))
-    'in part hum 23 %'
-    """
+    """Return the same for a column with the head "mostly by"."""
     how = "" if found.share >= MOSTLY else "in part "
     return f"{how}{one_line(found.name) if name is None else name} {share_text(found.share)}"
 

@@ -105,12 +105,7 @@ DETAILS = ("bins", "untrusted_rows", "missing")
 
 
 def check_order(by: str) -> None:
-    """Raise if `by` is no valid order of features.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise if `by` is no valid order of features."""
     check_option("ranking(by)", by, ("importance", "heterogeneity_score"), "Pass one of these")
 
 

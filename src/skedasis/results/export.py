@@ -1,18 +1,4 @@
-r"""Results as plain data: `to_dict` and `to_json` of every result, and the rules of what they write.
-
-A result class derives from `Exportable`. Its method `_document` returns the content with values of any type: arrays,
-times, dataclasses, other results. `document` turns it into strict JSON values:
-
-- Numbers are exact; those that are not finite are None.
-- Times are ISO 8601 text, levels of categorical features their labels.
-- Text contains no lone surrogates, which strict JSON cannot: each is written as "\ufffd". Texts of one document that
-  would then be equal get a number: "a\ufffd", "a\ufffd (2)".
-- Keys are the names of attributes, except that numbers of rows are called "rows", and standard errors "error".
-- The provenance of a result within another one has only the entries that differ from those of the whole.
-
-`skedasis.results.schema` describes all keys; `SCHEMA` is the version. A report follows the same rules
-(`skedasis.report.data`).
-"""
+r"""Results as plain data: `to_dict` and `to_json` of every result, and the rules of what they write."""
 
 from __future__ import annotations
 
@@ -61,24 +47,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def plain_text(text: str) -> str:
-    r"""Return text without lone surrogates, which are no characters.
-
-    Examples
-    --------
-    >>> plain_text("a\ud800b") == "a\ufffdb"
-    True
-    """
+    r"""Return text without lone surrogates, which are no characters."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def unique_texts(names: Iterable[str]) -> dict[str, str]:
-    r"""Return names as distinct plain texts: names that differ only in what is no character get a number.
-
-    Examples
-    --------
-    >>> list(unique_texts(["a\ud800", "a\udc00", "b"]).values()) == ["a\ufffd", "a\ufffd (2)", "b"]
-    True
-    """
+    r"""Return names as distinct plain texts: names that differ only in what is no character get a number."""
     names = list(names)
     taken = {n for n in names if n == plain_text(n)}
     found: dict[str, str] = {}
@@ -94,13 +68,7 @@ def unique_texts(names: Iterable[str]) -> dict[str, str]:
 
 
 def plain_numbers(values: Floats) -> list[JsonValue]:
-    """Return an array of floats as nested lists; None for numbers that are not finite.
-
-    Examples
-    --------
-    >>> plain_numbers(np.array([[0.1, np.nan], [np.inf, -0.0]]))
-    [[0.1, None], [None, 0.0]]
-    """
+    """Return an array of floats as nested lists; None for numbers that are not finite."""
     if values.ndim > 1:
         return [plain_numbers(part) for part in values]
     finite = np.isfinite(values)
@@ -110,16 +78,7 @@ def plain_numbers(values: Floats) -> list[JsonValue]:
 
 
 def iso_times(points: TimePoints) -> list[str | None]:
-    """Return times as ISO 8601 text: points in time with the offset of their time zone, durations as "P2DT6H".
-
-    Examples
-    --------
-    >>> from skedasis.data.times import TimeAxis
-    >>> iso_times(TimePoints(TimeAxis("duration", "s"), np.array([2.25, -0.5, 0.0, np.nan])))
-    ['P2DT6H', '-PT12H', 'PT0S', None]
-    >>> iso_times(TimePoints(TimeAxis("datetime", "s", zone="Europe/Berlin"), np.array([0.5])))
-    ['1970-01-01T13:00:00+01:00']
-    """
+    """Return times as ISO 8601 text: points in time with the offset of their time zone, durations as "P2DT6H"."""
     axis = points.axis
     if axis.kind != "duration":
         return points.tolist()
@@ -177,15 +136,7 @@ def to_json(data: Mapping[str, JsonValue], indent: int | None = None) -> str:
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """What `to_dict` writes.
-
-    Parameters
-    ----------
-    rows : bool
-        Whether values of single rows that the result keeps are written.
-    confidence_level : float
-        Confidence level of intervals, between 0 and 1.
-    """
+    """What `to_dict` writes."""
 
     rows: bool = False
     confidence_level: float = 0.95
@@ -293,10 +244,7 @@ class Exportable(Printed):
         return operations.to_data_frame(self._columns(), backend)
 
     def _document(self, options: ExportOptions) -> Content:
-        """Return the content for `to_dict`: by default the fields of the dataclass.
-
-        The key "kind" names the kind of the result; by default it is the name of the class.
-        """
+        """Return the content for `to_dict`: by default the fields of the dataclass."""
         return _fields_of(self) if is_dataclass(self) else {}
 
     def _columns(self) -> Content:

@@ -1,9 +1,4 @@
-"""Results as data frames.
-
-A table is a dictionary of columns. `effect_table`, `effects_table`, `surface_table` and `ranking_table` build the
-tables of results, and `to_data_frame` converts a table to a data frame of the requested library. Columns of times are
-`TimePoints` until then, because each library has its own types for them.
-"""
+"""Results as data frames."""
 
 from __future__ import annotations
 
@@ -44,22 +39,7 @@ _TABLES = ("effect", "bins", "spread", "curves", "missing")
 
 
 def effect_table(effect: Effect, of: str) -> Table:
-    """Return the points of an effect, its bins, its ICE curves or its point of missing values as columns.
-
-    Parameters
-    ----------
-    effect : Effect
-    of : {"effect", "bins", "spread", "curves", "missing"}
-        For a categorical feature the column ``"level"`` with the labels replaces ``"x"``, and ``"left"`` and
-        ``"right"`` contain labels.
-
-    Raises
-    ------
-    DataError
-        For another `of`.
-    UnsupportedError
-        If the effect has no such table.
-    """
+    """Return the points of an effect, its bins, its ICE curves or its point of missing values as columns."""
     check_option("to_frame(of)", of, _TABLES, "Pass one of these")
     if of == "effect":
         return _with_feature(effect, _points(effect))
@@ -143,19 +123,7 @@ def _with_feature(effect: Effect, columns: Table) -> Table:
 
 
 def effects_table(effects: Sequence[Effect], of: str) -> Table:
-    """Return several effects as columns, one below the other.
-
-    Features of different kinds have separate columns. If some features are categorical, ``"x"`` is NaN for their
-    levels; ``"level"`` is None, and ``"count"`` and ``"weight"`` are NaN, for the points of the others. In the table of
-    bins ``"left"`` and ``"right"`` are NaN for steps between levels, whose labels are in ``"left_level"`` and
-    ``"right_level"``. Times have the columns ``"time"``, ``"left_time"`` and ``"right_time"``; they are text if there
-    are several kinds of times. The table of missing values contains only features that have some.
-
-    Raises
-    ------
-    DataError, UnsupportedError
-        As `effect_table`.
-    """
+    """Return several effects as columns, one below the other."""
     check_option("to_frame(of)", of, (*_TABLES, "ranking"), "Pass one of these")
     if of == "missing":
         effects = [e for e in effects if e.missing_point is not None] or effects
@@ -170,11 +138,7 @@ def effects_table(effects: Sequence[Effect], of: str) -> Table:
 
 
 def separate_columns_by_kind(tables: Sequence[Table]) -> list[Table]:
-    """Return the tables with separate columns for numbers, levels and times, if they contain several of these kinds.
-
-    Numbers stay in ``"x"``, or ``"left"`` and ``"right"``; levels go to ``"level"``, or ``"left_level"`` and
-    ``"right_level"``; times to ``"time"``, or ``"left_time"`` and ``"right_time"``.
-    """
+    """Return the tables with separate columns for numbers, levels and times, if they contain several of these kinds."""
     kinds = {_kind(t) for t in tables}
     if len(kinds) < 2 and (kinds != {"time"} or _times_compatible(tables)):
         return list(tables)
@@ -223,10 +187,7 @@ def _columns(
     *,
     as_times: bool,
 ) -> Table:
-    """Return a column of points of one kind, and empty columns for the other kinds.
-
-    `end` is "left" or "right" for bins, and empty for points. Without `as_times`, times become text.
-    """
+    """Return a column of points of one kind, and empty columns for the other kinds."""
     out: Table = {end or "x": column if kind == "number" else np.full(size, np.nan)}
     if "level" in kinds:
         out[f"{end}_level" if end else "level"] = (
@@ -244,11 +205,7 @@ def _columns(
 
 
 def separate_pair_columns_by_kind(tables: Sequence[Columns]) -> list[Columns]:
-    """Return tables of surfaces with separate columns for numbers, levels and times, if an axis has several kinds.
-
-    As `separate_columns_by_kind`, for each of the two axes: ``"x0"``, ``"level0"`` and ``"time0"``, or ``"left0"``,
-    ``"left_level0"``, ``"left_time0"``, ``"right0"``, …
-    """
+    """Return tables of surfaces with separate columns for numbers, levels and times, if an axis has several kinds."""
     replaced = [_axis_columns(tables, axis) for axis in ("0", "1")]
     separated: list[Columns] = []
     for i, table in enumerate(tables):
@@ -283,22 +240,7 @@ def _axis_columns(tables: Sequence[Columns], axis: str) -> list[Columns]:
 
 
 def surface_table(surface: Surface, of: str) -> Table:
-    """Return the points or the cells of a surface as columns.
-
-    Parameters
-    ----------
-    surface : Surface
-    of : {"effect", "cells"}
-        One row per point, at ``"x0"`` and ``"x1"``; or per cell, from ``"left0"`` to ``"right0"`` and from ``"left1"``
-        to ``"right1"``. Levels are text. The second feature varies fastest.
-
-    Raises
-    ------
-    DataError
-        For another `of`.
-    UnsupportedError
-        For "cells" of a PDP, which has no cells.
-    """
+    """Return the points or the cells of a surface as columns."""
     check_option("to_frame(of)", of, ("effect", "cells"), "Pass one of these")
     nodes = [
         np.array(s.levels.labels, dtype=object)
@@ -420,13 +362,7 @@ def _plain(values: object) -> object:
 
 
 def to_data_frame(table: Table, backend: str | None) -> Any:
-    """Return a table as a data frame of the given library, or of the first installed one if `backend` is None.
-
-    Raises
-    ------
-    UnsupportedError
-        If the library is not installed, or is none of those that hold tables in memory.
-    """
+    """Return a table as a data frame of the given library, or of the first installed one if `backend` is None."""
     if backend and backend not in _KNOWN:
         import difflib  # for the message of an error only
 

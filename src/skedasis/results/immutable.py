@@ -1,10 +1,4 @@
-"""Results are immutable: all of their arrays are read-only, also after pickling and copying.
-
-Results, and the parts that they consist of, derive from `Immutable`. The classes of `skedasis.stats` whose arrays are
-sums while they are computed (`Moments`, `Cells`) do not: the result that gets them makes them read-only.
-
-Nothing is copied here. The engine copies what it takes from its caller, so that the arrays of a result are its own.
-"""
+"""Results are immutable: all of their arrays are read-only, also after pickling and copying."""
 
 from __future__ import annotations
 
@@ -15,10 +9,7 @@ import numpy as np
 
 
 class Immutable:
-    """Base of results and of their parts. A subclass is a frozen dataclass.
-
-    A subclass that defines `__post_init__` ends it with that of this class.
-    """
+    """Base of results and of their parts."""
 
     __slots__ = ()
 
@@ -38,15 +29,7 @@ _DONE = (*_PLAIN, Immutable)
 
 
 def make_read_only(*values: object) -> None:
-    """Make arrays read-only: these, and those that mappings, sequences and dataclasses among the values hold.
-
-    Examples
-    --------
-    >>> array = np.zeros(2)
-    >>> make_read_only({"a": [array]})
-    >>> array.flags.writeable
-    False
-    """
+    """Make arrays read-only: these, and those that mappings, sequences and dataclasses among the values hold."""
     for value in values:
         if isinstance(value, _DONE):
             continue

@@ -1,23 +1,4 @@
-"""Saving and loading of results: NumPy arrays and a JSON header, without pickle, so that loading runs no code.
-
-A file is a NumPy zip archive (``.npz``). Its array ``header`` is a JSON text, ``{"skedasis": 6, "result": …}``.
-`Packer` converts a result to JSON and collects its arrays, which are the other arrays of the archive; `unpack` is the
-inverse:
-
-| value | in JSON |
-|---|---|
-| text, integers, booleans, None, lists, finite floats | unchanged |
-| a mapping with text keys, none of them ``"$"`` | unchanged |
-| any other mapping | ``{"$": "mapping", "of": [[key, value], …]}`` |
-| NaN and infinities | ``{"$": "float", "of": "nan"}`` |
-| a tuple | ``{"$": "tuple", "of": […]}`` |
-| a date, a datetime | ``{"$": "date", "of": "2020-01-31"}``, ``{"$": "datetime", …}`` |
-| a timedelta | ``{"$": "timedelta", "of": [days, seconds, microseconds]}`` |
-| an array | ``{"$": "array", "of": "result.value"}``: the name of an array in the archive |
-| an array of objects | ``{"$": "objects", "of": […], "shape": […]}`` |
-| a dataclass of this package | ``{"$": "BinStats", "of": {field: value}}`` |
-| any other object | ``{"$": "text", "of": "(0, 1]", "type": "Interval"}``: loaded as text |
-"""
+"""Saving and loading of results: NumPy arrays and a JSON header, without pickle, so that loading runs no code."""
 
 from __future__ import annotations
 
@@ -125,24 +106,7 @@ Arrays = dict[str, Values]
 
 
 class Packer:
-    """Converts a value to JSON and collects its arrays.
-
-    Parameters
-    ----------
-    kinds : mapping of str to type
-        The dataclasses that may occur, by name.
-
-    Attributes
-    ----------
-    arrays : dict of str to ndarray
-        The arrays, by the path of their first occurrence. An array that occurs several times is stored once.
-
-    Examples
-    --------
-    >>> packer = Packer({})
-    >>> packer.packed({"a": (1, True, float("nan"))}, "result")
-    {'a': {'$': 'tuple', 'of': [1, True, {'$': 'float', 'of': 'nan'}]}}
-    """
+    """Converts a value to JSON and collects its arrays."""
 
     def __init__(self, kinds: Kinds) -> None:
         self.arrays: Arrays = {}
@@ -150,14 +114,7 @@ class Packer:
         self._names: dict[int, str] = {}
 
     def packed(self, value: object, name: str) -> JsonValue:
-        """Return a value as JSON.
-
-        Parameters
-        ----------
-        value : object
-        name : str
-            The path of the value, from which its arrays are named.
-        """
+        """Return a value as JSON."""
         value = value.item() if isinstance(value, np.generic) else value
         if value is None or isinstance(value, (bool, int, float, str)):
             return _scalar(value)
@@ -224,22 +181,7 @@ def _scalar(value: bool | float | str | None) -> JsonValue:
 
 
 def unpack(node: Any, array: Callable[[str], Values], kinds: Kinds) -> Any:
-    """Return the value of a JSON node.
-
-    Parameters
-    ----------
-    node : object
-        JSON from `Packer.packed`.
-    array : callable
-        Returns an array by its name.
-    kinds : mapping of str to type
-        The dataclasses that may occur. No other class is instantiated.
-
-    Raises
-    ------
-    ValueError, TypeError, KeyError
-        For nodes that `Packer` does not produce.
-    """
+    """Return the value of a JSON node."""
     if isinstance(node, list):
         return [unpack(v, array, kinds) for v in node]
     if not isinstance(node, dict):
@@ -361,38 +303,7 @@ _READ_ERRORS = (
 
 
 def save(result: object, path: str | Path) -> None:
-    """Save a result, or a mapping of results, to one npz file.
-
-    Parameters
-    ----------
-    result : Effect, Effects, Surface, Surfaces, Regions, Importance, MultiOutput, …, or a mapping of these
-        Any result; and your own dictionary of results, which `load` returns as a dictionary.
-    path : str or Path
-        The file; no suffix is added to its name.
-
-    Raises
-    ------
-    DataError
-        If `result` is none of these.
-
-    Notes
-    -----
-    Levels of categorical features, and column labels, keep their types if they are text, numbers, booleans, None,
-    dates, or tuples of these. Other objects, such as pandas intervals, are loaded as text. Results can be evaluated at
-    these texts, because they are the labels of the levels.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> pairs = sd.explain(lambda X: X[:, 0] * X[:, 1], X, [(0, 1), (0, 2)], method=sd.ALE(bins=3))
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "pairs.npz"
-    >>> save(pairs, path)
-    >>> sd.load(path)
-    <Surfaces of 2 pairs on prediction: x0 × x1, x0 × x2>
-    """
+    """Save a result, or a mapping of results, to one npz file."""
     if not _is_result(result):
         raise DataError(
             "save",
@@ -412,10 +323,7 @@ def save(result: object, path: str | Path) -> None:
 
 
 def _write_archive(file: BinaryIO, arrays: Arrays) -> None:
-    """Write an npz file, as `numpy.savez_compressed` does.
-
-    NumPy would complete the archive after an interruption, and end with the error of that.
-    """
+    """Write an npz file, as `numpy.savez_compressed` does."""
     archive = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
     try:
         for name, array in arrays.items():
@@ -543,10 +451,7 @@ def _read(path: str | Path, most: int | None) -> tuple[int, object]:
 
 
 def _updated(node: JsonValue, array: Callable[[str], Values]) -> JsonValue:
-    """Return the JSON of a result of format 6 as that of the present format.
-
-    What was called heterogeneity is accumulated from the left end there; the spread at x was not computed.
-    """
+    """Return the JSON of a result of format 6 as that of the present format."""
     if isinstance(node, list):
         return [_updated(part, array) for part in node]
     if not isinstance(node, dict):
@@ -619,21 +524,7 @@ class _ArrayHeader(NamedTuple):
 
 
 class Archive:
-    """The arrays of a file, each of which is read once, so that shared arrays are shared again.
-
-    Parameters
-    ----------
-    file : ZipFile
-    size : int
-        Bytes of the file.
-    most : int or None
-        Most bytes that the arrays may take together; None for any number.
-
-    Raises
-    ------
-    FieldError
-        If the directory of the archive is not one that `save` writes.
-    """
+    """The arrays of a file, each of which is read once, so that shared arrays are shared again."""
 
     def __init__(self, file: zipfile.ZipFile, size: int, most: int | None) -> None:
         self._file = file
@@ -656,25 +547,13 @@ class Archive:
                 raise FieldError("its members are compressed by another method")
 
     def check(self) -> None:
-        """Compare the sizes that all arrays declare with the file and with the limit, before one is read.
-
-        Raises
-        ------
-        FieldError, _TooLargeError
-        """
+        """Compare the sizes that all arrays declare with the file and with the limit, before one is read."""
         total = sum(self._header(name).cost for name in self._members)
         if self._most is not None and total > self._most:
             raise _TooLargeError(total)
 
     def read(self, name: str) -> Values:
-        """Return an array.
-
-        Raises
-        ------
-        KeyError
-            If there is none of this name.
-        FieldError, _TooLargeError
-        """
+        """Return an array."""
         if name not in self._arrays:
             header = self._header(name)
             if self._most is not None and header.cost > self._most:

@@ -1,7 +1,4 @@
-"""`Ledger`: how much of a quantity's variance main effects, regions and interactions explain at held-out rows.
-
-`skedasis.ledger` computes it; `skedasis.stats.ledger` defines the functions that are fitted.
-"""
+"""`Ledger`: how much of a quantity's variance main effects, regions and interactions explain at held-out rows."""
 
 from __future__ import annotations
 
@@ -287,13 +284,7 @@ class Ledger(SavedResult):
 
 
 def percent(share: float) -> str:
-    """Format a fraction as a percentage with one decimal below 10 %.
-
-    Examples
-    --------
-    >>> percent(0.4567), percent(0.0123), percent(-0.0004), percent(-41.0), percent(float("nan"))
-    ('46 %', '1.2 %', '0.0 %', '−4,100 %', '–')
-    """
+    """Format a fraction as a percentage with one decimal below 10 %."""
     if math.isnan(share):
         return "–"
     value = 100 * share

@@ -1,8 +1,4 @@
-"""The part of an effect that figures and sentences are about: the axis without the few rows beyond its gaps.
-
-With two rows at the code 99999, incomes up to 142 would be a thousandth of the axis (`skedasis.data.gaps`). For the
-rows beyond, `beyond` returns the effect, and `beyond_text` the words.
-"""
+"""The part of an effect that figures and sentences are about: the axis without the few rows beyond its gaps."""
 
 from __future__ import annotations
 
@@ -30,10 +26,7 @@ from skedasis.stats.grid import Cells
 
 
 class MainPart(NamedTuple):
-    """An effect on the main stretch of its axis.
-
-    `take` returns values at its points from those at the points of the whole effect, (..., m).
-    """
+    """An effect on the main stretch of its axis."""
 
     effect: Effect
     take: Callable[[Floats], Floats]
@@ -158,11 +151,7 @@ def _means_beyond(effect: MPlotEffect, gap: Gap) -> Ints:
 def _main_bins(
     effect: BinnedEffect, low: float, high: float, wanted: Bools | None = None
 ) -> tuple[BinStats, Bools]:
-    """Return the bins within the main stretch, or those of them that are wanted, and which of these are cut.
-
-    A cut bin has the mean slope of the curve within the stretch. Its standard deviation is unknown if it is that of
-    differences across the whole bin.
-    """
+    """Return the bins within the main stretch, or those of them that are wanted, and which of these are cut."""
     bins = effect.bins
     within = (bins.low < high) & (bins.high > low)
     kept = np.flatnonzero(within if wanted is None else within & wanted)
@@ -221,10 +210,7 @@ def _main_rows(
 
 
 class Beyond(NamedTuple):
-    """The rows beyond a gap: their values as text, their number (None if unknown), and the curve there.
-
-    `at` are the values of the feature at which the curve is read: their ends, or the means of bins of an M-plot.
-    """
+    """The rows beyond a gap: their values as text, their number (None if unknown), and the curve there."""
 
     gap: Gap
     text: str
@@ -244,10 +230,7 @@ class Beyond(NamedTuple):
 
 
 def beyond(effect: Effect) -> list[Beyond]:
-    """Return the rows beyond gaps that separate few, on each side from the main stretch outward.
-
-    The curve is NaN where it does not reach them.
-    """
+    """Return the rows beyond gaps that separate few, on each side from the main stretch outward."""
     found: list[Beyond] = []
     few = [gap for gap in effect.about.gaps if gap.few_beyond]
     left = [gap for gap in reversed(few) if gap.side == "left"]
@@ -288,16 +271,7 @@ def value_text(value: float, time: TimeAxis | None) -> str:
 
 
 def beyond_text(effect: Effect) -> str:
-    """Return "2 rows at 99,999 lie beyond a gap"; empty if there are none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.append(np.linspace(0, 10, 500), 99999)[:, None]
-    >>> beyond_text(sd.explain(lambda X: np.log1p(X[:, 0]), X, 0))
-    '1 row at 99,999 lies beyond a gap'
-    """
+    """Return "2 rows at 99,999 lie beyond a gap"; empty if there are none."""
     parts = [
         f"{'rows' if b.rows is None else count(b.rows, 'row')} at {b.text}" for b in beyond(effect)
     ]

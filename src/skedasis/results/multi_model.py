@@ -1,10 +1,4 @@
-"""Results of several fitted models: means of effects, surfaces and importances, and how they vary between models.
-
-A fitted model is one random outcome of its learner. The explanation of a single model is about that model. The mean
-over models that were fitted on other samples, or with other seeds, estimates the effect that the learner finds on
-average (learner-PD and learner-PFI; Molnar et al. 2023). The variance of its interval is corrected for overlapping
-training sets (Nadeau & Bengio 2003).
-"""
+"""Results of several fitted models: means of effects, surfaces and importances, and how they vary between models."""
 
 from __future__ import annotations
 
@@ -77,24 +71,7 @@ ResultT = TypeVar("ResultT", Effect, Surface, Importance)
 
 @dataclass(frozen=True, eq=False)
 class MultiModelResult(SavedResult, Generic[ResultT]):
-    """The results of several models, with their mean and its variation. `explain` returns it for a list of models.
-
-    The classes of effects, surfaces and importances derive from it.
-
-    Attributes
-    ----------
-    values : ndarray of float, shape (models, ...)
-        The values of each model; NaN outside the range of the rows that the model is explained on.
-    correction : float or None
-        c, the number of held-out rows over the number of training rows. None if it is unknown.
-    overlap : float or None
-        Fraction of the training rows that two models have in common: the mean cosine similarity of the numbers of times
-        that each row is in the training sets. None if it is unknown.
-    provenance : dict
-        The entries that all models have in common; "rows" of each model; the sums of the costs.
-    models : tuple of Effect, of Surface or of Importance
-        The result of each model.
-    """
+    """The results of several models, with their mean and its variation."""
 
     values: Floats
     correction: float | None
@@ -236,13 +213,7 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
         return MeanInterval(value, error, df, lower, upper, of or used)
 
     def _correction(self, of: IntervalTarget | None, what: str = "interval") -> float:
-        """Return the term that is added to 1/m in the variance.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `interval`.
-        """
+        """Return the term that is added to 1/m in the variance."""
         if of is not None:
             check_option(f"{what}(of)", of, ("learner", "bound", "models"), "Pass one of these")
         if of == "models" or (of is None and self.correction is None):
@@ -296,23 +267,6 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
         }
 
     def _table_columns(self, points: Table, of: str, usual: str) -> Table:
-        """Return the columns of a table.
-
-        Parameters
-        ----------
-        points : Table
-            The columns that name the points at which `value` is given.
-        of : str
-            `usual`, one line per point: the mean, the variation between models, and the interval. Or "models", one line
-            per model and point.
-        usual : str
-            What the single results are called.
-
-        Raises
-        ------
-        DataError
-            For another `of`.
-        """
         check_option("to_frame(of)", of, (usual, "models"), "Pass one of these")
         if of == "models":
             m = len(self)
@@ -1260,19 +1214,7 @@ def combine_models(
     overlap: float | None,
     record: Json,
 ) -> MultiModelEffect | MultiModelSurface | MultiModelImportance:
-    """Combine the results of several models into one.
-
-    Parameters
-    ----------
-    found : tuple of Effect, of Surface or of Importance
-        One result per model, at the same points.
-    correction : float or None
-        Number of held-out rows over number of training rows.
-    overlap : float or None
-        Fraction of the training rows that two models have in common.
-    record : dict
-        The provenance.
-    """
+    """Combine the results of several models into one."""
     common = (correction, overlap, record)
     if _all_are(found, Importance):
         return MultiModelImportance(np.stack([pf.mean for pf in found]), *common, found)

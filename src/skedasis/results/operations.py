@@ -1,11 +1,4 @@
-"""The operations of results that other modules compute: rebinning, intervals, checks, tables, files and figures.
-
-A result is data, and below the modules that compute with it. Its methods call these operations through this table, so
-that no result imports an estimator, a check or a figure, and each of these is imported when it is first used. Type
-checkers read the imports; at run time `__getattr__` looks a name up in `MODULES`.
-
-To add an operation, add an import and an entry; a test compares the two.
-"""
+"""The operations of results that other modules compute: rebinning, intervals, checks, tables, files and figures."""
 
 # The imports below are read by type checkers only.
 # ruff: noqa: F401

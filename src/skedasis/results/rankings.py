@@ -30,19 +30,7 @@ if TYPE_CHECKING:
 
 
 def ranked_lines(result: object, by: str | None = None) -> Sequence[DataclassInstance]:
-    """Return the lines of a result's ranking; of a result of one feature or pair the one line of it.
-
-    Parameters
-    ----------
-    result : any result
-    by : str, optional
-        The order, where the ranking has several.
-
-    Raises
-    ------
-    DataError
-        For a `by` that the ranking does not have.
-    """
+    """Return the lines of a result's ranking; of a result of one feature or pair the one line of it."""
     of = _as_container(result)
     if isinstance(of, (Effects, MultiModelEffects)):
         return of.ranking() if by is None else of.ranking(cast("_Order", by))
@@ -71,9 +59,7 @@ _RegionsOrder = Literal["heterogeneity_score", "explained", "importance"]
 class _Ranked(Protocol):
     """Any other container."""
 
-    def ranking(self) -> Ranking[DataclassInstance]:
-        """Return its ranking."""
-        ...
+    def ranking(self) -> Ranking[DataclassInstance]: ...
 
 
 def _as_container(result: object) -> object:

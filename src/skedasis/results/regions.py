@@ -1,16 +1,4 @@
-"""`Regions`: the effect of a feature in parts of the data, and the rules that define these parts.
-
-A rule is a tuple of `Condition`, one per conditioning feature: "workingday = 0 and temp ≤ 0.5". The first section of
-this module writes conditions and rules as text, combines them, and evaluates them at rows; the others are the results.
-
-| class | what |
-|---|---|
-| `Condition`, `Split`, `RegionNode` | the tree of rules |
-| `RegionScores` | heterogeneity scores of the whole and within the regions |
-| `Regions` | the regions of one feature: a sequence of `Effect`, one per region |
-| `RegionsByFeature` | the regions of several features |
-| `MultiModelRegions`, `MultiModelRegionsByFeature` | the regions of one or several features for several models |
-"""
+"""`Regions`: the effect of a feature in parts of the data, and the rules that define these parts."""
 
 from __future__ import annotations
 
@@ -280,13 +268,7 @@ def _typed(value: Level, dtype: str) -> Level:
 
 
 def _position(dataset: Dataset, feature: Feature) -> int:
-    """Return the position of a feature's column: by its label, else by its name.
-
-    Raises
-    ------
-    DataError
-        If there is no such column.
-    """
+    """Return the position of a feature's column: by its label, else by its name."""
     for j, f in enumerate(dataset.features):
         if feature.key is not None and f.key == feature.key:
             return j
@@ -314,28 +296,7 @@ def condition_text(
     missing: bool = False,
     only: Level | None = None,
 ) -> str:
-    """Return a condition in words.
-
-    Parameters
-    ----------
-    feature, low, high, levels, excluded, missing
-        As in `Condition`.
-    only : float or Level, optional
-        The only observed value that satisfies the condition: a number, for times days on the feature's axis, or a
-        level. "workingday = 0" reads better than "workingday ≤ 0.5".
-
-    Examples
-    --------
-    >>> (
-    ...     condition_text(Feature("temp"), high=0.5),
-    ...     condition_text(Feature("temp"), low=0.3, high=0.5),
-    ... )
-    ('temp ≤ 0.5', '0.3 < temp ≤ 0.5')
-    >>> condition_text(Feature("age", unit="years"), low=40, missing=True)
-    'age > 40 years or missing'
-    >>> condition_text(Feature("season", "nominal"), levels=("winter",), excluded=True)
-    'season not in {winter}'
-    """
+    """Return a condition in words."""
     name = _one_line(feature.title)
     suffix = _OR_MISSING if missing else ""
     if only is not None:
@@ -406,20 +367,7 @@ def _one_line(text: str) -> str:
 
 
 def rule_text(conditions: Sequence[Condition]) -> str:
-    """Return a rule in words: its conditions joined by "and".
-
-    Examples
-    --------
-    >>> rule_text([])
-    'all rows'
-    >>> rule_text(
-    ...     [
-    ...         Condition(Feature("a"), text="a ≤ 1 or missing"),
-    ...         Condition(Feature("b"), text="b = 0"),
-    ...     ]
-    ... )
-    '(a ≤ 1 or missing) and b = 0'
-    """
+    """Return a rule in words: its conditions joined by "and"."""
     if len(conditions) < 2:
         return "".join(c.text for c in conditions) or ALL_ROWS
     return " and ".join(
@@ -428,25 +376,7 @@ def rule_text(conditions: Sequence[Condition]) -> str:
 
 
 def merged(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
-    """Return conditions in which each feature occurs once: the intersection of those on the same feature.
-
-    Parameters
-    ----------
-    conditions : sequence of Condition
-        Those of the parent's rule, followed by the new one.
-
-    Returns
-    -------
-    tuple of Condition
-        In the order of the features' first occurrence.
-
-    Examples
-    --------
-    >>> temp = Feature("temp")
-    >>> parent = Condition(temp, high=0.5, text="temp ≤ 0.5")
-    >>> [c.text for c in merged([parent, Condition(temp, low=0.3, text="temp > 0.3")])]
-    ['0.3 < temp ≤ 0.5']
-    """
+    """Return conditions in which each feature occurs once: the intersection of those on the same feature."""
     found: dict[str, Condition] = {}
     for new in conditions:
         known = found.get(new.feature.name)
@@ -747,13 +677,6 @@ class Regions(SavedResult, Sequence[Effect]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Effect, ...]: ...
     def __getitem__(self, index: int | slice) -> Effect | tuple[Effect, ...]:
-        """Return the effect in a region, or a tuple of effects.
-
-        Raises
-        ------
-        DataError
-            For what is no position of a region; an IndexError for a position that does not exist.
-        """
         last = len(self.effects) - 1
         if not isinstance(index, slice) and not is_int(index):
             fix = f"Pass a position from 0 to {last}"
@@ -1178,13 +1101,7 @@ def another_text(split: Split) -> str:
 
 
 def p_value_text(p_value: float) -> str:
-    """Return a p-value as text, empty if it is unknown.
-
-    Examples
-    --------
-    >>> p_value_text(1e-9), p_value_text(0.0312), p_value_text(float("nan"))
-    ('p < 0.001', 'p = 0.031', '')
-    """
+    """Return a p-value as text, empty if it is unknown."""
     if not math.isfinite(p_value):
         return ""
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
@@ -1302,10 +1219,7 @@ def _node_score(node: RegionNode, scores: RegionScores) -> str:
 
 
 def split_text(split: Split) -> str:
-    """Return a split in words: its feature, what it explains, and how certain it is.
-
-    Curves accumulate steps: they may differ by more than the score, which compares single rows.
-    """
+    """Return a split in words: its feature, what it explains, and how certain it is."""
     said = [f"split on {_one_line(split.feature_title)}"]
     if split.share - 2 * split.share_error > 1:
         share = percent_text(split.share, split.share_error)

@@ -1,18 +1,4 @@
-"""What the fields of results in a file may hold, so that a file is read whole or refused.
-
-The types of fields are their annotations in the classes. `LAYOUT` adds what annotations cannot say: the shapes of
-arrays, and rules for their numbers. `check_fields` compares both with the values, before an object is made of them.
-
-A shape is written as in docstrings. Equal letters in one class stand for equal sizes; of a field that is no array, the
-size is its length:
-
-| shape | of |
-|---|---|
-| ``"K"``, ``"r 2"``, ``"K+1"`` | an array of this shape; a tuple, an axis or bins of this length |
-| ``"r …"`` | an array whose first axis has this length |
-| ``"*S"`` | arrays of equal shape, of any number of axes |
-| ``"each r"`` | a tuple of arrays of this shape |
-"""
+"""What the fields of results in a file may hold, so that a file is read whole or refused."""
 
 from __future__ import annotations
 
@@ -218,21 +204,7 @@ LAYOUT: Mapping[str, Mapping[str, Layout]] = {
 
 
 def check_fields(kind: Kind, parts: Parts, kinds: Mapping[str, Kind]) -> None:
-    """Raise if the values are not those of a result.
-
-    Parameters
-    ----------
-    kind : type
-        A dataclass.
-    parts : mapping of str to object
-        The values of its fields, whose own fields have been checked.
-    kinds : mapping of str to type
-        All classes of files, by name: annotations name them, some without an import.
-
-    Raises
-    ------
-    FieldError
-    """
+    """Raise if the values are not those of a result."""
     hints = _hints(kind, tuple(kinds.items()))
     for name, value in parts.items():
         if name in hints and not _fits(value, hints[name]):

@@ -1,8 +1,4 @@
-"""The JSON Schema of `to_dict` and `to_json`: which keys each kind of result has, and what they say.
-
-`json_schema` returns it (draft 2020-12). Tests validate the data of every kind of result, demand that no key is missing
-here, and compare the reference page "JSON" with it. A key may be added within a version; older data stay valid.
-"""
+"""The JSON Schema of `to_dict` and `to_json`: which keys each kind of result has, and what they say."""
 
 from __future__ import annotations
 
@@ -109,24 +105,13 @@ def _result(kind: str, text: str) -> Schema:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of result.
-
-    Parameters
-    ----------
-    text : str
-        What it is.
-    keys : mapping of str to dict
-        The keys that all results of this kind have, without "kind", "schema" and "version".
-    optional : mapping of str to dict
-        Keys that may be absent.
-    """
+    """A kind of result."""
 
     text: str
     keys: Keys
     optional: Keys = field(default_factory=dict)
 
     def schema(self, name: str) -> Schema:
-        """Return the schema of the kind of this name."""
         kind: Schema = {"const": name, "description": "The kind of the result."}
         return _object(self.text, {"kind": kind, **self.keys}, optional=self.optional)
 

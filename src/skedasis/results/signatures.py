@@ -1,8 +1,4 @@
-"""Signatures of `plot` for notebooks: they list the options, of which `**options` says nothing.
-
-Type checkers and editors read the options of a figure from the dictionary of keywords in ``Unpack[...]``. Jupyter and
-`help` read signatures at run time, where an unpacked dictionary is one name; `shows_keywords` lists its keys there.
-"""
+"""Signatures of `plot` for notebooks: they list the options, of which `**options` says nothing."""
 
 from __future__ import annotations
 
@@ -31,14 +27,7 @@ _DEFAULT = _Default()
 
 
 def shows_keywords(function: Function) -> Function:
-    """Return the function, with a signature that lists the keys of its ``**options: Unpack[...]``.
-
-    Examples
-    --------
-    >>> import skedasis as sd
-    >>> [name for name in inspect.signature(sd.Ledger.plot).parameters][:3]
-    ['self', 'ax', 'confidence_level']
-    """
+    """Return the function, with a signature that lists the keys of its ``**options: Unpack[...]``."""
     signature = inspect.signature(function)
     *own, last = signature.parameters.values()
     named = str(last.annotation).removeprefix("Unpack[").removeprefix("keywords.").removesuffix("]")

@@ -1,12 +1,4 @@
-"""`Surface`: the effect of two features.
-
-A surface has two sides, one per feature. `PairAxis` (`skedasis.results.axis`) describes the points of a feature at
-which the surface has values (nodes), and the bins or levels that rows belong to (homes). A surface is an
-`AccumulatedSurface` (ALE, DALE), which has cells, or a `PartialDependenceSurface` (PDP). Functions of this module
-evaluate surfaces between nodes.
-`skedasis.results.build.pairs` constructs the surfaces of ALE and DALE (ale_vs_pdp 6.2.1.2), `build.pdp` those of PDP;
-`skedasis.results.intervals.surfaces` computes standard errors, intervals and the bootstrap.
-"""
+"""`Surface`: the effect of two features."""
 
 from __future__ import annotations
 
@@ -206,10 +198,7 @@ def _corners_of_holes(shown: AccumulatedSurface, first: Position, second: Positi
 
 
 def interaction_strength(shown: Surface) -> float:
-    """Return the weighted standard deviation of a surface over the rows that it keeps; NaN if it keeps none.
-
-    The surface is evaluated at the rows, so that cells without rows do not contribute.
-    """
+    """Return the weighted standard deviation of a surface over the rows that it keeps; NaN if it keeps none."""
     rows = shown.rows
     if rows is None or len(rows) == 0:
         return float("nan")

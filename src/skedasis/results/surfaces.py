@@ -94,23 +94,14 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
         return self.surfaces
 
     def __getitem__(self, pair: tuple[Hashable, Hashable]) -> SurfaceT_co:
-        """Return the surface of a pair, given the names, the labels or the positions of both features.
-
-        The order of the two does not matter; `Surface.features` states that of the surface.
-        """
+        """Return the surface of a pair, given the names, the labels or the positions of both features."""
         return self.surfaces[self._pair(pair)]
 
     def __contains__(self, pair: object) -> bool:
         return pair in self.surfaces or (_is_pair(pair) and (pair[1], pair[0]) in self.surfaces)
 
     def _pair(self, pair: object) -> tuple[str, str]:
-        """Return the key of a pair.
-
-        Raises
-        ------
-        DataError
-            If it is no pair, a feature is not explained, or the pair is not.
-        """
+        """Return the key of a pair."""
         if not _is_pair(pair):
             fix = f"Use for example surfaces[{', '.join(map(repr, next(iter(self), ('a', 'b'))))}]"
             raise DataError("pair", shown(pair), "two features", fix)

@@ -1,8 +1,4 @@
-"""Alignment of time axes.
-
-Effects computed from different rows may count days from different origins. Comparisons of effects shift them to a
-common origin first.
-"""
+"""Alignment of time axes."""
 
 from __future__ import annotations
 
@@ -19,14 +15,7 @@ from skedasis.stats.moments import Moments
 
 
 def align_time_axis(effect: Effect, other: Effect) -> Effect:
-    """Return `effect` with days counted from the origin of `other`; `effect` itself if the origins agree.
-
-    Parameters
-    ----------
-    effect, other : Effect
-        Effects of the same feature. Points, bins, cells, rows, curves and moments of `effect` are shifted. No model
-        row.
-    """
+    """Return `effect` with days counted from the origin of `other`; `effect` itself if the origins agree."""
     source, target = effect.time, other.time
     if source is None or target is None or source.onto(target, np.zeros(1))[0] == 0:
         return effect

@@ -224,13 +224,7 @@ def code_levels(codes: Ints, size: int, *, ordered: bool) -> tuple[CodedColumn, 
 
 
 def roundest(low: float, high: float) -> float:
-    """Return the number with the fewest digits in ``[low, high)``.
-
-    Examples
-    --------
-    >>> roundest(0.4837, 0.5112), roundest(17.0, 18.0), roundest(-0.02, 0.013)
-    (0.5, 17.0, 0.0)
-    """
+    """Return the number with the fewest digits in ``[low, high)``."""
     if not high > low:
         return low
     if low <= 0.0 < high:

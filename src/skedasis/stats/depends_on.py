@@ -51,18 +51,7 @@ _NULL = 1e-9
 
 @dataclass(frozen=True)
 class DependsOn:
-    """The feature that explains most of another feature's heterogeneity.
-
-    Parameters
-    ----------
-    name : str
-    share : float
-        Share of the squared heterogeneity score that it explains, on rows from which it was not fitted; at most 1.
-    error : float
-        Standard error of the share.
-    title : str
-        The feature's text for people: its label if it has one.
-    """
+    """The feature that explains most of another feature's heterogeneity."""
 
     name: str
     share: float

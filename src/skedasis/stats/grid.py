@@ -131,13 +131,7 @@ class Ordered:
 
 
 class Parts:
-    """The smallest and the largest value in each of equal parts of a stretch, of values that are read in chunks.
-
-    Parameters
-    ----------
-    low, high : float
-        The ends of the stretch, two of the values.
-    """
+    """The smallest and the largest value in each of equal parts of a stretch, of values that are read in chunks."""
 
     def __init__(self, low: float, high: float) -> None:
         self._low, self._high = low, high

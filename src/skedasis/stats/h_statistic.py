@@ -32,17 +32,7 @@ _ROUNDING = 8.0
 
 
 class HStatistic(NamedTuple):
-    """The interaction strength of a pair, of a feature with all others, or of all features.
-
-    Parameters
-    ----------
-    h2 : float
-        Share of the variance of the joint effect, or of the quantity.
-    unnormalized : float
-        Root mean square of the interaction, in units of the quantity.
-    std_error : float
-        Standard error of `unnormalized`; NaN for rows with a total weight of 1 or less.
-    """
+    """The interaction strength of a pair, of a feature with all others, or of all features."""
 
     h2: float
     unnormalized: float
@@ -62,16 +52,6 @@ class HRows:
         Unit round-off of the values.
     kind : {"frequency", "sampling"}
         What weights mean for standard errors.
-
-    Examples
-    --------
-    The interaction of x₀·x₁ on a grid that is symmetric about 0 is all of the function.
-
-    >>> x0, x1 = np.repeat([-1.0, 1.0], 2), np.tile([-1.0, 1.0], 2)
-    >>> rows = HRows(x0 * x1)
-    >>> statistic = rows.pair(x0 * x1, np.zeros(4), np.zeros(4))
-    >>> statistic.h2, statistic.unnormalized
-    (1.0, 1.0)
     """
 
     values: Floats
@@ -112,11 +92,6 @@ class HRows:
             F_jk − F_j − F_k at the rows, up to a constant.
         one, other : ndarray of float, shape (n,)
             F_j and F_k, up to constants.
-
-        Returns
-        -------
-        HStatistic
-            0 if the numerator is; infinite `h2` if the joint effect is constant, and the numerator is not 0.
         """
         squares = self.centred(interaction) ** 2
         joint = self.mean(self.centred(interaction + one + other) ** 2)

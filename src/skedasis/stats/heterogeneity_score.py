@@ -70,13 +70,6 @@ class HeterogeneityScore:
         The largest share of swapped rows that are off support (`skedasis.stats.off_support`); None if not measured.
     beside : tuple of str
         The other columns in which they are.
-
-    Examples
-    --------
-    >>> score = HeterogeneityScore(2.0, 0.1)
-    >>> low, high = score.interval(0.95)
-    >>> round(low, 2), round(high, 2)
-    (1.81, 2.21)
     """
 
     value: float
@@ -91,18 +84,7 @@ class HeterogeneityScore:
     beside: tuple[str, ...] = ()
 
     def interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of a confidence interval, ``value * exp(-+ z * std_error / value)``.
-
-        Parameters
-        ----------
-        confidence_level : float
-            Between 0 and 1.
-
-        Returns
-        -------
-        tuple of two float
-            Lower and upper end. Both are the score if it is 0, and NaN if its error is not known.
-        """
+        """Return the ends of a confidence interval, ``value * exp(-+ z * std_error / value)``."""
         from scipy.special import ndtri
 
         if not self.value > 0:
@@ -230,11 +212,6 @@ def mid_ranks(x: Floats, weights: Floats | None = None) -> Ranks:
     x : ndarray of float, shape (n,)
         NaN is missing.
     weights : ndarray of float, shape (n,), optional
-
-    Examples
-    --------
-    >>> mid_ranks(np.array([5.0, 1.0, 5.0, np.nan])).values
-    array([0.66666667, 0.16666667, 0.66666667, 0.5       ])
     """
     present = ~np.isnan(x)
     values, index = np.unique(x[present], return_inverse=True)

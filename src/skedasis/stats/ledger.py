@@ -200,15 +200,7 @@ def _knot_nodes(
 
 
 def weighted_quantiles(x: Floats, weights: Floats, at: Floats) -> Floats:
-    """Return the smallest values with at least these fractions of the weight at or below them.
-
-    Examples
-    --------
-    >>> weighted_quantiles(
-    ...     np.array([3.0, 1.0, 2.0]), np.array([1.0, 2.0, 1.0]), np.array([0.5, 0.6, 1])
-    ... )
-    array([1., 2., 3.])
-    """
+    """Return the smallest values with at least these fractions of the weight at or below them."""
     order = np.argsort(x, kind="stable")
     total = np.cumsum(weights[order])
     # A fraction such as 0.1 is not exact: a little less than the sum up to a row counts as this sum.
@@ -507,12 +499,6 @@ def _fixed_point(
 def fit_penalties(equations: Equations, start: Mapping[str, float]) -> dict[str, float]:
     """Return the penalty of each group that maximizes the restricted likelihood.
 
-    Parameters
-    ----------
-    equations : Equations
-    start : mapping of str to float
-        Penalties of an earlier fit, where the search begins.
-
     Notes
     -----
     The fixed point is ``penalty = residual variance * effective parameters / sum of squared coefficients`` of each
@@ -780,11 +766,6 @@ def choose_stages(
         By feature.
     pairs : int
         Largest number of pairs.
-
-    Returns
-    -------
-    tuple of Stage
-        The first one is the additive function.
     """
     w = np.ones(len(fitting)) if weights is None else weights
     mean = float(w @ target / w.sum())
@@ -912,18 +893,6 @@ def explained_share(
     weights : ndarray of float, shape (m,), optional
     sampling : bool
         Whether weights are sampling weights rather than frequencies.
-
-    Returns
-    -------
-    Share
-        ``(sum of squared errors before - after) / sum of squared deviations from the mean``, and its standard error
-        over the rows (delta method for a ratio of means).
-
-    Examples
-    --------
-    >>> y = np.array([0.0, 1.0, 2.0, 5.0])
-    >>> explained_share(y, None, y + 0.5).value, explained_share(y, y + 0.5, None).value
-    (0.9285714285714286, 0.07142857142857142)
     """
     w = np.ones(len(values)) if weights is None else weights
     total = float(w.sum())

@@ -31,11 +31,6 @@ def dot(left: Floats, right: Floats) -> Floats:
 
     Linear algebra libraries divide longer products among their threads, so that the order of the sum, and with it the
     last digits, depend on how many there are.
-
-    Examples
-    --------
-    >>> dot(np.ones((2, 3)), np.array([1.0, 2.0, 3.0]))
-    array([6., 6.])
     """
     total = np.vecdot(left[..., :_DOT], right[..., :_DOT])
     for start in range(_DOT, left.shape[-1], _DOT):
@@ -49,11 +44,6 @@ def power_of_two(values: ArrayLike) -> float:
 
     A division by it changes no digit. Squares of squares of the quotients are in the range of float64, which those of
     numbers below 1e-81 and above 1e77 leave.
-
-    Examples
-    --------
-    >>> power_of_two([3.0, -9.0]), power_of_two([0.0])
-    (8.0, 1.0)
     """
     sizes = np.abs(np.asarray(values, dtype=float))
     largest = float(sizes.max(initial=0.0, where=np.isfinite(sizes)))
@@ -237,11 +227,6 @@ class Moments:
         ----------
         starts : ndarray of int, shape (k,)
             First cell of each group, strictly increasing; ``starts[0]`` is 0. The last group ends at the last cell.
-
-        Returns
-        -------
-        Moments
-            Moments of the k groups. Deviations are taken from each group's mean, so that nothing cancels.
         """
         count, weight, weight2 = (
             np.add.reduceat(a, starts) for a in (self.count, self.weight, self.weight2)
@@ -304,12 +289,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """Sums over rows, which merge by addition.
-
-    Parameters
-    ----------
-    sums : ndarray of float
-    """
+    """Sums over rows, which merge by addition."""
 
     sums: Floats
 
@@ -377,19 +357,6 @@ class MergeTree(Generic[NodeT]):
 
     The node ``index`` of ``level`` has the leaves ``index * 2**level`` to ``(index + 1) * 2**level - 1``. Its children
     merge as soon as both are there, the left one first. At most one node of each level waits if leaves come in order.
-
-    Parameters
-    ----------
-    merge : callable
-        Returns the node of two neighbours, the left one and the right one. It may change the left one in place.
-
-    Examples
-    --------
-    >>> tree = MergeTree(lambda left, right: f"({left}{right})")
-    >>> for leaf in (2, 0, 4, 1, 3):
-    ...     tree.put(leaf, "abcde"[leaf])
-    >>> tree.result()
-    '(((ab)(cd))e)'
     """
 
     def __init__(self, merge: Callable[[NodeT, NodeT], NodeT]) -> None:
@@ -409,13 +376,7 @@ class MergeTree(Generic[NodeT]):
             yield level, index, node
 
     def result(self) -> NodeT:
-        """Return the merge of all leaves. Nodes without a neighbour merge from the smallest to the largest.
-
-        Raises
-        ------
-        ValueError
-            If there is no leaf.
-        """
+        """Return the merge of all leaves. Nodes without a neighbour merge from the smallest to the largest."""
         if not self._nodes:
             raise ValueError("a merge tree without leaves")
         rest = [node for _, node in sorted(self._nodes.items(), key=lambda item: item[0])]

@@ -70,11 +70,6 @@ def dependent_sets(
     half : ndarray of bool, shape (n,)
         Regressions are fitted on one half of the rows and judged on the other, both ways.
 
-    Returns
-    -------
-    list of list of tuple of int
-        None for a feature without a regression: constant, or with too many levels.
-
     Notes
     -----
     Ranks and squared ranks, or indicators of levels, of one column are regressed on those of another, and predicted by
@@ -233,15 +228,7 @@ def _held_out(
 
 @dataclass(frozen=True)
 class OffSupport:
-    """The largest share of swapped rows that are off support.
-
-    Parameters
-    ----------
-    share : float or None
-        0 if no dependence on another column was found; None with fewer than 50 swapped rows, and for too many levels.
-    beside : tuple of int
-        The other columns in which these rows are.
-    """
+    """The largest share of swapped rows that are off support."""
 
     share: float | None = None
     beside: ColumnSet = ()

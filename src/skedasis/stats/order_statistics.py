@@ -41,20 +41,7 @@ Keys = NDArray[np.uint64]
 
 
 def weight_quantum(largest: float, n: int) -> float:
-    """Return the power of two of which weights are taken as multiples, so that sums of n weights fit in 62 bits.
-
-    Parameters
-    ----------
-    largest : float
-        The largest weight.
-    n : int
-        Number of rows.
-
-    Examples
-    --------
-    >>> weight_quantum(3.0, 1000) <= 1.0, 3.0 / weight_quantum(3.0, 1000) * 1000 < 2**62
-    (True, True)
-    """
+    """Return the power of two of which weights are taken as multiples, so that sums of n weights fit in 62 bits."""
     return 2.0 ** (int(np.frexp(largest)[1]) + int(n).bit_length() - 62)
 
 
@@ -90,15 +77,6 @@ def exact_sum(values: Floats) -> int:
     """Return the sum of finite, non-negative floats without rounding, as a multiple of 2**-1127.
 
     Such sums of parts can be added in any order. `rounded` makes a float of them.
-
-    Examples
-    --------
-    >>> rounded(
-    ...     exact_sum(np.array([0.1, 1e300]))
-    ...     + exact_sum(np.array([0.2]))
-    ...     - exact_sum(np.array([1e300]))
-    ... )
-    0.30000000000000004
     """
     total = 0
     for start in range(0, len(values), _SUMMED):
@@ -129,17 +107,7 @@ def are_whole(weights: Ints, quantum: float) -> bool:
 
 
 def targets_of(total: int, k: int, steps: Ints, inexact: int = 0) -> Ints:
-    """Return the cumulative weights that the order statistics at ``steps / k`` of a total weight reach first.
-
-    Parameters
-    ----------
-    total : int
-    k : int
-    steps : ndarray of int
-    inexact : int
-        Number of rows, if their weights are fractions that floats round, such as thirds: sums that would be equal
-        without rounding then reach the target, too. 0 for exact weights.
-    """
+    """Return the cumulative weights that the order statistics at ``steps / k`` of a total weight reach first."""
     # Python's integers: the products may exceed 64 bits. 4e-16 is the rounding of a number and of its sum with others.
     wanted = [total * int(step) for step in steps]
     return np.array(
@@ -163,36 +131,7 @@ def _keys(x: Floats, pivot: float) -> Keys:
 
 
 class ColumnCounts:
-    """Counts of the values of a column: what one pass over parts of it finds.
-
-    Parameters
-    ----------
-    pivot : float
-        A finite number, best in the middle of the values. No result depends on it.
-    quantum : float, optional
-        Unit of the integer weights; None without weights.
-
-    Attributes
-    ----------
-    n, missing, infinite : int
-        Number of values that are not missing, of missing ones, and of infinite ones (which are among the n).
-    low, high : float
-        Smallest and largest value; infinite if there is none.
-    integer : bool
-        Whether all finite values are whole numbers.
-    weight : int
-        Sum of the integer weights of the values that are not missing; their number without weights.
-    whole_weights : bool
-        Whether all their weights are whole numbers.
-
-    Examples
-    --------
-    >>> counts = ColumnCounts(0.0)
-    >>> counts.add(np.array([3.0, 1.0, np.nan]))
-    >>> counts.add(np.array([2.0, 3.0]))
-    >>> counts.n, counts.missing, counts.low, [a.tolist() for a in counts.distinct()]
-    (4, 1, 1.0, [[1.0, 2.0, 3.0], [1, 1, 2], [1, 1, 2]])
-    """
+    """Counts of the values of a column: what one pass over parts of it finds."""
 
     max_distinct = MAX_DISTINCT
 
@@ -442,29 +381,7 @@ def _narrowed(counts: Ints | None) -> NDArray[np.integer] | None:
 
 
 class RankSearch:
-    """The search for the values at which the cumulative weight of a sorted column first reaches given targets.
-
-    Parameters
-    ----------
-    counts : ColumnCounts
-        Of the whole column; finite values.
-    targets : ndarray of int
-        Cumulative weights, from 1 (`targets_of`).
-    budget : int
-        Bytes of candidates that may be collected.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).normal(size=1000)
-    >>> counts = ColumnCounts(0.0)
-    >>> counts.add(x)
-    >>> search = RankSearch(counts, targets_of(counts.weight, 4, np.arange(5)), 10_000)
-    >>> tally = search.tally()
-    >>> search.add(tally, x)
-    >>> search.take(tally)
-    >>> bool((search.answer() == np.sort(x)[[0, 249, 499, 749, 999]]).all())
-    True
-    """
+    """The search for the values at which the cumulative weight of a sorted column first reaches given targets."""
 
     def __init__(self, counts: ColumnCounts, targets: Ints, budget: int) -> None:
         self.pivot, self.quantum, self.targets = counts.pivot, counts.quantum, targets
@@ -483,19 +400,7 @@ class RankSearch:
     def _choose(
         self, prefixes: Keys, rows: Ints, weights: Ints, reached: Ints, tied: Bools
     ) -> None:
-        """Keep those buckets that hold a target.
-
-        Parameters
-        ----------
-        prefixes : ndarray of uint64
-            Leading bits of the keys in each bucket.
-        rows, weights : ndarray of int
-            Of each bucket.
-        reached : ndarray of int
-            Weight of all values up to the end of each bucket.
-        tied : ndarray of bool
-            Which buckets seem to have few distinct values.
-        """
+        """Keep those buckets that hold a target."""
         wanted = np.searchsorted(reached, self.targets, side="left")
         some = np.unique(np.minimum(wanted, len(reached) - 1))
         self._prefixes, self._rows, self._weights = prefixes[some], rows[some], weights[some]

@@ -22,33 +22,7 @@ RandomState: TypeAlias = "int | np.random.Generator | None"
 
 
 def as_seed(what: str, random_state: object) -> int:
-    """Return the integer that keys the random draws of a call.
-
-    Parameters
-    ----------
-    what : str
-        The argument, for the message.
-    random_state : int, numpy.random.Generator or None
-        An integer is taken as it is. From a generator one integer is drawn, so that its next use differs. None draws
-        one from the operating system's entropy. The provenance of a result records the integer.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    DataError
-        For negative integers and other types.
-
-    Examples
-    --------
-    >>> as_seed("explain(random_state)", 7)
-    7
-    >>> rng = np.random.default_rng(0)
-    >>> as_seed("explain(random_state)", rng) == as_seed("explain(random_state)", rng)
-    False
-    """
+    """Return the integer that keys the random draws of a call."""
     if random_state is None:
         random_state = np.random.default_rng()
     if isinstance(random_state, np.random.Generator):
@@ -86,13 +60,6 @@ def row_hashes(row_id: Values, random_state: int, purpose: str) -> Hashes:
     Returns
     -------
     ndarray of uint64, shape (n,)
-
-    Examples
-    --------
-    >>> a = row_hashes(np.array([7, 8]), 0, "order")
-    >>> b = row_hashes(np.array([8, 9]), 0, "order")
-    >>> bool(a[1] == b[0]), bool(a[0] == b[1])
-    (True, False)
     """
     return _mix(_hash_ids(row_id) ^ _key(int(random_state), purpose))
 

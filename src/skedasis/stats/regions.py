@@ -590,24 +590,7 @@ class _Candidate:
 
 @dataclass(frozen=True, eq=False)
 class FoundSplit:
-    """A division of a node that holds on other rows.
-
-    Parameters
-    ----------
-    cuts : tuple of Cut
-        One cut; or two, of which the second divides both children of the first.
-    p_value : float
-    gain : float
-        Per unit of weight of the node, from the rows that did not choose the split, in squared units of the quantity.
-    gain_error : float
-    gain_in_sample : float
-    stability : float
-        Agreement (Cohen's kappa, at least 0) with the best cut on the other half of the rows.
-    rows : int
-        Number of rows of the check.
-    other : Cut, optional
-        The best cut on the other half of the rows.
-    """
+    """A division of a node that holds on other rows."""
 
     cuts: tuple[Cut, ...]
     p_value: float
@@ -621,21 +604,7 @@ class FoundSplit:
 
 @dataclass(eq=False)
 class FoundNode:
-    """A node of the tree.
-
-    Parameters
-    ----------
-    rows : ndarray of int
-    depth : int
-    weight : float
-    loss : float
-        Sum of squared residuals per unit of weight, in squared units of the quantity.
-    split : FoundSplit, optional
-    children : list of FoundNode
-        Two, left first.
-    note : str
-        Why a leaf was not divided.
-    """
+    """A node of the tree."""
 
     rows: Ints
     depth: int
@@ -779,15 +748,7 @@ class RegionSearch:
 
     # -- one cut
     def best_cut(self, parts: Sequence[Part], only: int | None = None) -> Cut | None:
-        """Return the cut with the largest gain, summed over parts and features of interest, or None.
-
-        Parameters
-        ----------
-        parts : sequence of Part
-            Disjoint sets of rows that are all divided by the same cut.
-        only : int, optional
-            The column to cut; by default any.
-        """
+        """Return the cut with the largest gain, summed over parts and features of interest, or None."""
         columns = self.candidates if only is None else [only]
         found = [c for c in (self._best_of(j, parts) for j in columns) if c is not None]
         if not found:

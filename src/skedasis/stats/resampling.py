@@ -84,19 +84,6 @@ def bonferroni(error: Floats, df: Floats, confidence_level: float) -> Floats:
 def sup_t(blocks: ErrorBlocks, confidence_level: float, draws: int = _DRAWS) -> float:
     """Return the critical value c of a simultaneous band: ``P(max over points of |T| <= c) = level``.
 
-    Parameters
-    ----------
-    blocks : ErrorBlocks
-    confidence_level : float
-        Confidence level, between 0 and 1.
-    draws : int
-        Number of Monte Carlo draws.
-
-    Returns
-    -------
-    float
-        NaN if no point has a positive standard error.
-
     Notes
     -----
     T is the error of a point divided by its estimated standard error. Normal errors and the chi-squared variances of
@@ -326,14 +313,7 @@ class BootstrapDraws:
 
 
 def group_by_draws(draws: Mapping[str, BootstrapDraws]) -> list[list[str]]:
-    """Return groups of names whose draws are the same, so that each group can be replicated together.
-
-    Examples
-    --------
-    >>> a, b = (BootstrapDraws(rows, None, "frequency") for rows in (5, 6))
-    >>> group_by_draws({"age": a, "size": b, "town": a})
-    [['age', 'town'], ['size']]
-    """
+    """Return groups of names whose draws are the same, so that each group can be replicated together."""
     groups: list[list[str]] = []
     for name, own in draws.items():
         for group in groups:
@@ -432,11 +412,6 @@ def check_counts(counts: ArrayLike, rows: int, *, least: int = 0) -> Floats:
         Number of kept rows.
     least : int
         Smallest number of replicates, R.
-
-    Raises
-    ------
-    DataError
-        For another shape, negative or non-finite counts, and replicates with only zeros.
     """
     given = np.asarray(counts)
     number = given.dtype.kind in "iufb"
@@ -488,17 +463,7 @@ def _map_blocks(
 # --------------------------------------------------- standard errors of permutation importances
 @dataclass(frozen=True)
 class PairVariance:
-    """Variance components of the change that a donor's value causes: u(recipient) + v(donor) + rest(both).
-
-    Parameters
-    ----------
-    row : float
-        Variance of u + v of the same row. It gives the error from the sample of rows (Hájek's projection).
-    rest : float
-        Variance of the rest. It gives the error from the random permutations.
-    df : float
-        Degrees of freedom of `row`.
-    """
+    """Variance components of the change that a donor's value causes: u(recipient) + v(donor) + rest(both)."""
 
     row: float
     rest: float
@@ -563,15 +528,7 @@ def pair_variance(sums: Floats, steps: Floats, rows: float) -> PairVariance:
 def permutation_error(
     parts: Sequence[tuple[Floats, Floats, float]], norm: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return the standard error of a permutation importance, and its degrees of freedom.
-
-    Parameters
-    ----------
-    parts : sequence of (sums, steps, rows)
-        For each cyclic permutation, the arguments of `pair_variance`.
-    norm : (float, float)
-        The divisors of the row variance and of the rest.
-    """
+    """Return the standard error of a permutation importance, and its degrees of freedom."""
     components = [(pair_variance(*part), len(part[1])) for part in parts]
     known = [(v, r) for v, r in components if not np.isnan(v.row)]
     repeats = sum(r for _, r in components)

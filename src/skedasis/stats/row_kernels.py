@@ -124,16 +124,7 @@ def add_deviations(
     mean: Floats,
     out: Floats,
 ) -> None:
-    """Add the weighted deviations from the cells' means, and their squares, by cell.
-
-    Parameters
-    ----------
-    cell, values, other, weights
-        As in `add_rows`, which has checked the cells.
-    mean : float, (cells, 2)
-    out : float, (cells, 4)
-        Sums of the deviations of `values`, of their squares, and the same of `other`.
-    """
+    """Add the weighted deviations from the cells' means, and their squares, by cell."""
     for i in range(len(cell)):
         k = cell[i]
         deviation = values[i] - mean[k, 0]

@@ -29,23 +29,7 @@ from skedasis.stats.moments import Moments, WeightKind
 # ------------------------------------------------------------------------------- RHALE's Eq. 13
 @dataclass(frozen=True)
 class Criterion:
-    """RHALE Eq. 13: ``(1 - alpha n_k / N) * variance_k * width_k``; infinite for bins with too few rows.
-
-    Parameters
-    ----------
-    alpha : float
-        Discount for bins with many rows.
-    least : float
-        Minimum weight of a bin, N_PPB.
-    total : float
-        Total weight of all cells, N.
-    ddof : int
-        Delta degrees of freedom of the variance.
-    kind : {"frequency", "sampling"}
-        What weights mean.
-    tie : float
-        Costs that differ by less are equal.
-    """
+    """RHALE Eq. 13: ``(1 - alpha n_k / N) * variance_k * width_k``; infinite for bins with too few rows."""
 
     alpha: float
     least: float
@@ -124,13 +108,7 @@ class _OpenBins:
         self.enough = 0
 
     def grow(self, cell: int) -> int:
-        """Add a cell to all bins that start at it or before it.
-
-        Returns
-        -------
-        int
-            The number of bins with enough rows. They are the first ones.
-        """
+        """Add a cell to all bins that start at it or before it."""
         cells = self.cells
         added = float(cells.weight[cell])
         if added > 0:
@@ -226,11 +204,6 @@ def fewest_bins(edges: Floats, curve: Floats, weight: Floats, tolerance2: float)
     dynamic programming over (number of bins, cell) minimises it in O(bins K²). As a function of c the minimum over
     partitions is a lower envelope of lines, plus c². A search along the envelope finds the best c exactly
     (docs/explanation/heterogeneity.md, step functions).
-
-    Examples
-    --------
-    >>> fewest_bins(np.arange(5.0), np.array([0.0, 1, 2, 1, 0]), np.ones(4), 1e-6)
-    array([0, 2, 4])
     """
     size = len(edges) - 1
     share = weight / max(float(weight.sum()), np.finfo(float).tiny)
@@ -245,16 +218,7 @@ def fewest_bins(edges: Floats, curve: Floats, weight: Floats, tolerance2: float)
 
 @dataclass(frozen=True)
 class _Polyline:
-    """A polyline of `bins` bins through edges of the curve: the optimum of the dynamic programme for one offset.
-
-    Parameters
-    ----------
-    bins : int
-    shift : float
-        The offset c for which it is optimal.
-    square, offset : float
-        Mean squared difference from the curve (A), and mean difference (B).
-    """
+    """A polyline of `bins` bins through edges of the curve: the optimum of the dynamic programme for one offset."""
 
     bins: int
     shift: float
@@ -307,16 +271,7 @@ class _Polylines:
         self._solutions: dict[float, _FixedOffset] = {}
 
     def nearest(self, bins: int, reach: float, enough: float) -> _Polyline:
-        """Return the polyline of `bins` bins with the smallest distance, or any if none is within the tolerance.
-
-        Parameters
-        ----------
-        bins : int
-        reach : float
-            Upper bound on the absolute mean difference of any polyline.
-        enough : float
-            The tolerance, as a squared distance.
-        """
+        """Return the polyline of `bins` bins with the smallest distance, or any if none is within the tolerance."""
         left, right = self.lowest(bins, -reach), self.lowest(bins, reach)
         best = min((self.lowest(bins, 0.0), left, right), key=lambda p: p.distance2)
         intervals = [(left, right)]
@@ -406,18 +361,7 @@ _BLOCK = 32
 
 @dataclass(frozen=True, eq=False)
 class CellMoments:
-    """Moments of the non-empty cells; each array has shape (m,).
-
-    Parameters
-    ----------
-    weight : ndarray of float
-        Effective number of rows.
-    mean, m2 : ndarray of float
-        Local effects: mean and sum of squared deviations.
-    x, xx, xd : ndarray of float, optional
-        Feature values: mean, sum of squared deviations, and sum of products with the deviations of the local effects.
-        None if the cells have no axis.
-    """
+    """Moments of the non-empty cells; each array has shape (m,)."""
 
     weight: Floats
     mean: Floats
@@ -437,17 +381,7 @@ class CellMoments:
 
 @dataclass(frozen=True)
 class PenalizedLikelihood:
-    """Settings of the penalized likelihood of a partition.
-
-    Parameters
-    ----------
-    least : float
-        Minimum weight of a bin.
-    linear : bool
-        Whether slopes may change linearly within a bin.
-    floor : float
-        Variances below this are rounding.
-    """
+    """Settings of the penalized likelihood of a partition."""
 
     least: float = MIN_ROWS
     linear: bool = True
@@ -474,13 +408,6 @@ def likelihood_partition(
     points: CellMoments, noise: Noise, likelihood: PenalizedLikelihood
 ) -> Partition:
     """Return the partition that minimises the sum of deviances and penalties of its bins.
-
-    Parameters
-    ----------
-    points : CellMoments
-        At least one cell; outliers clipped (`Noise.clip`).
-    noise : Noise
-    likelihood : PenalizedLikelihood
 
     Notes
     -----

@@ -1,10 +1,4 @@
-"""Evaluation of small trees by bitsets of 64 rows: compiled, or in NumPy only for means over rows.
-
-For trees of up to about 256 leaves. The rows of a batch that reach a node are a set, stored as bits, 64 rows to a word.
-`BitsetEvaluator` computes these sets with compiled kernels; `CountingEvaluator` with NumPy, for all nodes of one depth
-at a time, and is used for means over rows, from the number of rows that reach each leaf. Both are exact: each row's sum
-is that of the leaves it reaches.
-"""
+"""Evaluation of small trees by bitsets of 64 rows: compiled, or in NumPy only for means over rows."""
 
 from __future__ import annotations
 
@@ -49,20 +43,7 @@ def pack_tests_numpy(tests: ColumnTests, codes: Codes) -> Words:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """The nodes of one depth below tests of a column, with the indices of their parents' sets.
-
-    Parameters
-    ----------
-    rows, above : ndarray of int
-        Indices of the nodes, and of their parents, among all nodes below tests of the column.
-    tops, top_above : ndarray of int
-        For nodes whose parents are the topmost tests of the column: their indices among the nodes below such tests, and
-        the indices of the parents among all nodes.
-    demanding : ndarray of int
-        Indices of the nodes whose parents test another column.
-    test, flip : ndarray
-        The tests of these parents, and the words that invert them for right children.
-    """
+    """The nodes of one depth below tests of a column, with the indices of their parents' sets."""
 
     rows: Ints
     above: Ints
@@ -74,14 +55,7 @@ class _Step:
 
 
 class CountingEvaluator:
-    """Trees of one output on a batch, evaluated by NumPy. Efficient for means over rows only.
-
-    Parameters
-    ----------
-    shape : TreeLayout
-    n : int
-    passes : ndarray of uint64, shape (tests, words)
-    """
+    """Trees of one output on a batch, evaluated by NumPy."""
 
     def __init__(self, shape: TreeLayout, n: int, passes: Words) -> None:
         self.shape, self.n, self.passes = shape, n, passes
@@ -205,16 +179,7 @@ def pack_tests(tests: ColumnTests, codes: Codes) -> Words:
 
 
 class BitsetEvaluator:
-    """Trees of one output on a batch, evaluated by compiled kernels on sets of rows.
-
-    Parameters
-    ----------
-    shape : TreeLayout
-    n : int
-        Number of rows.
-    passing : ndarray of uint64, shape (tests, words)
-        The set of rows that pass each test.
-    """
+    """Trees of one output on a batch, evaluated by compiled kernels on sets of rows."""
 
     def __init__(self, shape: TreeLayout, n: int, passing: Words) -> None:
         self.shape, self.n, self.passing = shape, n, passing
@@ -332,17 +297,7 @@ class BitsetEvaluator:
 
 
 def totals(shape: TreeLayout, k: int, codes: Codes, n_open: Ints, n_reached: Ints) -> Floats:
-    """Return totals over the rows for points of a column, (m,), from numbers of rows by leaf.
-
-    Parameters
-    ----------
-    shape : TreeLayout
-    k : int
-        Index of the column in ``shape.columns``.
-    codes : ndarray of int32, shape (m,)
-    n_open, n_reached : ndarray of int, shape (nodes,)
-        Number of rows that would reach a leaf if they passed all tests of the column on its path; and of those that do.
-    """
+    """Return totals over the rows for points of a column, (m,), from numbers of rows by leaf."""
     listed, begin, finish = shape.runs(k, codes)
     fixed = shape.leaves[~shape.below(k)[shape.leaves]]
     # Each run of points adds its leaf's total at its first point, and removes it after its last.

@@ -83,13 +83,7 @@ _Arrays: TypeAlias = tuple[Ints, Floats, Ints, Ints, Floats]
 
 
 def load(model: Any) -> Ensemble:
-    """Return the trees of a CatBoost model.
-
-    Raises
-    ------
-    TreesUnreadable
-        For features that are not numeric, and for losses without a known link.
-    """
+    """Return the trees of a CatBoost model."""
     saved = _saved(model)
     features = saved["features_info"]
     if (
@@ -171,11 +165,7 @@ def _test(split: _Split) -> tuple[int, float]:
 
 
 def _symmetric(tree: _ObliviousTree, outputs: int) -> _Arrays:
-    """Return the arrays of an oblivious tree, in which all nodes of a level have the same test.
-
-    The result of test k is bit k of a leaf's index: with the last test in the root, leaves are ordered from left to
-    right.
-    """
+    """Return the arrays of an oblivious tree, in which all nodes of a level have the same test."""
     tests = [_test(split) for split in tree["splits"]][::-1]
     inner = 2 ** len(tests) - 1
     width = 2 ** np.arange(len(tests))

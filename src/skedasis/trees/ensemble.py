@@ -1,8 +1,4 @@
-"""`Ensemble`: the trees of a model as flat arrays, and its link function.
-
-Every reader of a library's models makes an `Ensemble` by `assemble`, every evaluation starts from one.
-`method_response` turns sums of leaves into the response of a method of the model.
-"""
+"""`Ensemble`: the trees of a model as flat arrays, and its link function."""
 
 from __future__ import annotations
 
@@ -29,57 +25,7 @@ LEAF = -1
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Trees whose leaves are summed, and the link from the sums to the model's response.
-
-    The nodes of all trees are stored in one array; tree t has nodes ``roots[t]`` to ``roots[t + 1] - 1``, the root
-    first and every node before its children.
-
-    Parameters
-    ----------
-    feature : ndarray of int32, shape (nodes,)
-        The column that a node tests, -1 in leaves.
-    threshold : ndarray of float, shape (nodes,)
-        A row goes left if ``x <= threshold``. For a model that compares by ``<``, the next smaller float.
-    left, right : ndarray of int32, shape (nodes,)
-        Indices of the children among the nodes of all trees; -1 in leaves.
-    missing_left : ndarray of bool, shape (nodes,)
-        Whether missing values go left; and, in a node that tests categories, those unknown to the model.
-    category : ndarray of int32, shape (nodes,)
-        For a node that tests categories, the index of their set in `sets`; else -1.
-    sets : sequence of ndarray of int
-        Categories that go left.
-    value : ndarray of float, shape (nodes,) or (nodes, outputs)
-        The value that a leaf adds to the output of its tree, or to each output. 0 in inner nodes.
-    output : ndarray of int32, shape (trees,)
-        The output of each tree; -1 if leaves have a value for each output.
-    base : ndarray of float, shape (outputs,)
-        The sums before the first tree.
-    roots : ndarray of int64, shape (trees + 1,)
-    columns : int
-        Number of columns of X.
-    single : bool
-        Whether values are rounded to single precision before they are compared.
-    levels : mapping of int to sequence
-        By column: the categories in the order of their codes, if X contains these categories instead of codes.
-    known : mapping of int to ndarray of int
-        By column that is tested for categories: those seen in training. Others count as missing.
-    link : str
-        From sums to the model's response; see `apply_link`.
-    scale : float
-        Parameter of the link.
-    title : str
-        Name of the model, for the provenance.
-    classifier : bool
-        Whether the model's responses are probabilities, and its `predict` returns labels.
-    sums_single : bool
-        Whether the model sums its leaves in single precision.
-    offset : float
-        For an isolation forest: `decision_function` is `score_samples` minus this offset.
-    takes_missing : bool
-        Whether the model accepts missing values.
-    largest : float
-        The largest size of a number that the model accepts.
-    """
+    """Trees whose leaves are summed, and the link from the sums to the model's response."""
 
     feature: Indices
     threshold: Floats
@@ -140,30 +86,7 @@ _ROUNDING = 1e-13
 
 
 def apply_link(link: Link, scale: float, raw: Floats) -> Floats:
-    """Return the response of the link function to the sums.
-
-    Parameters
-    ----------
-    link : str
-        - "identity": the sums themselves; the leaves of a forest are already divided by the number of trees;
-        - "exp": exp(raw), the mean of a count or a positive number;
-        - "sigmoid": 1 / (1 + exp(-scale · raw)), the probability of the second of two classes;
-        - "one_vs_rest": the same for each output separately;
-        - "softmax": the probabilities of all classes;
-        - "normalised": non-negative sums divided by their total;
-        - "path": ``-2 ** (-raw / scale)``, an isolation forest's `score_samples` (Liu, Ting & Zhou 2008, Eq. 2).
-    scale : float
-    raw : ndarray of float, shape (..., outputs)
-
-    Returns
-    -------
-    ndarray of float, shape (..., outputs)
-
-    Examples
-    --------
-    >>> apply_link("sigmoid", 2.0, np.array([[0.0], [0.5]])).tolist()
-    [[0.5], [0.7310585786]]
-    """
+    """Return the response of the link function to the sums."""
     if link in {"sigmoid", "one_vs_rest", "softmax"}:
         from scipy.special import expit, softmax  # not above, to keep `import skedasis` fast
 
@@ -179,27 +102,7 @@ def apply_link(link: Link, scale: float, raw: Floats) -> Floats:
 
 
 def method_response(ensemble: Ensemble, raw: Floats, name: str | None = None) -> Floats:
-    """Return the response of a method of the model.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-    raw : ndarray of float, shape (..., outputs)
-        Sums of leaves, including the base.
-    name : {"predict", "predict_proba", "decision_function", "score_samples"}, optional
-        The method. By default `predict_proba` for a classifier, `score_samples` for an isolation forest, and `predict`
-        for others.
-
-    Returns
-    -------
-    ndarray of float, shape (...) or (..., outputs)
-        With the model's own shape: no last axis for a single output, two columns for two classes.
-
-    Raises
-    ------
-    UnsupportedError
-        For `predict` of a classifier, whose labels are not computed from the trees here, and for any other method.
-    """
+    """Return the response of a method of the model."""
     is_isolation = ensemble.link == "path"
     default = "predict_proba" if ensemble.classifier else "predict"
     default = "score_samples" if is_isolation else default
@@ -229,13 +132,7 @@ def method_response(ensemble: Ensemble, raw: Floats, name: str | None = None) ->
 
 
 class TreesUnreadable(Exception):  # noqa: N818  (no error of the user: the model is called instead)
-    """Raised if a model cannot be converted exactly to an ensemble of trees.
-
-    Parameters
-    ----------
-    reason : str
-        A clause for the provenance, such as "LightGBM's linear trees have no constant leaves".
-    """
+    """Raised if a model cannot be converted exactly to an ensemble of trees."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -248,24 +145,7 @@ class ColumnsMixed(TreesUnreadable):
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """The nodes of all trees, tree by tree, with children as indices relative to the root of their tree.
-
-    Parameters
-    ----------
-    sizes : ndarray of int, shape (trees,)
-        Number of nodes of each tree. The first of them is its root.
-    feature, left, right : ndarray of int, shape (nodes,)
-        A leaf is a node whose `left` is negative.
-    threshold : ndarray of float, shape (nodes,)
-        A row goes left if ``x <= threshold``. Ignored in leaves and in nodes that test categories.
-    missing_left : ndarray of bool, shape (nodes,)
-    value : ndarray of float, shape (nodes,) or (nodes, outputs)
-        Ignored in inner nodes.
-    category : ndarray of int, shape (nodes,), optional
-        Index in `sets` for a node that tests categories, else -1.
-    sets : sequence of ndarray of int
-        Categories that go left.
-    """
+    """The nodes of all trees, tree by tree, with children as indices relative to the root of their tree."""
 
     sizes: Integers
     feature: Integers
@@ -299,26 +179,7 @@ class ModelInfo:
 
 
 def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
-    """Return the ensemble of the nodes and properties of a model.
-
-    Parameters
-    ----------
-    nodes : Nodes
-    reading : ModelInfo
-        Without `output`, all trees add to the first output, or to each output if leaves have a value for each.
-
-    Returns
-    -------
-    Ensemble
-        With every node before its children: if necessary, nodes are reordered, and nodes that no row can reach (some
-        libraries keep pruned nodes) are removed.
-
-    Raises
-    ------
-    TreesUnreadable
-        If a threshold is NaN, or the nodes do not form trees, or test columns or add to outputs that do not exist:
-        kernels do not compare indices with the sizes of arrays.
-    """
+    """Return the ensemble of the nodes and properties of a model."""
     _check_children(nodes)
     roots = np.concatenate([[0], np.cumsum(nodes.sizes, dtype=np.int64)])
     shift = np.repeat(roots[:-1].astype(np.int32), nodes.sizes)

@@ -1,15 +1,4 @@
-"""`TreeForest`: an ensemble of trees, ready for evaluation; `TreeRows`: on one batch of rows.
-
-Evaluation of a tree model goes through these modules:
-
-- `readers.py` and one file per library read a fitted model into an `Ensemble` (`ensemble.py`);
-- `layout.py` encodes columns by the trees' thresholds, and orders the nodes;
-- `bitset.py` evaluates small trees by sets of rows (kernels in `bitset_kernels.py`), or, without numba, means over rows
-  by counting in NumPy;
-- `traversal.py` evaluates large trees row by row (kernels in `traversal_kernels.py`);
-- this file chooses among these for each batch and each output, and computes sums of leaves with columns replaced;
-- `skedasis.quantities.tree_evaluator` uses it in place of the model.
-"""
+"""`TreeForest`: an ensemble of trees, ready for evaluation; `TreeRows`: on one batch of rows."""
 
 from __future__ import annotations
 
@@ -47,14 +36,7 @@ AnyTable: TypeAlias = Table[Container]
 
 @dataclass(eq=False)
 class TreeForest:
-    """An ensemble of trees, shared by all batches and threads. It knows no rows, so that it can be sent to workers.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-    compiled : bool
-        Whether kernels can be compiled; else only means over rows are evaluated.
-    """
+    """An ensemble of trees, shared by all batches and threads."""
 
     searched: ClassVar[bool] = False
     """Whether the positions of jumps have to be searched, so that they are asked for only if they are needed."""
@@ -227,16 +209,7 @@ class LeafSums(Protocol):
 
 
 class TreeQuery:
-    """Rows with columns replaced: the input of a `TreeModelProxy`, instead of an array.
-
-    Parameters
-    ----------
-    rows : TreeRows
-    changes : mapping of int to values
-        Replaced values by column index (`skedasis.data.containers.Replacement`).
-    sets : int
-        Number of copies of the rows.
-    """
+    """Rows with columns replaced: the input of a `TreeModelProxy`, instead of an array."""
 
     def __init__(self, rows: TreeRows, changes: Mapping[int, Replacement], sets: int) -> None:
         self.rows, self.changes, self.sets = rows, changes, sets
@@ -246,13 +219,7 @@ class TreeQuery:
 
 
 class TreeRows:
-    """An ensemble on one batch. It takes the place of an input buffer, and returns questions instead of altered rows.
-
-    Parameters
-    ----------
-    forest : TreeForest
-    batch : Batch
-    """
+    """An ensemble on one batch."""
 
     def __init__(self, forest: TreeForest, batch: Batch) -> None:
         self.forest, self.batch, self.n = forest, batch, len(batch)
@@ -366,10 +333,7 @@ def _replace_one(part: LeafSums, k: int, codes: Codes) -> Floats:
 
 
 def _replace_several(part: LeafSums, codes: Mapping[int, Codes], sets: int) -> Floats:
-    """Return the sums with several columns replaced, (sets, n).
-
-    Sets that differ in one column only are evaluated together: the other columns are replaced once, and the one swept.
-    """
+    """Return the sums with several columns replaced, (sets, n)."""
     out = np.empty((sets, part.n))
     inner = max(codes, key=lambda k: _n_distinct(codes[k]))
     outer = [k for k in codes if k != inner]

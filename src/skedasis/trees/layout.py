@@ -1,9 +1,4 @@
-"""Layout of an ensemble for evaluation: threshold codes of columns, and the nodes in depth-first order.
-
-A column's values are encoded by the interval of the trees' thresholds in which they lie, or by their category. The test
-of a node then compares small integers, and all values that no tree distinguishes have the same code. `ColumnTests`
-encodes one column, `TreeLayout` holds the nodes of the trees, in depth-first order.
-"""
+"""Layout of an ensemble for evaluation: threshold codes of columns, and the nodes in depth-first order."""
 
 from __future__ import annotations
 
@@ -27,24 +22,7 @@ from skedasis.trees.ensemble import Ensemble
 
 @dataclass(frozen=True, eq=False)
 class ColumnTests:
-    """The distinct tests of one column. Numeric tests are in the order of their thresholds.
-
-    Parameters
-    ----------
-    thresholds : ndarray of float, shape (T,)
-        The sorted thresholds. The code of a number is the number of thresholds below it, so that ``code <= k`` is
-        equivalent to ``x <= thresholds[k]``.
-    cut : ndarray of int32, shape (R,)
-        The largest code that goes left, for each test.
-    missing_left : ndarray of bool, shape (R,)
-        Whether missing values go left, for each test.
-    categories : ndarray of int, shape (C,), optional
-        The categories seen in training, if the column is tested for categories. Their codes are their indices here.
-    among : ndarray of bool, shape (R, C), optional
-        Whether each category goes left, for each test.
-    single : bool
-        Whether numbers are rounded to single precision before encoding.
-    """
+    """The distinct tests of one column."""
 
     thresholds: Floats
     cut: Codes
@@ -108,15 +86,7 @@ class ColumnTests:
 
 
 class States:
-    """The combinations of codes of several columns that occur, numbered in the order in which they are found.
-
-    Shared by threads. A combination keeps its number, so that codes of a column stay valid when others are found.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Number of possible codes of each column.
-    """
+    """The combinations of codes of several columns that occur, numbered in the order in which they are found."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self._sizes = np.array(sizes, np.int64)
@@ -167,15 +137,7 @@ class States:
 
 @dataclass(frozen=True, eq=False)
 class JointTests(ColumnTests):
-    """The tests of several columns that are functions of one: the codes of that one are numbers of `States`.
-
-    Parameters
-    ----------
-    parts : tuple of ColumnTests
-        The tests of each of the several columns, in the order of the tests here.
-    states : States
-        The combinations of their codes.
-    """
+    """The tests of several columns that are functions of one: the codes of that one are numbers of `States`."""
 
     parts: tuple[ColumnTests, ...] = ()
     states: States = field(default_factory=lambda: States(()))
@@ -212,14 +174,7 @@ class JointTests(ColumnTests):
 
 
 def tests_of(ensemble: Ensemble) -> tuple[dict[int, ColumnTests], Indices]:
-    """Return the tests of each tested column, and the index of each node's test among those of its column.
-
-    Returns
-    -------
-    dict of int to Tests
-    ndarray of int32, shape (nodes,)
-        -1 in leaves.
-    """
+    """Return the tests of each tested column, and the index of each node's test among those of its column."""
     index = np.full(len(ensemble.feature), -1, np.int32)
     inner = np.flatnonzero(ensemble.feature >= 0)
     column = ensemble.feature[inner]
@@ -270,29 +225,7 @@ def _category_tests(ensemble: Ensemble, j: int, nodes: Ints) -> tuple[ColumnTest
 
 @dataclass(frozen=True, eq=False)
 class TreeLayout:
-    """Trees in depth-first order: each node, then its left branch, then its right branch.
-
-    So a branch is a contiguous range of nodes: node q and the ``size[q] - 1`` after it.
-
-    Parameters
-    ----------
-    parent, depth, size : ndarray of int32, shape (nodes,)
-        The parent of a root is -1, its depth 0.
-    is_left : ndarray of int32, shape (nodes,)
-        1 in left children.
-    column : ndarray of int32, shape (nodes,)
-        Index in `columns` of the tested column, -1 in leaves.
-    test : ndarray of int32, shape (nodes,)
-        Index of the test among the tests of all columns, -1 in leaves.
-    value : ndarray of float, shape (nodes,) or (nodes, outputs)
-    columns : tuple of int
-        Columns of X that are tested by any node.
-    tests : tuple of ColumnTests
-        The tests of these columns.
-    first : ndarray of int64, shape (columns + 1,)
-        Index of each column's first test among the tests of all columns.
-    roots : ndarray of int64, shape (trees + 1,)
-    """
+    """Trees in depth-first order: each node, then its left branch, then its right branch."""
 
     parent: Indices
     depth: Indices
@@ -339,7 +272,6 @@ class TreeLayout:
 
     @cached_property
     def leaves(self) -> Ints:
-        """Return the leaves."""
         return np.flatnonzero(self.test < 0)
 
     def below(self, k: int) -> Bools:
@@ -388,22 +320,7 @@ class TreeLayout:
         )
 
     def runs(self, k: int, codes: Codes) -> Runs:
-        """Return for each leaf the runs of points that satisfy all tests of one column on the path to the leaf.
-
-        Parameters
-        ----------
-        k : int
-            Index of the column in `columns`.
-        codes : ndarray of int32, shape (m,)
-            Codes of the points.
-
-        Returns
-        -------
-        listed : ndarray of int32, shape (nodes + 1,)
-            Node q has the runs ``listed[q]`` to ``listed[q + 1] - 1``; only leaves below tests of the column have any.
-        begin, finish : ndarray of int32
-            The first point of each run, and the one after its last.
-        """
+        """Return for each leaf the runs of points that satisfy all tests of one column on the path to the leaf."""
         key = k, codes.tobytes()
         if key not in self._runs:
             self._runs[key] = self._find_runs(k, codes)
@@ -507,12 +424,7 @@ def layouts_by_output(ensemble: Ensemble, shape: TreeLayout) -> list[TreeLayout]
 
 
 def _summable(value: Floats, roots: Ints) -> Floats:
-    """Return the leaves' values rounded to multiples of one power of two, so that sums are exact in any order.
-
-    Subtracting a value from a sum and adding it again then restores the sum: tied votes remain tied, and rows in the
-    same leaves have the same sum, in whatever way it is computed. Rounding changes a sum by at most 2^-51 of its bound
-    for each tree.
-    """
+    """Return the leaves' values rounded to multiples of one power of two, so that sums are exact in any order."""
     if len(value) == 0:
         return value
     largest = np.abs(value).max(axis=tuple(range(1, value.ndim)))

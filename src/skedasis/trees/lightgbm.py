@@ -1,8 +1,4 @@
-"""Reader of LightGBM's models, from the text format in which LightGBM saves them.
-
-Each field is parsed for all trees at once (all thresholds, all children, ...), which is several times faster than
-reading LightGBM's JSON format.
-"""
+"""Reader of LightGBM's models, from the text format in which LightGBM saves them."""
 
 from __future__ import annotations
 
@@ -55,14 +51,7 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 def load(model: Any) -> Ensemble:
-    """Return the trees of an LGBMModel or a Booster that its `predict` uses.
-
-    Raises
-    ------
-    TreesUnreadable
-        For linear trees, zeros that count as missing, objectives without a known link, and categories whose columns
-        cannot be determined.
-    """
+    """Return the trees of an LGBMModel or a Booster that its `predict` uses."""
     booster = model.booster_ if hasattr(model, "booster_") else model
     head, trees = _parsed(booster.model_to_string())
     if any(_line(tree, "is_linear") == "1" for tree in trees):
@@ -169,10 +158,7 @@ def _scattered(count: int, index: Ints, values: NDArray[ScalarT], fill: float) -
 
 
 def _missing_left(kind: Ints, threshold: Floats) -> Bools:
-    """Return whether missing values go left: by the node's default, or like zero if training data had none.
-
-    In a node that tests categories they go right, like all categories that are not in its set.
-    """
+    """Return whether missing values go left: by the node's default, or like zero if training data had none."""
     default_left = kind & _DEFAULT_LEFT > 0
     left = np.where(kind & _MISSING == _NAN_MISSING, default_left, threshold >= 0.0)
     return left & (kind & _CATEGORY == 0)
@@ -234,11 +220,7 @@ def _seen(infos: list[str]) -> dict[int, Ints]:
 
 
 def _levels(booster: Any, infos: list[str], seen: dict[int, Ints]) -> dict[int, list[Level]]:
-    """Return the levels of pandas' categorical columns.
-
-    LightGBM stores the levels in the order of the columns, but not which columns these are. They are the columns that
-    are tested for categories and possibly constant columns; an ordered categorical column looks like a numeric one.
-    """
+    """Return the levels of pandas' categorical columns."""
     stored = getattr(booster, "pandas_categorical", None) or []
     columns = sorted(seen)
     constant = [column for column, info in enumerate(infos) if info == "none"]

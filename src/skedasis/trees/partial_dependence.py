@@ -169,23 +169,6 @@ class TreePartialDependence:
         The pairs of features that `interaction` is asked for, by their indices in `features`.
     scale : float
         Factor of the leaves.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from skedasis.data.containers import ArrayTable
-    >>> from skedasis.trees.evaluator import TreeForest
-    >>> from skedasis.trees.readers import load
-    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    >>> tree = DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
-    >>> forest = TreeForest(load(tree))
-    >>> codes = [forest.rows(ArrayTable(X), j, None) for j in forest.shape.columns]
-    >>> pd = TreePartialDependence(forest.parts[0], codes, 4, [(0,), (1,)], None, [(0, 1)])
-    >>> pd.count(rest=False)
-    >>> x0, both = pd.of(0), pd.interaction(0, 1)
-    >>> (x0 - x0.mean()).tolist(), (both - both.mean()).tolist()
-    ([-0.25, -0.25, 0.25, 0.25], [0.25, -0.25, -0.25, 0.25])
     """
 
     def __init__(
@@ -238,13 +221,7 @@ class TreePartialDependence:
         return np.bincount(entry, part, len(unit)).astype(float)
 
     def count(self, *, rest: bool) -> None:
-        """Count the rows of all leaves, in blocks of rows that fit the processor's cache.
-
-        Parameters
-        ----------
-        rest : bool
-            Whether `rest` will be asked for: the partial dependence on all features but one.
-        """
+        """Count the rows of all leaves, in blocks of rows that fit the processor's cache."""
         if self._counted or not self._units or not len(self._value):
             self._counted = True
             return

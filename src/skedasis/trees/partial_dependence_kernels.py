@@ -47,26 +47,7 @@ def leaf_boxes(
     out: Boxes,
     fill: bool,
 ) -> tuple[int, int]:
-    """Fill in the boxes of leaves, and return the number of their units and of the runs of these.
-
-    Parameters
-    ----------
-    leaves : int64, (L,)
-    nodes : tuple of int32
-        `parent`, `is_left`, `test` of each node.
-    tests : tuple
-        For each test its unit; how many of the unit's ranks are at most its threshold; whether missing values go left;
-        and for a unit with listed tests where the test's row begins in `table`.
-    table : bool
-        Whether each rank of a unit goes left, one row per listed test.
-    units : tuple
-        For each unit the number of ranks; the rank of the missing value, -1 for none; whether its tests are listed.
-    out : tuple
-        `start`, int64, (L + 1,): the first entry of each leaf. For each entry its unit, and `first`, int64, (E + 1,):
-        its first run. For each run the first rank, and the one after its last.
-    fill : bool
-        False only counts, for arrays of the right size.
-    """
+    """Fill in the boxes of leaves, and return the number of their units and of the runs of these."""
     size, _, listed = units
     start, unit, first, _, _ = out
     n = len(size)
@@ -109,19 +90,7 @@ def narrow_box(
     visited: tuple[Ints, Ints],
     box: Box,
 ) -> int:
-    """Fill in the values of each tested unit that reach the i-th leaf, and return the number of these units.
-
-    Parameters
-    ----------
-    leaf, i : int
-    nodes, tests, table, units
-        As in `leaf_boxes`.
-    visited : tuple of int64
-        For each unit the last leaf whose path tests it; and the units that are found.
-    box : tuple
-        For each unit the first rank; the one after its last; whether the missing value is inside; and for listed tests
-        whether each rank is.
-    """
+    """Fill in the values of each tested unit that reach the i-th leaf, and return the number of these units."""
     parent, is_left, test = nodes
     unit_of, cut, missing_left, row_of = tests
     size, absent, listed = units
@@ -246,29 +215,7 @@ def count_rows(
     own: Floats,
     rest: Floats,
 ) -> None:
-    """Add what a block of rows contributes to the leaves' counts, and the leaves to the rows' sums.
-
-    Parameters
-    ----------
-    boxes : tuple
-        As `leaf_boxes` fills them in.
-    leaf : tuple
-        The value of each leaf, (L,); for each entry the share of all rows whose value is in the box, (E,); and the
-        first pair of each leaf, (L + 1,).
-    sets : tuple
-        The rows of the block with a smaller rank, (rows of all units, words); the first of these rows by unit; and the
-        set of all rows, (words,).
-    weights : float, (64 · words,), or (0,) for none
-    counts : tuple
-        By entry the weight of the rows that pass all tests but those of the entry's unit, (E,); by pair of entries
-        the same for two units, (P,). Both may be empty, if they are known.
-    wanted : int64, (units,)
-        The column in `rest` of each unit, -1 for none.
-    own : float, (64 · words,)
-        The sums of leaves.
-    rest : float, (64 · words, columns)
-        The partial dependence on all units but one, less the sums of leaves.
-    """
+    """Add what a block of rows contributes to the leaves' counts, and the leaves to the rows' sums."""
     start, unit, first, low, high = boxes
     value, share, first_pair = leaf
     smaller, first_set, everyone = sets
@@ -311,18 +258,7 @@ def count_rows(
 def find_failures(
     k: int, everyone: Words, masks: Words, around: tuple[Words, Words], but_one: Words
 ) -> None:
-    """Fill in the rows that are in all masks but one, for each mask.
-
-    Parameters
-    ----------
-    k : int
-        Number of masks.
-    everyone : uint64, (words,)
-    masks : uint64, (k, words)
-    around : tuple of uint64, (k + 1, words)
-        Filled in: the rows that are in all masks before this one; and those in this one and all after it.
-    but_one : uint64, (k, words)
-    """
+    """Fill in the rows that are in all masks but one, for each mask."""
     before, after = around
     words = len(everyone)
     for w in range(words):
@@ -402,17 +338,7 @@ def pair_index(
     number: Ints,
     out: tuple[Indices, Ints, Ints, Ints],
 ) -> None:
-    """Fill in for each pair of entries of a leaf the number of its pair of units, its entries and its leaf.
-
-    Parameters
-    ----------
-    boxes : tuple
-        As `leaf_boxes` fills them in.
-    number : int64, (units, units)
-        The number of each pair of units, -1 for a pair that is not asked for.
-    out : tuple
-        Number of the pair, int32; first entry, second entry and leaf, int64: (P,) each.
-    """
+    """Fill in for each pair of entries of a leaf the number of its pair of units, its entries and its leaf."""
     start, unit, _, _, _ = boxes
     pair, one, other, leaf = out
     p = 0
@@ -431,18 +357,7 @@ def single_table(
     first_cell: Ints,
     out: Floats,
 ) -> None:
-    """Add the leaves to the partial dependence on one unit, by rank, of all units.
-
-    Parameters
-    ----------
-    boxes, value
-        As in `count_rows`.
-    of_one : float, (E,)
-        Share of the rows that pass all tests but those of the entry's unit.
-    first_cell : int64, (units + 1,)
-        The first cell of each unit in `out`; a unit has one more than ranks.
-    out : float
-    """
+    """Add the leaves to the partial dependence on one unit, by rank, of all units."""
     start, unit, first, low, high = boxes
     for i in range(len(value)):
         for e in range(start[i], start[i + 1]):
@@ -596,15 +511,7 @@ def pair_sweep(
 def sorted_events(
     items: Ints, one: Ints, runs: tuple[Ints, Indices, Indices], size: int
 ) -> tuple[Ints, Ints, Floats]:
-    """Return where boxes begin and end along the first unit, in the order of its ranks.
-
-    Returns
-    -------
-    bounds : int64, (size + 2,)
-        The first event of each rank.
-    events, signs : int64, float
-        The pair of entries of each event; 1 where a box begins, -1 where it ends.
-    """
+    """Return where boxes begin and end along the first unit, in the order of its ranks."""
     first, low, high = runs
     bounds = np.zeros(size + 2, np.int64)
     for i in range(len(items)):

@@ -1,10 +1,4 @@
-"""`PipelineForest`: an ensemble behind transformers that act by columns, as an ensemble on the columns of X.
-
-All columns that the transformers make of one column of X are functions of its value. The tests of these columns are
-therefore tests of the column of X, and its code is the combination of their codes. Everything that evaluates trees then
-works on the columns of X. Rows are transformed once; a value that is inserted into a column is transformed once, in a
-row whose other columns do not matter.
-"""
+"""`PipelineForest`: an ensemble behind transformers that act by columns, as an ensemble on the columns of X."""
 
 from __future__ import annotations
 
@@ -82,17 +76,7 @@ class _One:
 
 @dataclass(frozen=True, eq=False)
 class _Marked:
-    """A column of numbers, and indicators of its missing values: the codes are those of the numbers, plus one.
-
-    Parameters
-    ----------
-    tests : ColumnTests
-    order : ndarray of int
-    main : int
-        Which of the columns has the numbers.
-    marker, marked : int
-        An indicator, and its code for missing values.
-    """
+    """A column of numbers, and indicators of its missing values: the codes are those of the numbers, plus one."""
 
     tests: ColumnTests
     order: Ints
@@ -125,15 +109,7 @@ def _marked(
     here: Sequence[int],
     gone: Sequence[int],
 ) -> _Marked | None:
-    """Return a column of numbers with indicators of missing values; None for other columns.
-
-    Parameters
-    ----------
-    parts : sequence of ColumnTests
-    outputs : sequence of Output
-    here, gone : sequence of int
-        The codes of a value, and of the missing value.
-    """
+    """Return a column of numbers with indicators of missing values; None for other columns."""
     numeric = all(tests.categories is None for tests in parts)
     main = [i for i, o in enumerate(outputs) if o.kind in ("same", "increasing")]
     rest = [i for i, o in enumerate(outputs) if o.kind == "missing"]
@@ -167,23 +143,7 @@ def _marked(
 
 @dataclass(eq=False)
 class PipelineForest(TreeForest):
-    """An ensemble behind transformers that act by columns. Made by `pipeline_forest`.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        On the columns that the transformers return.
-    compiled : bool
-        See `TreeForest`.
-    preprocessing : Preprocessing
-    template : Table
-        One row of X, into which values are inserted.
-    joins : dict of int to _Join
-        By column of X that is tested.
-    ranges : dict of int to (float, float)
-        The smallest and largest number of columns of X, between which jumps are searched. Empty if X is not known as a
-        whole.
-    """
+    """An ensemble behind transformers that act by columns."""
 
     searched = True
 
@@ -291,10 +251,7 @@ class PipelineForest(TreeForest):
         return self._of_table(table, batch.rows, self.shape.columns)
 
     def numbers(self, j: int, values: Floats) -> Codes:
-        """Return the codes of inserted values of a column, of any shape; `_OUTSIDE` if the model does not accept it.
-
-        Each distinct value is transformed once.
-        """
+        """Return the codes of inserted values of a column, of any shape; `_OUTSIDE` if the model does not accept it."""
         distinct, inverse = np.unique(values, return_inverse=True)
         known, codes = self._inserted.get(j, (np.zeros(0), np.zeros(0, np.int32)))
         place = np.searchsorted(known, distinct)
@@ -333,10 +290,7 @@ class PipelineForest(TreeForest):
     # --- jumps ---
 
     def jumps(self, j: int) -> Floats | None:
-        """Return the sorted positions of the trees' jumps along a column, between its smallest and largest value.
-
-        None if the columns made of it do not all increase with it, and if X is not known as a whole.
-        """
+        """Return the sorted positions of the trees' jumps along a column, between its smallest and largest value."""
         if self.shape.place(j) < 0:
             return np.zeros(0)
         return self._positions.get(j)
@@ -397,16 +351,7 @@ class PipelineForest(TreeForest):
 
 
 class _Search:
-    """The search for the largest number of a column of X that passes each threshold of a column made of it.
-
-    Parameters
-    ----------
-    column : int
-        The column that the transformers return.
-    tests : ColumnTests
-    low, high : float
-        The range of the column of X.
-    """
+    """The search for the largest number of a column of X that passes each threshold of a column made of it."""
 
     def __init__(self, column: int, tests: ColumnTests, low: float, high: float) -> None:
         self.column, self.tests = column, tests
@@ -431,10 +376,7 @@ class _Search:
         return self.tests.codes(values) <= np.arange(values.shape[-1])
 
     def candidates(self) -> Floats:
-        """Return numbers in each bracket: two middles, and one on either side of where a straight line passes.
-
-        The middle of the numbers halves the bracket; the middle of the floats in it does so where 0 is near.
-        """
+        """Return numbers in each bracket: two middles, and one on either side of where a straight line passes."""
         low, high = self.low, self.high
         first, last = self._values
         share = np.clip((self.tests.thresholds - first) / (last - first), 0.0, 1.0)
@@ -476,23 +418,7 @@ def _same(a: Floats, b: Floats) -> Bools:
 
 
 def read_forest(model: object, dataset: Dataset, *, compiled: bool) -> TreeForest:
-    """Return the trees of a fitted model, or of the last step of a pipeline, ready for evaluation on columns of X.
-
-    Parameters
-    ----------
-    model : object
-        See `skedasis.trees.readers.load`; or a pipeline of scikit-learn whose last step is such a model.
-    dataset : Dataset
-    compiled : bool
-        See `TreeForest`.
-
-    Raises
-    ------
-    ColumnsMixed
-        If a step of the pipeline is not known to act on each column by itself.
-    TreesUnreadable
-        With the reason.
-    """
+    """Return the trees of a fitted model, or of the last step of a pipeline, ready for evaluation on columns of X."""
     if not is_pipeline(model):
         ensemble = readers.load(model)
         if dataset.library is None and takes_codes(model):
@@ -505,14 +431,7 @@ def read_forest(model: object, dataset: Dataset, *, compiled: bool) -> TreeFores
 def pipeline_forest(
     ensemble: Ensemble, preprocessing: Preprocessing, dataset: Dataset, *, compiled: bool
 ) -> PipelineForest:
-    """Return the ensemble of a pipeline's last step on the columns of X.
-
-    Raises
-    ------
-    TreesUnreadable
-        If the transformers return another number of columns than the ensemble has, if a column has so many
-        combinations of codes that listing them takes too much memory, or if the transformers fail.
-    """
+    """Return the ensemble of a pipeline's last step on the columns of X."""
     if ensemble.columns != len(preprocessing.outputs):
         raise TreesUnreadable(
             f"its transformers return {len(preprocessing.outputs)} columns, and the trees have {ensemble.columns}"

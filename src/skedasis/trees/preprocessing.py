@@ -1,10 +1,4 @@
-"""Fitted transformers before a tree ensemble: which column of X each of their outputs depends on.
-
-A transformer acts by columns if each of its outputs is a function of a single column of X. `preprocessing_of` finds the
-column of every output of the steps before the last one of a pipeline, or refuses with the transformer that mixes
-columns or is not known. Outputs of the same column are computed from its distinct values, so that a tree ensemble
-behind such steps is evaluated without transforming all rows for each inserted value (`skedasis.trees.pipeline`).
-"""
+"""Fitted transformers before a tree ensemble: which column of X each of their outputs depends on."""
 
 from __future__ import annotations
 
@@ -59,11 +53,9 @@ class Transformer(Protocol):
     _n_features_outs: Sequence[int]
     _transformer_to_input_indices: Mapping[str, Sequence[int]]
 
-    def transform(self, X: object) -> Container | SparseRows:  # noqa: D102
-        ...
+    def transform(self, X: object) -> Container | SparseRows: ...
 
-    def get_support(self) -> Bools:  # noqa: D102
-        ...
+    def get_support(self) -> Bools: ...
 
 
 class _Coordinates(Protocol):
@@ -78,26 +70,14 @@ class SparseRows(Protocol):
 
     shape: tuple[int, int]
 
-    def tocoo(self) -> _Coordinates:  # noqa: D102
-        ...
+    def tocoo(self) -> _Coordinates: ...
 
-    def toarray(self) -> Values:  # noqa: D102
-        ...
+    def toarray(self) -> Values: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Preprocessing:
-    """The steps before a tree ensemble, all of which act by columns.
-
-    Parameters
-    ----------
-    steps : sequence of fitted transformers
-    outputs : sequence of Output
-        One for each column that the ensemble gets.
-    absent : bool
-        Whether the ensemble takes entries that a sparse array does not store for missing, as XGBoost does; for others
-        they are 0.
-    """
+    """The steps before a tree ensemble, all of which act by columns."""
 
     steps: Sequence[Transformer]
     outputs: Sequence[Output]
@@ -126,15 +106,7 @@ class Preprocessing:
 
 
 def preprocessing_of(pipeline: Pipeline) -> Preprocessing:
-    """Return the steps of a fitted pipeline of scikit-learn before the last one.
-
-    Raises
-    ------
-    ColumnsMixed
-        If a step is not known to act by columns.
-    TreesUnreadable
-        If the attributes of a step cannot be read.
-    """
+    """Return the steps of a fitted pipeline of scikit-learn before the last one."""
     if not is_sklearn_class(pipeline, {"Pipeline"}):
         raise ColumnsMixed(f"{type(pipeline).__name__} is not a pipeline of scikit-learn")
     # Any object may be a step; the rules ask for the attributes of those whose class they know.
@@ -284,7 +256,6 @@ def _weighted(outputs: list[Output], weight: float) -> list[Output]:
 
 
 def _columns(step: Transformer, inputs: Sequence[Output]) -> list[Output]:
-    """Return the outputs of a `ColumnTransformer`."""
     weights: Mapping[str, float] = step.transformer_weights or {}
     found: dict[int, Output] = {}
     chosen = step._transformer_to_input_indices  # noqa: SLF001 - not public

@@ -1,7 +1,4 @@
-"""Registry of tree readers: the type of a model → its `Ensemble`.
-
-Models are recognised by the module and name of their class, so that no library is imported that is not in use.
-"""
+"""Registry of tree readers: the type of a model → its `Ensemble`."""
 
 from __future__ import annotations
 
@@ -56,36 +53,12 @@ def _is_fitted(model: object) -> bool:
 
 
 def is_candidate(model: object) -> bool:
-    """Return whether a model is of a class that `load` reads. For others no warning says why their trees are not used.
-
-    Examples
-    --------
-    >>> is_candidate(print)
-    False
-    """
+    """Return whether a model is of a class that `load` reads."""
     return _kind(model) in _LOADERS
 
 
 def load(model: object) -> Ensemble:
-    """Return the trees of a fitted model.
-
-    Parameters
-    ----------
-    model : object
-        An estimator or a booster of scikit-learn, LightGBM, XGBoost or CatBoost; not a pipeline around one.
-
-    Returns
-    -------
-    Ensemble
-        Its sums are those of the model in float64; `ensemble.method_response` turns them into the model's
-        response: `predict_proba` of a classifier, `score_samples` of an isolation forest, `predict` of others.
-
-    Raises
-    ------
-    TreesUnreadable
-        With the reason, for a model of an unsupported class, a model that is not fitted, and a model whose responses
-        are not determined exactly by its trees.
-    """
+    """Return the trees of a fitted model."""
     loader = _LOADERS.get(_kind(model))
     if loader is None:
         raise TreesUnreadable(f"{type(model).__name__} is not a supported tree ensemble")

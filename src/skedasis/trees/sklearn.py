@@ -59,13 +59,7 @@ class _HistogramTree(Protocol):
 
 
 def forest(model: Any) -> Ensemble:
-    """Return a tree, or a forest as the mean of its trees. A classifier's leaves hold a probability for each class.
-
-    Raises
-    ------
-    TreesUnreadable
-        For a classifier with several outputs.
-    """
+    """Return a tree, or a forest as the mean of its trees."""
     estimators = model.estimators_ if hasattr(model, "estimators_") else [model]
     trees: list[_Tree] = [e.tree_ for e in estimators]
     value = np.concatenate([tree.value for tree in trees]) / len(trees)
@@ -90,13 +84,7 @@ def forest(model: Any) -> Ensemble:
 
 
 def boosting(model: Any) -> Ensemble:
-    """Return the stages of a GradientBoostingRegressor or -Classifier, with its constant initial prediction as base.
-
-    Raises
-    ------
-    TreesUnreadable
-        If the initial estimator is not constant, or the loss is unknown.
-    """
+    """Return the stages of a GradientBoostingRegressor or -Classifier, with its constant initial prediction as base."""
     stages = np.asarray(model.estimators_)
     rounds, outputs = stages.shape
     trees: list[_Tree] = [stage.tree_ for stage in stages.ravel()]
@@ -118,16 +106,7 @@ def boosting(model: Any) -> Ensemble:
 
 
 def histograms(model: Any) -> Ensemble:
-    """Return the stages of a HistGradientBoostingRegressor or -Classifier.
-
-    The model encodes categorical columns and moves them to the front. Here columns are those of X, and `levels` has the
-    categories in X.
-
-    Raises
-    ------
-    TreesUnreadable
-        For an unknown loss, and if None is a category, because it would count as missing here.
-    """
+    """Return the stages of a HistGradientBoostingRegressor or -Classifier."""
     stages = model._predictors
     outputs = model.n_trees_per_iteration_
     trees: list[_HistogramTree] = [tree for stage in stages for tree in stage]
@@ -148,11 +127,7 @@ def histograms(model: Any) -> Ensemble:
 
 
 def isolation(model: Any) -> Ensemble:
-    """Return an isolation forest, whose sums are path lengths and whose default response is `score_samples`.
-
-    A leaf's value is its depth plus the average path length of an unsuccessful search among its rows (Liu, Ting & Zhou
-    2008, Eq. 1). `decision_function` is `score_samples` minus ``model.offset_``.
-    """
+    """Return an isolation forest, whose sums are path lengths and whose default response is `score_samples`."""
     trees: list[_Tree] = [e.tree_ for e in model.estimators_]
     missing = _takes_missing(model)
     depth = np.concatenate(
@@ -196,7 +171,6 @@ def _takes_missing(model: _Tagged) -> bool:
 
 
 def _nodes(trees: Sequence[_Tree], value: Floats, columns: Sequence[Ints] | None = None) -> Nodes:
-    """Return the nodes of all trees. `columns` has for each tree the columns of X that are its features."""
     features = [tree.feature for tree in trees]
     if columns is not None:
         # The feature of leaves is negative and not used: map it to any column.

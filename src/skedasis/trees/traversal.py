@@ -1,8 +1,4 @@
-"""Evaluation of large trees by traversal, row by row.
-
-For trees of more than about 256 leaves, each of which is reached by so few rows that sets of rows (`bitset.py`) would
-be mostly empty. Exact: each row's sum is that of the leaves it reaches.
-"""
+"""Evaluation of large trees by traversal, row by row."""
 
 from __future__ import annotations
 
@@ -30,12 +26,7 @@ _LOCK = threading.Lock()
 
 
 def pack_trees(shape: TreeLayout) -> Trees:
-    """Return the trees in the format of the kernels: `steps`, `listed` and `roots` (see `arrays.Trees`).
-
-    Notes
-    -----
-    Takes 16 bytes per node. Cached as long as the shape exists, because batches share it.
-    """
+    """Return the trees in the format of the kernels: `steps`, `listed` and `roots` (see `arrays.Trees`)."""
     joint = [tests for tests in shape.tests if isinstance(tests, JointTests)]
     known = sum(len(tests.states) for tests in joint)
     with _LOCK:
@@ -71,22 +62,7 @@ def _pack(shape: TreeLayout) -> Trees:
 
 
 class TraversalEvaluator:
-    """Trees of one output on a batch, evaluated by compiled traversal.
-
-    Parameters
-    ----------
-    shape : TreeLayout
-    n : int
-        Number of rows.
-    codes : ndarray of int32, shape (tested columns, n)
-        Codes of the rows, in the order of ``shape.columns``.
-
-    Notes
-    -----
-    Stores the leaf of each row in each tree (4 bytes). Methods traverse each tree at most once for each row (`between`
-    twice; `curves` and `totals` once for each leaf that the row can reach). Trees that do not test the column, and rows
-    that provably stay in their leaf, cost nothing.
-    """
+    """Trees of one output on a batch, evaluated by compiled traversal."""
 
     def __init__(self, shape: TreeLayout, n: int, codes: Codes) -> None:
         rows = np.empty((n, len(codes)), np.int32)
@@ -191,10 +167,7 @@ class TraversalEvaluator:
         return out if inverse is None else out[inverse]
 
     def _points(self, k: int, codes: Codes) -> tuple[Codes, Ints | None, int]:
-        """Return the distinct codes, the index of each code among them, and the number of numeric codes.
-
-        Numeric codes come first. The index is None if the codes are distinct and ascending.
-        """
+        """Return the distinct codes, the index of each code among them, and the number of numeric codes."""
         tests = self.shape.tests[k]
         points, inverse = np.unique(codes, return_inverse=True)
         n_numbers = 0 if tests.categories is not None else int((points < tests.missing).sum())

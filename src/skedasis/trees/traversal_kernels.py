@@ -264,21 +264,7 @@ def outline(
     stretch: Indices,
     region: Indices,
 ) -> None:
-    """Fill in, for the nodes of a tree, the stretch of a column's codes that the tests above them allow.
-
-    Parameters
-    ----------
-    trees : Trees
-    tested, behind : int32
-        The tree's nodes that test the column, in ascending order, and the first nodes after their branches.
-    first, last : int
-        The tree's first node, and the one after its last.
-    stretch : int32, (stretches, 5)
-        Filled in, too: two for each test; the first is that of nodes without a test above them, which rows never leave.
-        Those of tests of categories contain no code.
-    region : int32, (last - first,)
-        Index of the stretch of each node.
-    """
+    """Fill in, for the nodes of a tree, the stretch of a column's codes that the tests above them allow."""
     steps = trees[0]
     stretch[0, LOW], stretch[0, HIGH], stretch[0, TOP] = MISSING - 1, MOST, -1
     stretch[0, LOWER], stretch[0, UPPER] = -1, -1
@@ -428,11 +414,6 @@ def between(
     out : float, (n,)
     after : uint32, (trees, n) or (0, 0)
         If not empty: a copy of `leaves`, updated to the leaves reached with the second replacement.
-
-    Returns
-    -------
-    int
-        Without meaning. It depends on the memory read ahead, so that the compiler does not remove these reads.
     """
     k, tested, behind, starts = column
     codes, width, was, leaves = rows
@@ -476,19 +457,7 @@ def split(
     stack: Indices,
     filled: int,
 ) -> int:
-    """Add the values of rows in leaves, split the points of rows at tests of the column; return the stack's size.
-
-    Parameters
-    ----------
-    steps, value, goal
-        As in `opened`.
-    some : tuple of uint32
-        The nodes of the rows, the rows, their first point, and the one after their last.
-    stack : int32, (room, 4)
-        The same numbers for rows still to be advanced.
-    filled : int
-        Size of the stack.
-    """
+    """Add the values of rows in leaves, split the points of rows at tests of the column; return the stack's size."""
     at, who, begin, finish = some
     ahead, to, out = goal
     for j in range(len(who)):

@@ -52,20 +52,7 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 @dataclass(frozen=True, eq=False)
 class _Tree:
-    """The needed fields of a tree as arrays, because a number in a list takes up to 32 bytes instead of 4.
-
-    Parameters
-    ----------
-    left, right, feature : ndarray of int32
-        A leaf with several values has their index in `right`.
-    categorical, missing_left : ndarray of bool
-    condition : ndarray of float32
-        The threshold of an inner node, the value of a leaf.
-    leaf_size : int
-        Number of values of a leaf.
-    leaf_values : ndarray of float32, optional
-        The values of leaves with several values, one leaf after the other.
-    """
+    """The needed fields of a tree as arrays, because a number in a list takes up to 32 bytes instead of 4."""
 
     left: Indices
     right: Indices
@@ -78,16 +65,7 @@ class _Tree:
 
 
 def load(model: Any) -> Ensemble:
-    """Return the trees of an XGBModel or a Booster that its `predict` uses.
-
-    XGBoost rounds X to single precision and sums leaves in single precision; sums in float64 differ from these by about
-    1e-6 of their size. The leaves of a DART model include the weights of its trees.
-
-    Raises
-    ------
-    TreesUnreadable
-        For linear boosters, pandas categories, a `missing` other than NaN, and objectives without a known link.
-    """
+    """Return the trees of an XGBModel or a Booster that its `predict` uses."""
     missing = getattr(model, "missing", None)
     if missing is not None and not np.isnan(missing):
         raise TreesUnreadable(f"{missing!r} counts as missing in this XGBoost model")
@@ -179,7 +157,6 @@ def _base(score: str, objective: str, outputs: int) -> Floats:
 
 
 def _nodes(trees: list[_Tree], weights: Singles | None) -> Nodes:
-    """Return the nodes of all trees. In XGBoost rows go left if ``x < threshold``, in single precision."""
     sizes = np.array([len(tree.left) for tree in trees], np.int64)
     if any(tree.categorical.any() for tree in trees):
         raise TreesUnreadable("XGBoost's own handling of categories is not supported")

@@ -1,12 +1,4 @@
-"""From an `Effect` of a categorical feature to a figure specification.
-
-Levels are drawn at the positions 0, 1, …, in the order of the effect (`Places`). Each level has a point and two boxes:
-the standard deviation between rows and the confidence interval. A thin line connects ordinal levels; nominal levels
-have no order, and no line connects them. Of too many nominal levels, those with most rows are shown.
-
-An ALE of a categorical feature has a second panel with the differences between adjacent levels (`steps`), an M-plot one
-with the values of single rows at each level (`values`).
-"""
+"""From an `Effect` of a categorical feature to a figure specification."""
 
 from __future__ import annotations
 
@@ -45,16 +37,7 @@ BETWEEN_GROUPS = 0.08
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """The levels that are shown, at positions 0, 1, ….
-
-    Parameters
-    ----------
-    levels : LevelStats
-    ordered : bool
-        Whether the feature is ordinal.
-    shown : ndarray of int, shape (s,)
-        Codes of the shown levels.
-    """
+    """The levels that are shown, at positions 0, 1, …."""
 
     levels: LevelStats
     ordered: bool
@@ -153,14 +136,7 @@ def steps(
     options: EffectPlotOptions,
     limits: tuple[float, float] | None = None,
 ) -> Panel | None:
-    """Return the panel of differences between adjacent levels; None if no two shown levels are adjacent.
-
-    `limits` is the range of the vertical axis, as in `spread_panel`.
-
-    A bin of an ordinal feature may contain several differences. Local effects are then shown relative to the mean of
-    their difference, shifted to the mean of the bin: how the differences vary is the shape of the curve, not
-    heterogeneity (docs/explanation/heterogeneity.md).
-    """
+    """Return the panel of differences between adjacent levels; None if no two shown levels are adjacent."""
     levels, bins = effect.axis.levels, effect.bins
     if len(bins) == 0:
         return None
@@ -206,10 +182,7 @@ def values(
     options: EffectPlotOptions,
     limits: tuple[float, float] | None = None,
 ) -> Panel | None:
-    """Return the panel of the rows' values at each level of an M-plot; None if no rows were kept.
-
-    `limits` is the range of the vertical axis, as in `spread_panel`.
-    """
+    """Return the panel of the rows' values at each level of an M-plot; None if no rows were kept."""
     levels, rows = effect.axis.levels, effect.rows
     if rows is None or rows.effect is None or len(rows) == 0:
         return None
@@ -360,16 +333,7 @@ def _boxes(x: Floats, band: Band, style: str, half: float) -> Rectangles:
 
 
 def _local(effect: LevelStepsEffect, where: Ints, there: Ints) -> tuple[Floats, Ints, Floats]:
-    """Return the local effects of the kept rows, their bins and their weights.
-
-    Parameters
-    ----------
-    effect : LevelStepsEffect
-    where : ndarray of int, shape (L,)
-        Index of each difference's bin among the shown ones, -1 for none.
-    there : ndarray of int
-        Indices of the shown bins.
-    """
+    """Return the local effects of the kept rows, their bins and their weights."""
     rows, bins = effect.rows, effect.bins
     if rows is None or rows.effect is None or rows.effect.ndim != 2:
         return np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0)

@@ -48,23 +48,6 @@ ALL = "all rows"
 def change_figure(
     change: Change, *, kind: ChangeFigure | None = None, confidence_level: float = 0.95
 ) -> FigureSpec:
-    """Return the figure of a change.
-
-    Parameters
-    ----------
-    change : Change
-    kind : {"regions", "rows"}, optional
-        By default regions where there are some.
-    confidence_level : float
-        Confidence level of the intervals.
-
-    Raises
-    ------
-    DataError
-        For another kind, and if `confidence_level` is not in (0, 1).
-    UnsupportedError
-        For rows if none are kept, and for regions if there are none.
-    """
     level = check_probability("plot(confidence_level)", confidence_level)
     if kind is not None:
         check_option("plot(kind)", kind, ("regions", "rows"))
@@ -110,17 +93,7 @@ def change_notes(change: Change) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class MeanChange:
-    """One line of a figure of mean changes.
-
-    Parameters
-    ----------
-    name : str
-        What the line is of: all rows, a region, or a named move.
-    value, lower, upper : float
-        The mean change and its interval, NaN if unknown.
-    rows : int
-    of_region : bool
-    """
+    """One line of a figure of mean changes."""
 
     name: str
     value: float
@@ -151,18 +124,7 @@ def means_figure(
     title: Title,
     notes: tuple[str, ...],
 ) -> FigureSpec:
-    """Return a figure with a dot and an interval for each line, from above.
-
-    Parameters
-    ----------
-    change : Change
-        A change with the quantity of all lines.
-    lines : sequence of MeanChange
-    level : float
-        Confidence level of the intervals.
-    title : Title
-    notes : tuple of str
-    """
+    """Return a figure with a dot and an interval for each line, from above."""
     at = np.array([line.value for line in lines])
     left = np.array([line.lower for line in lines])
     right = np.array([line.upper for line in lines])

@@ -1,7 +1,4 @@
-"""From several results of the same features to a figure: overlaid effects, grids of them, surfaces side by side.
-
-Overlaid effects are by default each centred at its mean over the data. Line style, mark and colour distinguish them.
-"""
+"""From several results of the same features to a figure: overlaid effects, grids of them, surfaces side by side."""
 
 from __future__ import annotations
 
@@ -96,42 +93,7 @@ def compare_figure(
     center: Zero = "mean",
     confidence_level: float = 0.95,
 ) -> FigureSpec:
-    """Return the figure that compares several results of the same features.
-
-    Parameters
-    ----------
-    *results : results, a list of them, or a mapping from labels to them
-        Effects of one feature are overlaid. Several `Effects` become one overlay for each feature that all of them
-        have, the 30 most important ones. Effects of regions are labelled with their rules, and `Regions` become the
-        overlay of their effects and the effect in all rows. A result of several models becomes the overlay of its
-        models; of more than 8 models, their mean with its interval. Surfaces of the same two features are side by
-        side on one colour scale.
-    labels : sequence of str, optional
-    center : {"mean", None}
-        "mean" subtracts from each effect its mean over the data; None leaves the effects unchanged.
-    confidence_level : float
-
-    Raises
-    ------
-    DataError
-        For no result or more than 8, for results of different features, if the number of labels differs from the number
-        of results, for an unknown `center`, or a `confidence_level` outside (0, 1).
-    UnsupportedError
-        For results of different kinds, for derivatives with values, for categorical with numeric features, and for
-        different units.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> methods = [sd.PDP(), sd.ALE(), sd.MPlot()]
-    >>> found = [sd.explain(lambda X: X[:, 0] * X[:, 1], X, method=m) for m in methods]
-    >>> compare_figure(*(f["x0"] for f in found)).title
-    'x0: effect on prediction (PDP, ALE and M-plot)'
-    >>> compare_figure(found).title
-    '2 features: effect on prediction (PDP, ALE and M-plot)'
-    """
+    """Return the figure that compares several results of the same features."""
     given, named = _given(results)
     check_option("compare(center)", center, ("mean", None))
     names = named if labels is None else labels
@@ -266,17 +228,7 @@ def overlays(
     page: int | None = 1,
     quantity: str = "",
 ) -> FigureSpec:
-    """Return one overlay for each feature that all results have, the most important ones first.
-
-    Parameters
-    ----------
-    many, labels, center, confidence_level
-        As in `compare_figure`.
-    quantity : str
-        As in `overlay_figure`.
-    top, columns, page
-        As in `effects_figure`.
-    """
+    """Return one overlay for each feature that all results have, the most important ones first."""
     common = common_features(many)
     first = [es[common[0]] for es in many]
     names = _labels(first, bins=False) if labels is None else distinct_labels(labels)
@@ -303,13 +255,7 @@ def overlays(
 
 
 def common_features(many: Sequence[Effects]) -> list[str]:
-    """Return the features that all results have, the largest importance first.
-
-    Raises
-    ------
-    DataError
-        If there is none.
-    """
+    """Return the features that all results have, the largest importance first."""
     common = [f for f in many[0] if all(f in es for es in many)]
     if not common:
         got, fix = "results without a common feature", "Explain the same features"
@@ -337,27 +283,7 @@ def overlay_figure(
     confidence_level: float = 0.95,
     quantity: str = "",
 ) -> FigureSpec:
-    """Return the figure of several effects of the same feature on the same axes.
-
-    Parameters
-    ----------
-    effects : sequence of Effect
-        At most 8, such as a PDP, an ALE and an M-plot.
-    labels : sequence of str, optional
-        Legend entries. By default the names of the methods, with the quantity if it differs from that of the first.
-    center : {"mean", None}
-        "mean" subtracts from each effect its mean over the data, so that all have the same zero; None leaves the
-        effects unchanged. Derivatives are never centred.
-    confidence_level : float
-        Of the intervals, which are drawn for at most 3 effects.
-    quantity : str
-        Name of what the effects are on; by default their quantities.
-
-    Raises
-    ------
-    DataError, UnsupportedError
-        As `compare_figure`.
-    """
+    """Return the figure of several effects of the same feature on the same axes."""
     check_option("compare(center)", center, ("mean", None))
     check_count(effects, labels)
     names = _labels(effects) if labels is None else distinct_labels(labels)
@@ -474,11 +400,7 @@ def _check_units(a: str | None, b: str | None) -> None:
 
 
 def mean_over_data(effect: Effect) -> float:
-    """Return the mean of a curve over the rows; outside its range the curve is extended as a constant.
-
-    Uses the kept rows if all rows were kept; otherwise the moments of the feature per cell, because a curve is linear
-    in each cell (that of an M-plot approximately); otherwise the kept sample of rows.
-    """
+    """Return the mean of a curve over the rows; outside its range the curve is extended as a constant."""
     value = effect.value
     known = np.isfinite(value)
     if not known.any():
@@ -507,10 +429,7 @@ def _where(effect: Effect) -> tuple[Floats | None, Floats | None]:
 
 
 def _minus_data_mean(effect: Effect) -> Effect:
-    """Return an effect minus its mean over the data.
-
-    The intervals of an uncentred PDP include the error of its level; centring removes it.
-    """
+    """Return an effect minus its mean over the data."""
     if effect.spec.derivative:
         return effect
     if isinstance(effect, PartialDependence) and effect.spec.center is None:
@@ -521,10 +440,7 @@ def _minus_data_mean(effect: Effect) -> Effect:
 
 
 def _labels(results: Sequence[Effect | Surface], *, bins: bool = True) -> tuple[str, ...]:
-    """Return the names of the methods, with quantity and number of bins if they are equal, all different.
-
-    Effects of regions are named by their rules.
-    """
+    """Return the names of the methods, with quantity and number of bins if they are equal, all different."""
     first = results[0].about.quantity
     rules = [r.rule if isinstance(r, Effect) else "" for r in results]
     if any(rules):

@@ -1,8 +1,4 @@
-"""From results that contain results to figures: the surfaces of several pairs, and the results of several outputs.
-
-Curves of outputs are overlaid, each with a colour, a line style and a mark of its own; other results of outputs are
-side by side, with the output as title.
-"""
+"""From results that contain results to figures: the surfaces of several pairs, and the results of several outputs."""
 
 from __future__ import annotations
 
@@ -88,27 +84,7 @@ def side_by_side(
     columns: int | None = None,
     page: int | None = 1,
 ) -> FigureSpec:
-    """Return one figure of at most 30 figures of one stack or more, each with a title.
-
-    Parameters
-    ----------
-    each : sequence of (str, FigureSpec)
-        The titles and the figures. Further stacks of a figure follow without a title.
-    title : Title
-        Of all figures; of one alone, it replaces the title of the panel.
-    noun : str
-        What one of them is, such as "pair".
-    total : int
-        How many there are in all.
-    columns : int, optional
-    page : int or None
-        Which of the pages, starting with 1; None for all in one.
-
-    Raises
-    ------
-    DataError
-        For invalid `columns` and `page`.
-    """
+    """Return one figure of at most 30 figures of one stack or more, each with a title."""
     columns = check_int_or_none("plot(columns)", columns, 1, "Use 3, or None")
     pages = 1 if page is None else max(math.ceil(len(each) / PER_PAGE), 1)
     page = check_int("plot(page)", 1 if page is None else page, 1, "Use 1")
@@ -157,39 +133,7 @@ def surfaces_figure(
     options: SurfacePlotOptions | None = None,
     limits: tuple[float, float] | None = None,
 ) -> FigureSpec:
-    """Return heat maps of several pairs on one colour scale, the strongest interaction first.
-
-    Parameters
-    ----------
-    found : Surfaces
-        Of several models: the means over the models.
-    top : int or None
-        Largest number of pairs; None for all.
-    columns : int, optional
-        Largest number of columns; by default for a roughly square grid.
-    page : int or None
-        Which figure, if there are more than 30 pairs; None for all of them in one figure.
-    options : SurfacePlotOptions, optional
-        By default without marginal histograms, for which small maps have no room.
-    limits : (float, float), optional
-        Ends of the colour scale; by default those of these surfaces.
-
-    Raises
-    ------
-    DataError
-        For no pair, and for invalid `top`, `columns` or `page`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(200, 3))
-    >>> pairs = [("x0", "x1"), ("x0", "x2")]
-    >>> found = sd.explain(lambda X: X[:, 0] * X[:, 2], X, pairs, method=sd.ALE(bins=4))
-    >>> figure = surfaces_figure(found)
-    >>> figure.title, [str(stack[0].title) for stack in figure.stacks]
-    ('2 pairs: interaction effect on prediction (ALE)', ['1. x0 × x2', '2. x0 × x1'])
-    """
+    """Return heat maps of several pairs on one colour scale, the strongest interaction first."""
     top = check_int_or_none("plot(top)", top, 1, "Use 12, or None")
     if not found:
         raise DataError("plot", "no pair", "at least one pair", "Explain some pairs")
@@ -230,36 +174,7 @@ def changes_figure(
     top: int | None = PER_PAGE,
     columns: int | None = None,
 ) -> FigureSpec:
-    """Return one dot per named move and region, or a histogram of the changes of rows for each move.
-
-    Parameters
-    ----------
-    found : Changes
-    kind : {"regions", "rows"}, optional
-        Dots or histograms; by default dots.
-    confidence_level : float
-        Confidence level of the intervals.
-    top : int or None
-        Largest number of moves, those with the largest mean changes; None for all.
-    columns : int, optional
-        Number of columns of the grid of histograms.
-
-    Raises
-    ------
-    DataError
-        For no change, and for invalid options.
-    UnsupportedError
-        As `change_figure`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).uniform(size=(200, 2))
-    >>> found = sd.change(lambda X: X[:, 0], X, {"up": {0: 1}, "down": {0: -1}})
-    >>> changes_figure(found).main.y.labels
-    ('down: x0 − 1 (200)', 'up: x0 + 1 (200)')
-    """
+    """Return one dot per named move and region, or a histogram of the changes of rows for each move."""
     level = check_probability("plot(confidence_level)", confidence_level)
     check_int_or_none("plot(columns)", columns, 1, "Use 3, or None")
     if kind is not None:
@@ -314,26 +229,7 @@ def outputs_figure(
     center: Zero = "mean",
     confidence_level: float = 0.95,
 ) -> FigureSpec:
-    """Return the figure of the results of several outputs.
-
-    Parameters
-    ----------
-    found : MultiOutput
-        Effects of one feature are overlaid; of several features, one overlay for each feature, the most important
-        first. Of more than 8 outputs the 8 with the largest importance are overlaid. Other results are side by side.
-    top : int or None
-        Largest number of features of overlaid effects, of pairs, or of outputs that are side by side; None for all.
-    columns, page
-        As in `surfaces_figure`.
-    center : {"mean", None}
-        What zero is for overlaid effects, as in `compare_figure`.
-    confidence_level : float
-
-    Raises
-    ------
-    DataError
-        For no output, and for invalid options.
-    """
+    """Return the figure of the results of several outputs."""
     top = check_int_or_none("plot(top)", top, 1, "Use 12, or None")
     first = next(iter(found.values()), None)
     if first is None:
@@ -418,18 +314,7 @@ def _shared_quantity(effects: Mapping[OutputLabel, Effect]) -> str:
 
 
 def common_quantity(quantities: Mapping[str, str]) -> str:
-    """Return the name that the quantities of all outputs share, given by the label of the output.
-
-    Examples
-    --------
-    >>> common_quantity({"bad": "P(y = bad)", "good": "P(y = good)"})
-    'P(y = …)'
-    >>> (
-    ...     common_quantity({"0": "prediction 0", "1": "prediction 1"}),
-    ...     common_quantity({"0": "a", "1": "b"}),
-    ... )
-    ('prediction', 'each output')
-    """
+    """Return the name that the quantities of all outputs share, given by the label of the output."""
     name = _common(quantities)
     return "each output" if name == "…" else name.removesuffix(" …")
 
@@ -548,19 +433,7 @@ def recurrences_figure(
     columns: int | None = None,
     page: int | None = 1,
 ) -> FigureSpec:
-    """Return for each feature how many models have their first split on which feature, side by side.
-
-    Parameters
-    ----------
-    found : MultiModelRegionsByFeature
-    top, columns, page
-        As in `surfaces_figure`, of features, the largest heterogeneity score first.
-
-    Raises
-    ------
-    DataError
-        For no feature, and for invalid `top`, `columns` or `page`.
-    """
+    """Return for each feature how many models have their first split on which feature, side by side."""
     top = check_int_or_none("plot(top)", top, 1, "Use 12, or None")
     if not found:
         raise DataError("plot", "no feature", "at least one feature", "Explain some features")

@@ -1,10 +1,4 @@
-"""From a `Diagnosis` to a figure: features between both importances, and bars of R².
-
-The main panel is a scatter plot of the features: Likelihood-PFI on the horizontal axis, Entropy-PFI on the vertical
-axis, with a cross of both confidence intervals and a mark for the kind of the verdict. Texts in its corners say what
-the position means (entropy_importance, sec. 3.5). The second panel has two bars per feature: the R² with which the
-other features predict it, without and with the label.
-"""
+"""From a `Diagnosis` to a figure: features between both importances, and bars of R²."""
 
 from __future__ import annotations
 
@@ -74,24 +68,7 @@ _R2 = ("R² from the other features", "R² from the other features and the label
 
 
 def diagnosis_figure(diagnosis: Diagnosis, confidence_level: float | None = None) -> FigureSpec:
-    """Return features between Likelihood-PFI and Entropy-PFI, and how well other features predict each of them.
-
-    Parameters
-    ----------
-    diagnosis : Diagnosis
-    confidence_level : float, optional
-        Confidence level of the intervals; by default that of the verdicts.
-
-    Returns
-    -------
-    FigureSpec
-        The second stack, with the bars of R², is missing if no R² is known.
-
-    Raises
-    ------
-    DataError
-        If `confidence_level` is not in (0, 1).
-    """
+    """Return features between Likelihood-PFI and Entropy-PFI, and how well other features predict each of them."""
     level = diagnosis.confidence_level if confidence_level is None else confidence_level
     level = check_probability("plot(confidence_level)", level)
     order = np.argsort(-diagnosis.likelihood.mean, kind="stable")
@@ -185,13 +162,7 @@ def _axis(importance: Importance, value: Floats, ends: tuple[Floats, Floats]) ->
 
 
 def crosses(at: Floats, lower: Floats, upper: Floats, label: str = "") -> Segments:
-    """Return the known intervals of points, first the horizontal ones.
-
-    Parameters
-    ----------
-    at, lower, upper : ndarray of float, shape (n, 2)
-    label : str
-    """
+    """Return the known intervals of points, first the horizontal ones."""
     level = np.column_stack([lower[:, 0], at[:, 1], upper[:, 0], at[:, 1]])
     upright = np.column_stack([at[:, 0], lower[:, 1], at[:, 0], upper[:, 1]])
     lines = np.concatenate([level, upright])

@@ -1,15 +1,4 @@
-"""From an `Effect` to a figure specification.
-
-`effect_figure` is the entry point for all effects. `effect_panels` returns their panels: it passes categorical features
-to `figures.categorical`, PDP and ICE to `figures.ice`, and specifies accumulated effects (ALE, RHALE, DALE) and M-plots
-here. Those have two panels:
-
-- the main panel: the curve, its confidence interval, and the band of the spread between rows (`Effect.spread`);
-- the slope panel (`slopes`): per bin the mean slope, its standard deviation between rows as whiskers, and a violin of
-  the local effects; for an M-plot the quantity itself instead of slopes.
-
-A third panel has the number of rows per bin where these numbers do not fit above the slope panel.
-"""
+"""From an `Effect` to a figure specification."""
 
 from __future__ import annotations
 
@@ -50,37 +39,7 @@ from skedasis.stats.grid import Cells
 
 
 def effect_figure(effect: Effect, options: EffectPlotOptions | None = None) -> FigureSpec:
-    """Return the figure specification of an effect.
-
-    Parameters
-    ----------
-    effect : Effect
-    options : EffectPlotOptions, optional
-
-    Returns
-    -------
-    FigureSpec
-
-    Raises
-    ------
-    DataError
-        If `confidence_level` is not in (0, 1), or if colours or values do not have one entry per row.
-    UnsupportedError
-        For raw curves of a centred effect, for colours or a number of curves without curves, for elevated regions
-        without curves over a numeric feature, for histograms by group if the colours are not groups, and for the
-        accumulated standard deviation of an effect that accumulates nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).uniform(size=(200, 2))
-    >>> spec = effect_figure(sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=3)))
-    >>> spec.title, spec.main.y.label
-    ('x0: effect on prediction (ALE)', 'effect on prediction')
-    >>> [text for _, text in spec.panels[1].above]
-    ['n=67', 'n=67', 'n=66']
-    """
+    """Return the figure specification of an effect."""
     if options is not None and options.ice and options.curves and effect.curves is None:
         raise no_curves(effect, "curves")
     stack = effect_panels(effect, options)
@@ -91,26 +50,6 @@ def effect_figure(effect: Effect, options: EffectPlotOptions | None = None) -> F
 def effect_panels(
     effect: Effect, options: EffectPlotOptions | None = None, *, per_sd: bool = False
 ) -> Stack:
-    """Return the panels of an effect.
-
-    Parameters
-    ----------
-    effect : Effect
-    options : EffectPlotOptions, optional
-    per_sd : bool
-        As in `slopes`.
-
-    Returns
-    -------
-    tuple of Panel
-        The main panel; local effects (kind "detail"), the numbers of rows (kind "counts") and histograms of groups
-        (kind "detail") where the effect has them.
-
-    Raises
-    ------
-    DataError, UnsupportedError
-        As `effect_figure`.
-    """
     options = EffectPlotOptions() if options is None else options
     if options.color is not None and effect.curves is None:
         raise no_curves(effect, "color")
@@ -175,29 +114,7 @@ def has_bins(effect: Effect) -> TypeGuard[BinnedEffect]:
 def slopes(
     effect: Effect, *, per_sd: bool = False, limits: tuple[float, float] | None = None
 ) -> Panel:
-    """Return the slope panel: statistics and local effects per bin.
-
-    Parameters
-    ----------
-    effect : Effect
-        Of a numeric feature, with at least one bin.
-    per_sd : bool
-        Whether slopes are multiplied by the standard deviation of the feature, which makes those of different features
-        comparable.
-    limits : tuple of two float, optional
-        Range of the vertical axis, as in `spread_panel`.
-
-    Returns
-    -------
-    Panel
-
-    Notes
-    -----
-    A violin shows the local effects whose standard deviation the whiskers are: slopes, or for an M-plot the quantity
-    itself. Slopes that are finite differences across fine cells are shown relative to the mean of their cell, shifted
-    to the mean of the bin: the change of the slope between cells is the shape of the curve, not heterogeneity
-    (docs/explanation/heterogeneity.md).
-    """
+    """Return the slope panel: statistics and local effects per bin."""
     if not has_bins(effect):
         raise UnsupportedError(
             "slopes",

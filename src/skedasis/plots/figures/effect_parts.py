@@ -1,8 +1,4 @@
-"""Parts that figures of effects share: axes, averages, intervals, hatches, rugs, and the panel of local effects.
-
-Violins and rugs represent many rows by few marks. Their cost is linear in the number of rows, except for sorting the
-rug.
-"""
+"""Parts that figures of effects share: axes, averages, intervals, hatches, rugs, and the panel of local effects."""
 
 from __future__ import annotations
 
@@ -70,31 +66,7 @@ SEEN = 0.01
 def violins(
     y: Floats, cell: Ints, weight: Floats, left: Floats, right: Floats, enough: Bools
 ) -> dict[int, Floats]:
-    """Return the outline of the density of local effects in each bin.
-
-    Parameters
-    ----------
-    y, weight : ndarray of float, shape (n,)
-        Local effects and positive weights.
-    cell : ndarray of int, shape (n,)
-        Index of each row's bin.
-    left, right : ndarray of float, shape (K,)
-    enough : ndarray of bool, shape (K,)
-        Which bins have enough rows for a density.
-
-    Returns
-    -------
-    dict of int to ndarray of float, shape (2 g, 2)
-        From the index of the bin to its right side upwards and its left side downwards, whose distance is proportional
-        to the density. No violin for bins in which all local effects are equal.
-
-    Notes
-    -----
-    A histogram of `LEVELS` steps between the extremes of the bin, smoothed by a Gaussian kernel that is reflected at
-    both ends, so that no mass is lost and none appears outside the range of the local effects. The bandwidth follows
-    the normal reference rule, with the standard deviation within the halves below and above the mean: the total
-    standard deviation of two groups of rows would be dominated by the distance between them, and would blur them.
-    """
+    """Return the outline of the density of local effects in each bin."""
     k = len(left)
     low, high = np.full(k, np.inf), np.full(k, -np.inf)
     np.minimum.at(low, cell, y)
@@ -141,10 +113,7 @@ def _kernels(mass: Floats, size: Ints) -> Floats:
 
 
 def visible(y: Floats, low: float, high: float) -> tuple[float, float]:
-    """Return the vertical range of the local effects, which contains at least `low` to `high`.
-
-    It contains all local effects, unless a few outliers would make the others unreadable.
-    """
+    """Return the vertical range of the local effects, which contains at least `low` to `high`."""
     if len(y) == 0:
         return low, high
     least, lower, upper, most = np.quantile(y, [0.0, SEEN, 1 - SEEN, 1.0])
@@ -155,23 +124,7 @@ def visible(y: Floats, low: float, high: float) -> tuple[float, float]:
 
 
 def rug(x: Floats, weight: Floats | None, *, exact: bool, ticks: int = TICKS) -> Rug:
-    """Return a rug of the rows.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (n,)
-    weight : ndarray of float, shape (n,), optional
-    exact : bool
-        Whether `x` contains all rows and not a sample.
-    ticks : int
-        With more rows than this the ticks are equidistant quantiles, with equal weight between neighbours.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rug(np.arange(1001.0), None, exact=True, ticks=5)
-    Rug(x=array([   0.,  250.,  500.,  750., 1000.]), label='quantiles of 1,001 rows', style='rug')
-    """
+    """Return a rug of the rows."""
     there = np.isfinite(x) if weight is None else np.isfinite(x) & (weight > 0)
     x = x[there]
     n = len(x)
@@ -196,10 +149,7 @@ MISSING = "missing"
 
 
 class Band(NamedTuple):
-    """A standard deviation around an average, or its confidence interval, at points of the axis.
-
-    `error` is the standard error of the standard deviation, where it is known.
-    """
+    """A standard deviation around an average, or its confidence interval, at points of the axis."""
 
     x: Floats
     lower: Floats
@@ -215,11 +165,7 @@ class Band(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """An effect that is drawn beside the axis, with its confidence interval: of missing values, or beyond a gap.
-
-    `lines` are the first lines of its tooltip: what it is, and the number of rows. Missing values must be visible;
-    values beyond a gap may be so far off that the curve would be flat.
-    """
+    """An effect that is drawn beside the axis, with its confidence interval: of missing values, or beyond a gap."""
 
     y: float
     lower: float
@@ -230,10 +176,7 @@ class Beside(NamedTuple):
 
 
 def horizontal(effect: Effect) -> Axis:
-    """Return the axis of a numeric feature; if it has few grid points or values, these are the ticks.
-
-    It is the main stretch, with a position beside it for the rows beyond each gap with few of them.
-    """
+    """Return the axis of a numeric feature; if it has few grid points or values, these are the ticks."""
     off_axis = tuple(
         OffAxis(b.text, b.low, b.high, -1 if b.gap.side == "left" else 1) for b in beyond(effect)
     )
@@ -271,20 +214,7 @@ def vertical(
     around: tuple[str, str] = ("", ""),
     beside: Sequence[Beside] = (),
 ) -> Axis:
-    """Return the vertical axis, on the scale of the quantity.
-
-    Parameters
-    ----------
-    effect : Effect
-    spreads, intervals : sequence of Band
-        One of each; none where it is not known or not drawn.
-    curves : sequence of ndarray
-        Curves that must be visible.
-    around : tuple of two str
-        Text before and after the name of the quantity.
-    beside : sequence of Beside
-        Effects beside the axis. Those beyond a gap determine the scale as far as the curve stays readable.
-    """
+    """Return the vertical axis, on the scale of the quantity."""
     spread = [end for band in spreads for end in (band.lower, band.upper)]
     reached = [end for b in intervals for end in (b.lower, b.upper)] or list(curves)
     low, high = extent([*spread, *curves])
@@ -324,10 +254,7 @@ def remarks(effect: Effect) -> tuple[str, ...]:
 
 
 def missing(effect: Effect) -> tuple[str, ...]:
-    """Return notes on rows with a missing value, and on those beyond gaps.
-
-    For a nominal feature missing values are a level of their own.
-    """
+    """Return notes on rows with a missing value, and on those beyond gaps."""
     if effect.about.feature.kind == "nominal":
         return ()
     notes = (f"{counted(effect.missing, 'row')} with a missing value",) if effect.missing else ()
@@ -341,10 +268,7 @@ def stepped(effect: Effect) -> bool:
 
 
 def local_effects(rows: Rows | None) -> Floats | None:
-    """Return the local effects of the kept rows of a numeric feature, (n,); None if they are unknown.
-
-    Also None for categorical features, whose rows have two differences each, to the previous and to the next level.
-    """
+    """Return the local effects of the kept rows of a numeric feature, (n,); None if they are unknown."""
     local = None if rows is None else rows.local
     return local if local is not None and local.ndim == 1 else None
 
@@ -382,16 +306,7 @@ def band_label(effect: Effect, band: BandKind) -> str:
 def spread_bands(
     effect: Effect, options: EffectPlotOptions, at: Floats, value: Floats
 ) -> tuple[Band, ...]:
-    """Return the band around a curve that the options ask for, at the curve's points and at more; none if unknown.
-
-    Parameters
-    ----------
-    effect : Effect
-        On the main stretch of its axis.
-    options : EffectPlotOptions
-    at, value : ndarray of float
-        Vertices of the curve; for levels, codes and values.
-    """
+    """Return the band around a curve that the options ask for, at the curve's points and at more; none if unknown."""
     spread, label = effect.spread, band_label(effect, options.band)
     if options.band == "accumulated" and effect.accumulated_std is not None:
         std = np.interp(at, effect.axis.coordinates, effect.accumulated_std)
@@ -405,11 +320,7 @@ def spread_bands(
 
 
 def spread_vertices(spread: Spread, at: Floats) -> Floats:
-    """Return the points of a curve, the cells between them, and more points where the spread is visibly curved.
-
-    Between two cells the square of the spread is linear. Chords between points at steps d of the root of the spread are
-    at most d² / 2 from it, wherever they are.
-    """
+    """Return the points of a curve, the cells between them, and more points where the spread is visibly curved."""
     value = np.where(np.isfinite(spread.value), spread.value, 0.0)
     largest = float(value.max(initial=0.0)) or 1.0
     root, step = np.sqrt(value / largest), np.sqrt(2 * DEVIATION)
@@ -496,19 +407,7 @@ def average(
     on_colors: bool = False,
     join: str = "line",
 ) -> Iterator[Mark]:
-    """Yield the line of an average and its vertices.
-
-    Parameters
-    ----------
-    x, y : ndarray of float, shape (m,)
-    label : str
-    vertices : ndarray of int, optional
-        Indices of the points that are marked; None for all.
-    on_colors : bool
-        Whether the curves below have colours, from which the average differs by its own colour and outline.
-    join : {"line", "thin", ""}
-        How the points are connected: by the curve, by a thin line (ordinal levels), or not at all (nominal levels).
-    """
+    """Yield the line of an average and its vertices."""
     style, before = ("mean", "mean-") if on_colors else ("average", "")
     if join and len(x) > 1:
         yield Line(x, y, f"{style}-thin" if join == "thin" else style, label)
@@ -598,10 +497,7 @@ def hatched_gaps(effect: Effect) -> tuple[Floats, Floats]:
 def hatches(
     found: Doubts | None, y: Axis, gaps: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
 ) -> tuple[list[Mark], tuple[Text, ...]]:
-    """Return hatched intervals with few or no rows, and the texts in those without rows.
-
-    Touching intervals are joined; those within a gap are part of it.
-    """
+    """Return hatched intervals with few or no rows, and the texts in those without rows."""
     marks, texts = _hatched_gaps(gaps, y)
     if found is None:
         return marks, texts
@@ -673,32 +569,7 @@ def spread_panel(
     rise: Floats | None = None,
     limits: tuple[float, float] | None = None,
 ) -> Panel:
-    """Return the panel of local effects: means, standard deviations as whiskers, and violins.
-
-    Parameters
-    ----------
-    x : Axis
-    y : tuple
-        Name and unit of the vertical axis.
-    labels : tuple of three str
-        Legend entries of the means, the whiskers and the violins.
-    left, right, mean, std : ndarray of float, shape (K,)
-        Statistics of bins, or of differences between adjacent levels.
-    trusted : ndarray of bool, shape (K,)
-        Bins with enough rows.
-    local : tuple of ndarray, shape (n,)
-        Local effects, the indices of their bins, and their weights.
-    doubtful : Doubts
-        Intervals that are hatched if they have few or no rows.
-    gaps : tuple of two ndarray of float
-        Ends of further hatched intervals.
-    zero : bool
-        Whether zero means "no effect" and must be visible; rounding errors are then small on the scale.
-    rise : ndarray of float, shape (K,), optional
-        Change of the mean from the left to the right end of the bin; `mean` is then the value in its centre.
-    limits : tuple of two float, optional
-        Range of the vertical axis, without margins. By default it contains all local effects but few outliers.
-    """
+    """Return the panel of local effects: means, standard deviations as whiskers, and violins."""
     lower, upper = mean - std, mean + std
     tilt = np.zeros(len(mean)) if rise is None else rise / 2
     # Standard deviation and slope of two rows are arbitrary: they do not determine the scale.

@@ -1,8 +1,4 @@
-"""Words of figures of effects: alternative text, tooltips, and the line below a page's heading.
-
-Alternative text summarises a figure in one or two sentences computed from its numbers, for screen readers. A tooltip
-covers an interval of the horizontal axis: a bin, a grid point, a level.
-"""
+"""Words of figures of effects: alternative text, tooltips, and the line below a page's heading."""
 
 from __future__ import annotations
 
@@ -39,18 +35,7 @@ from skedasis.results.surface import Surface
 
 
 def alt_text(effect: Effect, main: Panel) -> str:
-    """Return the alternative text of an effect: ends and extremes of the curve, heterogeneity score and notes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> from skedasis.plots.figures.effect import effect_panels
-    >>> X = np.linspace(0, 1, 101)[:, None]
-    >>> e = sd.explain(lambda X: 3 * X[:, 0], X, 0, method=sd.ALE(bins=2))
-    >>> print(alt_text(e, effect_panels(e)[0]))
-    x0: effect on prediction (ALE). The curve runs from −1.49 at 0 to 1.51 at 1. 101 rows; 2 bins.
-    """
+    """Return the alternative text of an effect: ends and extremes of the curve, heterogeneity score and notes."""
     parts = [f"{effect_title(effect)}."]
     curve = average_of(main)
     if np.isfinite(curve.y).any():
@@ -139,16 +124,7 @@ def heterogeneity_text(effect: Effect) -> str:
 
 
 def lead(result: Effect | Surface) -> str:
-    """Return one line with the size of the effect or of the interaction.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.arange(5.0)[:, None]
-    >>> lead(sd.explain(lambda X: 3 * X[:, 0], X, 0, method=sd.ALE(bins=2)))
-    'Importance 4.24, heterogeneity score 0.'
-    """
+    """Return one line with the size of the effect or of the interaction."""
     unit = f" {result.about.unit}" if result.about.unit else ""
     if isinstance(result, Surface):
         what = "standard deviation" if result.includes_main_effects else "interaction strength"
@@ -230,21 +206,7 @@ def point_tooltips(
     regions: Sequence[tuple[float, float, str]] = (),
     groups: Sequence[tuple[str, Floats]] = (),
 ) -> Iterator[Tooltip]:
-    """Yield a tooltip per grid point: the averages, bands, and the elevated region that contains it.
-
-    Parameters
-    ----------
-    effect : Effect
-    axes : (Axis, Axis)
-        Horizontal and vertical.
-    curve : (ndarray, ndarray, str)
-        Points, averages and their name.
-    bands : sequence of Band
-    regions : sequence of (float, float, str)
-        Ends and legend entry of each elevated region.
-    groups : sequence of (str, ndarray)
-        Legend entry and average of each group of rows.
-    """
+    """Yield a tooltip per grid point: the averages, bands, and the elevated region that contains it."""
     x, y, label = curve
     low, high = axes[0].range
     ends = np.concatenate([[low], (x[:-1] + x[1:]) / 2, [high]])

@@ -1,16 +1,4 @@
-"""From PDP and ICE to a figure specification: averages, individual curves, their colours, elevated regions.
-
-`dependence` builds the main panel of a PDP, ICE or d-ICE: the average over a grid, its confidence interval, a band of
-one standard deviation between curves, and the individual curves. Options of `EffectPlotOptions` add to it:
-
-- `color`: a colour encoding of the curves (`tint`), numbers on a scale or at most 8 groups;
-- `group_averages`: the average curve of each group, or of thirds of the numbers (`averages_of_groups`);
-- `histogram`: a second panel with the feature's histogram in each group (`grouped`);
-- `elevated_regions`: strips at the lower end of the panel that mark elevated regions.
-
-Curves are drawn centred by default: each minus its mean over the data, whose weights are those of `share_of`. The band
-is then their standard deviation.
-"""
+"""From PDP and ICE to a figure specification: averages, individual curves, their colours, elevated regions."""
 
 from __future__ import annotations
 
@@ -70,30 +58,14 @@ FEW = 8
 
 @dataclass(frozen=True, eq=False)
 class ColorEncoding:
-    """Colour encoding of individual curves, one value per curve.
-
-    Parameters
-    ----------
-    name : str
-        Name of the variable.
-    value : ndarray of float, shape (r,)
-        Numbers on a colour scale, or indices into `groups`; NaN for a missing value.
-    groups : tuple of str
-        Names of the groups; empty for numbers.
-    """
+    """Colour encoding of individual curves, one value per curve."""
 
     name: str
     value: Floats
     groups: tuple[str, ...] = ()
 
     def sets(self, curves: str) -> Iterator[tuple[str, str, Ints]]:
-        """Yield style, legend entry and indices of each set of curves with the same colour, missing values first.
-
-        Parameters
-        ----------
-        curves : str
-            What is coloured, for the legend entry of a colour scale.
-        """
+        """Yield style, legend entry and indices of each set of curves with the same colour, missing values first."""
         missing = np.flatnonzero(np.isnan(self.value))
         if len(missing):
             yield "group-missing", group_name(self, -1), missing
@@ -112,36 +84,7 @@ class ColorEncoding:
 
 
 def tint(color: ArrayLike, name: str | None, row: Ints, rows: int | None) -> ColorEncoding:
-    """Return the colour encoding of curves.
-
-    Parameters
-    ----------
-    color : array_like, shape (n,)
-        One value for each row of X: numbers, text, booleans; None and NaN are missing.
-    name : str, optional
-        Name of the variable; by default the name of the series.
-    row : ndarray of int, shape (r,)
-        Row index in X of each curve.
-    rows : int, optional
-        Number of rows of X, if known.
-
-    Returns
-    -------
-    ColorEncoding
-        Text, booleans, and integers with at most 8 distinct values become groups. Of more than 8 texts the 7 most
-        frequent ones become groups, and all others one more. Other numbers become a colour scale.
-
-    Raises
-    ------
-    DataError
-        If there is not one value per row of X, or if values are neither numbers, text nor booleans.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tint(["a", "b", "a"], "arm", np.array([0, 2, 1]), 3)
-    ColorEncoding(name='arm', value=array([0., 0., 1.]), groups=('a', 'b'))
-    """
+    """Return the colour encoding of curves."""
     # A series may come from any library.
     values = np.asarray(color)
     needed = int(row.max(initial=-1)) + 1 if rows is None else rows
@@ -245,21 +188,7 @@ MARKERS = 6
 
 @dataclass(frozen=True, eq=False)
 class GroupAverage:
-    """The average curve of a group of rows.
-
-    Parameters
-    ----------
-    style : str
-        That of its line.
-    label : str
-        Legend entry.
-    names : tuple of str
-        Alternatives for a text beside the line, the longest first.
-    value : ndarray of float, shape (m,)
-        Weighted mean of the group's kept curves.
-    rows : int
-        Number of these curves.
-    """
+    """The average curve of a group of rows."""
 
     style: str
     label: str
@@ -271,17 +200,7 @@ class GroupAverage:
 def averages_of_groups(
     curves: Curves, colors: ColorEncoding, *, counts: bool = True
 ) -> tuple[GroupAverage, ...]:
-    """Return the average curve of each group of rows; none if all rows are in one group, whose average is drawn anyway.
-
-    Parameters
-    ----------
-    curves : Curves
-        All kept curves, not only those that are drawn. Rows of weight 0 are left out.
-    colors : ColorEncoding
-        One value per curve. Numbers on a scale are cut into thirds of about equal weight.
-    counts : bool
-        Whether legend entries contain the number of rows.
-    """
+    """Return the average curve of each group of rows; none for a single group, whose average is drawn anyway."""
     weight = np.ones(len(curves)) if curves.weight is None else curves.weight
     found: list[GroupAverage] = []
     for style, name, rows in _sets_to_average(colors, weight):
@@ -384,30 +303,7 @@ GROUPS = 60.0
 def grouped(
     effect: Effect, options: EffectPlotOptions, x: Axis, places: Floats | None = None
 ) -> Panel:
-    """Return the panel with the histogram of a feature in each group.
-
-    Parameters
-    ----------
-    effect : Effect
-        With individual curves.
-    options : EffectPlotOptions
-        `options.color` defines the groups of the rows.
-    x : Axis
-        Horizontal axis of the main panel.
-    places : ndarray of float, shape (L,), optional
-        Position of each level of a categorical feature, NaN for levels that are not shown.
-
-    Raises
-    ------
-    UnsupportedError
-        If colours are numbers on a scale.
-    DataError
-        If there is not one number per row of X in `options.values`.
-
-    Notes
-    -----
-    Kept rows count by their weight; rows of `options.values` count as one each.
-    """
+    """Return the panel with the histogram of a feature in each group."""
     at, groups, weight, notes = _rows(effect, options)
     if not groups.groups:
         fix = "Pass classes, text or booleans, such as color=y"
@@ -687,13 +583,7 @@ def slope_unit(effect: Effect) -> str | None:
 
 
 def centred_as_requested(effect: Effect, options: EffectPlotOptions) -> tuple[Effect, bool]:
-    """Return the effect centred as requested by `options.ice`, and whether it was centred here.
-
-    Raises
-    ------
-    UnsupportedError
-        For raw curves of a centred effect.
-    """
+    """Return the effect centred as requested by `options.ice`, and whether it was centred here."""
     check_not_raw(effect, options)
     # Derivatives are not centred: their mean is the average slope.
     centring = (
@@ -714,11 +604,7 @@ def check_not_raw(effect: Effect, options: EffectPlotOptions) -> None:
 
 
 def centred(effect: Effect) -> Effect:
-    """Return an effect and its curves minus their means over the data.
-
-    The standard error of the centred average is the standard deviation of these curves, the spread, divided by the root
-    of the number of rows.
-    """
+    """Return an effect and its curves minus their means over the data."""
     size, spread = effect.df + 1, effect.spread
     curves, point = effect.curves, effect.missing_point
     share = share_of(effect)
@@ -813,17 +699,7 @@ def curves_behind(effect: Effect, options: EffectPlotOptions) -> IndividualCurve
 def individual_curves(
     x: Floats, curves: Curves | None, options: EffectPlotOptions, effect: Effect, shift: float = 0.0
 ) -> IndividualCurves | None:
-    """Return the individual curves, at most `options.most_curves` of them.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (m,)
-    curves : Curves, optional
-    options : EffectPlotOptions
-    effect : Effect
-    shift : float
-        For nominal levels: largest horizontal offset of a row's dash from the position of the level.
-    """
+    """Return the individual curves, at most `options.most_curves` of them."""
     averaged = options.color is not None and options.group_averages
     if curves is None or len(curves) == 0 or (options.most_curves < 1 and not averaged):
         return None

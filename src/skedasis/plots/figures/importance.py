@@ -1,9 +1,4 @@
-"""From an `Importance` to a figure: bars, or histograms before and after permutation.
-
-`importance_figure` has a bar per feature (mean over the repeats), its confidence interval as a whisker, and a dot per
-repeat. `permutation_figure` has, for each feature, histograms of the quantity over the kept rows before and after
-permuting the feature, on shared axes (entropy_importance, Fig. 2, right).
-"""
+"""From an `Importance` to a figure: bars, or histograms before and after permutation."""
 
 from __future__ import annotations
 
@@ -64,36 +59,7 @@ def importance_figure(
     top: int | None = None,
     confidence_level: float = 0.95,
 ) -> FigureSpec:
-    """Return a bar chart of importances, most important first.
-
-    Parameters
-    ----------
-    importance : Importance
-    features : sequence of str, optional
-        Features to show; by default all.
-    top : int, optional
-        Largest number of features; the most important ones are shown.
-    confidence_level : float
-        Confidence level of the intervals.
-
-    Returns
-    -------
-    FigureSpec
-
-    Raises
-    ------
-    DataError
-        For unknown features or none, if `top` is not a positive integer, or if `confidence_level` is not in (0, 1).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> values, error = np.array([[1.0, 3.0], [5.0, 7.0]]), np.array([0.1, 0.2])
-    >>> two = Importance(("a", "b"), values, error, np.full(2, 9.0), 0.5, 90)
-    >>> panel = importance_figure(two, top=1).main
-    >>> panel.y.labels, panel.notes
-    (('b',), ('90 rows', '2 repeats', '1 of 2 features not shown'))
-    """
+    """Return a bar chart of importances, most important first."""
     confidence_level = check_probability("plot(confidence_level)", confidence_level)
     chosen = display_order(importance, features, top)
     value = importance.mean[chosen]
@@ -121,26 +87,7 @@ def bar_figure(
     mean: str = MEAN_OF_REPEATS,
     dots: str = EACH_REPEAT,
 ) -> FigureSpec:
-    """Return bars of importances with whiskers and dots, in the given order.
-
-    Parameters
-    ----------
-    importance : Importance
-        It names the features and the horizontal axis.
-    chosen : ndarray of int, shape (f,)
-        Indices of the features, from above.
-    value : ndarray of float, shape (f,)
-        Lengths of the bars.
-    ends : tuple of two ndarray, shape (f,)
-        Confidence intervals; NaN without an interval.
-    each : ndarray of float, shape (f, r)
-        Values of single repeats or models; no columns if there is only one.
-    interval, mean, dots : str
-        Legend entries of whiskers, bars and dots.
-    title : Title
-    notes : sequence of str
-        Notes on values that are cut off and on features not shown are added.
-    """
+    """Return bars of importances with whiskers and dots, in the given order."""
     names = [clean(importance.feature_titles[i]) for i in chosen]
     x = axis_of_values(importance, value, ends, each)
     hidden, total = len(importance) - len(chosen), counted(len(importance), "feature")
@@ -233,17 +180,7 @@ def repeated(importance: Importance) -> str:
 def axis_of_values(
     importance: Importance, value: Floats, ends: tuple[Floats, Floats], more: Floats
 ) -> Axis:
-    """Return the axis of importances: it contains zero and all values, and intervals as far as bars stay readable.
-
-    Parameters
-    ----------
-    importance : Importance
-    value : ndarray of float, shape (f,)
-    ends : tuple of two ndarray, shape (f,)
-        Confidence intervals; with three repeats they may be many times as wide as all importances.
-    more : ndarray of float
-        Further values that must be visible.
-    """
+    """Return the axis of importances: it contains zero and all values, and intervals as far as bars stay readable."""
     low, high = extent([value, more, np.zeros(1)])
     least, most = extent(ends)
     span = high - low if high > low else np.inf
@@ -275,26 +212,7 @@ def _marks(importance: Importance, values: Floats) -> Floats:
 def permutation_figure(
     importance: Importance, *, features: Sequence[str] | None = None, top: int | None = None
 ) -> FigureSpec:
-    """Return histograms of the quantity before and after permutation, one panel per feature, on shared axes.
-
-    Parameters
-    ----------
-    importance : Importance
-        With kept rows, such as of ``sd.PFI(local=1000)``.
-    features, top
-        As in `importance_figure`; by default the six most important features.
-
-    Returns
-    -------
-    FigureSpec
-
-    Raises
-    ------
-    UnsupportedError
-        If no rows were kept.
-    DataError
-        As `importance_figure` does.
-    """
+    """Return histograms of the quantity before and after permutation, one panel per feature, on shared axes."""
     local = importance.local
     if local is None or len(local) == 0:
         fix = "Use sd.PFI(local=1000)"

@@ -1,9 +1,4 @@
-"""From `Interactions` to a figure: a heat map of the pairs, or a network of the features.
-
-The heat map is the lower triangle of the matrix of pairs, its features in the order of their overall strength. The
-network has the features on a circle, as discs whose area shows their importance, and lines between them whose width and
-darkness show the interaction; a second distinction than colour is not needed, because both are in shades of one ink.
-"""
+"""From `Interactions` to a figure: a heat map of the pairs, or a network of the features."""
 
 from __future__ import annotations
 
@@ -76,23 +71,7 @@ _TITLES: dict[Measure, str] = {
 def heatmap_figure(
     found: Interactions, *, measure: Measure | None = None, top: int | None = TOP
 ) -> FigureSpec:
-    """Return the heat map of the pairs.
-
-    Parameters
-    ----------
-    found : Interactions
-    measure : str, optional
-        What is shown; by default what the pairs are ordered by.
-    top : int, optional
-        Most features; None for all.
-
-    Raises
-    ------
-    DataError
-        For an invalid option.
-    UnsupportedError
-        For a measure that was not computed.
-    """
+    """Return the heat map of the pairs."""
     found = replace(found, pairs=tuple(bounded(p) for p in found.pairs))
     measure = _measure(found, measure)
     names, left_out = _features(found, measure, top)
@@ -205,13 +184,7 @@ def _titles(found: Interactions, names: Sequence[str]) -> list[str]:
 
 
 def _measure(found: Interactions, measure: object) -> Measure:
-    """Return what is shown.
-
-    Raises
-    ------
-    DataError
-    UnsupportedError
-    """
+    """Return what is shown."""
     if measure is None:
         return found.measure
     check_option("Interactions.plot(measure)", measure, MEASURES)
@@ -303,11 +276,7 @@ def _unit(found: Interactions, measure: Measure) -> str:
 
 
 def _places(n: int) -> Floats:
-    """Return positions on the unit circle, clockwise from the top, shape (n, 2).
-
-    Few are vertices of a regular polygon. Many have equal vertical distances on either half, so that names beside them
-    do not touch.
-    """
+    """Return positions on the unit circle, clockwise from the top, shape (n, 2)."""
     if n <= _POLYGON:
         angle = 2 * np.pi * (np.arange(n) + 0.5 * (n % 2 == 0)) / n
         return np.column_stack([np.sin(angle), np.cos(angle)])

@@ -1,9 +1,4 @@
-"""From a `Ledger` to a figure: one bar of the parts of the variance, and a mark for the main effects as drawn.
-
-Each part has a segment with a pattern of its own, its name and its percentage, and a whisker at its right end: the
-interval of its share. A part below zero has no segment; a note states it. The mark is above the bar, because the sum of
-the curves is no part of it.
-"""
+"""From a `Ledger` to a figure: one bar of the parts of the variance, and a mark for the main effects as drawn."""
 
 from __future__ import annotations
 
@@ -42,19 +37,7 @@ TOP = 1.4
 
 
 def ledger_figure(ledger: Ledger, confidence_level: float = 0.95) -> FigureSpec:
-    """Return the parts of the variance as one bar.
-
-    Parameters
-    ----------
-    ledger : Ledger
-    confidence_level : float
-        Confidence level of the whiskers.
-
-    Raises
-    ------
-    DataError
-        If `confidence_level` is not in (0, 1).
-    """
+    """Return the parts of the variance as one bar."""
     level = check_probability("plot(confidence_level)", confidence_level)
     z = _reach(level)
     of = shorten(ledger.quantity, LONG)

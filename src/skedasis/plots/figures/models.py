@@ -58,29 +58,7 @@ VERTICES = 13
 def models_figure(
     found: MultiModelEffect, confidence_level: float = 0.95, of: IntervalTarget | None = None
 ) -> FigureSpec:
-    """Return the figure of one feature's effect for several models.
-
-    Parameters
-    ----------
-    found : MultiModelEffect
-    confidence_level, of
-        As in `MultiModelEffect.interval`.
-
-    Raises
-    ------
-    DataError, UnsupportedError
-        As `MultiModelEffect.interval`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0)]
-    >>> figure = models_figure(sd.explain(models, X, 0, method=sd.ALE(bins=4)))
-    >>> figure.title, figure.main.notes
-    ('x0: effect on prediction, 2 models (ALE)', ('2 models', '100 rows each'))
-    """
+    """Return the figure of one feature's effect for several models."""
     panel = _panel(found, confidence_level, of)
     return FigureSpec(((panel,),), str(panel.title), _alt_text(panel), order=(MEAN,))
 
@@ -93,21 +71,7 @@ def models_importance_figure(
     confidence_level: float = 0.95,
     of: IntervalTarget | None = None,
 ) -> FigureSpec:
-    """Return a bar chart of importances for several models: means as bars, models as dots, most important first.
-
-    Parameters
-    ----------
-    found : MultiModelImportance
-    features, top
-        As in `skedasis.plots.figures.importance.importance_figure`.
-    confidence_level, of
-        As in `MultiModelImportance.interval`.
-
-    Raises
-    ------
-    DataError, UnsupportedError
-        As `importance_figure` and `MultiModelImportance.interval`.
-    """
+    """Return a bar chart of importances for several models: means as bars, models as dots, most important first."""
     stand = _models_as_repeats(found)
     chosen = display_order(stand, features, top)
     lower, upper = found.interval(confidence_level, of)
@@ -310,11 +274,7 @@ def _rug(found: MultiModelEffect) -> Rug | None:
 def _vertical(
     found: MultiModelEffect, each: Floats, ends: tuple[Floats, Floats]
 ) -> tuple[Axis, bool]:
-    """Return the vertical axis, and whether zero means "no effect" on it.
-
-    The curves of the models determine the scale, and the interval as far as they stay readable: with two models it has
-    one degree of freedom and may be 13 times as wide as their distance.
-    """
+    """Return the vertical axis, and whether zero means "no effect" on it."""
     low, high = extent([each])
     least, most = extent(ends)
     span = high - low if high > low else np.inf

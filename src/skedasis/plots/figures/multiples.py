@@ -59,40 +59,7 @@ def effects_figure(
     options: EffectPlotOptions | None = None,
     page: int | None = 1,
 ) -> FigureSpec:
-    """Return the figure of many effects on shared scales, the largest first.
-
-    Parameters
-    ----------
-    effects : Effects
-    by : {"importance", "heterogeneity_score"}
-        Order of the features.
-    top : int or None
-        Largest number of features; None for all.
-    columns : int, optional
-        Largest number of columns; by default for a roughly square grid.
-    lower : bool
-        Whether to draw the slopes per bin, too, per standard deviation of the feature: slopes per unit of different
-        features are not comparable.
-    options : EffectPlotOptions, optional
-        By default with at most 60 individual curves.
-    page : int or None
-        Which figure, if there are more than 30 features; None for all of them in one figure, for `draw_svg.draw_tiles`.
-
-    Raises
-    ------
-    DataError
-        For no effect, for an unknown `by`, for invalid `top`, `columns` or `page`, and as `effect_figure`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).normal(size=(100, 3))
-    >>> found = sd.explain(lambda X: X[:, 0] + 3 * X[:, 2], X, method=sd.ALE(bins=5))
-    >>> figure = effects_figure(found, top=2)
-    >>> figure.title, [str(stack[0].title) for stack in figure.stacks]
-    ('2 features: effect on prediction (ALE)', ['1. x2', '2. x0'])
-    """
+    """Return the figure of many effects on shared scales, the largest first."""
     each = _each_effect(effects, by, top, lower, options)
     what = f"effects on shared scales, ordered by {by.replace('_', ' ')}"
     title = effect_title(*ordered_effects(effects, by, top), of=features_text(len(each)))
@@ -108,21 +75,7 @@ def models_effects_figure(
     of: IntervalTarget | None = None,
     page: int | None = 1,
 ) -> FigureSpec:
-    """Return the figure of effects of many features for several models on shared scales, the largest first.
-
-    Parameters
-    ----------
-    found : MultiModelEffects
-    by, top, columns, page
-        As in `effects_figure`.
-    confidence_level, of
-        As in `MultiModelEffect.interval`.
-
-    Raises
-    ------
-    DataError, UnsupportedError
-        As `effects_figure` and `MultiModelEffect.interval`.
-    """
+    """Return the figure of effects of many features for several models on shared scales, the largest first."""
     each = _each_of_models(found, by, top, confidence_level, of)
     shown = [found[r.feature] for r in _largest(found.ranking(by), top)]
     models = counted(len(shown[0]), "model")
@@ -203,13 +156,7 @@ def _each_of_models(
 
 
 def ordered_effects(effects: Mapping[str, Effect], by: By, top: int | None) -> list[Effect]:
-    """Return the effects to draw, the largest first.
-
-    Raises
-    ------
-    DataError, UnsupportedError
-        If there is no effect, for an invalid `top`, and as `Effects.ranking`.
-    """
+    """Return the effects to draw, the largest first."""
     return [effects[r.feature] for r in _largest(Effects(dict(effects)).ranking(by), top)]
 
 
@@ -271,10 +218,7 @@ def _rank_notes(rank: ModelsRank, found: MultiModelEffect) -> tuple[str, ...]:
 
 
 def on_shared_scales(each: Sequence[FigureSpec]) -> tuple[FigureSpec, ...]:
-    """Return figures of one stack each with the same vertical axes and legend, for a page that arranges them.
-
-    Main panels of quantities in different units, such as slopes of different features, keep their own axes.
-    """
+    """Return figures of one stack each with the same vertical axes and legend, for a page that arranges them."""
     mains = [f.main.y for f in each]
     details = [f.stacks[0][1].y for f in each if len(f.stacks[0]) > 1]
     # A slope per SD and a difference between levels have the same unit and are comparable.
@@ -302,10 +246,7 @@ def _empty(x: Axis, y: Axis) -> Panel:
 
 
 def _merged_labels(panels: Sequence[Panel]) -> dict[str, str]:
-    """Return new labels for legend entries that look the same, such as of slopes and of level differences.
-
-    The spread is named without its explanation, which may differ between features.
-    """
+    """Return new labels for legend entries that look the same, such as of slopes and of level differences."""
     same: dict[object, list[str]] = {}
     for key in legend_of(panels):
         same.setdefault(key.parts, []).append(key.label)
@@ -337,28 +278,7 @@ def page_of(
     page: int | None = 1,
     notes: Sequence[str] = (),
 ) -> FigureSpec:
-    """Return one figure of at most `PER_PAGE` figures on shared scales.
-
-    Parameters
-    ----------
-    each : sequence of FigureSpec
-        From `on_shared_scales`.
-    title : Title
-        Of all figures; of one alone, it replaces the title of the panel.
-    what : str
-        What they show, for the alternative text.
-    total : int
-        Number of features.
-    columns : int, optional
-    page : int or None
-        Which of the figures, starting with 1; None for all in one.
-    notes : sequence of str
-
-    Raises
-    ------
-    DataError
-        For invalid `columns` and `page`.
-    """
+    """Return one figure of at most `PER_PAGE` figures on shared scales."""
     columns = check_int_or_none("plot(columns)", columns, 1, "Use 3, or None")
     width = 100.0 if columns is None else 0.0  # a given number of columns stays
     pages = 1 if page is None else math.ceil(len(each) / PER_PAGE)

@@ -32,41 +32,7 @@ MOST_LEVELS = 40
 
 @dataclass(frozen=True, eq=False)
 class EffectPlotOptions:
-    """Options of a figure of an effect.
-
-    Parameters
-    ----------
-    ice : {"centered", "raw", None}
-        Individual curves. "centered" subtracts each curve's anchor (its left end for
-        ``center="start"``, else its mean over the data) and centres the average likewise; "raw" draws the curves
-        unchanged; None draws no curves. Derivative curves have no level and are never centred.
-    own : bool
-        Whether the observed value of each row is marked on its curve.
-    curves : int, optional
-        Largest number of curves; None: 200 of those that the result keeps, if it keeps any.
-    confidence_level : float
-        Confidence level of the intervals of the average.
-    color : array_like, shape (n,), optional
-        One value for each row of X, by which its curve is coloured.
-    color_name : str, optional
-        Name of these values; by default the name of the series.
-    group_averages : bool
-        Whether the average curve of each group that curves are coloured by is drawn; of numbers on a scale, the average
-        of each third.
-    elevated_regions : bool or None
-        Whether elevated regions of the ICE curves are marked; None marks them if the quantity is an uncertainty.
-    histogram : bool
-        Whether the feature's histogram is drawn for each group that curves are coloured by.
-    values : array_like, shape (n,), optional
-        The feature's value in each row of X, for these histograms; by default those of the rows that are kept.
-    simultaneous : bool
-        Whether the intervals form a simultaneous band.
-    most_levels : int
-        Largest number of levels of a nominal feature; of more levels those with most rows are shown. Ordinal levels
-        are all shown.
-    band : {"spread", "accumulated", None}
-        The band around the average: the spread between rows, the accumulated standard deviation, or none.
-    """
+    """Options of a figure of an effect."""
 
     ice: Ice = "centered"
     own: bool = False
@@ -105,19 +71,7 @@ class EffectPlotOptions:
 
 @dataclass(frozen=True)
 class RegionsPlotOptions:
-    """What a figure of regions shows.
-
-    Parameters
-    ----------
-    kind : {"panels", "together"}
-        One panel per region, or all curves in one panel.
-    confidence_level : float
-        Confidence level of the intervals of the effects and of the heterogeneity scores.
-    scores : bool
-        Whether the heterogeneity scores before and after are drawn.
-    columns : int, optional
-        Largest number of panels side by side.
-    """
+    """What a figure of regions shows."""
 
     kind: RegionsKind = "panels"
     confidence_level: float = 0.95

@@ -1,10 +1,4 @@
-"""Overview figures: importance against heterogeneity, parts of a whole, calibration.
-
-- `overview_figure`: a scatter plot of features, importance against heterogeneity score. Above the diagonal the effect
-  varies more between rows than the average effect over the feature's values. Arrows lead from features to the mean of
-  their regions (`regions_point`).
-- `calibration_figure`: a reliability diagram, observed frequency against predicted probability.
-"""
+"""Overview figures: importance against heterogeneity, parts of a whole, calibration."""
 
 from __future__ import annotations
 
@@ -67,20 +61,7 @@ _NONE = (math.nan, math.nan)
 
 @dataclass(frozen=True)
 class ImportancePoint:
-    """A feature's importance and its heterogeneity score.
-
-    Parameters
-    ----------
-    feature : str
-    kind : str
-        "continuous", "ordinal" or "nominal".
-    importance, heterogeneity_score : float
-        In units of the quantity.
-    importance_ends, heterogeneity_score_ends : (float, float) or None
-        Confidence intervals.
-    label : str, optional
-        The feature's text for people; by default its name.
-    """
+    """A feature's importance and its heterogeneity score."""
 
     feature: str
     kind: str
@@ -97,15 +78,7 @@ class ImportancePoint:
 
 
 class RegionsPoint(NamedTuple):
-    """Where a feature is after a split into regions: the mean of its importances, and of its heterogeneity scores.
-
-    Parameters
-    ----------
-    importance, heterogeneity_score : float
-        In units of the quantity.
-    regions : int
-        Number of regions.
-    """
+    """Where a feature is after a split into regions: the mean of its importances, and of its heterogeneity scores."""
 
     importance: float
     heterogeneity_score: float
@@ -113,36 +86,7 @@ class RegionsPoint(NamedTuple):
 
 
 def regions_point(regions: Regions) -> RegionsPoint | None:
-    """Return the mean importance and the mean heterogeneity score within the regions of a feature.
-
-    Parameters
-    ----------
-    regions : Regions
-
-    Returns
-    -------
-    RegionsPoint or None
-        None for a single region, without heterogeneity scores, and if the importance in a region is unknown.
-
-    Notes
-    -----
-    Both are roots of weighted means of squares, with the weight of the rows of each region. An importance is a standard
-    deviation; the mean of squares within regions is the variance within regions of the regional effects over all rows,
-    on the scale of the feature's importance over all rows. A plain mean of standard deviations would understate it.
-    The heterogeneity score is ``regions.scores.within``, which averages in the same way, so that both coordinates are
-    comparable with each other and with those of all rows. No model row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
-    >>> q = lambda X: np.where(X[:, 1] > 0, 2.0, -2.0) * X[:, 0]
-    >>> found = sd.explain(q, X, 0, method=sd.ALE(), by=X[:, 1] > 0)
-    >>> point = regions_point(found)
-    >>> round(point.importance, 1), round(point.heterogeneity_score, 1), point.regions
-    (1.1, 0.0, 2)
-    """
+    """Return the mean importance and the mean heterogeneity score within the regions of a feature."""
     weight = np.array([node.weight for node in regions.leaves], dtype=float)
     value = np.array([effect.importance for effect in regions], dtype=float)
     there, within = weight > 0, float(regions.scores.within)
@@ -169,34 +113,7 @@ def overview_figure(
     title: str = "Importance and heterogeneity",
     alt: str = "",
 ) -> FigureSpec:
-    """Return the importance of features against their heterogeneity scores, on axes of the same range.
-
-    Parameters
-    ----------
-    points : sequence of ImportancePoint
-    regions : mapping of str to RegionsPoint, optional
-        Where features are within their regions; an arrow leads there from the feature's point.
-    links : mapping of str to str, optional
-        Link of each feature's point, such as "#feature-3".
-    x_label, y_label : str
-        Axis labels of importance and heterogeneity score.
-    unit : str, optional
-    confidence_level : float
-        Confidence level of the intervals.
-    title, alt : str
-
-    Returns
-    -------
-    FigureSpec
-        Tooltips are in descending order of importance. Features without one of the numbers are not drawn; a note states
-        their number.
-
-    Examples
-    --------
-    >>> one = [ImportancePoint("age", "continuous", 2.0, 1.0, (1.8, 2.2), (0.9, 1.1))]
-    >>> overview_figure(one, links={"age": "#f0"}).main.tooltips[0].link
-    '#f0'
-    """
+    """Return the importance of features against their heterogeneity scores, on axes of the same range."""
     known = [p for p in points if math.isfinite(p.importance + p.heterogeneity_score)]
     known.sort(key=lambda p: -p.importance)
     at = np.array([(p.importance, p.heterogeneity_score) for p in known]).reshape(-1, 2)
@@ -324,7 +241,6 @@ def _moves_text(known: Sequence[ImportancePoint], moved: Mapping[str, RegionsPoi
 def _point_tip(
     p: ImportancePoint, kind: str, link: str, within: RegionsPoint | None = None
 ) -> Tooltip:
-    """Return the tooltip of a point."""
     pairs = (
         ("importance", p.importance, p.importance_ends),
         ("heterogeneity score", p.heterogeneity_score, p.heterogeneity_score_ends),
@@ -348,21 +264,7 @@ ROWS = 20_000
 def importance_points(
     effects: Effects, confidence_level: float = LEVEL, seed: int = 0
 ) -> tuple[ImportancePoint, ...]:
-    """Return importance and heterogeneity score of all features with intervals, the most important first.
-
-    Parameters
-    ----------
-    effects : Effects
-    confidence_level : float
-    seed : int
-        Seed of the bootstrap.
-
-    Notes
-    -----
-    Costs no model rows. Intervals of importances are bootstrap intervals; those of scores come from their pairs of
-    rows. The interval of an importance is None if the feature has a single value, or if the kept rows do not allow a
-    bootstrap.
-    """
+    """Return importance and heterogeneity score of all features with intervals, the most important first."""
     confidence_level = check_probability("plot(confidence_level)", confidence_level)
     across: dict[str, tuple[float, float] | None] = dict.fromkeys(effects)
     for large in (False, True):
@@ -432,19 +334,7 @@ THIN = 0.004
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityBins:
-    """Bins of the predicted probability of a class, and the observed frequency of the class in each.
-
-    Parameters
-    ----------
-    left, right : ndarray of float, shape (K,)
-        Smallest and largest predicted probability in the bin.
-    predicted, observed : ndarray of float, shape (K,)
-        Mean predicted probability, and fraction of rows of the class.
-    lower, upper : ndarray of float, shape (K,)
-        95 % intervals of the observed frequencies (Wilson).
-    count : ndarray of int, shape (K,)
-        Number of rows.
-    """
+    """Bins of the predicted probability of a class, and the observed frequency of the class in each."""
 
     left: Floats
     right: Floats
@@ -456,26 +346,7 @@ class ReliabilityBins:
 
 
 def calibration_figure(bins: ReliabilityBins, *, event: str = "the class") -> FigureSpec:
-    """Return a reliability diagram: observed frequency against predicted probability, and the number of rows per bin.
-
-    Parameters
-    ----------
-    bins : ReliabilityBins
-        Bins without rows are not drawn.
-    event : str
-        Name of the predicted event.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ends = np.array([0.0, 0.5]), np.array([0.5, 1.0])
-    >>> shares = np.array([0.2, 0.7]), np.array([0.25, 0.6])
-    >>> two = ReliabilityBins(
-    ...     *ends, *shares, np.array([0.1, 0.4]), np.array([0.5, 0.8]), np.array([20, 10])
-    ... )
-    >>> print(calibration_figure(two).alt)  # doctest: +ELLIPSIS
-    Observed frequency of the class against predicted probability, 2 bins: predicted 0.200 observed 0.250; ...0.600.
-    """
+    """Return a reliability diagram: observed frequency against predicted probability, and rows per bin."""
     there = np.isfinite(bins.predicted) & np.isfinite(bins.observed) & (bins.count > 0)
     low, high = _range(bins, there)
     x = Axis("predicted probability", None, low, high, 0.02)

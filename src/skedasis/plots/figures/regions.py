@@ -1,7 +1,4 @@
-"""From regions to a figure: the effect in each region on one scale, the effect in all rows, and the scores.
-
-A region has the number that it has in the sequence, in brackets: "[0] workingday = 0". Grey is the effect in all rows.
-"""
+"""From regions to a figure: the effect in each region on one scale, the effect in all rows, and the scores."""
 
 from __future__ import annotations
 
@@ -93,24 +90,7 @@ THICK, INNER = 0.66, 0.36
 
 
 def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) -> FigureSpec:
-    """Return the figure of the regions of one feature.
-
-    Parameters
-    ----------
-    regions : Regions
-    options : RegionsPlotOptions, optional
-
-    Returns
-    -------
-    FigureSpec
-        One stack per region, or one stack for all, on the same scales; and a stack with the heterogeneity scores if
-        they are known.
-
-    Raises
-    ------
-    DataError
-        For more than 8 regions in one panel.
-    """
+    """Return the figure of the regions of one feature."""
     view = RegionsPlotOptions() if options is None else options
     n = len(regions)
     if view.kind == "together" and n > MOST:
@@ -208,7 +188,6 @@ def region_curve(
 
 
 def horizontal_of_regions(whole: Effect, effects: Sequence[Effect], places: Places | None) -> Axis:
-    """Return the horizontal axis of all regions."""
     if places is not None:
         return places.axis(whole.about.feature)
     return overlaid_horizontal([whole, *effects])
@@ -248,7 +227,6 @@ def _region_panel(
     y: Axis,
     places: Places | None,
 ) -> Panel:
-    """Return the panel of one region."""
     band, line = overlaid_marks(curve._replace(label="region"), 0, places, small=True)
     gaps = effect_parts.hatched_gaps(regions.whole)
     part = main_part(effect).effect
@@ -309,7 +287,6 @@ def _together(
     y: Axis,
     places: Places | None,
 ) -> Panel:
-    """Return the panel of all regions."""
     drawn = [overlaid_marks(c, i, places, small=False) for i, c in enumerate(curves)]
     rug = None
     if places is None and regions.whole.rows is not None:
@@ -450,26 +427,7 @@ def _alt_text(regions: Regions, labels: Sequence[str], effects: Sequence[Effect]
 def regions_overview_figure(
     found: RegionsByFeature, by: RegionsBy = "heterogeneity_score", top: int | None = 30
 ) -> FigureSpec:
-    """Return the heterogeneity of features before and after the split into regions, with the first split of each.
-
-    Parameters
-    ----------
-    found : RegionsByFeature
-    by : {"heterogeneity_score", "explained", "importance"}
-        Order of the features.
-    top : int or None
-        Largest number of features.
-
-    Returns
-    -------
-    FigureSpec
-        Bars of heterogeneity scores; without scores, bars of the shares of the loss that regions explain.
-
-    Raises
-    ------
-    DataError
-        For no feature, and for invalid `by` or `top`.
-    """
+    """Return the heterogeneity of features before and after the split into regions, with the first split of each."""
     top = check_int_or_none("plot(top)", top, 1, "Use 20, or None")
     ranks = found.ranking(by)
     if not ranks:

@@ -1,8 +1,4 @@
-"""Small figures of one feature for the first screen of a page: its regions, its average curve, or those of models.
-
-Each has one low panel and a short legend, and omits what a larger figure of the same result explains: bins, slopes,
-the entry of the rug. Notes are the caller's.
-"""
+"""Small figures of one feature for the first screen of a page: its regions, its average curve, or those of models."""
 
 from __future__ import annotations
 
@@ -78,39 +74,7 @@ def regions_summary_figure(
     most: int = MOST_REGIONS,
     confidence_level: float = 0.95,
 ) -> FigureSpec:
-    """Return the effects in the regions of a feature in one small panel, with the effect in all rows in grey.
-
-    Parameters
-    ----------
-    regions : Regions
-        Of one region alone, the figure is `effect_summary_figure` of all rows.
-    notes : sequence of str
-    most : int
-        Largest number of regions, never more than 8. Of more regions those with most rows are shown, and a note has the
-        number of the others.
-    confidence_level : float
-        Of the intervals, which are drawn for at most 3 regions.
-
-    Returns
-    -------
-    FigureSpec
-        Each region's legend entry is its rule with its share of the rows: "workingday = 1 and yr = 0 (34 %)".
-
-    Raises
-    ------
-    DataError
-        If `most` is not a positive integer.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
-    >>> q = lambda X: np.where(X[:, 1] > 0, 2.0, -1.0) * X[:, 0]
-    >>> found = sd.explain(q, X, 0, method=sd.ALE(), by=X[:, 1] > 0)
-    >>> regions_summary_figure(found).order
-    ('False (52 %)', 'True (48 %)', 'all rows')
-    """
+    """Return the effects in the regions of a feature in one small panel, with the effect in all rows in grey."""
     most = min(check_int("regions_summary_figure(most)", most, 1, "Use 4"), MOST)
     if len(regions) == 1:
         return effect_summary_figure(regions.whole, notes=notes, confidence_level=confidence_level)
@@ -156,34 +120,7 @@ def regions_summary_figure(
 def effect_summary_figure(
     effect: Effect, *, notes: Sequence[str] = (), confidence_level: float = 0.95
 ) -> FigureSpec:
-    """Return the average effect of a feature in one small panel, with its interval and its heterogeneity.
-
-    Parameters
-    ----------
-    effect : Effect
-        Individual curves of a PDP are not drawn. Of a nominal feature the 8 levels with most rows are shown.
-    notes : sequence of str
-    confidence_level : float
-
-    Returns
-    -------
-    FigureSpec
-        The band of heterogeneity is omitted where it is unknown.
-
-    Raises
-    ------
-    DataError
-        If `confidence_level` is not in (0, 1).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).uniform(size=(200, 2))
-    >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=3))
-    >>> effect_summary_figure(e).order
-    ('average', '95 % interval', 'spread between rows')
-    """
+    """Return the average effect of a feature in one small panel, with its interval and its heterogeneity."""
     options = EffectPlotOptions(
         ice=None, confidence_level=confidence_level, most_levels=MOST_LEVELS
     )
@@ -217,38 +154,7 @@ def models_summary_figure(
     notes: Sequence[str] = (),
     confidence_level: float = 0.95,
 ) -> FigureSpec:
-    """Return the average effects of a feature for several models in one small panel.
-
-    Parameters
-    ----------
-    effects : sequence of Effect
-        Of the same feature, one per model, at most 8. Each is centred at its mean over the data.
-    labels : sequence of str
-        Names of the models.
-    notes : sequence of str
-    confidence_level : float
-        Of the intervals, which are drawn for at most 3 models.
-
-    Returns
-    -------
-    FigureSpec
-        Each model has its colour, its dash and its mark, by its position, whatever the feature.
-
-    Raises
-    ------
-    DataError, UnsupportedError
-        As `skedasis.plots.figures.compare.overlay_figure`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> models = [lambda X: X[:, 0], lambda X: 2 * X[:, 0]]
-    >>> both = [sd.explain(m, X, 0, method=sd.ALE(bins=4)) for m in models]
-    >>> models_summary_figure(both, ["one", "two"]).order
-    ('one', 'two')
-    """
+    """Return the average effects of a feature for several models in one small panel."""
     check_count(effects, labels)
     names = distinct_labels(labels)
     made, curves = overlay_panel(

@@ -1,10 +1,4 @@
-"""From a `Surface` to a figure: heat map, contours, cells without rows, marginal histograms, colour scale.
-
-`surface_figure` evaluates the surface on a grid of patches (`HeatmapAxis` is one side of it). An interaction effect (no
-main effects) has colours that diverge from zero. Contours are at round values; across bands of levels, where nothing
-lies between neighbouring bands, they are lines across each band. A categorical feature has a band per level, a numeric
-feature with two values a strip per value: a gradient would show values that no row has.
-"""
+"""From a `Surface` to a figure: heat map, contours, cells without rows, marginal histograms, colour scale."""
 
 from __future__ import annotations
 
@@ -110,38 +104,7 @@ def surface_figure(
     *,
     limits: tuple[float, float] | None = None,
 ) -> FigureSpec:
-    """Return the figure of a surface: a map, and its colour scale below it.
-
-    Parameters
-    ----------
-    surface : Surface
-    options : SurfacePlotOptions, optional
-    limits : (float, float), optional
-        Ends of the colour scale; by default those of this surface.
-
-    Returns
-    -------
-    FigureSpec
-        The first feature is on the horizontal axis, unless it is categorical or has two values and the second one is
-        not. The tooltip of each cell, or pair of levels, states its value and its number of rows. Contours below zero
-        are dashed, and a plus and a minus sign mark the maximum and the minimum, so that the sign is visible without
-        colours.
-
-    Raises
-    ------
-    UnsupportedError
-        For a `confidence_level` if the surface includes main effects.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
-    >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=4))
-    >>> figure = surface_figure(s, SurfacePlotOptions(step=True))
-    >>> figure.title, figure.main.marks[0].value.shape, figure.panels[1].x.label
-    ('x0 × x1: interaction effect on prediction (ALE)', (4, 4), 'interaction effect on prediction')
-    """
+    """Return the figure of a surface: a map, and its colour scale below it."""
     options = SurfacePlotOptions() if options is None else options
     if surface.cells is None:  # a grid of points has no step function
         options = replace(options, step=False)
@@ -209,19 +172,7 @@ def is_discrete(side: PairAxis) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class HeatmapAxis:
-    """One side of a heat map: its axis, and the values at which the surface is evaluated.
-
-    Parameters
-    ----------
-    side : PairAxis
-    axis : Axis
-    edges : ndarray of float, shape (p + 1,)
-        Edges of the patches on the axis.
-    at : ndarray, shape (p,)
-        The feature value at which the surface is evaluated in each patch: numbers or levels.
-    home : ndarray of int, shape (p,)
-        Index of the bin, level or value of each patch; -1 for points of a grid.
-    """
+    """One side of a heat map: its axis, and the values at which the surface is evaluated."""
 
     side: PairAxis
     axis: Axis
@@ -314,10 +265,7 @@ def _evaluated(
 
 
 def counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
-    """Return the number of rows in each cell, (h of y, h of x); None if it is unknown.
-
-    A numeric feature with two values has a cell per value.
-    """
+    """Return the number of rows in each cell, (h of y, h of x); None if it is unknown."""
     sides, rows = surface.sides, surface.rows
     strips = any(s.strips is not None for s in sides)
     located = all(not isinstance(s, GridPairAxis) or s.strips is not None for s in sides)
@@ -388,10 +336,7 @@ def _contains_zero(
     options: SurfacePlotOptions,
     step: tuple[bool, bool],
 ) -> list[Mark]:
-    """Return rectangles in which the confidence interval of an interaction effect contains zero.
-
-    Each covers neighbouring patches of one row. Patches without a value are omitted.
-    """
+    """Return rectangles in which the confidence interval of an interaction effect contains zero."""
     level = options.confidence_level
     if level is None:
         return []
@@ -528,15 +473,7 @@ def colour_scale(scale: Axis, levels: Sequence[float], *, diverging: bool) -> Pa
 
 
 def round_levels(low: float, high: float, wanted: int) -> tuple[float, ...]:
-    """Return about `wanted` round values strictly between `low` and `high`.
-
-    Examples
-    --------
-    >>> round_levels(-1.0, 1.0, 7)
-    (-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75)
-    >>> round_levels(0.0, 10.0, 0)
-    ()
-    """
+    """Return about `wanted` round values strictly between `low` and `high`."""
     if wanted < 1 or not 0 < high - low < math.inf:
         return ()
     least = (high - low) / (wanted + 1)
@@ -551,30 +488,7 @@ def round_levels(low: float, high: float, wanted: int) -> tuple[float, ...]:
 
 
 def isolines(x: Floats, y: Floats, value: Floats, level: float) -> list[Floats]:
-    """Return the contour lines of a surface at one value.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (p,)
-    y : ndarray of float, shape (q,)
-    value : ndarray of float, shape (q, p)
-        At the grid points; no line enters a cell with a NaN at a corner.
-    level : float
-
-    Returns
-    -------
-    list of ndarray of float, shape (n, 2)
-        One array per line; closed lines end at their first point. The surface is linear between grid points; in a cell
-        with two lines the mean of its corners decides how they connect.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.array([0.0, 1.0, 2.0])
-    >>> (line,) = isolines(x, x, np.add.outer(0 * x, x), 0.5)
-    >>> sorted(line.tolist())
-    [[0.5, 0.0], [0.5, 1.0], [0.5, 2.0]]
-    """
+    """Return the contour lines of a surface at one value."""
     if min(value.shape) < 2:
         return []
     from contourpy import LineType, contour_generator
@@ -585,24 +499,7 @@ def isolines(x: Floats, y: Floats, value: Floats, level: float) -> list[Floats]:
 
 
 def crossings(x: Floats, value: Floats, level: float) -> list[Floats]:
-    """Return a line across each band wherever it takes a value, from left to right in each band.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (p,)
-    value : ndarray of float, shape (q, p)
-        One row per band.
-    level : float
-
-    Returns
-    -------
-    list of ndarray of float, shape (2, 2)
-
-    Examples
-    --------
-    >>> crossings(np.array([0.0, 1.0]), np.array([[0.0, 2.0], [3.0, 4.0]]), 0.5)[0].tolist()
-    [[0.25, -0.5], [0.25, 0.5]]
-    """
+    """Return a line across each band wherever it takes a value, from left to right in each band."""
     above, known = value >= level, np.isfinite(value)
     changes = known[:, :-1] & known[:, 1:] & (above[:, :-1] != above[:, 1:])
     found: list[Floats] = []
@@ -814,11 +711,7 @@ def _place(axis: Axis, value: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Intervals:
-    """One side of the tooltips.
-
-    Values of the surface are those `at`; `homes` are the bins or levels whose rows are counted, none for points of a
-    grid.
-    """
+    """One side of the tooltips."""
 
     edges: Floats
     names: list[str]

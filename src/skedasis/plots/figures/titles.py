@@ -18,28 +18,7 @@ TIMES = " \N{MULTIPLICATION SIGN} "
 
 
 def effect_title(*effects: Effect, of: str = "", quantity: str = "", among: str = "") -> Title:
-    """Return the title of one or more effects.
-
-    Parameters
-    ----------
-    *effects : Effect
-        Those of several methods, quantities or features may share a title.
-    of : str
-        The features; by default that of the first effect, with the rule that all effects share.
-    quantity : str
-        The quantity; by default those of the effects.
-    among : str
-        What the effects are of besides, such as "3 models".
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.arange(8.0).reshape(4, 2)
-    >>> e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.ALE(bins=2))
-    >>> str(effect_title(e)), str(effect_title(e, of="2 features", among="3 models"))
-    ('x0: effect on prediction (ALE)', '2 features: effect on prediction, 3 models (ALE)')
-    """
+    """Return the title of one or more effects."""
     first, rules = effects[0], {e.rule for e in effects}
     rule = rules.pop() if len(rules) == 1 else ""
     subject = shorten(of or first.feature_title, LONG)
@@ -75,13 +54,7 @@ def importance_title(importance: Importance, what: str = "", among: str = "") ->
 
 
 def listed(names: Sequence[str], things: str) -> str:
-    """Return different names as an enumeration: "a, b and c"; of many or long ones their number.
-
-    Examples
-    --------
-    >>> listed(["PDP", "ALE", "ALE"], "methods"), listed([40 * "a", 40 * "b"], "names")
-    ('PDP and ALE', '2 names')
-    """
+    """Return different names as an enumeration: "a, b and c"; of many or long ones their number."""
     *most, last = names = list(dict.fromkeys(names))
     text = f"{', '.join(most)} and {last}" if most else last
     return text if len(text) <= LONG or not most else f"{len(names)} {things}"

@@ -48,16 +48,7 @@ class SelectedBins:
 
 
 def variance_options(spec: Spec, largest: float, feature: str = "") -> VarianceOptions:
-    """Return the settings by which binning measures the variance of an effect's local effects.
-
-    Parameters
-    ----------
-    spec : Spec
-    largest : float
-        The largest absolute local effect.
-    feature : str
-        The feature name, for warnings.
-    """
+    """Return the settings by which binning measures the variance of an effect's local effects."""
     noise = EXACT if spec.local_effects in ("slopes", "values") else VarianceOptions.noise
     return VarianceOptions(spec.ddof, spec.weight_kind, largest, noise, feature)
 
@@ -73,21 +64,6 @@ def select_bins(
     values: Floats | None = None,
 ) -> SelectedBins:
     """Return the bins that a binning selects.
-
-    Parameters
-    ----------
-    scheme : Binning
-    cells : Cells
-    moments : mapping of str to Moments
-        ``"local"`` and ``"axis"``.
-    spec : Spec
-    options : VarianceOptions
-    rows : Rows, optional
-        If these are all rows, edges of `Optimal` bins may lie between the edges of the cells.
-    planned : ndarray of int, optional
-        Indices of the cells' edges that the binning may use; by default all.
-    values : ndarray of float, optional
-        The observed values, if local effects are steps between them, so that bins must start and end at values.
 
     Notes
     -----
@@ -171,11 +147,6 @@ def accumulated_effect(
         Whether slopes change linearly within each bin.
     values : ndarray of float, shape (L,), optional
         The observed values of the feature, if the curve is accumulated from steps between them.
-
-    Returns
-    -------
-    AccumulatedEffect
-        With `values`, a `ValueStepsEffect`; a constant feature has no steps.
     """
     if len(cells) == 0:
         return _constant(cells, moments, spec, about, rows)

@@ -43,10 +43,6 @@ def accumulated_categorical_effect(
         Codes of the levels at which groups of steps begin and end: all levels, unless steps were grouped.
     spec, about, rows
         Copied to the result.
-
-    Returns
-    -------
-    LevelStepsEffect
     """
     steps = Steps.of(moments)
     weight = moments[
@@ -86,16 +82,6 @@ def group_steps(scheme: Binning, pooled: Moments, spec: Spec, largest: float, ab
     """Return the codes of the levels at which groups of steps begin and end, selected by a binning.
 
     Each step has width 1. A row counts once for each of its steps.
-
-    Parameters
-    ----------
-    scheme : Binning
-        `Optimal` or `Greedy`.
-    pooled : Moments, L - 1 steps
-    spec, about
-        As in the result.
-    largest : float
-        The largest absolute step of a row.
 
     Returns
     -------

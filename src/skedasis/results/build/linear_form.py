@@ -124,13 +124,7 @@ def linear_form(
     spec: Spec,
     trend: Bools | None = None,
 ) -> LinearForm:
-    """Return an accumulated effect as a linear form.
-
-    Parameters
-    ----------
-    cells, moments, kept, spec, trend
-        As in `skedasis.results.build.accumulated.accumulated_effect`.
-    """
+    """Return an accumulated effect as a linear form."""
     bins = moments[LOCAL].pool(kept[:-1])
     fit = None
     if trend is not None and trend.any():

@@ -45,19 +45,7 @@ def accumulated_surface(
     *,
     fill: bool = True,
 ) -> AccumulatedSurface:
-    """Build the second-order effect of two features from the moments of their cells.
-
-    Parameters
-    ----------
-    sides : tuple of two PairAxis
-    moments : mapping of str to Moments
-        ``"cell"``, ``"home"``, and, if first-order differences are known, ``"main0"`` and ``"main1"``.
-    spec, abouts, rows
-        Copied to the result.
-    fill : bool
-        Whether empty cells take the double difference of the nearest non-empty cell. Otherwise their double difference
-        is 0, and the surface is NaN inside them.
-    """
+    """Build the second-order effect of two features from the moments of their cells."""
     cell = moments[CELL]
     empty = cell.weight == 0
     delta = np.where(empty, 0.0, cell.mean)
@@ -109,13 +97,7 @@ def fill_empty_cells(delta: Floats, empty: Bools, centres0: Floats, centres1: Fl
 
 
 def filling_matrix(empty: Bools, centres0: Floats, centres1: Floats) -> Any:
-    """Return the sparse matrix (K0 K1, K0 K1) that fills empty cells from their nearest non-empty cells.
-
-    Parameters
-    ----------
-    empty, centres0, centres1
-        As in `fill_empty_cells`.
-    """
+    """Return the sparse matrix (K0 K1, K0 K1) that fills empty cells from their nearest non-empty cells."""
     from scipy.sparse import csr_array, eye_array
     from scipy.spatial import KDTree
 
@@ -254,16 +236,7 @@ def _rms_of_adjacent_cells(std: Floats, weight: Floats, shape: tuple[int, ...]) 
 def gather_moments(
     sides: tuple[PairAxis, PairAxis], rows: PairRows, widths: tuple[Floats, Floats]
 ) -> dict[str, Moments] | None:
-    """Gather the moments of mixed derivatives (and of slopes) by cell; None if the rows have no mixed derivatives.
-
-    Parameters
-    ----------
-    sides : tuple of two PairAxis
-        Both numeric.
-    rows : PairRows
-    widths : tuple of two ndarray of float
-        Widths of the bins; a derivative times the widths is a difference.
-    """
+    """Gather the moments of mixed derivatives (and of slopes) by cell; None if the rows have no mixed derivatives."""
     if rows.effect is None:
         return None
     k, m = (max(s.n_nodes - 1, 0) for s in sides)

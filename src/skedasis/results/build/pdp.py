@@ -70,19 +70,7 @@ def partial_dependence(
     curves: Curves | None,
     spread: Spread | None,
 ) -> PartialDependence:
-    """Build a partial dependence from the moments of the rows' ICE curves.
-
-    Parameters
-    ----------
-    grid : Grid
-        m points.
-    shown : Moments, m cells
-        Moments over rows of the curves, centred as the method centres them.
-    axis : Moments, m + 1 cells
-        Moments of the feature, between the points and outside the grid.
-    spec, about, rows, curves, spread
-        Copied to the result; the spread with the grid's points.
-    """
+    """Build a partial dependence from the moments of the rows' ICE curves."""
     kind = spec.weight_kind
     error = np.sqrt(shown.variance(1, kind) / shown.effective_size(kind))
     return PartialDependence(
@@ -139,18 +127,7 @@ def partial_dependence_surface(
     abouts: tuple[About, About],
     rows: PairRows | None,
 ) -> PartialDependenceSurface:
-    """Build the partial dependence on two features from the moments of the rows' surfaces.
-
-    Parameters
-    ----------
-    sides : tuple of two PairAxis
-    shown : Moments, m0 * m1 cells
-        Moments over rows of their values on the product grid, centred as the method centres them.
-    centred : Moments, optional
-        Of these values minus the row's mean over the grid; None for means alone.
-    spec, abouts, rows
-        Copied to the result.
-    """
+    """Build the partial dependence on two features from the moments of the rows' surfaces."""
     shape = sides[0].n_nodes, sides[1].n_nodes
     heterogeneity = np.full(shape, np.nan)
     if centred is not None:
@@ -208,11 +185,6 @@ def m_plot(
         Indices of the cells' edges that are edges of bins.
     spec, about, rows
         Copied to the result.
-
-    Returns
-    -------
-    MPlotEffect
-        Its points are the means of the feature in the bins that contain rows.
     """
     bins, axis = (
         m if len(cells) == 0 else m.pool(kept[:-1]) for m in (moments[LOCAL], moments[AXIS])
@@ -317,17 +289,7 @@ def _weighted_std(value: Floats, fraction: Floats) -> float:
 
 
 def with_missing_point(effect: Effect, moments: Moments, *, exact: bool) -> Effect:
-    """Return an effect with its point of missing values.
-
-    Parameters
-    ----------
-    effect : Effect
-    moments : Moments, one cell
-        Moments over the rows with a missing value: of the quantity minus its mean over observed values; for an M-plot,
-        of the quantity itself.
-    exact : bool
-        Whether all observed values were inserted.
-    """
+    """Return an effect with its point of missing values."""
     if moments.count[0] == 0:
         return effect
     kind = effect.spec.weight_kind

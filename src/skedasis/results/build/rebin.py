@@ -57,20 +57,7 @@ EffectT = TypeVar("EffectT", bound=Effect)
 
 
 def rebin_effect(effect: Effect, bins: Binning | int) -> Effect:
-    """Return an effect on other bins; see `Effect.rebin`.
-
-    Parameters
-    ----------
-    effect : Effect
-    bins : Binning or int
-        An integer means `Uniform` bins, for an M-plot `Quantile` bins. For an ordinal feature: `Optimal` or `Greedy`,
-        which group its steps.
-
-    Raises
-    ------
-    UnsupportedError
-        For results without bins, for nominal features, and for bins that are not unions of the cells of differences.
-    """
+    """Return an effect on other bins; see `Effect.rebin`."""
     if isinstance(effect, LevelStepsEffect):
         result = _regrouped(effect, bins)
     elif not isinstance(effect, BinnedEffect):

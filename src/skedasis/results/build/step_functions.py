@@ -183,14 +183,6 @@ def _supported(values: Floats, edges: Floats, known: Bools) -> Bools:
 def select_summary_bins(effect: AccumulatedEffect, score: HeterogeneityScore | None) -> Ints:
     """Return the fewest bins that approximate a curve of differences, as indices of its edges.
 
-    Parameters
-    ----------
-    effect : AccumulatedEffect
-        On all cells.
-    score : HeterogeneityScore, optional
-        The heterogeneity score of the feature. Without it, the tolerance depends on the importance and the standard
-        error only.
-
     Notes
     -----
     The tolerance of the polyline is the largest of: a tenth of √(importance² + score²), the standard error of the curve

@@ -40,11 +40,6 @@ def step_moments(
     size : int
         Number of values.
     weights : ndarray of float, shape (n,), optional
-
-    Returns
-    -------
-    dict of str to Moments, L values each
-        `DOWN`, `UP` and `BOTH`.
     """
     count = Moments.of(up, place, size, weights)
     return {
@@ -130,16 +125,7 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class StepScatter:
-    """Second moments, by value, of the deviations of the rows' two steps from the mean steps; arrays of L numbers.
-
-    Parameters
-    ----------
-    down, up, both : ndarray of float
-        Weighted sums of the squares of each step, and of the products of the two.
-    off_down, off_up : ndarray of float
-        Mean steps of the value's own rows minus the pooled means. They are 0 for a step that does not exist, and if
-        steps are means of the means at their ends.
-    """
+    """Second moments, by value, of the deviations of the rows' two steps from the mean steps; arrays of L numbers."""
 
     down: Floats
     up: Floats

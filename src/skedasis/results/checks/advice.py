@@ -1,9 +1,4 @@
-"""What a finding advises: other bins, another method or other rows, if they are possible for this very feature.
-
-The functions return a call as text, such as ``"e.rebin(sd.Quantile(12))"``, in which ``e`` is the effect and ``sd`` the
-package; a method such as ``"sd.ALE(bins=12)"`` is for the argument `method` of `explain`. They return None if no call
-would help: a feature with two values has no finer bins, and levels have none at all.
-"""
+"""What a finding advises: other bins, another method or other rows, if they are possible for this very feature."""
 
 from __future__ import annotations
 
@@ -85,16 +80,7 @@ def _call(method: str, settings: str) -> str:
 
 
 def wider_bins(effect: BinnedEffect) -> str | None:
-    """Return a call that gives fewer bins, with at least ten rows in each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.linspace(0, 1, 60)[:, None]
-    >>> wider_bins(sd.explain(lambda X: X[:, 0], X, 0, method=sd.ALE(bins=30)))
-    'sd.ALE(bins=6)'
-    """
+    """Return a call that gives fewer bins, with at least ten rows in each."""
     column = _column(effect)
     now = len(effect.bins)
     if column is None:
@@ -110,24 +96,7 @@ def wider_bins(effect: BinnedEffect) -> str | None:
 
 
 def narrower_bins(effect: Effect, name: str = "e") -> str | None:
-    """Return a call that gives more bins.
-
-    Parameters
-    ----------
-    effect : Effect
-    name : str
-        What the effect is called in the text.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.linspace(0, 1, 900)[:, None]
-    >>> narrower_bins(sd.explain(lambda X: X[:, 0], X, 0, method=sd.ALE(bins=3)))
-    'sd.ALE(bins=40)'
-    >>> narrower_bins(sd.explain(lambda X: X[:, 0], X.round(), 0, method=sd.ALE())) is None
-    True
-    """
+    """Return a call that gives more bins."""
     if not isinstance(effect, BinnedEffect) or between_values(effect):
         return None
     automatic = automatic_bins(effect)
@@ -148,11 +117,7 @@ def _finer(effect: BinnedEffect) -> int | None:
 
 
 def bins_that_resolve(effect: Effect) -> str | None:
-    """Return a call that gives more bins in which local effects depend less on x.
-
-    Bins of few rows with a constant slope can be worse than wide ones with a linear one. If the effect can be computed
-    in other bins without the model, this is tried.
-    """
+    """Return a call that gives more bins in which local effects depend less on x."""
     call = narrower_bins(effect)
     if call is None or not call.startswith("e.") or not isinstance(effect, BinnedEffect):
         return call

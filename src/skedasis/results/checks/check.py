@@ -43,17 +43,7 @@ IgnoreByFeature: TypeAlias = Ignore | Mapping[str, str | Collection[str]]
 
 @dataclass(frozen=True)
 class CodeInfo:
-    """What a code stands for.
-
-    Parameters
-    ----------
-    meaning : str
-        In one line.
-    warning : str
-        When the finding is a warning; empty if it is always a note.
-    note : str
-        When it is a note; empty if it is always a warning.
-    """
+    """What a code stands for."""
 
     meaning: str
     warning: str = ""
@@ -242,25 +232,7 @@ def in_order(found: Sequence[Check]) -> Checks:
 
 
 def check_codes(what: str, value: object) -> frozenset[Code]:
-    """Return the codes of the argument `ignore` of one result.
-
-    Parameters
-    ----------
-    what : str
-        The argument as the user wrote it, such as "checks(ignore)".
-    value : str, collection of str or None
-        One code or several; None for none.
-
-    Raises
-    ------
-    DataError
-        For anything that is no code; the message lists the codes.
-
-    Examples
-    --------
-    >>> sorted(check_codes("checks(ignore)", ["few_rows", "one_row"]))
-    ['few_rows', 'one_row']
-    """
+    """Return the codes of the argument `ignore` of one result."""
     given: list[object] = [] if value is None else [value]
     if isinstance(value, Collection) and not isinstance(value, (str, bytes, Mapping)):
         given = list(value)
@@ -272,27 +244,7 @@ def check_codes(what: str, value: object) -> frozenset[Code]:
 
 
 def check_ignore(what: str, value: object, features: Sequence[str]) -> dict[str, frozenset[Code]]:
-    """Return the codes that are left out for each feature.
-
-    Parameters
-    ----------
-    what : str
-        The argument as the user wrote it, such as "report(ignore)".
-    value : str, collection of str, mapping or None
-        As in `Effects.checks`: codes for all features, or a mapping of features to codes.
-    features : sequence of str
-        All features.
-
-    Raises
-    ------
-    DataError
-        For anything that is no code, and for a feature that does not exist.
-
-    Examples
-    --------
-    >>> check_ignore("checks(ignore)", {"b": "few_rows"}, ["a", "b"])
-    {'a': frozenset(), 'b': frozenset({'few_rows'})}
-    """
+    """Return the codes that are left out for each feature."""
     if not isinstance(value, Mapping):
         codes = check_codes(what, value)
         return dict.fromkeys(features, codes)
@@ -308,25 +260,13 @@ def _levels_of(where: Any) -> str | None:
 
 
 def runs(where: Bools) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last index of each run of true values.
-
-    Examples
-    --------
-    >>> list(runs(np.array([True, False, True, True])))
-    [(0, 0), (2, 3)]
-    """
+    """Yield the first and the last index of each run of true values."""
     edge = np.flatnonzero(np.diff(np.concatenate([[0], where.astype(int), [0]])))
     yield from ((int(a), int(b) - 1) for a, b in zip(edge[::2], edge[1::2], strict=True))
 
 
 def number(value: Any, time: TimeAxis | None = None) -> str:
-    """Return an end of an interval as text; on a time axis as a time.
-
-    Examples
-    --------
-    >>> number(0.1 + 0.2), number("a")
-    ('0.3', 'a')
-    """
+    """Return an end of an interval as text; on a time axis as a time."""
     if time is not None:
         return time.text(float(value))
     return f"{value:.4g}" if isinstance(value, (int, float, np.number)) else str(value)

@@ -1,11 +1,4 @@
-"""Find regions where the mean ICE curve is elevated, and whether the curves of rows observed there are, too.
-
-An average over ICE curves mixes two cases (entropy_importance, sec. 4.1). If the feature's values themselves cause the
-uncertainty, the curves of rows observed at these values are elevated, too (aleatoric uncertainty). If the model is
-uncertain because rows with these values are unlike its training data, only the curves of other rows are elevated
-(epistemic uncertainty: extrapolation). An elevated region is an interval on which the mean curve is above the curves'
-own mean; the curve need not increase there.
-"""
+"""Find regions where the mean ICE curve is elevated, and whether the curves of rows observed there are, too."""
 
 from __future__ import annotations
 
@@ -91,58 +84,7 @@ class ElevatedRegion:
 
 
 def elevated_regions(effect: Effect, confidence_level: float = 0.95) -> tuple[ElevatedRegion, ...]:
-    """Return the regions where the mean ICE curve is elevated, and which rows' curves are.
-
-    Parameters
-    ----------
-    effect : Effect
-        Of a numeric feature, with individual curves.
-    confidence_level : float
-        Confidence level of the regions, over the whole grid, and of each verdict.
-
-    Returns
-    -------
-    tuple of ElevatedRegion
-        From left to right; empty if there is no elevated region.
-
-    Raises
-    ------
-    UnsupportedError
-        For an effect without ICE curves, of a categorical feature, or of slopes.
-    DataError
-        For a `confidence_level` outside (0, 1).
-
-    Notes
-    -----
-    Each curve is centred by its own unweighted mean over the grid. A region is an interval on which the mean of the
-    centred curves is positive, from the first to the last point at which it is significantly so (Student's t, the level
-    shared by all points of the grid: Bonferroni).
-
-    The verdict compares heights above each curve's low level. (Heights above the curve's mean would be smaller for
-    curves that are elevated in several regions.) The curves of rows in the region are evaluated at the rows' own
-    values, so that only predictions at observed rows count. The other rows' curves are averaged over the same values,
-    so that identical curves give identical heights, wherever in the region the rows lie. The verdict is "all" if the
-    first height is significantly greater than half the second, "elsewhere" if it is significantly smaller. Rows beyond
-    the end of the grid next to a region, and rows with a missing value, are in neither group.
-
-    For an uncertainty, "all" indicates noise that the model has learned (aleatoric), "elsewhere" extrapolation
-    (epistemic). The verdict describes the model, which may be wrong about both. Use rows that the model was not trained
-    on: an overfitted model is more certain at its training rows than close to them. The kept curves are used, with
-    linear interpolation between grid points. Needs no model rows.
-
-    References
-    ----------
-    entropy_importance, sec. 4.1 and 4.2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).uniform(size=(200, 2))
-    >>> e = sd.explain(lambda X: (X[:, 0] > 0.5) + X[:, 1], X, 0, method=sd.ICE(grid=11))
-    >>> [(round(r.left, 1), round(r.right, 1), r.verdict) for r in elevated_regions(e)]
-    [(0.5, 0.9, 'all')]
-    """
+    """Return the regions where the mean ICE curve is elevated, and which rows' curves are."""
     confidence_level = check_probability("elevated_regions(confidence_level)", confidence_level)
     grid, curves = np.asarray(effect.points), _curves(effect)
     y, kind = curves.value, effect.spec.weight_kind
@@ -200,15 +142,7 @@ def _runs(
 
 @dataclass(frozen=True, eq=False)
 class _GridPositions:
-    """Positions of rows between the points of a grid, for linear interpolation.
-
-    Parameters
-    ----------
-    left : ndarray of int, shape (n,)
-        Index of the grid point before each row.
-    fraction : ndarray of float, shape (n,)
-        Position between this point (0) and the next (1).
-    """
+    """Positions of rows between the points of a grid, for linear interpolation."""
 
     left: Ints
     fraction: Floats

@@ -1,11 +1,4 @@
-"""Extrapolation check: how many of the rows at which a method evaluates the model are far from the data.
-
-Replacing a feature's value in a row gives a row that was not observed. It counts as an *extrapolation* if its distance
-to the nearest row of the data, other than the row it was made from, is above the 99th percentile of the distances
-between the data's rows and their nearest neighbours. If the feature is independent of the others, 1 % of the new rows
-are extrapolations. Distances are measured in the feature and in the (at most three) other features that share most
-information with it. In more dimensions, all rows are far from each other, so that extrapolations would not stand out.
-"""
+"""Extrapolation check: how many of the rows at which a method evaluates the model are far from the data."""
 
 from __future__ import annotations
 
@@ -49,19 +42,7 @@ _LEVELS = 30
 
 @dataclass(frozen=True, eq=False)
 class FeatureSpace:
-    """The rows of X as points in a common space.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    points : ndarray of float, shape (n, k)
-        Numbers in units of their standard deviation. A missing value is at the mean, and one unit off on an additional
-        axis. Levels have axes of their own, so that rows with different levels are one unit apart.
-    owner : ndarray of int, shape (k,)
-        The column of X of each axis.
-    reference : ndarray of int, shape (r,)
-        Indices of the rows that others are compared with.
-    """
+    """The rows of X as points in a common space."""
 
     dataset: Dataset
     points: Floats
@@ -132,18 +113,7 @@ class FeatureSpace:
 
 @dataclass(frozen=True, eq=False)
 class Subspace:
-    """Rows as points on some axes, with the largest usual distance between neighbours.
-
-    Parameters
-    ----------
-    space : FeatureSpace
-    points : ndarray of float, shape (n, k)
-    owner : ndarray of int, shape (k,)
-    limit : float
-        A point with a larger distance to its nearest row is an extrapolation.
-    others : tuple of str
-        Names of the other features in which distances are measured.
-    """
+    """Rows as points on some axes, with the largest usual distance between neighbours."""
 
     space: FeatureSpace
     points: Floats
@@ -248,18 +218,7 @@ def _scale(x: Floats) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Extrapolation:
-    """Fraction of extrapolations among the rows at which a method evaluates the model.
-
-    Parameters
-    ----------
-    share : ndarray of float, shape (m,)
-        At each point of the effect's grid, at each edge of its bins, or at each level; NaN without sampled rows.
-    overall : float
-    rows : int
-        Number of sampled rows.
-    others : tuple of str
-        The other features in which distances were measured.
-    """
+    """Fraction of extrapolations among the rows at which a method evaluates the model."""
 
     share: Floats
     overall: float
@@ -268,23 +227,7 @@ class Extrapolation:
 
 
 def extrapolation(effect: Effect, X: TableLike | FeatureSpace, seed: int = 0) -> Extrapolation:
-    """Return the fraction of extrapolations among the rows at which an effect evaluated the model.
-
-    Parameters
-    ----------
-    effect : Effect
-        A PDP or ICE evaluates each row at each point of the grid, an accumulated effect each row at the edges of its
-        own bin, or at the values next to its own. Slopes and M-plots use observed rows only.
-    X : array or data frame, or FeatureSpace
-        The explained data.
-    seed : int
-        Seed of the samples: at most 2,000 new rows, and 10,000 rows of X that they are compared with.
-
-    Raises
-    ------
-    DataError
-        For an X other than the explained data.
-    """
+    """Return the fraction of extrapolations among the rows at which an effect evaluated the model."""
     space = FeatureSpace.of(X, seed)
     columns = columns_of(space, effect)
     m, rng = len(effect.points), np.random.default_rng(seed)

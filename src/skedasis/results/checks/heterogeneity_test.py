@@ -92,43 +92,7 @@ class HeterogeneityTest(Exportable, RenamedAttributes):
 def heterogeneity_test(
     effect: Effect, confidence_level: float = 0.95, above: float | None = None
 ) -> HeterogeneityTest:
-    """Test whether the heterogeneity score of an effect is above a threshold.
-
-    Parameters
-    ----------
-    effect : Effect
-    confidence_level : float
-        Confidence level of the verdict and of the lower bound.
-    above : float, optional
-        Threshold, in units of the quantity; by default 1e-6 standard deviations of the quantity, the size of rounding
-        errors.
-
-    Returns
-    -------
-    HeterogeneityTest
-
-    Raises
-    ------
-    DataError
-        For a `confidence_level` outside (0, 1), or a threshold that is no non-negative number.
-    UnsupportedError
-        For an effect without a heterogeneity score.
-
-    Notes
-    -----
-    The test is one-sided, on the logarithm of the score, whose standard error is that of the score divided by the score
-    (as for ``interval(of="heterogeneity_score")``). Needs no model rows. With fewer than 50 effective pairs the
-    standard error, and so the p-value, is not reliable.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
-    >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.DALE(bins=2))
-    >>> heterogeneity_test(e).verdict, heterogeneity_test(e, above=0.5).verdict
-    ('heterogeneous', 'none')
-    """
+    """Test whether the heterogeneity score of an effect is above a threshold."""
     from scipy.special import ndtr, ndtri
 
     confidence_level = check_probability("heterogeneity_test(confidence_level)", confidence_level)

@@ -34,39 +34,7 @@ def disagreement(
     confidence_level: float = 0.95,
     far: tuple[float | None, float | None] = (None, None),
 ) -> Finding | None:
-    """Return where two effects of a feature differ by more than their errors, or None if they do not.
-
-    Parameters
-    ----------
-    effect, other : Effect
-        Of the same feature and quantity.
-    confidence_level : float
-        Confidence level.
-    far : tuple of two float or None
-        The fraction of extrapolations of each effect, if known.
-
-    Returns
-    -------
-    where : (left, right) or str
-        The interval around the largest difference, or the level.
-    text : str
-    numbers : dict
-        The largest difference: in units of the quantity, relative to its error, and relative to the range.
-
-    Raises
-    ------
-    DataError
-        For effects of different features, quantities or kinds.
-
-    Notes
-    -----
-    Both effects are evaluated at all their points within the common range, and centred there by their mean over the
-    data. They are computed from the same rows, so the error of the difference is at most the sum of both errors. A
-    difference is reported if it is significant at `confidence_level`, shared by all points (Bonferroni), and at least
-    10 % of the larger range. Where a curve jumps between two of its points, the position of the jump is unknown.
-    Between two points of either curve with at most a tenth of the rows between them, the curves are therefore compared
-    by their ranges of values, and differ only if these ranges do not overlap.
-    """
+    """Return where two effects of a feature differ by more than their errors, or None if they do not."""
     check_comparable(effect, other)
     other = align_time_axis(other, effect)
     x, values, errors, df, share = _common(effect, other)

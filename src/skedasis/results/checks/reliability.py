@@ -1,13 +1,4 @@
-"""Reliability checks of effects and surfaces.
-
-`check_effect` checks a curve (ale_uncertainty_draft sec. 3.2, RHALE Theorem 1), `check_surface` a surface. Each finding
-is a `Check`: its code, severity, position on the axis, and a text with the numbers. `Checks` is the tuple of findings;
-an empty one means that all checks passed. The rules and their thresholds are listed in the notes of both functions.
-
-Checks that need more than the result are in modules of their own: the dependence of local effects on x inside a bin in
-`variance_decomposition`, rows outside the data in `extrapolation`, differences between two methods in
-`method_disagreement`, slopes in `slope_check`.
-"""
+"""Reliability checks of effects and surfaces."""
 
 from __future__ import annotations
 
@@ -246,10 +237,7 @@ def check_effects(
     random_state: RandomState = 0,
     ignore: IgnoreByFeature = None,
 ) -> Checks:
-    """Run the reliability checks of several effects, in their order; see `check_effect`.
-
-    `ignore` can also be a mapping of features to codes.
-    """
+    """Run the reliability checks of several effects, in their order; see `check_effect`."""
     left_out = check_ignore("checks(ignore)", ignore, list(effects))
     if beside is not None and not isinstance(beside, Mapping):
         got, expected = type(beside).__name__, "effects by feature"
@@ -364,7 +352,6 @@ def _few_text(
 
 
 def _check_empty_bins(effect: Effect) -> Iterator[Check]:
-    """Check for empty bins."""
     if not isinstance(effect, BinnedEffect) or len(effect.bins) == 0:
         return
     stats, name, call = effect.bins, effect.feature, None
@@ -767,50 +754,7 @@ def check_surface(
     random_state: RandomState = 0,
     ignore: Ignore = None,
 ) -> Checks:
-    """Run the reliability checks of a surface.
-
-    Parameters
-    ----------
-    surface : Surface
-    X : array or data frame, optional
-        The data that was explained. With it, the rows at which a PDP evaluated the model are checked for extrapolation.
-    random_state : int, numpy.random.Generator or None
-        Seed of samples.
-    ignore : str or collection of str, optional
-        Codes whose findings are left out.
-
-    Returns
-    -------
-    Checks
-        Warnings first.
-
-    Raises
-    ------
-    DataError
-        For an X other than the explained data, or a code that does not exist.
-
-    Notes
-    -----
-    Needs no model rows. The rules:
-
-    - `rows_outside`: as for effects; rows with levels that are left out count, too, if one feature is categorical.
-    - `no_rows`: the fraction of the area without rows (for categorical features, of the steps or level combinations). A
-      note from 10 %, a warning from 25 %. For a PDP, the fraction of the grid's points that are farther from all rows,
-      in the plane of the two features, than 99 % of the rows are from their nearest neighbour.
-    - `few_rows`: the fraction of the rows in cells with fewer than ten rows. A note from 10 %, a warning from 50 %.
-    - `extrapolation`: as for effects, for each row at each point of the grid.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> x = np.random.default_rng(0).uniform(size=(400, 1))
-    >>> s = sd.explain(
-    ...     lambda X: X[:, 0] * X[:, 1], np.hstack([x, x]), (0, 1), method=sd.ALE(bins=5)
-    ... )
-    >>> [(f.code, f.severity, round(f.numbers["share"], 1)) for f in check_surface(s)]
-    [('no_rows', 'warning', 0.8)]
-    """
+    """Run the reliability checks of a surface."""
     seed = as_seed("checks(random_state)", random_state)
     left_out = check_codes("checks(ignore)", ignore)
     found = [
@@ -827,10 +771,7 @@ def _names(surface: Surface) -> str:
 
 
 def _widths(side: PairAxis) -> Floats:
-    """Return the widths of a side's cells as fractions of its axis; steps between levels have equal widths.
-
-    Of a feature with two values, only the two bins of these values count, with equal widths.
-    """
+    """Return the widths of a side's cells as fractions of its axis; steps between levels have equal widths."""
     if side.strips is not None:
         return np.bincount(side.home_of(np.array(side.strips)), minlength=side.n_homes) / 2
     width = (

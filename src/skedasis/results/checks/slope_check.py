@@ -1,7 +1,4 @@
-"""Check accumulated slopes against differences of the quantity across cells.
-
-See docs/explanation/heterogeneity.md, slopes are checked.
-"""
+"""Check accumulated slopes against differences of the quantity across cells."""
 
 from __future__ import annotations
 
@@ -29,17 +26,7 @@ _FRACTION, _ERRORS = 0.25, 3.0
 
 @dataclass(frozen=True, eq=False)
 class CheckedRows:
-    """The rows at which the slopes of a feature are checked: of each cell those with the smallest hashes.
-
-    Parameters
-    ----------
-    rows : ndarray of int, shape (m,)
-        Indices among the drawn rows. A row next to a gap may occur twice.
-    group : ndarray of int, shape (m,)
-        The row's cell; next to a gap K + 2 g on its left and K + 2 g + 1 on its right.
-    low, high : ndarray of float, shape (m,)
-        The ends of the cell.
-    """
+    """The rows at which the slopes of a feature are checked: of each cell those with the smallest hashes."""
 
     rows: Ints
     group: Ints
@@ -71,19 +58,7 @@ class CheckedRows:
 
 @dataclass(frozen=True)
 class SlopeCheck:
-    """The distance between accumulated slopes and accumulated differences.
-
-    Parameters
-    ----------
-    distance, limit : float
-        Root mean square difference of the two centred curves over the rows, in units of the quantity, and the allowed
-        one: the larger of 0.25 √(importance² + score²) and three standard errors.
-    range, range_limit : float
-        Largest minus smallest difference of the two curves along the axis, and the allowed one: the larger of 0.25
-        √(range² + score²) and three standard errors. Importance and range are those of the differences.
-    rows : int
-        Number of checked rows.
-    """
+    """The distance between accumulated slopes and accumulated differences."""
 
     distance: float
     limit: float
@@ -123,28 +98,7 @@ def slope_check(
     checked: CheckedRows,
     rise: Floats,
 ) -> SlopeCheck:
-    """Compare an effect computed from slopes with differences of the quantity in some rows.
-
-    Parameters
-    ----------
-    effect : Effect
-        Of local effects that are slopes.
-    cells : Cells
-        Within its range.
-    x : ndarray of float, shape (n,)
-        Values of the drawn rows, NaN where missing.
-    weight : ndarray of float, shape (n,), optional
-    checked : CheckedRows
-    rise : ndarray of float, shape (m,)
-        Difference of the quantity in the checked rows between the right and the left end of their cell.
-
-    Notes
-    -----
-    In each cell, the mean difference of the checked rows is subtracted from the rise of the accumulated slopes. The
-    results are accumulated and interpolated. A cell without checked rows adds nothing. The standard error is that of
-    the mean differences. If no cell has two rows, there is no standard error, and no row counts as checked. Needs no
-    model rows.
-    """
+    """Compare an effect computed from slopes with differences of the quantity in some rows."""
     size, cell = len(cells), cells.locate(x)
     inside = np.flatnonzero(cell >= 0)
     axis = Moments.of(x[inside], cell[inside], size, None if weight is None else weight[inside])

@@ -1,9 +1,4 @@
-"""Decompose the variance of local effects within bins (RHALE Theorem 1).
-
-Theorem 1: s*² = sigma² + E². The variance of the local effects in a bin, s*², is the variance at given x, sigma², plus
-the mean squared residual, E², which is due to a slope that changes with x inside the bin. `variance_decomposition`
-estimates the parts in each bin of an effect, and tests whether local effects depend on x (`dependence_p_value`).
-"""
+"""Decompose the variance of local effects within bins (RHALE Theorem 1)."""
 
 from __future__ import annotations
 
@@ -55,18 +50,7 @@ _LEAST_DISTINCT = 300
 
 @dataclass(frozen=True, eq=False)
 class Sorted:
-    """Rows of one bin in the order of x, grouped by equal x.
-
-    Parameters
-    ----------
-    e : ndarray of float, shape (n,)
-        Weight times the deviation of the local effect from the mean, in units of the largest deviation.
-    basis : ndarray of float, shape (n, k)
-        Orthonormal polynomials of the mid-ranks of x, up to degree 3.
-    weight : ndarray of float, shape (n,)
-    starts, sizes : ndarray of int, shape (g,)
-        First row and number of rows of each distinct x.
-    """
+    """Rows of one bin in the order of x, grouped by equal x."""
 
     e: Floats
     basis: Floats
@@ -78,38 +62,7 @@ class Sorted:
 def dependence_p_value(
     x: Floats, d: Floats, weight: Floats | None = None, *, seed: int = 0, draws: int = DRAWS
 ) -> float:
-    """Return the p-value of the hypothesis that the mean of d is the same at all x.
-
-    Parameters
-    ----------
-    x, d : ndarray of float, shape (n,)
-        Feature values and local effects of a bin's rows.
-    weight : ndarray of float, shape (n,), optional
-        Weights of the rows in means. Rows are independent, whatever their weights.
-    seed : int
-        Seed of the permutations.
-    draws : int
-        Largest number of permutations. The smallest possible p-value is then 1 / (draws + 1).
-
-    Returns
-    -------
-    float
-        NaN with fewer than five rows, or if x or d is constant.
-
-    Notes
-    -----
-    Two statistics are combined. The first is sensitive to a trend: the score statistic of polynomials in the ranks of x
-    up to degree 3, with a heteroscedasticity-consistent covariance, so that a variance which changes with x is no
-    evidence (White 1980). The second is sensitive to any shape: the sum of products of the deviations of neighbours,
-    and of rows at the same x (von Neumann 1941), divided by its standard error. The test statistic is the smaller of
-    the two p-values.
-
-    Up to 200 rows, its distribution comes from permutations of d over x. This is exact if d and x are independent. Both
-    statistics are studentised, so it is nearly exact if only the mean of d is the same at all x (DiCiccio & Romano
-    2017). The result does not depend on the order of the rows. Measured over 1,000 samples each, 12 to 600 rows: if the
-    standard deviation grows twentyfold along the bin, 4 to 8 % of p-values are below 5 %, and 6 to 9 % if slopes are
-    also skewed.
-    """
+    """Return the p-value of the hypothesis that the mean of d is the same at all x."""
     rows = _sorted(x, d, weight)
     if rows is None:
         return float("nan")
@@ -171,11 +124,7 @@ def _trend(rows: Sorted, e: Floats, w: Floats) -> Floats:
 
 
 def _neighbour_similarity(rows: Sorted, e: Floats) -> Floats:
-    """Return the similarity of neighbours, relative to random pairs, in standard errors.
-
-    Pairs of rows with the same x have weight 1 / (number of such rows), pairs with neighbouring values of x
-    1 / (number of rows of the more frequent value).
-    """
+    """Return the similarity of neighbours, relative to random pairs, in standard errors."""
     n, sizes = e.shape[1], rows.sizes.astype(float)
     square = e**2
     total, second, fourth = (
@@ -213,27 +162,7 @@ def _permuted(
 
 
 def split_variance(x: Floats, d: Floats, weight: Floats | None = None) -> tuple[float, float]:
-    """Return the variance of d, and the variance of d at given x.
-
-    Parameters
-    ----------
-    x, d : ndarray of float, shape (n,)
-    weight : ndarray of float, shape (n,), optional
-
-    Returns
-    -------
-    total, within : float
-        Estimates of s*² and sigma² of RHALE Theorem 1. `total` is unbiased. `within` is limited to `total`, so it is
-        somewhat too small on average where the mean of d does not depend on x. `total` is NaN with fewer than two rows,
-        `within` with fewer than three.
-
-    Notes
-    -----
-    If most rows share their x with others, `within` is the pooled variance around the means at each x. Otherwise it is
-    estimated from the deviations of each mean from the line through its two neighbours (Gasser, Sroka &
-    Jennen-Steinmetz 1986). A slope that is linear in x does not affect this estimate, and one jump barely does. The
-    result is never above `total`.
-    """
+    """Return the variance of d, and the variance of d at given x."""
     w = np.ones(len(x)) if weight is None else weight
     total = _variance(d, w)
     if len(x) < 3:
@@ -378,14 +307,7 @@ class VarianceDecomposition(Immutable, Exportable, DisplayMixin):
 
 @dataclass(frozen=True, eq=False)
 class LocalRows:
-    """Kept rows with their local effects and bins.
-
-    Parameters
-    ----------
-    x, effect, weight : ndarray of float, shape (n,)
-    bin : ndarray of int, shape (n,)
-        Index of each row's bin; -1 outside all bins.
-    """
+    """Kept rows with their local effects and bins."""
 
     x: Floats
     effect: Floats
@@ -404,44 +326,7 @@ class LocalRows:
 def variance_decomposition(
     effect: Effect, *, random_state: RandomState = 0
 ) -> VarianceDecomposition:
-    """Decompose the variance within each bin into the variance at given x and the mean squared residual.
-
-    Parameters
-    ----------
-    effect : Effect
-        An effect with bins: an accumulated effect, or an M-plot of a numeric feature.
-    random_state : int, numpy.random.Generator or None
-        Seed of the permutations for the p-values of small bins.
-
-    Returns
-    -------
-    VarianceDecomposition
-
-    Raises
-    ------
-    UnsupportedError
-        For PDP, ICE and M-plots of categorical features, which have no bins.
-
-    Notes
-    -----
-    RHALE Theorem 1: s*² = sigma² + E². The reported standard deviation, an estimate of s*, therefore includes the
-    change of the mean slope inside the bin. The parts are estimated from the kept rows, which are a sample if not all
-    rows were kept (`split_variance`, `dependence_p_value`). If no rows are kept, they are estimated from the moments of
-    the fine cells, with Welch's test between them. Inside one cell of an ALE, all rows are moved between the same
-    edges, so x can matter there only through correlated features. Needs no model rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> q = sd.prediction(lambda X: X[:, 0] ** 2, slope=lambda X: 2 * X)
-    >>> s = variance_decomposition(
-    ...     sd.explain(q, X, 0, method=sd.DALE(bins=2))
-    ... )  # the slope runs from 0 to 1, and from 1 to 2
-    >>> s.share.round(3), s.residual.round(2)
-    (array([1., 1.]), array([0.08, 0.08]))
-    """
+    """Decompose the variance within each bin into the variance at given x and the mean squared residual."""
     seed, stats = as_seed("variance_decomposition(random_state)", random_state), effect.bins
     if stats is None:
         method = f"{effect.spec.method} of {effect.feature!r}"
@@ -515,11 +400,7 @@ def local_rows(effect: Effect) -> LocalRows | None:
 
 
 def slope_deviation(stats: BinStats, x: Floats, place: Ints) -> Floats:
-    """Return the deviation of the reported slope at x from that at the centre of the bin, for bins with a linear slope.
-
-    Such a bin reports the linear change of the slope, so that this is no residual: variances and tests are about the
-    line.
-    """
+    """Return the deviation of the reported slope at x from that at the centre of a bin with a linear slope."""
     if not np.any(stats.slope_change):
         return np.zeros(len(x))
     middle = (stats.low + stats.high) / 2

@@ -112,16 +112,6 @@ MOST_POINTS = 2000
 def blocks_of(effect: Effect, of: StatisticName) -> ErrorBlocks | None:
     """Return the independent parts of the errors of an effect's values or bins.
 
-    Parameters
-    ----------
-    effect : Effect
-    of : {"value", "bins"}
-
-    Returns
-    -------
-    ErrorBlocks or None
-        None if the covariance between points is not known: with fewer than 30 kept curves, or more than 2,000 points.
-
     Notes
     -----
     Bins share no rows, so an accumulated effect is a sum of independent parts. The error of the mean that centres the
@@ -537,27 +527,10 @@ def reweighted_effect(effect: Effect, counts: ArrayLike, of: StatisticName = "va
         (m,) for counts of shape (n,). NaN where these rows do not determine the effect: see
         `skedasis.results.intervals.bootstrap.resampler`.
 
-    Raises
-    ------
-    DataError
-        For counts of another shape, negative or non-finite counts, and replicates with only zeros.
-    UnsupportedError
-        If not all rows are kept, or the effect does not have the statistic.
-
     Notes
     -----
     Up to rounding, the result is that of the method for rows repeated so often, with the same edges (and the same step
     sizes of finite differences). Needs no model rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=4))
-    >>> counts = np.random.default_rng(1).multinomial(100, np.full(100, 0.01), size=3)
-    >>> e.resampled(counts).shape
-    (3, 5)
     """
     check_option("resampled(of)", of, ("value", "bins", "importance"))
     _check_statistic(effect, of, f"resampled(of={of!r}) of {effect.spec.method}")

@@ -70,13 +70,7 @@ def check_interval(
     random_state: RandomState,
     of: str = "interval",
 ) -> int:
-    """Check the options of `interval`, or of the method `of`, and return the integer that keys the random draws.
-
-    Raises
-    ------
-    DataError
-        For an invalid option.
-    """
+    """Check the options of `interval`, or of the method `of`, and return the integer that keys the random draws."""
     check_probability(f"{of}(confidence_level)", confidence_level)
     check_option(f"{of}(method)", method, ("analytic", "bootstrap"))
     check_flag(f"{of}(simultaneous)", simultaneous)
@@ -130,14 +124,7 @@ class RowSource(ABC):
 
 @dataclass(frozen=True, eq=False)
 class FromRows(RowSource):
-    """An effect whose replicates are computed from its kept rows.
-
-    Parameters
-    ----------
-    statistic : MomentStatistic
-    columns : CellRows
-    draws : BootstrapDraws
-    """
+    """An effect whose replicates are computed from its kept rows."""
 
     statistic: MomentStatistic
     columns: CellRows
@@ -173,14 +160,7 @@ class ConstantEffect(RowSource):
 
 @dataclass(frozen=True, eq=False)
 class MeanOfCurves(RowSource):
-    """The weighted mean of ICE curves, for numeric and categorical features; curves may be centred, or slopes.
-
-    Parameters
-    ----------
-    effect : Effect
-    curves : Curves
-    draws : BootstrapDraws
-    """
+    """The weighted mean of ICE curves, for numeric and categorical features; curves may be centred, or slopes."""
 
     effect: Effect
     curves: Curves
@@ -243,13 +223,6 @@ class DrawnSource(ABC):
 class FromMoments(DrawnSource):
     """An effect whose replicates are drawn from the moments of its cells; see `MomentDraws`.
 
-    Parameters
-    ----------
-    statistic : MomentStatistic
-    moments : mapping of str to Moments
-        Moments of the statistic's cells.
-    kind : {"frequency", "sampling"}
-
     Notes
     -----
     The steps down and up of a level are drawn jointly, with their covariance. Moments of the feature are independent of
@@ -301,11 +274,6 @@ class FromMoments(DrawnSource):
 class FromCurves(DrawnSource):
     """A partial dependence with a sample of its curves.
 
-    Parameters
-    ----------
-    effect : Effect
-    curves : Curves
-
     Notes
     -----
     Replicates are normal around the effect, with its standard errors, and with the sample curves' correlation between
@@ -353,19 +321,7 @@ def correlation_factor(curves: Curves) -> Floats:
 
 
 def replicate_source(effect: Effect, wanted: SourceName | None = None) -> ReplicateSource:
-    """Return the source of an effect's bootstrap replicates.
-
-    Parameters
-    ----------
-    effect : Effect
-    wanted : {"rows", "moments"}, optional
-        By default rows if all are kept, else moments.
-
-    Raises
-    ------
-    UnsupportedError
-        If rows are requested but not all are kept; for moments of PDP and ICE with fewer than 30 curves.
-    """
+    """Return the source of an effect's bootstrap replicates."""
     if isinstance(effect, PartialDependence):
         return _curve_source(effect, wanted)
     if _is_fixed(effect):
@@ -382,11 +338,6 @@ def replicate_source(effect: Effect, wanted: SourceName | None = None) -> Replic
 
 def resampler(effect: Effect) -> RowSource:
     """Return an effect as a function of the counts of its rows, with fixed bins, grid or levels.
-
-    Raises
-    ------
-    UnsupportedError
-        If not all rows or curves are kept.
 
     Notes
     -----
@@ -450,13 +401,7 @@ _CHOOSING: dict[str, type[AutoUniform | Greedy | Optimal]] = {
 
 
 def binned_by(effect: Effect) -> tuple[BinnedEffect, Binning]:
-    """Return the effect, and the binning scheme that chose its bins.
-
-    Raises
-    ------
-    UnsupportedError
-        If the bins were not chosen from local effects.
-    """
+    """Return the effect, and the binning scheme that chose its bins."""
     described = effect.spec.parameters.get("bins")
     if effect.spec.on_cells or isinstance(effect, ValueStepsEffect):
         raise UnsupportedError(

@@ -116,13 +116,7 @@ class ContrastOptions:
 
 
 def _coordinate(effect: Effect | MultiModelEffect, value: object, name: str) -> float:
-    """Return one value of the feature as a coordinate of the effect's axis.
-
-    Raises
-    ------
-    DataError
-        If it is no single value, missing, no level, or outside the curve.
-    """
+    """Return one value of the feature as a coordinate of the effect's axis."""
     axis, what = effect.axis, f"contrast({name}) of {effect.feature!r}"
     if isinstance(axis, LevelAxis):
         return float(_code(axis, value, what))
@@ -226,13 +220,7 @@ class Change:
 
     @classmethod
     def of(cls, effect: Effect, a: object, b: object) -> Change:
-        """Return the change between two values.
-
-        Raises
-        ------
-        DataError
-            If the effect has no value there.
-        """
+        """Return the change between two values."""
         ends = _coordinate(effect, a, "a"), _coordinate(effect, b, "b")
         for at, value, name in zip(ends, (a, b), ("a", "b"), strict=True):
             _check_on_curve(effect, at, value, name)
@@ -277,13 +265,7 @@ def contrasts_of_regions_by_feature(
 def pairs_of(
     changes: object, names: Effects | RegionsByFeature | MultiModelEffects
 ) -> dict[str, tuple[object, object]]:
-    """Return the two values of each feature, checked.
-
-    Raises
-    ------
-    DataError
-        If `changes` is no mapping from features to two values each.
-    """
+    """Return the two values of each feature, checked."""
     what, example = "contrast(changes)", next(iter(names), "age")
     fix = f"Pass two values for each feature, such as {{{example!r}: (30, 50)}}"
     if not isinstance(changes, Mapping) or not changes:
@@ -326,13 +308,7 @@ def contrasts_with_reference(
 def contrasts_of_regions(
     effects: Sequence[Effect], a: object, b: object, options: ContrastOptions
 ) -> Contrasts:
-    """Return the change in each region; see `Regions.contrast`.
-
-    Raises
-    ------
-    DataError
-        If no region has the two values.
-    """
+    """Return the change in each region; see `Regions.contrast`."""
     changes: dict[str, Change] = {}
     outside: dict[str, DataError] = {}
     for k, effect in enumerate(effects):
@@ -480,19 +456,7 @@ def _made(
 
 @dataclass(frozen=True)
 class ChangeError:
-    """The error of a change.
-
-    Parameters
-    ----------
-    std_error, df : float
-    rows : int
-        Number of rows that the change is estimated from.
-    exact : bool
-        Whether it is computed from all rows.
-    notes : tuple of str
-    unknown : bool
-        Whether a bootstrap has no variance: for a mean of a single row.
-    """
+    """The error of a change."""
 
     std_error: float
     df: float

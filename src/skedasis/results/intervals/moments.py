@@ -188,15 +188,6 @@ class MomentSums:
 class MomentDraws:
     """Random draws of the moments of cells, for R replicates.
 
-    Parameters
-    ----------
-    sizes : Moments
-        The drawn counts, weights and sums of squared weights of the cells, (P, R).
-    rng : numpy.random.Generator
-    kind : {"frequency", "sampling"}
-    squares : bool
-        Whether sums of squares are drawn, too.
-
     Notes
     -----
     Counts of rows per cell are multinomial, as in a bootstrap of rows. The mean of a cell is normal around the observed

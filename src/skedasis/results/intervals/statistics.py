@@ -42,12 +42,7 @@ StatisticName = Literal["value", "bins", "importance"]
 
 @dataclass(frozen=True, eq=False)
 class MomentStatistic(ABC):
-    """An effect computed from the moments of its cells, for R replicates at once.
-
-    Parameters
-    ----------
-    effect : Effect
-    """
+    """An effect computed from the moments of its cells, for R replicates at once."""
 
     effect: Effect
 
@@ -168,12 +163,7 @@ class CategoricalStatistic(StepStatistic):
 
 @dataclass(frozen=True, eq=False)
 class ValueStepStatistic(StepStatistic):
-    """The accumulated effect of a numeric feature whose curve is made of steps between its values.
-
-    Parameters
-    ----------
-    effect : ValueStepsEffect
-    """
+    """The accumulated effect of a numeric feature whose curve is made of steps between its values."""
 
     effect: ValueStepsEffect
 
@@ -291,12 +281,7 @@ class MeansStatistic(MomentStatistic):
 
 @dataclass(frozen=True, eq=False)
 class BinMeansStatistic(MeansStatistic):
-    """The M-plot of a numeric feature. A feature of one value has no bins, and its rows are in one cell.
-
-    Parameters
-    ----------
-    effect : MPlotEffect
-    """
+    """The M-plot of a numeric feature. A feature of one value has no bins, and its rows are in one cell."""
 
     effect: MPlotEffect
 
@@ -326,12 +311,7 @@ class BinMeansStatistic(MeansStatistic):
 
 @dataclass(frozen=True, eq=False)
 class LevelMeansStatistic(MeansStatistic):
-    """The M-plot of a categorical feature.
-
-    Parameters
-    ----------
-    effect : LevelMeansEffect
-    """
+    """The M-plot of a categorical feature."""
 
     effect: LevelMeansEffect
 

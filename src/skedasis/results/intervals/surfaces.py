@@ -303,18 +303,7 @@ def surface_error(shown: Surface) -> SurfaceError:
 
 @dataclass(frozen=True, eq=False)
 class SurfaceErrors:
-    """A surface's derivatives and the second moments of its rows, from which its errors follow.
-
-    Parameters
-    ----------
-    slopes : SurfaceDerivatives
-    scatter : SecondMoments
-    fill : sparse matrix (C, C)
-        From the means of cells with rows to the double differences that are accumulated (empty cells filled).
-    neighbors : sparse matrix (C, C), optional
-        From the variances of cells that have one to those of cells that have rows but no variance. None if no cell has
-        a variance.
-    """
+    """A surface's derivatives and the second moments of its rows, from which its errors follow."""
 
     slopes: SurfaceDerivatives
     scatter: SecondMoments
@@ -433,14 +422,7 @@ Repeated = Callable[[Floats], Floats]
 
 @dataclass(frozen=True, eq=False)
 class SurfaceOfWeights:
-    """A surface as a function of its cells' mean double differences and weights.
-
-    Parameters
-    ----------
-    sides : tuple of two PairAxis
-    fills : bool
-        Whether empty cells are filled from the nearest ones.
-    """
+    """A surface as a function of its cells' mean double differences and weights."""
 
     sides: tuple[PairAxis, PairAxis]
     fills: bool
@@ -528,13 +510,7 @@ def exact_rows(shown: Surface) -> bool:
 
 
 def from_rows(shown: Surface, of: SurfaceStatistic) -> tuple[Repeated, BootstrapDraws]:
-    """Return the function from counts of the kept rows to surfaces or cells, and how the rows are drawn.
-
-    Raises
-    ------
-    UnsupportedError
-        If not all rows were kept.
-    """
+    """Return the function from counts of the kept rows to surfaces or cells, and how the rows are drawn."""
     rows = shown.rows
     if isinstance(shown, AccumulatedSurface) and shown.includes_main_effects:
         raise UnsupportedError(
@@ -610,13 +586,7 @@ def _surfaces_from_cells(shown: Surface, rows: PairRows, of: SurfaceStatistic) -
 def bootstrap_replicates(
     shown: Surface, of: SurfaceStatistic, replicates: int, seed: int
 ) -> Floats:
-    """Return bootstrap replicates, (R, ...): from the rows if all are kept, else from the moments.
-
-    Raises
-    ------
-    UnsupportedError
-        If the result has neither all rows nor the needed moments.
-    """
+    """Return bootstrap replicates, (R, ...): from the rows if all are kept, else from the moments."""
     rng = bootstrap_rng(seed, 0)
     if not exact_rows(shown):
         check_moments(shown)
@@ -634,12 +604,7 @@ def bootstrap_replicates(
 
 
 def check_moments(shown: Surface) -> None:
-    """Raise if the surface lacks the moments for standard errors.
-
-    Raises
-    ------
-    UnsupportedError
-    """
+    """Raise if the surface lacks the moments for standard errors."""
     rows_alone = len(cells_of_homes(shown.sides)) > 1 and JOINT not in shown.moments
     if rows_alone if isinstance(shown, AccumulatedSurface) else SHOWN not in shown.moments:
         raise UnsupportedError(
