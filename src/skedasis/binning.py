@@ -58,9 +58,9 @@ class Binning(ABC):
         """Return the indices of the cells' edges that bound the bins; by default all of them."""
         return np.arange(len(cells.edges))
 
-    def segments(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Segments:
+    def segments(self, cells: Cells, moments: Moments, options: VarianceOptions) -> BinSegments:
         """Return the bins, and in which of them slopes change linearly (by default in none)."""
-        return Segments(self.choose(cells, moments, options))
+        return BinSegments(self.choose(cells, moments, options))
 
     def describe(self) -> dict[str, JsonValue] | str:
         """Return the scheme and its settings for the provenance, or the name that the user gave."""
@@ -74,7 +74,7 @@ class Binning(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Segments:
+class BinSegments:
     """The bins that a scheme has chosen."""
 
     edge_index: Ints
@@ -553,17 +553,17 @@ class Optimal(AutomaticBinning):
         """Return which edges stay."""
         return self.segments(cells, moments, options).edge_index
 
-    def segments(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Segments:
+    def segments(self, cells: Cells, moments: Moments, options: VarianceOptions) -> BinSegments:
         """Return which edges stay, and in which bins slopes change linearly."""
         if not self.uses_likelihood:
-            return Segments(self.partition(optimal_partition, cells, moments, options))
+            return BinSegments(self.partition(optimal_partition, cells, moments, options))
         some = np.flatnonzero(moments.weight > 0)
         # Sampling weights have no unit: only the sum of frequency weights is a number of rows.
         size = moments.weight if options.kind == "frequency" else moments.count
         total, least = float(size.sum()), float(self.min_points or 2)
         if total < least:
             few = Criterion(self.alpha, least, total, options.ddof, options.kind)
-            return Segments(self.one_bin(cells, few, options))
+            return BinSegments(self.one_bin(cells, few, options))
         sizes = np.abs(moments.mean[some]) + np.sqrt(moments.m2[some] / moments.weight[some])
         points = to_cell_moments(moments, options.axis, options.kind)
         likelihood = self._likelihood(options, sizes)
@@ -571,7 +571,7 @@ class Optimal(AutomaticBinning):
         found = likelihood_partition(noise.clip(points), noise, likelihood)
         # Empty cells belong to the bin on their left.
         inner = some[found.starts[1:-1]]
-        return Segments(np.concatenate([[0], inner, [len(cells)]]), found.trend)
+        return BinSegments(np.concatenate([[0], inner, [len(cells)]]), found.trend)
 
     def refine_edges(
         self,

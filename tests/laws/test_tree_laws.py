@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from skedasis.trees.bitset import BitsetEvaluator, CountingEvaluator, pack_tests, pack_tests_numpy
+from skedasis.trees.bitset import BitsetEvaluator, NumpyBitsets, pack_tests, pack_tests_numpy
 from skedasis.trees.ensemble import Ensemble
 from skedasis.trees.layout import layout_of, layouts_by_output
 from skedasis.trees.traversal import TraversalEvaluator
@@ -107,9 +107,7 @@ class Case:
         if way == "walked":
             return TraversalEvaluator(shape, n, np.array(codes, np.int32).reshape(len(codes), n))
         mark, kind = (
-            (pack_tests, BitsetEvaluator)
-            if way == "marked"
-            else (pack_tests_numpy, CountingEvaluator)
+            (pack_tests, BitsetEvaluator) if way == "marked" else (pack_tests_numpy, NumpyBitsets)
         )
         sets = [mark(t, c) for t, c in zip(self.shape.tests, codes, strict=True)]
         words = np.zeros((0, -(-n // 64)), np.uint64)

@@ -8,7 +8,7 @@ from skedasis.plots.marks import (
     Area,
     Arrows,
     Contour,
-    Curves,
+    CurveSet,
     FigureSpec,
     Heat,
     Line,
@@ -21,13 +21,13 @@ from skedasis.plots.marks import (
     Rug,
     Segments,
 )
-from skedasis.plots.scales import Axis
+from skedasis.plots.scales import PlotAxis
 
-X_AXIS, Y_AXIS = Axis("x", None, 0.0, 10.0, 0.0), Axis("y", None, -2.0, 2.0, 0.0)
-LOG_AXIS = Axis("x", None, 0.1, 1000.0, 0.0, log=True)
+X_AXIS, Y_AXIS = PlotAxis("x", None, 0.0, 10.0, 0.0), PlotAxis("y", None, -2.0, 2.0, 0.0)
+LOG_AXIS = PlotAxis("x", None, 0.1, 1000.0, 0.0, log=True)
 
 
-def one(*marks: Mark, x: Axis = X_AXIS, y: Axis = Y_AXIS, **more) -> FigureSpec:
+def one(*marks: Mark, x: PlotAxis = X_AXIS, y: PlotAxis = Y_AXIS, **more) -> FigureSpec:
     """Return a figure of one panel."""
     return FigureSpec(((Panel(x, y, tuple(marks), **more),),), "title", "alternative text")
 
@@ -50,7 +50,7 @@ MARKS: dict[str, Mark] = {
     "dashes": Segments(AT, UP, AT, UP, "slope", reach=6.0),
     "oblique": Segments(AT, UP, AT + 0.5, UP + 0.25, "lead"),
     "arrows": Arrows(AT, UP, AT - 0.5, UP - 0.75, "to-regions", "arrows"),
-    "curves": Curves(
+    "curves": CurveSet(
         AT, np.stack([UP, -UP, UP / 2]), "curve", "curves", 0.5, np.array([3, 17, 4]), "women"
     ),
     "polygons": Polygons(

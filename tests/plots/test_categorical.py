@@ -14,7 +14,7 @@ from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.layout import arrange
 from skedasis.plots.marks import (
-    Curves,
+    CurveSet,
     Line,
     Points,
     Polygons,
@@ -93,9 +93,9 @@ class TestPlaces:
         nominal, ordinal = (
             effect_figure(explained(X, sd.PDP(), kind)).main for kind in ("nominal", "ordinal")
         )
-        assert not [*marks_of(nominal, Line), *marks_of(nominal, Curves)]
+        assert not [*marks_of(nominal, Line), *marks_of(nominal, CurveSet)]
         assert only(ordinal, Line).style == "average-thin"
-        assert only(ordinal, Curves).y.shape == (100, 4)
+        assert only(ordinal, CurveSet).y.shape == (100, 4)
         dashes = only(nominal, Segments, "curve-dash")
         assert len(dashes.x0) == 400
         assert np.abs(dashes.x0 - np.round(dashes.x0)).max() < 0.5

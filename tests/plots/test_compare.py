@@ -15,7 +15,7 @@ from skedasis.plots import draw_matplotlib, draw_svg, theme
 from skedasis.plots.figures.compare import compare_figure, mean_over_data, overlay_figure
 from skedasis.plots.marks import (
     Area,
-    Curves,
+    CurveSet,
     FigureSpec,
     Heat,
     Line,
@@ -444,7 +444,7 @@ class TestModels:
         em = sd.explain(self.many(X, 9), X, 0, method=sd.ALE(bins=4))
         shown = compare_figure(em)
         assert labels(shown)[0] == "mean of the models"
-        assert len(next(iter(marks_of(shown.main, Curves))).y) == 9
+        assert len(next(iter(marks_of(shown.main, CurveSet))).y) == 9
 
     def test_many_features(self, X):
         em = sd.explain(self.many(X, 2), X, method=sd.ALE(bins=4))

@@ -36,7 +36,7 @@ from skedasis.plots.marks import (
     legend_of,
 )
 from skedasis.plots.marks import Text as PanelText
-from skedasis.plots.scales import Axis
+from skedasis.plots.scales import PlotAxis
 from skedasis.plots.theme import COLORS, STYLES
 from tests.long.figures import LONG
 from tests.plots import gallery
@@ -180,9 +180,9 @@ class TestMarks:
         assert curves.get_color()[0][3] == pytest.approx(0.5)
 
     def test_a_single_point_of_a_curve_is_a_dash(self):
-        from skedasis.plots.marks import Curves
+        from skedasis.plots.marks import CurveSet
 
-        (dash,) = axes_of(Curves(np.array([3.0]), np.array([[1.0], [2.0]]), "curve")).lines
+        (dash,) = axes_of(CurveSet(np.array([3.0]), np.array([[1.0], [2.0]]), "curve")).lines
         assert dash.get_marker() == "_"
         np.testing.assert_array_equal(dash.get_xydata(), [(3, 1), (3, 2)])
 
@@ -281,7 +281,7 @@ class TestTicks:
 
     def test_names_of_levels_stay(self):
         names = ("red", "green", "blue")
-        axis = Axis("c", None, -0.5, 2.5, 0.0, (0.0, 1.0, 2.0), names)
+        axis = PlotAxis("c", None, -0.5, 2.5, 0.0, (0.0, 1.0, 2.0), names)
         figure = draw(one(x=axis))
         (ax,) = figure.axes
         ax.set_xlim(-0.2, 1.2)
@@ -289,13 +289,13 @@ class TestTicks:
         assert [t.get_text() for t in ax.get_xticklabels()] == list(names)
 
     def test_a_common_offset_is_in_the_axis_label(self):
-        axis = Axis("time", None, 1_700_000_000.0, 1_700_000_005.0)
+        axis = PlotAxis("time", None, 1_700_000_000.0, 1_700_000_005.0)
         ax = axes_of(x=axis)
         assert ax.get_xlabel().startswith("time − 1,700,000,000") or "1700000000" in ax.get_xlabel()
         assert all(len(t.get_text()) <= 3 for t in ax.get_xticklabels())
 
     def test_the_cursor_shows_numbers_without_the_offset(self):
-        ax = axes_of(x=Axis("time", None, 1_700_000_000.0, 1_700_000_005.0))
+        ax = axes_of(x=PlotAxis("time", None, 1_700_000_000.0, 1_700_000_005.0))
         assert ax.format_xdata(12.5) == "12.5"
 
 
@@ -306,8 +306,8 @@ HOSTILE = [r"$x^2_{\frac$ \alpha", "_a_b_", "<script>&amp;</script>", "100 % {x}
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_literal(name):
     panel = Panel(
-        Axis(name, None, 0.0, 1.0),
-        Axis("y", None, -0.5, 1.5, 0.0, (0.0, 1.0), (name, "other")),
+        PlotAxis(name, None, 0.0, 1.0),
+        PlotAxis("y", None, -0.5, 1.5, 0.0, (0.0, 1.0), (name, "other")),
         (Line(np.arange(2.0), np.arange(2.0), "average", name),),
         title=Title(name, method=name),
         notes=(name,),
@@ -327,7 +327,7 @@ def test_names_are_literal(name):
             assert not text.get_usetex()
     ax = Figure().subplots()
     line = Line(np.arange(2.0), np.arange(2.0), "average", name)
-    draw_on(ax, one(line, title=Title(name), x=Axis(name, None, 0.0, 1.0)))
+    draw_on(ax, one(line, title=Title(name), x=PlotAxis(name, None, 0.0, 1.0)))
     ax.figure.draw_without_rendering()
     assert [t.get_text() for t in ax.get_legend().get_texts()] == [name]
     assert name in words(ax.figure)
@@ -393,7 +393,7 @@ class TestFonts:
     @pytest.mark.slow
     def test_one_warning_names_all_missing_characters(self, tmp_path):
         strange = "\U00013000\U00013001"
-        panel = Panel(Axis(strange, None, 0.0, 1.0), Y_AXIS, title=Title(strange))
+        panel = Panel(PlotAxis(strange, None, 0.0, 1.0), Y_AXIS, title=Title(strange))
         from skedasis.plots.marks import FigureSpec
 
         with warnings.catch_warnings(record=True) as seen:

@@ -23,7 +23,7 @@ from skedasis.plots.html import style
 from skedasis.plots.marks import (
     Area,
     Arrows,
-    Curves,
+    CurveSet,
     FigureSpec,
     Line,
     Mark,
@@ -40,7 +40,7 @@ from skedasis.plots.marks import (
     horizontal_line,
     legend_of,
 )
-from skedasis.plots.scales import Axis
+from skedasis.plots.scales import PlotAxis
 from skedasis.plots.theme import PATTERNS, STYLES
 from tests.long.figures import LONG
 from tests.plots import gallery
@@ -309,14 +309,14 @@ class TestMarks:
 
     def test_curves_without_any_number_have_no_row(self):
         y = np.stack([UP, UP * np.nan, -UP])
-        _, panel = drawn(Curves(AT, y, "curve", rows=np.array([5, 6, 7])))
+        _, panel = drawn(CurveSet(AT, y, "curve", rows=np.array([5, 6, 7])))
         (path,) = of(panel, "curves")
         assert path.get("data-rows") == "5 7"
         assert len(parts(path)) == 2
 
     def test_a_curve_of_one_point_is_a_dash(self):
         _, panel = drawn(
-            Curves(np.array([4.0]), np.array([[0.5], [-1.0]]), "curve", rows=np.array([1, 2]))
+            CurveSet(np.array([4.0]), np.array([[0.5], [-1.0]]), "curve", rows=np.array([1, 2]))
         )
         found = parts(of(panel, "curves")[0])
         assert_at(panel, np.array([p.mean(axis=0) for p in found]), np.array([(4, 0.5), (4, -1.0)]))
@@ -516,7 +516,7 @@ class TestLegends:
 
 def test_contour_numbers_and_names_are_texts():
     panel = Panel(
-        Axis("x", None, 0.0, 10.0),
+        PlotAxis("x", None, 0.0, 10.0),
         Y_AXIS,
         (MARKS["points"],),
         names=Names(AT, UP, ("Ann", "Bob")),
@@ -665,8 +665,8 @@ class TestNames:
             (
                 (
                     Panel(
-                        Axis(name, name, 0.0, 1.0),
-                        Axis(
+                        PlotAxis(name, name, 0.0, 1.0),
+                        PlotAxis(
                             name,
                             None,
                             -0.5,
@@ -677,7 +677,7 @@ class TestNames:
                             missing_label=name[:20],
                         ),
                         (
-                            Curves(
+                            CurveSet(
                                 AT / 9,
                                 np.stack([UP]),
                                 "curve",

@@ -16,7 +16,7 @@ from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.layout import arrange
 from skedasis.plots.marks import (
     Area,
-    Curves,
+    CurveSet,
     Line,
     Points,
     Polygons,
@@ -354,7 +354,7 @@ class TestDependence:
         line = only(main, Line, "average")
         share = pdp.spread.weight
         np.testing.assert_allclose(line.y, pdp.value - share @ pdp.value)
-        np.testing.assert_allclose(only(main, Curves).y @ share, 0, atol=1e-12)
+        np.testing.assert_allclose(only(main, CurveSet).y @ share, 0, atol=1e-12)
         spread, error = heterogeneity_and_interval(main)
         at_points = np.isin(spread.x, pdp.x)
         np.testing.assert_allclose(spread.upper[at_points] - line.y, pdp.heterogeneity)
@@ -383,13 +383,13 @@ class TestDependence:
         np.testing.assert_array_equal(only(main, Line, "average").y, pdp.value)
         assert main.y.label == "prediction"
         assert "zero" not in styles(main)
-        assert bool(list(marks_of(main, Curves))) == (ice == "raw")
+        assert bool(list(marks_of(main, CurveSet))) == (ice == "raw")
 
     def test_raw_curves_of_a_centred_effect(self, X):
         e = sd.explain(model, X, 0, method=sd.PDP(grid=5, center="start"))
         with pytest.raises(sd.UnsupportedError, match=r"center='start'.*center=None"):
             effect_figure(e, EffectPlotOptions("raw"))
-        np.testing.assert_allclose(only(effect_figure(e).main, Curves).y[:, 0], 0)
+        np.testing.assert_allclose(only(effect_figure(e).main, CurveSet).y[:, 0], 0)
 
     def test_unknown_ice(self):
         with pytest.raises(sd.DataError, match="'centered', 'raw' or None"):
@@ -406,7 +406,7 @@ class TestDependence:
     def test_curves_are_those_of_their_rows(self, X):
         e = sd.explain(model, X, 0, method=sd.ICE(grid=5, spacing="uniform"))
         main = effect_figure(e, EffectPlotOptions(curves=30)).main
-        curves = only(main, Curves)
+        curves = only(main, CurveSet)
         assert main.notes[1] == "30 curves"
         assert len(set(curves.rows.tolist())) == 30
         for row, y in zip(curves.rows, curves.y, strict=True):
@@ -417,7 +417,7 @@ class TestDependence:
     def test_many_curves_are_lighter(self, X):
         e = sd.explain(model, X, 0, method=sd.ICE(grid=5))
         opacity = [
-            only(effect_figure(e, EffectPlotOptions(curves=n)).main, Curves).opacity
+            only(effect_figure(e, EffectPlotOptions(curves=n)).main, CurveSet).opacity
             for n in (10, 100, 500)
         ]
         assert opacity == sorted(set(opacity), reverse=True)
@@ -453,7 +453,7 @@ class TestConstants:
         main = effect_figure(e).main
         assert main.y.range[1] - main.y.range[0] > 0.1
         assert not only(main, Line, "average").y.any()
-        assert not only(main, Curves).y.any()
+        assert not only(main, CurveSet).y.any()
         for band in heterogeneity_and_interval(main):
             assert not band.lower.any()
             assert not band.upper.any()

@@ -10,7 +10,7 @@ from skedasis.plots.figures.models import models_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.regions import regions_figure
 from skedasis.plots.layout import arrange
-from skedasis.plots.marks import Area, Curves, Line, Points, Rectangles, Rug, Segments, marks_of
+from skedasis.plots.marks import Area, CurveSet, Line, Points, Rectangles, Rug, Segments, marks_of
 from skedasis.plots.plot import FigureOptions, customized
 from skedasis.results.curve_words import curve_words
 from skedasis.results.main_stretch import main_part
@@ -42,7 +42,7 @@ def x_of(mark):
         at = np.concatenate([mark.x0, mark.x1])
     elif isinstance(mark, Rectangles):
         at = np.concatenate([mark.left, mark.right])
-    elif isinstance(mark, (Line, Area, Points, Curves, Rug)):
+    elif isinstance(mark, (Line, Area, Points, CurveSet, Rug)):
         at = mark.x
     else:
         at = np.concatenate([outline[:, 0] for outline in mark.outlines])
@@ -183,7 +183,7 @@ def test_models():
     models = [lambda X, k=k: k * model(X) for k in (1.0, 1.1, 0.8)]
     found = sd.explain(models, X, 0, method=sd.ALE())
     main = models_figure(found).main
-    (each,) = marks_of(main, Curves)
+    (each,) = marks_of(main, CurveSet)
     assert main.x.most == each.x[-1] == ends(X)[1]
     np.testing.assert_allclose(each.y[1], found.models[1](each.x), rtol=1e-9, atol=1e-9)
     assert main.y.most < found.values.max()

@@ -14,7 +14,7 @@ from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.layout import arrange
 from skedasis.plots.marks import (
     Area,
-    Curves,
+    CurveSet,
     Line,
     Points,
     Polygons,
@@ -156,7 +156,7 @@ class TestCentring:
         e = sd.explain(
             lambda X: X[:, 0] * (1 + X[:, 1]) + X[:, 1], X, 0, method=sd.ICE(grid=[-1.0, 0.0, 0.5])
         )
-        curves = only(effect_figure(e).main, Curves, "curve")
+        curves = only(effect_figure(e).main, CurveSet, "curve")
         at = curves.x - np.clip(X[:, 0], -1.0, 0.5).mean()
         wanted = np.outer(1 + X[curves.rows, 1], at)
         np.testing.assert_allclose(curves.y, wanted, atol=1e-12)
@@ -181,7 +181,7 @@ class TestSlopes:
 
     def test_slopes_are_never_centred(self, X):
         e = sd.explain(model, X, 0, method=sd.ICE(derivative=True, grid=5))
-        curves = only(effect_figure(e, EffectPlotOptions(curves=300)).main, Curves)
+        curves = only(effect_figure(e, EffectPlotOptions(curves=300)).main, CurveSet)
         np.testing.assert_allclose(curves.y[:, 2], 1 + X[:, 1])
 
 
@@ -263,7 +263,7 @@ class TestColoured:
     def test_by_the_rows_of_X(self, X):
         e = sd.explain(model, X, 0, method=sd.ICE(grid=4))
         options = EffectPlotOptions("raw", curves=20, color=X[:, 1], color_name="x1")
-        shown = list(marks_of(effect_figure(e, options).main, Curves))
+        shown = list(marks_of(effect_figure(e, options).main, CurveSet))
         assert sum(len(m.y) for m in shown) == 20
         for mark in shown:
             # At the end of the grid a curve is x (1 + x1): its height determines its colour.
@@ -274,7 +274,7 @@ class TestColoured:
         e = sd.explain(model, X[:60], 0, method=sd.ICE(grid=4))
         spec = effect_figure(e, EffectPlotOptions(color=z, color_name="$z$"))
         shade = np.full(60, -1)
-        for mark in marks_of(spec.main, Curves):
+        for mark in marks_of(spec.main, CurveSet):
             assert mark.label.startswith("ICE curves, coloured by $z$: −")
             shade[mark.rows] = int(mark.style.removeprefix("shade"))
         assert (np.diff(shade[np.argsort(z)]) >= 0).all()
@@ -283,14 +283,14 @@ class TestColoured:
         # The scale ends at quantiles: an outlier does not compress it.
         z[0] = 1e9
         again = effect_figure(e, EffectPlotOptions(color=z)).main
-        assert len({m.style for m in marks_of(again, Curves)}) > 10
+        assert len({m.style for m in marks_of(again, CurveSet)}) > 10
 
     def test_a_missing_number_has_an_entry(self, X):
         z = X[:, 1].copy()
         z[:7] = np.nan
         e = sd.explain(model, X, 0, method=sd.ICE(grid=4))
         spec = effect_figure(e, EffectPlotOptions(curves=300, color=z, color_name="z"))
-        assert only(spec.main, Curves, "group-missing").rows.tolist() == list(range(7))
+        assert only(spec.main, CurveSet, "group-missing").rows.tolist() == list(range(7))
         assert "z missing (7 rows)" in legend(spec)
         options = EffectPlotOptions(curves=300, color=z, color_name="z", group_averages=False)
         assert "z missing" in legend(effect_figure(e, options))
@@ -300,7 +300,7 @@ class TestColoured:
         e = sd.explain(model, X, 0, method=sd.ICE(grid=4))
         options = EffectPlotOptions(color=groups, color_name="arm", own=True, curves=300)
         spec = effect_figure(e, options)
-        shown = list(marks_of(spec.main, Curves))
+        shown = list(marks_of(spec.main, CurveSet))
         assert len(shown) == 3
         for mark in shown:
             (name,) = set(groups[mark.rows].tolist())
@@ -311,7 +311,7 @@ class TestColoured:
             color=groups, color_name="arm", own=True, curves=300, group_averages=False
         )
         spec = effect_figure(e, options)
-        shown = list(marks_of(spec.main, Curves))
+        shown = list(marks_of(spec.main, CurveSet))
         assert all(mark.group == mark.label for mark in shown)
         assert {"arm = one", "arm = two", "arm = <three>"} <= set(drawn(e, options))
         points = [m for m in marks_of(spec.main, Points) if m.style.endswith("-point")]
@@ -467,7 +467,7 @@ class TestGroupAverages:
         looks = {(STYLES[m.style].dash, STYLES[f"{m.style}-point"].shape) for m in lines}
         assert len(lines) == len(points) == len(looks) == 9
         plain = effect_figure(e, EffectPlotOptions(color=names, curves=300, group_averages=False))
-        for curve, paler in zip(*(marks_of(s.main, Curves) for s in (plain, spec)), strict=True):
+        for curve, paler in zip(*(marks_of(s.main, CurveSet) for s in (plain, spec)), strict=True):
             assert paler.opacity < curve.opacity
             assert STYLES[paler.style].width < STYLES[lines[0].style].width
         assert all(STYLES[m.style].halo for m in lines)
@@ -553,7 +553,7 @@ class TestBehindOtherMethods:
         e = sd.explain(model, X, 0, method=sd.ALE(bins=5), curves=12)
         spec = effect_figure(e)
         main = spec.main
-        found = only(main, Curves, "curve")
+        found = only(main, CurveSet, "curve")
         np.testing.assert_array_equal(found.x, e.x)
         np.testing.assert_array_equal(found.y, e.curves.value)
         np.testing.assert_array_equal(found.rows, e.curves.row)
@@ -566,13 +566,13 @@ class TestBehindOtherMethods:
 
     def test_the_number_of_curves_and_none(self, X):
         e = sd.explain(model, X, 0, method=sd.ALE(bins=5), curves=12)
-        some = only(effect_figure(e, EffectPlotOptions(curves=4)).main, Curves)
+        some = only(effect_figure(e, EffectPlotOptions(curves=4)).main, CurveSet)
         assert len(some.y) == 4
         assert set(some.rows) < set(e.curves.row)
         for options in (EffectPlotOptions(curves=0), EffectPlotOptions(ice=None)):
-            assert not list(marks_of(effect_figure(e, options).main, Curves))
+            assert not list(marks_of(effect_figure(e, options).main, CurveSet))
         bare = sd.explain(model, X, 0, method=sd.ALE(bins=5))
-        assert not list(marks_of(effect_figure(bare).main, Curves))
+        assert not list(marks_of(effect_figure(bare).main, CurveSet))
 
     def test_colours_points_and_histograms(self, X):
         e = sd.explain(model, X, 0, method=sd.ALE(bins=5), curves=40)
@@ -582,7 +582,7 @@ class TestBehindOtherMethods:
         for k, name in enumerate(("down", "up")):
             mine = groups[e.curves.row] == name
             np.testing.assert_array_equal(
-                only(spec.main, Curves, f"group{k}").rows, e.curves.row[mine]
+                only(spec.main, CurveSet, f"group{k}").rows, e.curves.row[mine]
             )
             average = only(spec.main, Line, f"group{k}-mean")
             np.testing.assert_allclose(average.y, e.curves.value[mine].mean(axis=0))
@@ -604,7 +604,7 @@ class TestBehindOtherMethods:
         main = effect_figure(e).main
         assert "9 drawn individually" in main.notes
         if ordered:
-            found = only(main, Curves, "curve")
+            found = only(main, CurveSet, "curve")
             np.testing.assert_array_equal(found.y, e.curves.value)
         else:
             dashes = only(main, Segments, "curve-dash")
@@ -615,7 +615,7 @@ class TestBehindOtherMethods:
         far = X.copy()
         far[0, 0] = 99_999.0
         e = sd.explain(lambda X: X[:, 0] * X[:, 1], far, 0, method="ale", curves=10)
-        found = only(effect_figure(e).main, Curves, "curve")
+        found = only(effect_figure(e).main, CurveSet, "curve")
         assert found.x.max() < 2
         slopes = np.diff(found.y) / np.diff(found.x)
         np.testing.assert_allclose(
@@ -637,7 +637,7 @@ class TestBehindOtherMethods:
         with refused(sd.UnsupportedError, "plot(ice='raw')", "center=None"):
             e.plot(ice="raw")
         e = sd.explain(model, X, 0, method=sd.ALE(bins=5, center=None), curves=3)
-        assert len(only(effect_figure(e, EffectPlotOptions("raw")).main, Curves).y) == 3
+        assert len(only(effect_figure(e, EffectPlotOptions("raw")).main, CurveSet).y) == 3
 
     def test_many_effects(self, X):
         es = sd.explain(model, X, method=sd.ALE(bins=5), curves=3)

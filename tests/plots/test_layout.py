@@ -27,7 +27,7 @@ from skedasis.plots.marks import (
     legend_of,
     vertical_line,
 )
-from skedasis.plots.scales import Axis
+from skedasis.plots.scales import PlotAxis
 from skedasis.plots.text import Lettering
 from skedasis.plots.ticks import round_ticks, ticks_across, ticks_up
 from tests.laws.strategies import law
@@ -62,7 +62,7 @@ CLOCKS = (
 
 
 @st.composite
-def numeric_axes(draw: st.DrawFn) -> Axis:
+def numeric_axes(draw: st.DrawFn) -> PlotAxis:
     """Return an axis of numbers: any range, logarithmic, of times, without data, with given ticks."""
     name, unit = draw(names), draw(units)
     margin = draw(st.sampled_from([0.0, 0.03]))
@@ -71,40 +71,40 @@ def numeric_axes(draw: st.DrawFn) -> Axis:
     )
     missing = draw(st.sampled_from(["", "", "missing"]))
     if kind == "nothing":
-        return Axis(name, unit, math.nan, math.nan, margin)
+        return PlotAxis(name, unit, math.nan, math.nan, margin)
     if kind == "log":
         low = draw(st.sampled_from([1e-9, 0.5, 1.0, 37.0, 1e6]))
         ratio = draw(st.sampled_from([1.3, 4.0, 100.0, 1e5, 1e12]))
-        return Axis(name, unit, low, low * ratio, margin, missing_label=missing, log=True)
+        return PlotAxis(name, unit, low, low * ratio, margin, missing_label=missing, log=True)
     if kind == "time":
         span = draw(st.sampled_from([1e-4, 0.01, 0.4, 3.0, 40.0, 400.0, 9000.0]))
         clock = draw(st.sampled_from(CLOCKS))
         if clock.kind == "time":
             span = min(span, 0.9)
         start = draw(st.sampled_from([0.0, 0.04, 0.09]))
-        return Axis(name, unit, start, start + span, margin, missing_label=missing, time=clock)
+        return PlotAxis(name, unit, start, start + span, margin, missing_label=missing, time=clock)
     low, span = draw(offsets), draw(sizes)
     if kind == "constant":
-        return Axis(name, unit, low, low, margin)
+        return PlotAxis(name, unit, low, low, margin)
     if kind == "ticks":
         shares = np.linspace(0.0, 1.0, draw(st.integers(1, 12)))
         ticks = tuple(np.unique(low + span * shares).tolist())
-        return Axis(name, unit, low, low + span, margin, ticks, missing_label=missing)
-    return Axis(name, unit, low, low + span, margin, missing_label=missing)
+        return PlotAxis(name, unit, low, low + span, margin, ticks, missing_label=missing)
+    return PlotAxis(name, unit, low, low + span, margin, missing_label=missing)
 
 
 @st.composite
-def level_axes(draw: st.DrawFn, most: int = 45) -> Axis:
+def level_axes(draw: st.DrawFn, most: int = 45) -> PlotAxis:
     """Return an axis of names of levels."""
     n = draw(st.integers(1, most))
     some = draw(st.lists(names, min_size=1, max_size=4))
     labels = tuple(" ".join(f"{some[i % len(some)]} {i}".split()) for i in range(n))
     ticks = tuple(float(i) for i in range(n))
     missing = draw(st.sampled_from(["", "missing"]))
-    return Axis(draw(names), None, -0.5, n - 0.5, 0.0, ticks, labels, missing_label=missing)
+    return PlotAxis(draw(names), None, -0.5, n - 0.5, 0.0, ticks, labels, missing_label=missing)
 
 
-def inner(draw: st.DrawFn, axis: Axis, n: int) -> np.ndarray:
+def inner(draw: st.DrawFn, axis: PlotAxis, n: int) -> np.ndarray:
     """Return positions on an axis."""
     low, high = axis.limits
     shares = draw(st.lists(st.floats(0, 1), min_size=n, max_size=n))
@@ -112,7 +112,7 @@ def inner(draw: st.DrawFn, axis: Axis, n: int) -> np.ndarray:
 
 
 @st.composite
-def texts_inside(draw: st.DrawFn, x: Axis, y: Axis) -> Text:
+def texts_inside(draw: st.DrawFn, x: PlotAxis, y: PlotAxis) -> Text:
     at, up = inner(draw, x, 1)[0], inner(draw, y, 1)[0]
     words = draw(
         st.lists(st.sampled_from(["interval", "a\nb", "0.25\nn=12", "W" * 30, "+"]), min_size=1)
@@ -144,7 +144,7 @@ def titles(draw: st.DrawFn) -> Title:
 
 
 @st.composite
-def panels(draw: st.DrawFn, x: Axis, kind: str) -> Panel:
+def panels(draw: st.DrawFn, x: PlotAxis, kind: str) -> Panel:
     """Return a panel with texts, names and marks of all kinds that need room."""
     y = draw(numeric_axes() | level_axes(12)) if kind == "main" else draw(numeric_axes())
     rows = 0
@@ -197,7 +197,7 @@ def stacks(draw: st.DrawFn) -> Stack:
     if draw(st.booleans()):
         found.append(draw(panels(x, "counts")))
     if draw(st.booleans()):
-        up = Axis("", None, 0.0, 1.0, 0.0, hidden=True)
+        up = PlotAxis("", None, 0.0, 1.0, 0.0, hidden=True)
         found.append(Panel(draw(numeric_axes()), up, grid="", kind="scale"))
     return tuple(found)
 
@@ -398,7 +398,7 @@ def test_names_are_apart_however_many(axis, length):
 @settings(max_examples=120, deadline=None)
 @given(st.floats(-8, 8), st.floats(0.01, 16), st.integers(2, 9))
 def test_ticks_of_a_logarithmic_axis(power, decades, most):
-    axis = Axis("a", None, 10.0**power, 10.0 ** (power + decades), 0.0, log=True)
+    axis = PlotAxis("a", None, 10.0**power, 10.0 ** (power + decades), 0.0, log=True)
     at = round_ticks(axis, most)
     assert at
     assert all(b > a for a, b in itertools.pairwise(at))
@@ -428,7 +428,7 @@ def test_ticks_of_times(clock, start, span, most):
         span = min(span, 0.9)
     if clock.kind == "date":
         span = max(span, 3.0)
-    axis = Axis("a", None, start, start + span, 0.0, time=clock)
+    axis = PlotAxis("a", None, start, start + span, 0.0, time=clock)
     at = round_ticks(axis, most)
     assert len(at) <= most + 1
     assert all(b > a for a, b in itertools.pairwise(at))

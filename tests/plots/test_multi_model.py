@@ -14,7 +14,7 @@ from skedasis.plots.figures.models import models_figure, models_importance_figur
 from skedasis.plots.figures.multiples import models_effects_figure
 from skedasis.plots.marks import (
     Area,
-    Curves,
+    CurveSet,
     FigureSpec,
     Line,
     Points,
@@ -51,7 +51,7 @@ def numbers(text: str) -> list[float]:
 def test_the_panel_holds_mean_band_and_each_model() -> None:
     em = sd.explain(MODELS, X, 0, method="ale", cv=FOLDS)
     panel = models_figure(em, 0.9).main
-    (line,), (band,), (curves,) = (marks_of(panel, kind) for kind in (Line, Area, Curves))
+    (line,), (band,), (curves,) = (marks_of(panel, kind) for kind in (Line, Area, CurveSet))
     np.testing.assert_array_equal(line.y, em.value)
     np.testing.assert_array_equal(band.upper, em.interval(0.9)[1])
     np.testing.assert_array_equal(curves.y, em.values)
@@ -68,7 +68,7 @@ def test_the_panel_holds_mean_band_and_each_model() -> None:
 def test_models_are_drawn_over_the_band_and_below_the_mean() -> None:
     figure = drawn(models_figure(sd.explain(MODELS, X, 0, method="ale", cv=FOLDS)))
     kinds = [type(m) for m in figure.main.marks]
-    assert kinds.index(Area) < kinds.index(Curves) < kinds.index(Line)
+    assert kinds.index(Area) < kinds.index(CurveSet) < kinds.index(Line)
     assert legend(figure)[0] == "mean of the models"
     assert "individual models" in legend(figure)
 
@@ -106,7 +106,7 @@ def test_levels_without_an_order_have_no_curve_between_them() -> None:
     models = [lambda F, k=k: k * (F["c"] == "u") + F["z"] for k in (1.0, 2.0)]
     em = sd.explain(models, F, "c", method=sd.ALE())
     panel = drawn(models_figure(em)).main
-    assert not list(marks_of(panel, Curves))
+    assert not list(marks_of(panel, CurveSet))
     assert not list(marks_of(panel, Line))
     (dashes,) = marks_of(panel, Segments, "model-dash")
     np.testing.assert_array_equal(dashes.x0, dashes.x1)
@@ -124,7 +124,7 @@ def test_ordinal_levels_are_joined() -> None:
     models = [lambda F, k=k: k * F["g"].to_numpy() for k in (1.0, 2.0)]
     panel = models_figure(sd.explain(models, F, "g", method="ale", schema={"g": "ordinal"})).main
     assert [m.style for m in marks_of(panel, Line)] == ["average-thin"]
-    assert len(list(marks_of(panel, Curves))) == 1
+    assert len(list(marks_of(panel, CurveSet))) == 1
 
 
 @pytest.mark.parametrize("method", usually(["ale", "rhale", "pdp", "mplot"], "rhale", "pdp"))

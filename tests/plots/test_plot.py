@@ -33,7 +33,7 @@ from skedasis.plots.marks import (
 from skedasis.plots.marks import (
     Text as PanelText,
 )
-from skedasis.plots.scales import Axis
+from skedasis.plots.scales import PlotAxis
 from tests.helpers import refused
 from tests.long.figures import usually
 from tests.plots import gallery
@@ -784,7 +784,7 @@ def funnel_figure(stages: dict[str, int]) -> FigureSpec:
     """Return a figure of a kind that the library does not have."""
     n, share = len(stages), np.array(list(stages.values())) / max(stages.values())
     at = np.arange(n, dtype=float)
-    names = Axis("", None, -0.5, n - 0.5, 0.0, tuple(at), tuple(stages))
+    names = PlotAxis("", None, -0.5, n - 0.5, 0.0, tuple(at), tuple(stages))
     bars = Rectangles(np.zeros(n), share, at - 0.3, at + 0.3, "bar", "share of the first stage")
     ends = Points(share, at, "vertex", "share of the first stage")
     tips = tuple(
@@ -792,7 +792,7 @@ def funnel_figure(stages: dict[str, int]) -> FigureSpec:
         for (k, v), s, y in zip(stages.items(), share.tolist(), at.tolist(), strict=True)
     )
     main = Panel(
-        Axis("share", None, 0.0, 1.0),
+        PlotAxis("share", None, 0.0, 1.0),
         names,
         (bars, Line(share, at, "average", "trend"), ends),
         title=Title("Funnel"),
@@ -805,8 +805,8 @@ def funnel_figure(stages: dict[str, int]) -> FigureSpec:
         tooltips=tips,
     )
     loss = Panel(
-        Axis("stage", None, 0.0, n - 1.0),
-        Axis("loss", None, 0.0, 1.0),
+        PlotAxis("stage", None, 0.0, n - 1.0),
+        PlotAxis("loss", None, 0.0, 1.0),
         (horizontal_line(0.5), Area(at, np.zeros(n), 1 - share, "interval", "loss")),
         80.0,
         kind="detail",

@@ -20,7 +20,7 @@ from skedasis.quantities.tree_evaluator import use_trees_if_exact
 from skedasis.trees import preprocessing
 from skedasis.trees.layout import ColumnTests, JointTests, States
 from skedasis.trees.pipeline import PipelineForest
-from skedasis.trees.preprocessing import Output, preprocessing_of
+from skedasis.trees.preprocessing import OutputColumn, preprocessing_of
 from tests.helpers import refused
 from tests.long.figures import LONG
 from tests.reference.pipeline_cases import (
@@ -308,7 +308,7 @@ def test_a_class_of_the_user_is_not_taken_for_the_one_it_derives_from() -> None:
 
 def test_wrong_columns_are_found_out_by_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     def exchanged(step: Any, inputs: Any) -> Any:
-        return [Output(o.column, "increasing") for o in [*inputs[1:], inputs[0]]]
+        return [OutputColumn(o.column, "increasing") for o in [*inputs[1:], inputs[0]]]
 
     monkeypatch.setitem(preprocessing._RULES, "StandardScaler", exchanged)
     X = people()[["rooms", "income", "height"]].to_numpy(float)
@@ -373,7 +373,7 @@ def test_the_pipeline_jumps_where_it_is_said_to_and_nowhere_else(case: str, whic
             assert moved.mean() > 0.9
 
 
-def made_of(forest: PipelineForest, j: int) -> list[Output]:
+def made_of(forest: PipelineForest, j: int) -> list[OutputColumn]:
     """Return the tested outputs of the transformers that depend on a column."""
     return [forest.preprocessing.outputs[d] for d in forest.sources.get(j, [])]
 

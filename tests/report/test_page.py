@@ -12,7 +12,7 @@ import skedasis as sd
 from skedasis.report import html as report_html
 from skedasis.report import text as report_text
 from skedasis.report.content import gather
-from skedasis.report.features import FIRST, Detail, anchors_of, feature_context
+from skedasis.report.features import FIRST, PageDetail, anchors_of, feature_context
 from skedasis.report.format import ends
 from skedasis.report.report import write
 from skedasis.report.views import Views
@@ -208,7 +208,7 @@ def test_heterogeneity_scores_of_all_kinds_have_one_scale():
     views = Views.of(steps.sections)
     orders = report_html.sort_positions(steps)
     made = [
-        feature_context(steps, views, k, orders[f], Detail.WORDS)
+        feature_context(steps, views, k, orders[f], PageDetail.WORDS)
         for k, f in enumerate(steps.features)
     ]
     ranks = {f["name"]: f["ranks"] for f in made}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 import skedasis as sd
-from skedasis.report.features import Detail, fitted_features, page_budget, size_remarks
+from skedasis.report.features import PageDetail, fitted_features, page_budget, size_remarks
 
 
 def wild(X):
@@ -68,15 +68,17 @@ def test_details_fit_and_are_ordered(every, room):
     least = sum(s[0] for s in every)
     assert used <= max(room, least)
     if sum(s[3] for s in every) <= room:
-        assert details == [Detail.ALL] * len(every)
+        assert details == [PageDetail.ALL] * len(every)
     elif least <= room:
         # One more step of the first feature that could have one would not have fitted, when it was tried.
-        k = next(k for k, d in enumerate(details) if d < Detail.ALL)
+        k = next(k for k, d in enumerate(details) if d < PageDetail.ALL)
         assert k == len(every) - 1 or used + every[k][details[k] + 1] - every[k][details[k]] > room
 
 
 def test_nothing_is_said_where_nothing_is_left_out():
-    assert size_remarks([Detail.ALL] * 3, 2_000_000) == []
-    (said,) = size_remarks([Detail.ALL, Detail.FIGURES, Detail.CURVE, Detail.WORDS], 2_000_000)
+    assert size_remarks([PageDetail.ALL] * 3, 2_000_000) == []
+    (said,) = size_remarks(
+        [PageDetail.ALL, PageDetail.FIGURES, PageDetail.CURVE, PageDetail.WORDS], 2_000_000
+    )
     assert said.startswith("To keep this page below 2 MB, it leaves out other methods")
     assert said.count("1 feature") == 3

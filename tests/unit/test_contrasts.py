@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import skedasis as sd
-from skedasis.results.intervals.contrasts import Change, _error
+from skedasis.results.intervals.contrasts import ValuePair, _error
 from tests.helpers import refused
 
 N = 480
@@ -637,6 +637,6 @@ def test_replicates_do_not_depend_on_threads():
 
 def test_the_kind_of_every_effect_is_known():
     for made, a, b in CASES.values():
-        error = _error(Change.of(explain(**made), a, b))
+        error = _error(ValuePair.of(explain(**made), a, b))
         assert error.std_error > 0
         assert error.rows > 0

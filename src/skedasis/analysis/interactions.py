@@ -30,7 +30,7 @@ from skedasis.engine.options import (
     takes_options,
 )
 from skedasis.engine.rounds import Computed, compute, prepare
-from skedasis.engine.run import Gathered
+from skedasis.engine.run import GatheredStats
 from skedasis.engine.select import FeatureSelection, as_method, check_no_pattern
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
@@ -47,7 +47,7 @@ from skedasis.stats.depends_on import LEAST_ERRORS
 from skedasis.stats.h_statistic import HStatistic
 
 Pair: TypeAlias = tuple[FeatureLike, FeatureLike]
-Pairs: TypeAlias = (
+GivenPairs: TypeAlias = (
     "Literal['all'] | Pair | Sequence[Pair] | Sequence[tuple[str, str]] | Sequence[tuple[int, int]]"
 )
 
@@ -61,7 +61,7 @@ _NOT_COMPUTED = HStatistic(float("nan"), float("nan"), float("nan"))
 def interactions(
     model: MultiOutputQuantity,
     X: TableLike,
-    pairs: Pairs = "all",
+    pairs: GivenPairs = "all",
     h2: bool = True,
     ale: bool = True,
     *,
@@ -75,7 +75,7 @@ def interactions(
 def interactions(
     model: ModelLike,
     X: TableLike,
-    pairs: Pairs = "all",
+    pairs: GivenPairs = "all",
     h2: bool = True,
     ale: bool = True,
     *,
@@ -89,7 +89,7 @@ def interactions(
 def interactions(
     model: ModelLike | MultiOutputQuantity,
     X: TableLike,
-    pairs: Pairs = "all",
+    pairs: GivenPairs = "all",
     h2: bool = True,
     ale: bool = True,
     *,
@@ -262,7 +262,7 @@ def interactions_of(
 
 
 def _pairs(
-    dataset: Dataset, pairs: Pairs, options: ExplainOptions, without_values: Collection[str]
+    dataset: Dataset, pairs: GivenPairs, options: ExplainOptions, without_values: Collection[str]
 ) -> tuple[tuple[Feature, ...], list[tuple[int, int]]]:
     """Return all features, and the pairs by their indices, each once; of all pairs, those that have values."""
     everything = isinstance(pairs, str)
@@ -316,7 +316,7 @@ def _surfaces(
     return found
 
 
-def _effects(done: Computed, gathered: Gathered) -> dict[OutputLabel, Effects]:
+def _effects(done: Computed, gathered: GatheredStats) -> dict[OutputLabel, Effects]:
     """Return the effects of single features, as `explain` does; `gathered` is emptied."""
     job = done.job
     results = finalize_all(job, gathered, done.scores, done.finalized)

@@ -51,7 +51,7 @@ Class = Literal["zero", "not significant", "small", "positive", "negative"]
 
 
 @dataclass(frozen=True)
-class Measure:
+class VerdictMeasure:
     """Likelihood-PFI or Entropy-PFI of one feature."""
 
     name: str
@@ -84,8 +84,8 @@ class Evidence:
     """The evidence for the verdict on a feature."""
 
     feature: str
-    likelihood: Measure
-    entropy: Measure
+    likelihood: VerdictMeasure
+    entropy: VerdictMeasure
     others: float
     with_target: float
     partners: tuple[str, ...]
@@ -147,7 +147,7 @@ def same_everywhere(entropy: Importance) -> bool:
 
 def _measures(
     importance: Importance, name: str, confidence_level: float, unlinked: Bools, tolerated: Floats
-) -> list[Measure]:
+) -> list[VerdictMeasure]:
     """Classify the importance of each feature; intervals within `tolerated` of 0, up to `MUCH`, are not wide."""
     mean, (lower, upper) = importance.mean, importance.interval(confidence_level)
     significant: Bools = (lower > 0) | (upper < 0)
@@ -161,7 +161,7 @@ def _measures(
     wide_above = np.maximum(wide_above, WIDE_NATS)
     # Whether most of the variance is due to the permutations: then more repeats help more than more rows.
     random = importance.std**2 / importance.values.shape[1] > importance.std_error**2 / 2
-    measures: list[Measure] = []
+    measures: list[VerdictMeasure] = []
     for k, m in enumerate(map(float, mean)):
         kind: Class = "positive" if m > 0 else "negative"
         if (np.abs(importance.values[k]) <= rounding).all():
@@ -172,7 +172,7 @@ def _measures(
             kind = "small"
         wide = kind == "not significant" and bool(max(-lower[k], upper[k]) > wide_above[k])
         more = "repeats" if random[k] else "rows"
-        measures.append(Measure(name, m, float(lower[k]), float(upper[k]), kind, wide, more))
+        measures.append(VerdictMeasure(name, m, float(lower[k]), float(upper[k]), kind, wide, more))
     return measures
 
 
@@ -359,20 +359,20 @@ def _partners(e: Evidence) -> str:
     return _joined(e.partners) if e.partners else "other features"
 
 
-def _smallness(measure: Measure) -> str:
+def _smallness(measure: VerdictMeasure) -> str:
     """Return the reason why a mean is small."""
     tiny = abs(measure.mean) < LEAST_NATS
     return "below the limit of 0.0001 nats" if tiny else "small compared with the largest"
 
 
-def _with_size(measure: Measure) -> str:
+def _with_size(measure: VerdictMeasure) -> str:
     """Return a measure with its numbers, and with a remark if it is small."""
     if measure.kind == "small":
         return f"{str(measure)[:-1]}; {_smallness(measure)})"
     return str(measure)
 
 
-def _about_zero(measure: Measure) -> str:
+def _about_zero(measure: VerdictMeasure) -> str:
     """Return a clause that states in what sense a measure is about zero."""
     if measure.kind == "zero":
         return f"{measure.name} is 0"

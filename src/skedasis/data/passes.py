@@ -31,7 +31,7 @@ from skedasis.data.streamed import (
     UptoRequest,
 )
 from skedasis.errors import DataError
-from skedasis.stats.grid import Parts
+from skedasis.stats.grid import CellParts
 from skedasis.stats.heterogeneity_score import draw_keys
 from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
 from skedasis.stats.order_statistics import (
@@ -529,14 +529,14 @@ class CountedUpto:
         return Upto(rows, weight, np.where(rows > 0, largest, np.nan))
 
 
-class PartsOfStretch(Parts):
-    """`Parts` as the answer to a request."""
+class PartsOfStretch(CellParts):
+    """`CellParts` as the answer to a request."""
 
     def add(self, x: Floats, weights: Floats | None = None) -> None:
         """Add values."""
         super().add(x)
 
-    def answer(self) -> Parts:
+    def answer(self) -> CellParts:
         return self
 
 

@@ -44,7 +44,7 @@ from skedasis.data.features import (
 from skedasis.data.gaps import Upto
 from skedasis.data.parquet import Library, ParquetData
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.stats.grid import Ordered, Parts
+from skedasis.stats.grid import CellParts, Ordered
 from skedasis.stats.heterogeneity_score import score_rows
 from skedasis.stats.moments import STATS_LEAF, Moments
 from skedasis.stats.order_statistics import ColumnCounts
@@ -90,13 +90,13 @@ class UptoRequest:
 
 @dataclass(frozen=True)
 class PartsRequest:
-    """A request for the smallest and the largest value in each of equal parts of a stretch; see `Parts`."""
+    """A request for the smallest and the largest value in each of equal parts of a stretch; see `CellParts`."""
 
     low: float
     high: float
 
 
-Answer: TypeAlias = "Floats | Upto | Parts | None"
+Answer: TypeAlias = "Floats | Upto | CellParts | None"
 
 
 class CountedColumn(Column):
@@ -230,7 +230,7 @@ class CountedColumn(Column):
     @overload
     def _answered(self, request: UptoRequest) -> Upto: ...
     @overload
-    def _answered(self, request: PartsRequest) -> Parts: ...
+    def _answered(self, request: PartsRequest) -> CellParts: ...
     def _answered(self, request: Request) -> Answer:
         """Return the answer to a request, or note it, with the request for gaps, which follows sooner or later."""
         if request in self._answers:

@@ -26,7 +26,7 @@ from skedasis.models.piecewise_constant import is_piecewise_constant
 
 # --- predictive distributions ---------------------------------------------------------------------
 
-Part: TypeAlias = Literal["total", "aleatoric", "epistemic"]
+UncertaintyPart: TypeAlias = Literal["total", "aleatoric", "epistemic"]
 """Parts of an uncertainty: all of it, the noise within the models of a mixture, and the disagreement between them."""
 
 
@@ -46,7 +46,7 @@ class Predicted(ABC):
         """Return n."""
 
     @abstractmethod
-    def entropy(self, part: Part = "total") -> Floats:
+    def entropy(self, part: UncertaintyPart = "total") -> Floats:
         """Return the entropies, shape (n,), in nats; differential entropies if the label is a continuous number."""
 
     def entropy_error(self) -> Floats:
@@ -66,7 +66,7 @@ class Predicted(ABC):
         """Return the expected labels, shape (n,)."""
 
     @abstractmethod
-    def variance(self, part: Part = "total") -> Floats:
+    def variance(self, part: UncertaintyPart = "total") -> Floats:
         """Return the variances of the labels, shape (n,)."""
 
     @abstractmethod
@@ -74,7 +74,7 @@ class Predicted(ABC):
         """Return the p-quantiles of the labels, shape (n,)."""
 
 
-def require_total(part: Part) -> None:
+def require_total(part: UncertaintyPart) -> None:
     """Raise if a part of the uncertainty is requested that only a mixture has."""
     if part != "total":
         raise UnsupportedError(

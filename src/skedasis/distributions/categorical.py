@@ -12,7 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from skedasis._types import Bools, DType, Floats, Level, RawResponse, Values
-from skedasis.distributions.base import Part, Predicted, as_class_codes, class_values, require_total
+from skedasis.distributions.base import (
+    Predicted,
+    UncertaintyPart,
+    as_class_codes,
+    class_values,
+    require_total,
+)
 from skedasis.distributions.continuous import computed_dtype
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.calling import as_numbers, plain, unit_round_off
@@ -65,7 +71,7 @@ class Classes(Predicted):
     def __len__(self) -> int:
         return self.p.shape[1]
 
-    def entropy(self, part: Part = "total") -> Floats:
+    def entropy(self, part: UncertaintyPart = "total") -> Floats:
         """Return -sum p log p, shape (n,): exactly 0 if one class is certain, and never negative."""
         require_total(part)
         return entropy_of(self.p, self.min_probability)
@@ -107,7 +113,7 @@ class Classes(Predicted):
         """Return the mean of the labels; raise if they are not numbers."""
         return self.values @ self.p
 
-    def variance(self, part: Part = "total") -> Floats:
+    def variance(self, part: UncertaintyPart = "total") -> Floats:
         """Return the variance of the labels; raise if they are not numbers."""
         require_total(part)
         deviation = self.values[:, None] - self.mean()
@@ -258,7 +264,7 @@ class ClassMixture(Classes):
         super().__init__(p, raw_dtype, labels)
         self.entropies, self.variances = entropies, variances
 
-    def entropy(self, part: Part = "total") -> Floats:
+    def entropy(self, part: UncertaintyPart = "total") -> Floats:
         """Return the entropy of the mean, the mean entropy, or their difference, the mutual information."""
         if part == "aleatoric":
             return self.entropies.copy()
@@ -266,7 +272,7 @@ class ClassMixture(Classes):
         # Not negative by Jensen's inequality, except for rounding.
         return total if part == "total" else np.maximum(total - self.entropies, 0.0)
 
-    def variance(self, part: Part = "total") -> Floats:
+    def variance(self, part: UncertaintyPart = "total") -> Floats:
         """Return the variance of the labels, by the law of total variance."""
         if part == "total" or self.variances is None:
             return super().variance()

@@ -26,7 +26,7 @@ from typing import TypeAlias
 import numpy as np
 
 from skedasis._types import Bools, DType, Floats, Ints, RawResponse, Values
-from skedasis.distributions.base import Part, Predicted, require_total
+from skedasis.distributions.base import Predicted, UncertaintyPart, require_total
 from skedasis.errors import ModelOutputError, UnsupportedError
 from skedasis.models.calling import as_numbers, unit_round_off
 
@@ -126,7 +126,7 @@ class _Normals(NumericDistribution):
 class Normal(_Normals):
     """Normal distributions: location and scale have shape (n,)."""
 
-    def entropy(self, part: Part = "total") -> Floats:
+    def entropy(self, part: UncertaintyPart = "total") -> Floats:
         """Return log(2 pi e scale²) / 2."""
         require_total(part)
         return np.log(self._positive_scale) + (HALF_LOG_2PI + 0.5)
@@ -147,7 +147,7 @@ class Normal(_Normals):
         """Return the means."""
         return self.location.copy()
 
-    def variance(self, part: Part = "total") -> Floats:
+    def variance(self, part: UncertaintyPart = "total") -> Floats:
         """Return the variances."""
         require_total(part)
         return self.scale**2
@@ -401,12 +401,12 @@ _MAX_STEPS = 400
 _ULP = 4 * float(np.finfo(float).eps)
 """Relative tolerance of a root."""
 
-RowFunction: TypeAlias = Callable[[Floats, Ints], Floats]
+PointFunction: TypeAlias = Callable[[Floats, Ints], Floats]
 """A function of points, one for each of some rows, and the indices of these rows: (m,), (m,) -> (m,)."""
 
 
 def find_roots(
-    low: Floats, high: Floats, unit: Floats, excess: RowFunction, density: RowFunction
+    low: Floats, high: Floats, unit: Floats, excess: PointFunction, density: PointFunction
 ) -> Floats:
     """Return the roots of increasing functions, one function per row, each bracketed by two points.
 
@@ -418,9 +418,9 @@ def find_roots(
         Points with the root between them.
     unit : ndarray of float, shape (n,)
         A length that is small on the scale of the row: a root near 0 is exact to a few units in the last place of it.
-    excess : RowFunction
+    excess : PointFunction
         The function.
-    density : RowFunction
+    density : PointFunction
         Its derivative.
     """
     low, high = low.copy(), high.copy()
@@ -721,7 +721,7 @@ class NormalMixture(_Normals):
     def _total(self) -> Floats:
         return mixture_entropy(self.location, self._positive_scale, self.weights)
 
-    def entropy(self, part: Part = "total") -> Floats:
+    def entropy(self, part: UncertaintyPart = "total") -> Floats:
         """Return the entropies of the mixtures, the means of the components' entropies, or the differences."""
         if part == "total":
             return self._total.copy()
@@ -755,7 +755,7 @@ class NormalMixture(_Normals):
         """Return the means."""
         return self.weights @ self.location
 
-    def variance(self, part: Part = "total") -> Floats:
+    def variance(self, part: UncertaintyPart = "total") -> Floats:
         """Return the variances, by the law of total variance."""
         within = self.weights @ self.scale**2
         between = self.weights @ (self.location - self.mean()) ** 2
@@ -818,7 +818,7 @@ class NumericMixture(NumericDistribution):
             return integer_entropy(self.members, self.log_density, self.what)
         return quantile_entropy(self.members, self.log_density)
 
-    def entropy(self, part: Part = "total") -> Floats:
+    def entropy(self, part: UncertaintyPart = "total") -> Floats:
         """Return the entropies of the mixtures, the means of the components' entropies, or the differences."""
         if part == "total":
             return self._total[0].copy()
@@ -851,7 +851,7 @@ class NumericMixture(NumericDistribution):
         """Return the means."""
         return self._mean([m.mean() for m in self.parts])
 
-    def variance(self, part: Part = "total") -> Floats:
+    def variance(self, part: UncertaintyPart = "total") -> Floats:
         """Return the variances, by the law of total variance."""
         within = self._mean([m.variance() for m in self.parts])
         middle = self.mean()

@@ -1,7 +1,7 @@
 """`ensemble`: several models, or samples of one model, as a mixture.
 
 The function checks its arguments and wraps each kind of member (`skedasis.distributions.mixture_models`,
-`skedasis.distributions.torch_ensembles`) in an `Ensemble`, which is a model and a predictor at the same time.
+`skedasis.distributions.torch_ensembles`) in an `MixtureEnsemble`, which is a model and a predictor at the same time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from skedasis.distributions.gpytorch import is_process
 from skedasis.distributions.mixture_models import (
     ClassifierEnsemble,
     DistributionMember,
-    Ensemble,
     FittedEstimators,
     FunctionMember,
     IndexedSamples,
@@ -30,8 +29,9 @@ from skedasis.distributions.mixture_models import (
     MeanMember,
     Member,
     Members,
+    MixtureEnsemble,
     ModelList,
-    Noise,
+    NoiseScale,
     is_estimator_ensemble,
     noise_not_applicable,
     too_few_members,
@@ -66,10 +66,10 @@ def ensemble(
     samples: int | None = None,
     *,
     output: Output | None = None,
-    noise: Noise | None = None,
+    noise: NoiseScale | None = None,
     random_state: RandomState = 0,
     weights: ArrayLike | None = None,
-) -> Ensemble:
+) -> MixtureEnsemble:
     """Return a mixture of several models, or of samples of one model; its uncertainty has an epistemic part.
 
     Parameters
@@ -101,7 +101,7 @@ def ensemble(
 
     Returns
     -------
-    Ensemble
+    MixtureEnsemble
         A model for `sd.entropy`, `sd.nll`, `sd.predictive_variance` and `sd.predictive_quantile`. `sd.prediction`
         explains its mean, `sd.probability` its mean probabilities; called with rows, it returns these.
 
@@ -151,7 +151,7 @@ def ensemble(
     if noise is not None and members.labels.kind == "classes":
         raise noise_not_applicable("classes")
     member_weights = _check_weights(weights, members.count)
-    kind = Ensemble if members.labels.classes is None else ClassifierEnsemble
+    kind = MixtureEnsemble if members.labels.classes is None else ClassifierEnsemble
     return kind(model, members, noise, member_weights)
 
 

@@ -1,6 +1,6 @@
 """Models that are mixtures: their members (estimators of an ensemble, trees of a forest, posterior samples).
 
-`Ensemble` is what `sd.ensemble` returns: a model whose predictive distribution is the mixture of its members'
+`MixtureEnsemble` is what `sd.ensemble` returns: a model whose predictive distribution is the mixture of its members'
 distributions. A subclass of `Members` calls the members one after the other: a list of models, the estimators of a
 fitted forest or bagging ensemble, or the samples of a function.
 """
@@ -40,7 +40,7 @@ from skedasis.models.protocols import RowFunction, SupportsPredict
 
 # --- the mixture as a model -----------------------------------------------------------------------
 
-Noise: TypeAlias = float | RowFunction
+NoiseScale: TypeAlias = float | RowFunction
 """The standard deviation of the observations around a member's mean, or a function X -> (n,)."""
 
 _NO_NOISE = (
@@ -49,14 +49,14 @@ _NO_NOISE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble(Predictor):
+class MixtureEnsemble(Predictor):
     """A mixture of models or samples, made by `ensemble`. It is a model itself.
 
     Called with rows, it returns the mean: (n,) numbers, or (n, classes) probabilities.
     """
 
     members: Members
-    noise: Noise | None = None
+    noise: NoiseScale | None = None
     weights: Floats | None = None
 
     @property
@@ -114,7 +114,7 @@ class Ensemble(Predictor):
             return self._classes(first, responses)
         return self._numbers(X, first, responses)
 
-    def _classes(self, first: Classes, rest: Iterator[Response]) -> Predicted:
+    def _classes(self, first: Classes, rest: Iterator[MixtureResponse]) -> Predicted:
         if self.noise is not None:
             raise noise_not_applicable("classes")
         total, count = ClassSum(self.describe()), 0
@@ -125,7 +125,9 @@ class Ensemble(Predictor):
         self._check_count(count)
         return total.mixture()
 
-    def _numbers(self, X: ModelRows, first: Response, rest: Iterator[Response]) -> Predicted:
+    def _numbers(
+        self, X: ModelRows, first: MixtureResponse, rest: Iterator[MixtureResponse]
+    ) -> Predicted:
         n, noise_std = len(X), self._noise_of(X)
         members: list[NumericDistribution] = []
         for member in _prepend(first, rest):
@@ -183,7 +185,7 @@ class Ensemble(Predictor):
 
 
 @dataclass(frozen=True, eq=False)
-class ClassifierEnsemble(Ensemble):
+class ClassifierEnsemble(MixtureEnsemble):
     """A mixture of classifiers, which is a classifier itself."""
 
     @property
@@ -216,14 +218,14 @@ def wrong_weight_count(n_weights: int, count: int) -> DataError:
     )
 
 
-def _prepend(first: Response, rest: Iterator[Response]) -> Iterator[Response]:
+def _prepend(first: MixtureResponse, rest: Iterator[MixtureResponse]) -> Iterator[MixtureResponse]:
     yield first
     yield from rest
 
 
 # --- members: fitted models, estimators of an ensemble, samples of a function ---------------------
 
-Response: TypeAlias = Predicted | Floats
+MixtureResponse: TypeAlias = Predicted | Floats
 """The response of a member: its distributions, or its means alone, (n,)."""
 
 
@@ -252,7 +254,7 @@ class Members(ABC):
         return ()
 
     @abstractmethod
-    def responses(self, X: ModelRows) -> Iterator[Response]:
+    def responses(self, X: ModelRows) -> Iterator[MixtureResponse]:
         """Yield the responses of the members, called one after the other on rows in X's container."""
 
     @abstractmethod
@@ -283,7 +285,7 @@ class Member(Protocol):
         """Return a short name of the model."""
         ...
 
-    def response(self, X: ModelRows) -> Response:
+    def response(self, X: ModelRows) -> MixtureResponse:
         """Return the member's distributions or means for rows."""
         ...
 
@@ -297,7 +299,7 @@ class MeanMember:
         self.model, self.stepped = model, is_piecewise_constant(model)
         self.title = title(model)
 
-    def response(self, X: ModelRows) -> Response:
+    def response(self, X: ModelRows) -> MixtureResponse:
         """Return the predictions."""
         raw = self.model.predict(rows_for_model(self.model, X))
         return one_per_row(raw, len(X), self.title, "mean")
@@ -312,7 +314,7 @@ class FunctionMember:
         self.model, self.title = model, title(model)
         self.stepped = is_piecewise_constant(model)
 
-    def response(self, X: ModelRows) -> Response:
+    def response(self, X: ModelRows) -> MixtureResponse:
         """Return the function's response as distributions or means."""
         return as_response(self.model(X), len(X), self.title)
 
@@ -324,7 +326,7 @@ class DistributionMember:
         self.predictor, self.model, self.title = predictor, predictor.model, predictor.describe()
         self.labels, self.stepped = predictor.labels, predictor.stepped
 
-    def response(self, X: ModelRows) -> Response:
+    def response(self, X: ModelRows) -> MixtureResponse:
         """Return the distributions."""
         return self.predictor.distributions(X)
 
@@ -355,7 +357,7 @@ class ModelList(Members):
         """Return the models."""
         return [m.model for m in self.models]
 
-    def responses(self, X: ModelRows) -> Iterator[Response]:
+    def responses(self, X: ModelRows) -> Iterator[MixtureResponse]:
         """Call one model after the other."""
         return (m.response(X) for m in self.models)
 
@@ -389,7 +391,7 @@ class FittedEstimators(Members):
         """Return the model."""
         return [self.model]
 
-    def responses(self, X: ModelRows) -> Iterator[Response]:
+    def responses(self, X: ModelRows) -> Iterator[MixtureResponse]:
         """Yield the responses of the estimators; the transformers of a pipeline are called once."""
         rows: Any = rows_for_model(self.model, X)
         for step in self.before:
@@ -404,7 +406,7 @@ class FittedEstimators(Members):
             part = rows if isinstance(chosen, slice) else rows[:, chosen]
             yield self._answer(estimator, part)
 
-    def _answer(self, estimator: Any, rows: Any) -> Response:
+    def _answer(self, estimator: Any, rows: Any) -> MixtureResponse:
         classes = self.labels.classes
         if classes is not None:
             raw = np.asarray(estimator.predict_proba(rows))
@@ -455,7 +457,7 @@ class IndexedSamples(Members):
     def __post_init__(self) -> None:
         self.count = self.samples
 
-    def responses(self, X: ModelRows) -> Iterator[Response]:
+    def responses(self, X: ModelRows) -> Iterator[MixtureResponse]:
         """Yield the function's responses, one call for each sample."""
         what = title(self.function)
         return (as_response(self.function(X, s), len(X), what) for s in range(self.samples))
@@ -471,7 +473,7 @@ class JointSamples(Members):
 
     function: RowFunction
 
-    def responses(self, X: ModelRows) -> Iterator[Response]:
+    def responses(self, X: ModelRows) -> Iterator[MixtureResponse]:
         """Call the function once, and yield its samples."""
         what, n = title(self.function), len(X)
         response = self.function(X)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import DType, Floats, RawResponse
-from skedasis.distributions.base import Part, require_total
+from skedasis.distributions.base import UncertaintyPart, require_total
 from skedasis.distributions.continuous import (
     NumericDistribution,
     as_normal,
@@ -49,7 +49,7 @@ class SciPyDistribution(NumericDistribution):
         # A copy: SciPy may return one number for all rows, or an array that it keeps.
         return np.array(np.broadcast_to(np.asarray(values, dtype=float), (self.n,)))
 
-    def entropy(self, part: Part = "total") -> Floats:
+    def entropy(self, part: UncertaintyPart = "total") -> Floats:
         """Return the entropies."""
         require_total(part)
         return self._call("entropy", "entropy")
@@ -67,7 +67,7 @@ class SciPyDistribution(NumericDistribution):
         """Return the means."""
         return self._call("mean", "mean")
 
-    def variance(self, part: Part = "total") -> Floats:
+    def variance(self, part: UncertaintyPart = "total") -> Floats:
         """Return the variances."""
         require_total(part)
         return self._call("var", "variance")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import DType, Floats, ModelRows
-from skedasis.distributions.base import Labels, Part, Predicted, Predictor, require_total
+from skedasis.distributions.base import Labels, Predicted, Predictor, UncertaintyPart, require_total
 from skedasis.distributions.continuous import (
     NumericDistribution,
     as_normal,
@@ -90,7 +90,7 @@ class SkproDistribution(NumericDistribution):
             return integer_entropy(components, self.log_density, self.what)
         return quantile_entropy(components, self.log_density)
 
-    def entropy(self, part: Part = "total") -> Floats:
+    def entropy(self, part: UncertaintyPart = "total") -> Floats:
         """Return the entropies, computed by quadrature because skpro does not have them."""
         require_total(part)
         return self._entropy()[0]
@@ -122,7 +122,7 @@ class SkproDistribution(NumericDistribution):
         """Return the means."""
         return self._values(self.distribution.mean())
 
-    def variance(self, part: Part = "total") -> Floats:
+    def variance(self, part: UncertaintyPart = "total") -> Floats:
         """Return the variances."""
         require_total(part)
         return self._values(self.distribution.var())

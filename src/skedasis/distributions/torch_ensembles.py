@@ -20,7 +20,7 @@ from skedasis._types import Bools, ModelRows, Values
 from skedasis.distributions.base import Labels, float_rows
 from skedasis.distributions.callables import as_response
 from skedasis.distributions.categorical import Classes, as_classes
-from skedasis.distributions.mixture_models import Members, Response
+from skedasis.distributions.mixture_models import Members, MixtureResponse
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import title, with_article
 from skedasis.models.torch import import_torch, to_numpy
@@ -62,7 +62,7 @@ class ModuleMember:
         self.__dict__.update(state)
         self._lock, self._copy, self._state = threading.Lock(), None, None
 
-    def response(self, X: ModelRows, sample: int | None = None) -> Response:
+    def response(self, X: ModelRows, sample: int | None = None) -> MixtureResponse:
         """Return the module's response, with the masks of a sample or without dropout."""
         raw = self._forward(X, sample)
         n, what = len(X), self.title
@@ -132,7 +132,7 @@ class DropoutSamples(Members):
         _check_layers(module.model)
         self.module, self.count, self.labels = module, samples, module.labels
 
-    def responses(self, X: ModelRows) -> Iterator[Response]:
+    def responses(self, X: ModelRows) -> Iterator[MixtureResponse]:
         """Yield the module's responses, one call for each sample."""
         return (self.module.response(X, s) for s in range(self.count or 0))
 

@@ -15,11 +15,11 @@ from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature
 from skedasis.data.gaps import Gap
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.plan import Job, Key
-from skedasis.engine.run import Gathered, limits_model_threads
+from skedasis.engine.plan import Job, TaskKey
+from skedasis.engine.run import GatheredStats, limits_model_threads
 from skedasis.engine.select import FeatureSelection, FeatureTask, Task, as_method, names_of
 from skedasis.engine.spread import with_spread
-from skedasis.methods.base import BatchStats, ResolvedMethod, Result
+from skedasis.methods.base import BatchStats, MethodResult, ResolvedMethod
 from skedasis.methods.missing import MISSING
 from skedasis.quantities.base import Quantity
 from skedasis.results.build.pdp import with_missing_point
@@ -72,12 +72,14 @@ def resolve_method_and_selection(
 
 def finalize_all(
     job: Job,
-    gathered: Gathered,
+    gathered: GatheredStats,
     scores: Scores,
-    finalized: Mapping[Key, Effect],
-) -> dict[OutputLabel, dict[ResultKey, Result]]:
+    finalized: Mapping[TaskKey, Effect],
+) -> dict[OutputLabel, dict[ResultKey, MethodResult]]:
     """Return the results by output and key, from the merged batch statistics."""
-    by_output: dict[OutputLabel, dict[ResultKey, Result]] = {label: {} for label in job.outputs}
+    by_output: dict[OutputLabel, dict[ResultKey, MethodResult]] = {
+        label: {} for label in job.outputs
+    }
     for label, results in by_output.items():
         for task in job.tasks:
             key = label, task.key
@@ -91,7 +93,7 @@ def finalize_all(
 
 def finalize_task(
     job: Job, label: OutputLabel, task: Task, local: BatchStats, scores: Scores
-) -> Result:
+) -> MethodResult:
     """Return the result of one feature or pair, with its heterogeneity score and the effect of missing values."""
     exact, abouts, kind = job.sample is None, abouts_of(job, label, task), job.options.weight_kind
     missing = local.moments.get(MISSING)
@@ -116,12 +118,12 @@ def finalize_task(
     return result
 
 
-Explanation: TypeAlias = "Result | Effects | Surfaces[Surface]"
+Explanation: TypeAlias = "MethodResult | Effects | Surfaces[Surface]"
 """What `explain` returns for one output."""
 
 
 def collect_results(
-    job: Job, found: Mapping[ResultKey, Result], record: dict[str, JsonValue]
+    job: Job, found: Mapping[ResultKey, MethodResult], record: dict[str, JsonValue]
 ) -> Explanation:
     """Return the results of one output in the form that the caller gets: one result, `Surfaces` or `Effects`."""
     combined = job.method.combine_features(found, record)

@@ -17,8 +17,8 @@ from skedasis._types import Floats, Ints, OutputLabel, TableLike
 from skedasis.data.dataset import AnyColumn, Dataset, is_stream
 from skedasis.data.features import Feature, Groups
 from skedasis.engine.assemble import finalize_all, provenance
-from skedasis.engine.explain import By
-from skedasis.engine.options import ChangeKeywords, ExplainOptions, Need, takes_options
+from skedasis.engine.explain import GivenRegions
+from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
 from skedasis.engine.plan import once_known, prepare_job
 from skedasis.engine.regions import (
     column_named_by,
@@ -49,13 +49,15 @@ from skedasis.stats.heterogeneity_score import score_rows
 if TYPE_CHECKING:
     from skedasis.engine.select import Task
 
-Step: TypeAlias = Hashable
+MoveStep: TypeAlias = Hashable
 """A move of one feature: a number, a duration, text such as "+10%", or a level."""
-MoveLike: TypeAlias = "Mapping[str, Step] | Mapping[int, Step] | Mapping[str | int, Step]"
+MoveLike: TypeAlias = (
+    "Mapping[str, MoveStep] | Mapping[int, MoveStep] | Mapping[str | int, MoveStep]"
+)
 """The move of each feature, by name or position."""
 Scenarios: TypeAlias = Mapping[str, MoveLike]
 """Several moves, by names that the caller chooses."""
-ByRegions: TypeAlias = "By | Regions"
+ByRegions: TypeAlias = "GivenRegions | Regions"
 """Regions as in `explain`, or regions that were found."""
 
 
@@ -66,7 +68,7 @@ def change(
     moves: Scenarios,
     *,
     by: ByRegions | None = None,
-    **keywords: Unpack[ChangeKeywords],
+    **keywords: Unpack[WhatIfKeywords],
 ) -> MultiOutput[Changes]: ...
 
 
@@ -78,7 +80,7 @@ def change(
     *,
     to: MoveLike | None = None,
     by: ByRegions | None = None,
-    **keywords: Unpack[ChangeKeywords],
+    **keywords: Unpack[WhatIfKeywords],
 ) -> MultiOutput[Change]: ...
 
 
@@ -89,7 +91,7 @@ def change(
     moves: Scenarios,
     *,
     by: ByRegions | None = None,
-    **keywords: Unpack[ChangeKeywords],
+    **keywords: Unpack[WhatIfKeywords],
 ) -> Changes: ...
 
 
@@ -101,11 +103,11 @@ def change(
     *,
     to: MoveLike | None = None,
     by: ByRegions | None = None,
-    **keywords: Unpack[ChangeKeywords],
+    **keywords: Unpack[WhatIfKeywords],
 ) -> Change: ...
 
 
-@takes_options(ChangeKeywords)
+@takes_options(WhatIfKeywords)
 def change(
     model: ModelLike,
     X: TableLike,
@@ -113,7 +115,7 @@ def change(
     *,
     to: MoveLike | None = None,
     by: ByRegions | None = None,
-    **keywords: Unpack[ChangeKeywords],
+    **keywords: Unpack[WhatIfKeywords],
 ) -> Change | Changes | MultiOutput[Change] | MultiOutput[Changes]:
     """Return what happens to a quantity if features of every row move, or are set to a value.
 

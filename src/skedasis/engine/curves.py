@@ -17,14 +17,14 @@ from skedasis.engine.progress import Progress
 from skedasis.engine.run import make_evaluators, stats_of
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.methods.ale_categorical import LevelPlan
-from skedasis.methods.base import BatchStats, Evaluator, GridPlan, Notes, Result
+from skedasis.methods.base import BatchStats, Evaluator, GridPlan, MethodResult, Notes
 from skedasis.methods.pdp import PDP, LevelPDP
 from skedasis.quantities.base import FULL_CALL
 from skedasis.results.build.curves import centred_curves
 from skedasis.results.effect import Curves, Effect
 from skedasis.stats.heterogeneity_score import ScoreRows, score_rows
 
-Results = dict[OutputLabel, dict[ResultKey, Result]]
+Results = dict[OutputLabel, dict[ResultKey, MethodResult]]
 
 
 def with_curves(job: Job, results: Results) -> Results:

@@ -11,7 +11,7 @@ import numpy as np
 from skedasis._types import Floats, Ints, OutputLabel
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.engine.plan import Key
+from skedasis.engine.plan import TaskKey
 from skedasis.engine.select import FeatureTask
 from skedasis.errors import DataError
 from skedasis.stats.depends_on import (
@@ -68,9 +68,9 @@ class SwappedPairs:
     functions: ColumnFunctions
     tasks: Mapping[str, FeatureTask]
     values: Mapping[str, Floats]
-    pairs: Mapping[Key, Pairs]
-    scores: Mapping[Key, HeterogeneityScore]
-    found: dict[Key, DependsOn | None] = field(default_factory=dict)
+    pairs: Mapping[TaskKey, Pairs]
+    scores: Mapping[TaskKey, HeterogeneityScore]
+    found: dict[TaskKey, DependsOn | None] = field(default_factory=dict)
 
     @cached_property
     def features(self) -> dict[str, Feature]:

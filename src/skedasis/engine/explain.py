@@ -79,7 +79,7 @@ ModelT = TypeVar("ModelT", bound=ModelLike)
 Models: TypeAlias = list[ModelT] | tuple[ModelT, ...] | Mapping[str, ModelT]
 MultiOutputModels: TypeAlias = Models[MultiOutputQuantity]
 
-By: TypeAlias = "int | Sized"
+GivenRegions: TypeAlias = "int | Sized"
 """Given regions: a column (name or position), labels of the rows, masks by rule, or a numeric column with its edges."""
 
 
@@ -94,7 +94,7 @@ def explain(
     features: FeatureLike,
     *,
     method: EffectMethod = None,
-    by: By,
+    by: GivenRegions,
     **keywords: Unpack[ExplainKeywords],
 ) -> MultiOutput[Regions]: ...
 
@@ -106,7 +106,7 @@ def explain(
     features: FeatureList = None,
     *,
     method: EffectMethod = None,
-    by: By,
+    by: GivenRegions,
     **keywords: Unpack[ExplainKeywords],
 ) -> MultiOutput[RegionsByFeature]: ...
 
@@ -118,7 +118,7 @@ def explain(
     features: FeatureLike,
     *,
     method: EffectMethod = None,
-    by: By,
+    by: GivenRegions,
     **keywords: Unpack[ExplainKeywords],
 ) -> Regions: ...
 
@@ -130,7 +130,7 @@ def explain(
     features: FeatureList = None,
     *,
     method: EffectMethod = None,
-    by: By,
+    by: GivenRegions,
     **keywords: Unpack[ExplainKeywords],
 ) -> RegionsByFeature: ...
 
@@ -362,7 +362,7 @@ def explain(
     features: Features = None,
     *,
     method: ImportanceMethod | EffectMethod = None,
-    by: By | None = None,
+    by: GivenRegions | None = None,
     **keywords: Unpack[MultiModelKeywords],
 ) -> Any:
     """Explain what features do to a quantity of a fitted model.

@@ -14,7 +14,7 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.engine.depends_on import ColumnFunctions, SwappedPairs
-from skedasis.engine.plan import Job, Key
+from skedasis.engine.plan import Job, TaskKey
 from skedasis.engine.progress import Progress, map_in_order
 from skedasis.engine.run import limits_model_threads, make_evaluators
 from skedasis.engine.select import FeatureTask
@@ -46,12 +46,12 @@ _MOST = 0.9
 class Scores:
     """The heterogeneity scores of a job."""
 
-    found: dict[Key, HeterogeneityScore] = field(default_factory=dict)
+    found: dict[TaskKey, HeterogeneityScore] = field(default_factory=dict)
     exact: bool = False
     stats: CallStats = field(default_factory=CallStats)
     rows: ScoreRows | None = None
     own: dict[OutputLabel, Floats] = field(default_factory=dict)
-    spreads: dict[Key, Spread] = field(default_factory=dict)
+    spreads: dict[TaskKey, Spread] = field(default_factory=dict)
     swapped: SwappedPairs | None = None
     dependent: Mapping[str, Sequence[ColumnSet] | None] = field(default_factory=dict)
 
@@ -137,7 +137,7 @@ def compute_scores(job: Job) -> Scores:
     sets = dependent_sets(drawn.columns, [swap.columns for swap in swaps.values()], rows.half)
     dependent = dict(zip(swaps, sets, strict=True))
     far = _off_support(drawn.part, back, drawn.columns, swaps, dependent, w)
-    found: dict[Key, HeterogeneityScore] = {}
+    found: dict[TaskKey, HeterogeneityScore] = {}
     for (label, key), change in changes.items():
         swap = swaps[key]
         moved = change[back]
@@ -186,7 +186,7 @@ class RegionScore:
 
 
 def compute_region_scores(
-    job: Job, scores: Scores, key: Key, region: Ints, held_out: Bools
+    job: Job, scores: Scores, key: TaskKey, region: Ints, held_out: Bools
 ) -> tuple[list[RegionScore], CallStats]:
     """Return the heterogeneity score of one feature and output within each region."""
     label, name = key

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints, Json, JsonValue, ResultKey, TableLike
-from skedasis.binning import Binning, Segments, VarianceOptions
+from skedasis.binning import Binning, BinSegments, VarianceOptions
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import AnyColumn, Dataset
@@ -26,7 +26,7 @@ from skedasis.engine.cross_validation import Folds, as_folds
 from skedasis.engine.curves import Results, with_curves
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.plan import Job, Key, Plans, prepare_job
+from skedasis.engine.plan import Job, Plans, TaskKey, prepare_job
 from skedasis.engine.rounds import (
     add_round,
     check_slopes,
@@ -35,7 +35,7 @@ from skedasis.engine.rounds import (
     should_replace_slopes,
     step_function_info,
 )
-from skedasis.engine.run import Gathered, run
+from skedasis.engine.run import GatheredStats, run
 from skedasis.engine.select import (
     AnyPlan,
     FeatureTask,
@@ -50,8 +50,8 @@ from skedasis.methods.base import (
     AnyFeatureMethod,
     BatchStats,
     CellPlan,
+    MethodResult,
     NumericPlan,
-    Result,
     RowArrays,
 )
 from skedasis.methods.missing import MISSING
@@ -253,14 +253,14 @@ class ModelRun:
     """The run of one model: its job, batch statistics, scores, and the seconds it took."""
 
     job: Job
-    gathered: Gathered
+    gathered: GatheredStats
     scores: Scores
     seconds: float
 
 
-def common_derivative_info(jobs: Sequence[Job]) -> dict[Key, DerivativeInfo]:
+def common_derivative_info(jobs: Sequence[Job]) -> dict[TaskKey, DerivativeInfo]:
     """Return the kind of local effect that all models support, for features whose cells would differ between models."""
-    agreed: dict[Key, DerivativeInfo] = {}
+    agreed: dict[TaskKey, DerivativeInfo] = {}
     for key in jobs[0].plans:
         plans = [p for p in (job.plans[key] for job in jobs) if isinstance(p, NumericPlan)]
         if len(plans) < len(jobs) or _same_cells(plans):
@@ -297,7 +297,7 @@ class _ChosenBins(Binning):
 
     scheme: Binning
     description: dict[str, JsonValue] | str
-    segments_: Segments
+    segments_: BinSegments
 
     def candidates(self, column: Any) -> Cells:
         """Return the scheme's fine cells."""
@@ -307,7 +307,7 @@ class _ChosenBins(Binning):
         """Return the indices of the edges of the bins."""
         return self.segments_.edge_index
 
-    def segments(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Segments:
+    def segments(self, cells: Cells, moments: Moments, options: VarianceOptions) -> BinSegments:
         """Return the bins, and in which of them the slope changes linearly."""
         return self.segments_
 
@@ -316,9 +316,9 @@ class _ChosenBins(Binning):
         return self.description
 
 
-def choose_shared_bins(found: Sequence[ModelRun]) -> dict[Key, AnyFeatureMethod]:
+def choose_shared_bins(found: Sequence[ModelRun]) -> dict[TaskKey, AnyFeatureMethod]:
     """Choose bins that depend on the local effects from those of all models; return the variants with them."""
-    variants: dict[Key, AnyFeatureMethod] = {}
+    variants: dict[TaskKey, AnyFeatureMethod] = {}
     job = found[0].job
     kind = job.options.weight_kind
     for task in (t for t in job.tasks if isinstance(t, FeatureTask)):
@@ -326,7 +326,7 @@ def choose_shared_bins(found: Sequence[ModelRun]) -> dict[Key, AnyFeatureMethod]
         if scheme is None:
             continue
         for label in job.outputs:
-            key: Key = label, task.key
+            key: TaskKey = label, task.key
             plan, pooled = _pooled(found, key)
             if isinstance(plan, CellPlan) and plan.on_cells:
                 continue  # `run_shared_rounds` chose their bins
@@ -351,10 +351,10 @@ def run_shared_rounds(found: Sequence[ModelRun]) -> None:
     """Choose bins of step functions from the moments of all models, and each model's differences across them."""
     job = found[0].job
     kind = job.options.weight_kind
-    chosen: dict[Key, Cells] = {}
+    chosen: dict[TaskKey, Cells] = {}
     for task in (t for t in job.tasks if isinstance(t, FeatureTask)):
         for label in job.outputs:
-            key: Key = label, task.key
+            key: TaskKey = label, task.key
             plan = job.plans[key]
             if not isinstance(plan, CellPlan) or not plan.on_cells:
                 continue
@@ -364,7 +364,7 @@ def run_shared_rounds(found: Sequence[ModelRun]) -> None:
             if isinstance(more, CellPlan) and more.difference_bins is not None:
                 chosen[key] = more.difference_bins
     for model_run in found:
-        plans: dict[Key, AnyPlan] = {}
+        plans: dict[TaskKey, AnyPlan] = {}
         for key, cells in chosen.items():
             plan = model_run.job.plans[key]
             if isinstance(plan, CellPlan):
@@ -372,7 +372,7 @@ def run_shared_rounds(found: Sequence[ModelRun]) -> None:
         add_round(model_run.job, plans, model_run.gathered)
 
 
-def _mean_score(found: Sequence[ModelRun], key: Key) -> HeterogeneityScore | None:
+def _mean_score(found: Sequence[ModelRun], key: TaskKey) -> HeterogeneityScore | None:
     """Return the root mean square of the models' scores, with the means of their standard deviations and ranges."""
     scores = [model_run.scores.found[key] for model_run in found if key in model_run.scores.found]
     if len(scores) < len(found):
@@ -383,18 +383,18 @@ def _mean_score(found: Sequence[ModelRun], key: Key) -> HeterogeneityScore | Non
     return replace(scores[0], value=value, quantity_std=spread, quantity_range=extent)
 
 
-def _segments(plan: AnyPlan, whole: Effect, bins: BinStats) -> Segments:
+def _segments(plan: AnyPlan, whole: Effect, bins: BinStats) -> BinSegments:
     """Return the bins of an effect as indices of the planned edges, or of levels."""
     trend = bins.slope_change != 0 if np.any(bins.slope_change) else None
     if isinstance(plan, CellPlan):
-        return Segments(np.searchsorted(plan.cells.edges, bins.edges), trend)
+        return BinSegments(np.searchsorted(plan.cells.edges, bins.edges), trend)
     if whole.levels is None:
         raise TypeError("bins of a categorical feature require its levels")
     places = whole.levels.codes
-    return Segments(np.append(places(bins.low), places(bins.high[-1:])), trend)
+    return BinSegments(np.append(places(bins.low), places(bins.high[-1:])), trend)
 
 
-def _pooled(found: Sequence[ModelRun], key: Key) -> tuple[AnyPlan, BatchStats]:
+def _pooled(found: Sequence[ModelRun], key: TaskKey) -> tuple[AnyPlan, BatchStats]:
     """Return the planned cells, and the pooled moments and rows of all models' local effects on them."""
     plans = [model_run.job.plans[key] for model_run in found]
     local: list[BatchStats] = []
@@ -437,7 +437,7 @@ def _scaled(moments: Moments, fraction: float) -> Moments:
     return Moments(count, weight, weight2, moments.mean, moments.m2 * fraction)
 
 
-def _refine_cells(found: Sequence[ModelRun], key: Key, cells: Cells) -> None:
+def _refine_cells(found: Sequence[ModelRun], key: TaskKey, cells: Cells) -> None:
     """Recompute the moments of all models from their rows, on cells with more edges."""
     for model_run in found:
         local = model_run.gathered[key]
@@ -453,7 +453,7 @@ def _refine_cells(found: Sequence[ModelRun], key: Key, cells: Cells) -> None:
             model_run.job.plans[key] = replace(plan, cells=cells)
 
 
-def _record_binning(found: Sequence[ModelRun], key: Key, said: JsonValue) -> None:
+def _record_binning(found: Sequence[ModelRun], key: TaskKey, said: JsonValue) -> None:
     """Record the description of the binning scheme in the plans of all models."""
     for model_run in found:
         plan = model_run.job.plans[key]
@@ -519,7 +519,7 @@ class _Call:
     folds: Folds
     options: ExplainOptions
 
-    def prepare(self, agreed: Mapping[Key, DerivativeInfo]) -> list[Job]:
+    def prepare(self, agreed: Mapping[TaskKey, DerivativeInfo]) -> list[Job]:
         """Return each model's job."""
         by_rows = as_method(self.method).by_rows
         options, parts = self.options, self.folds.parts
@@ -556,7 +556,7 @@ def _run_models(call: _Call) -> list[ModelRun]:
 
 def _replace_slopes(call: _Call, found: list[ModelRun]) -> None:
     """Treat all models as step functions of the features for which the slopes of one model fail the check."""
-    failed: dict[Key, DerivativeInfo] = {}
+    failed: dict[TaskKey, DerivativeInfo] = {}
     plans = [item for model_run in found for item in model_run.job.plans.items()]
     given = {
         key for key, plan in plans if isinstance(plan, NumericPlan) and plan.derivative_info.given
@@ -581,7 +581,7 @@ def _replace_slopes(call: _Call, found: list[ModelRun]) -> None:
             model_run.gathered[key] = keep_missing_moments(local, model_run.gathered[key])
 
 
-def _finalized(model_run: ModelRun, variants: dict[Key, AnyFeatureMethod]) -> Results:
+def _finalized(model_run: ModelRun, variants: dict[TaskKey, AnyFeatureMethod]) -> Results:
     """Return the results of one model by output and key."""
     job, gathered = model_run.job, model_run.gathered
     results: Results = {label: {} for label in job.outputs}
@@ -596,7 +596,7 @@ def _finalized(model_run: ModelRun, variants: dict[Key, AnyFeatureMethod]) -> Re
 
 def _results(
     found: Sequence[ModelRun],
-    finalized: Sequence[dict[ResultKey, Result]],
+    finalized: Sequence[dict[ResultKey, MethodResult]],
     folds: Folds,
     provenances: tuple[Json, Sequence[Json]],
 ) -> Any:

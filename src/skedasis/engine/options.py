@@ -89,7 +89,7 @@ class DiagnoseKeywords(NullKeywords, total=False):
     """Columns that are explained together as one nominal feature."""
 
 
-class ChangeKeywords(DiagnoseKeywords, total=False):
+class WhatIfKeywords(DiagnoseKeywords, total=False):
     """The keywords that `change` passes on to the work of `explain`."""
 
     y: ArrayLike | None
@@ -376,7 +376,7 @@ def _one_of(options: Sequence[str]) -> Callable[[str, object], object]:
     return check
 
 
-Check: TypeAlias = Callable[[str, object], object]
+OptionCheck: TypeAlias = Callable[[str, object], object]
 """Takes the name of an option and its value, and returns the checked value. It does not depend on X."""
 
 
@@ -418,7 +418,7 @@ class ExplainOptions:
     def __post_init__(self) -> None:
         for option in fields(self):
             value = getattr(self, option.name)
-            check: Check | None = option.metadata.get("check")
+            check: OptionCheck | None = option.metadata.get("check")
             if check is not None and value is not option.default:
                 object.__setattr__(self, option.name, check(option.name, value))
 

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from skedasis.engine.multi_model import RowSubset
 
 
-Key: TypeAlias = tuple[OutputLabel, ResultKey]
+TaskKey: TypeAlias = tuple[OutputLabel, ResultKey]
 """The label of an output, and the name of a feature or the names of a pair."""
 
 
-Plans: TypeAlias = dict[Key, AnyPlan]
+Plans: TypeAlias = dict[TaskKey, AnyPlan]
 
 _Result = TypeVar("_Result")
 
@@ -54,7 +54,7 @@ class Job:
     dataset: Dataset
     tasks: Sequence[Task]
     plans: Plans
-    donors: dict[Key, Donors]
+    donors: dict[TaskKey, Donors]
     checked: ProbeResult
     copies: int
     batch_rows: int
@@ -93,7 +93,7 @@ def prepare_job(
     selection: FeatureSelection,
     options: ExplainOptions,
     part: RowSubset | None = None,
-    agreed: Mapping[Key, DerivativeInfo] | None = None,
+    agreed: Mapping[TaskKey, DerivativeInfo] | None = None,
 ) -> Job:
     """Check the model, plan every feature, and size the batches."""
     dataset, tasks = selection.dataset, selection.tasks(method)
@@ -101,7 +101,7 @@ def prepare_job(
         check_curves(tasks)
     evaluated, checked = _check_model(quantity, dataset, tasks, options.tree)
     outputs = evaluated.outputs
-    infos: dict[Key, list[DerivativeInfo]] = {}
+    infos: dict[TaskKey, list[DerivativeInfo]] = {}
     plans: Plans = {}
 
     def plan_all() -> None:
@@ -212,9 +212,9 @@ def _batch_size(
     return rows, max(1, min(copies, CALL_ROWS // rows, room))
 
 
-def _donors(tasks: Sequence[Task], plans: Plans) -> dict[Key, Donors]:
+def _donors(tasks: Sequence[Task], plans: Plans) -> dict[TaskKey, Donors]:
     """Return donor values for features with missing values."""
-    donors: dict[Key, Donors] = {}
+    donors: dict[TaskKey, Donors] = {}
     columns: dict[ResultKey, Column | LevelColumn] = {
         t.key: t.column
         for t in tasks
@@ -249,12 +249,12 @@ def once_known(dataset: Dataset, options: ExplainOptions, work: Callable[[], _Re
 
 def _plan_all(
     plans: Plans,
-    infos: dict[Key, list[DerivativeInfo]],
+    infos: dict[TaskKey, list[DerivativeInfo]],
     outputs: Outputs,
     dataset: Dataset,
     tasks: Sequence[Task],
     checked: ProbeResult,
-    agreed: Mapping[Key, DerivativeInfo],
+    agreed: Mapping[TaskKey, DerivativeInfo],
 ) -> None:
     """Plan every feature for every output; once for all outputs if the method uses no derivatives."""
     unknown: Exception | None = None

@@ -53,7 +53,7 @@ from skedasis.engine.options import (
     Need,
     takes_options,
 )
-from skedasis.engine.plan import Job, Key, once_known, sample_rows
+from skedasis.engine.plan import Job, TaskKey, once_known, sample_rows
 from skedasis.engine.rounds import Computed, Prepared, compute, prepare, prepare_rows
 from skedasis.engine.select import FeatureMatcher, FeatureTask, as_features, as_method
 from skedasis.engine.spread import with_spread
@@ -97,16 +97,23 @@ from skedasis.stats.moments import power_of_two
 from skedasis.stats.random import row_hashes
 from skedasis.stats.regions import (
     NO_LOSS,
-    Criterion,
     CurveEffects,
     FoundNode,
     LocalEffects,
-    Part,
+    RegionPart,
     RegionSearch,
+    SplitCriterion,
 )
 
 if TYPE_CHECKING:
-    from skedasis.engine.explain import By, EffectMethod, FeatureLike, FeatureList, Models, ModelT
+    from skedasis.engine.explain import (
+        EffectMethod,
+        FeatureLike,
+        FeatureList,
+        GivenRegions,
+        Models,
+        ModelT,
+    )
 
 MIN_ROWS, MIN_SHARE = 20, 0.01
 """Least rows of a region, and least share of all rows."""
@@ -120,7 +127,7 @@ FEW_VALUES = 4
 NOT_EXPLAINED = "the splits explain none of the heterogeneity score"
 """Why regions that hold on other rows were dropped: what they explain is not heterogeneity (curvature within cells)."""
 
-Found: TypeAlias = "Regions | RegionsByFeature"
+FoundRegions: TypeAlias = "Regions | RegionsByFeature"
 
 _WeightT = TypeVar("_WeightT", float, Floats)
 
@@ -416,8 +423,8 @@ def given_regions(
     features: object,
     method: object,
     options: ExplainOptions,
-    by: By,
-) -> Found | MultiOutput[Regions] | MultiOutput[RegionsByFeature]:
+    by: GivenRegions,
+) -> FoundRegions | MultiOutput[Regions] | MultiOutput[RegionsByFeature]:
     """Return the effects in regions that the caller names: ``explain(..., by=)``."""
     return _regions(quantity, X, features, method, options, RegionOptions(), by)
 
@@ -441,7 +448,7 @@ def _of_models(
     dataset = options.dataset(X)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
     single = replace(options, cv=None, correction=None)
-    found: list[Found] = []
+    found: list[FoundRegions] = []
     for one, rows in zip(models, folds.parts, strict=True):
         part = None if options.cv is None else rows
         result = _regions(one, X, features, method, single, search, None, part)
@@ -477,9 +484,9 @@ def _regions(
     method: object,
     options: ExplainOptions,
     search: RegionOptions,
-    by: By | None,
+    by: GivenRegions | None,
     rows: Ints | None = None,
-) -> Found | MultiOutput[Regions] | MultiOutput[RegionsByFeature]:
+) -> FoundRegions | MultiOutput[Regions] | MultiOutput[RegionsByFeature]:
     """Explain, find or take the regions, and return the results."""
     requested = None if method is None else as_method(method)
     # Means over all rows need few curves, regions need them all.
@@ -531,7 +538,9 @@ class RegionPass:
         return found
 
 
-def region_pass(prepared: Prepared, by: By | None = None, *, search: bool = True) -> RegionPass:
+def region_pass(
+    prepared: Prepared, by: GivenRegions | None = None, *, search: bool = True
+) -> RegionPass:
     """Do the prepared work of `explain`, and find the regions of its features or take those of the caller."""
     source = _Source.of(prepared.job, RegionOptions(), by)
     done = compute(prepared)
@@ -550,8 +559,8 @@ def region_pass(prepared: Prepared, by: By | None = None, *, search: bool = True
 
 
 def _regions_of(
-    prepared: Prepared, search: RegionOptions, by: By | None, base: PDP | None
-) -> Found | MultiOutput[Regions] | MultiOutput[RegionsByFeature]:
+    prepared: Prepared, search: RegionOptions, by: GivenRegions | None, base: PDP | None
+) -> FoundRegions | MultiOutput[Regions] | MultiOutput[RegionsByFeature]:
     """Go through the rows, find or take the regions, and return the results."""
     # The pass over the rows can take long: what is wrong with the arguments is said before it.
     _Source.check(prepared.job)
@@ -621,7 +630,7 @@ class _Source:
     given: _Given | None
 
     @classmethod
-    def of(cls, job: Job, search: RegionOptions, by: By | None) -> _Source:
+    def of(cls, job: Job, search: RegionOptions, by: GivenRegions | None) -> _Source:
         """Check that the effects can have regions, and read where these come from."""
         of_interest = cls.check(job)
         dataset, features = job.dataset, job.selection.features
@@ -710,7 +719,7 @@ class _Builder:
         return [t for t in self.here.job.tasks if isinstance(t, FeatureTask)]
 
     def _kept(self, label: OutputLabel, task: FeatureTask) -> KeptEffects:
-        key: Key = label, task.key
+        key: TaskKey = label, task.key
         job = self.here.job
         found = kept_effects(
             task.variant, job.plans[key], self.here.gathered[key], job.dataset, job.sample_mask
@@ -725,7 +734,7 @@ class _Builder:
             return replace(task.variant, base=self.base)
         return self.base
 
-    def _wholes(self, part: Job, gathered: Mapping[Key, BatchStats]) -> dict[str, Effect]:
+    def _wholes(self, part: Job, gathered: Mapping[TaskKey, BatchStats]) -> dict[str, Effect]:
         """Return the effects in all rows, with as many curves as `explain` keeps."""
         (label,) = part.outputs
         if self.base is None:
@@ -752,20 +761,22 @@ class _Builder:
         return float(len(rows)) if self.weights is None else float(self.weights[rows].sum())
 
     # -- the search
-    def _criterion(self, kept: KeptEffects) -> Criterion:
+    def _criterion(self, kept: KeptEffects) -> SplitCriterion:
         if self.search.criterion != "auto":
             return self.search.criterion
         return "within" if kept.has_slopes else "curves"
 
     def _effects(
         self, label: OutputLabel, task: FeatureTask, kept: KeptEffects
-    ) -> tuple[LocalEffects | None, Criterion]:
+    ) -> tuple[LocalEffects | None, SplitCriterion]:
         job, criterion = self.here.job, self._criterion(kept)
         (about,) = abouts_of(job, label, task)
         found = kept.local_effects(len(job.dataset), criterion, about.feature_std, self.weights)
         return found, criterion
 
-    def _loss(self, effects: LocalEffects, criterion: Criterion, whole: Effect) -> float | None:
+    def _loss(
+        self, effects: LocalEffects, criterion: SplitCriterion, whole: Effect
+    ) -> float | None:
         """Return what shares are relative to; None for the loss of the residuals themselves."""
         if criterion == "within" or isinstance(effects, CurveEffects):
             return None
@@ -821,7 +832,7 @@ class _Builder:
         """Return one tree for all features."""
         effects: list[LocalEffects] = []
         loss, rows = 0.0, self._root_rows()
-        criterion: Criterion = "within"
+        criterion: SplitCriterion = "within"
         for task in self._tasks:
             found, criterion = self._effects(label, task, kept[task.key])
             score = wholes[task.key].swap_score
@@ -1208,7 +1219,7 @@ def _std(x: Floats, weights: Floats | None) -> float:
     return float(np.sqrt(np.average((x - np.average(x, weights=w)) ** 2, weights=w)))
 
 
-def _gain_in_sample(part: Part, group: Ints, groups: int) -> float:
+def _gain_in_sample(part: RegionPart, group: Ints, groups: int) -> float:
     """Return the gain of a division, with the means of the same rows."""
     size = np.bincount(group, part.weights, groups).astype(float)
     return sum(node.group_gain(*node.group_means(group, groups), size) for node in part.nodes)
@@ -1292,7 +1303,7 @@ class _Given:
             )
 
 
-def column_named_by(by: By | None) -> Hashable:
+def column_named_by(by: GivenRegions | None) -> Hashable:
     """Return the name or position of the column that gives regions; None without one."""
     if isinstance(by, tuple) and len(by) == 2 and isinstance(by[0], (str, int)):
         return by[0]
@@ -1300,8 +1311,8 @@ def column_named_by(by: By | None) -> Hashable:
 
 
 def _by_of_chunks(
-    dataset: Dataset, features: Sequence[Feature], options: ExplainOptions, by: By
-) -> By:
+    dataset: Dataset, features: Sequence[Feature], options: ExplainOptions, by: GivenRegions
+) -> GivenRegions:
     """Return what gives the regions of data that are read in chunks, with the edges of all rows."""
     name = column_named_by(by)
     if name is None:
@@ -1322,7 +1333,7 @@ def _by_of_chunks(
     return feature.name, quartiles[1:4]
 
 
-def _given(dataset: Dataset, features: Sequence[Feature], by: By) -> _Given:
+def _given(dataset: Dataset, features: Sequence[Feature], by: GivenRegions) -> _Given:
     """Return the regions that `by` names."""
     if isinstance(by, Mapping):
         return _of_masks(dataset, by)
@@ -1463,7 +1474,7 @@ class ColumnRegions:
 
 
 def rows_by_region(
-    dataset: Dataset, features: Sequence[Feature], by: By
+    dataset: Dataset, features: Sequence[Feature], by: GivenRegions
 ) -> tuple[str, list[str], Ints]:
     """Return what gives regions, their rules, and the region of each row of data in memory."""
     given = _given(dataset, features, by)
@@ -1472,7 +1483,7 @@ def rows_by_region(
 
 
 def regions_of_chunks(
-    dataset: Dataset, features: Sequence[Feature], options: ExplainOptions, by: By
+    dataset: Dataset, features: Sequence[Feature], options: ExplainOptions, by: GivenRegions
 ) -> ColumnRegions:
     """Return the regions of data that are read in chunks: the levels of a column, or its cuts."""
     found = _by_of_chunks(dataset, features, options, by)

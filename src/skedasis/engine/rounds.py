@@ -20,8 +20,8 @@ from skedasis.engine.assemble import (
 )
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
 from skedasis.engine.options import ExplainOptions, Need
-from skedasis.engine.plan import Job, Key, once_known, prepare_job
-from skedasis.engine.run import Gathered, make_evaluators, run
+from skedasis.engine.plan import Job, TaskKey, once_known, prepare_job
+from skedasis.engine.run import GatheredStats, make_evaluators, run
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.errors import DataError
 from skedasis.methods.base import BatchStats, CellPlan, NumericPlan
@@ -47,9 +47,9 @@ class Computed:
     """All that `explain` computes before it makes results."""
 
     job: Job
-    gathered: Gathered
+    gathered: GatheredStats
     scores: Scores
-    finalized: dict[Key, Effect]
+    finalized: dict[TaskKey, Effect]
     started: float
 
 
@@ -139,7 +139,7 @@ def _check_one_model(options: ExplainOptions) -> None:
             )
 
 
-def run_second_rounds(job: Job, gathered: Gathered, scores: Scores) -> dict[Key, Effect]:
+def run_second_rounds(job: Job, gathered: GatheredStats, scores: Scores) -> dict[TaskKey, Effect]:
     """Check slopes, replace those that fail, and run the second rounds that methods request."""
     results, checks = check_slopes(job, gathered, scores)
     failed = [key for key, check in checks.items() if should_replace_slopes(job, key, check)]
@@ -158,10 +158,10 @@ def run_second_rounds(job: Job, gathered: Gathered, scores: Scores) -> dict[Key,
 
 
 def check_slopes(
-    job: Job, gathered: Gathered, scores: Scores
-) -> tuple[dict[Key, Effect], dict[Key, SlopeCheck]]:
+    job: Job, gathered: GatheredStats, scores: Scores
+) -> tuple[dict[TaskKey, Effect], dict[TaskKey, SlopeCheck]]:
     """Compare accumulated slopes with differences of the quantity across cells, in at most 16 rows of each."""
-    tasks: dict[Key, FeatureTask] = {
+    tasks: dict[TaskKey, FeatureTask] = {
         (label, t.key): t
         for t in job.tasks
         for label in job.outputs
@@ -175,13 +175,13 @@ def check_slopes(
     rows = score_rows(dataset.identifiers, dataset.weights, ROWS, job.options.seed)
     ascending = np.sort(rows.rows)
     part, by_hash = dataset.subset(ascending), np.searchsorted(ascending, rows.rows)
-    results: dict[Key, Effect] = {}
+    results: dict[TaskKey, Effect] = {}
     for key, task in tasks.items():
         effect = finalize_task(job, key[0], task, gathered[key], scores)
         if isinstance(effect, Effect):
             results[key] = effect
     values: dict[int, Floats] = {}
-    cells: dict[Key, Cells] = {}
+    cells: dict[TaskKey, Cells] = {}
     for key, effect in results.items():
         j, plan = tasks[key].feature.position, job.plans[key]
         if not isinstance(plan, CellPlan):
@@ -202,7 +202,7 @@ def check_slopes(
     rises = _rises(
         job, part, by_hash, {k: (tasks[k].feature.position, c) for k, c in checked.items()}
     )
-    checks: dict[Key, SlopeCheck] = {}
+    checks: dict[TaskKey, SlopeCheck] = {}
     for key, effect in results.items():
         x = values[tasks[key].feature.position]
         check = slope_check(effect, cells[key], x, rows.weights, checked[key], rises[key])
@@ -212,8 +212,8 @@ def check_slopes(
 
 
 def _rises(
-    job: Job, drawn: Dataset, by_hash: Ints, checked: Mapping[Key, tuple[int, CheckedRows]]
-) -> dict[Key, Floats]:
+    job: Job, drawn: Dataset, by_hash: Ints, checked: Mapping[TaskKey, tuple[int, CheckedRows]]
+) -> dict[TaskKey, Floats]:
     """Return the quantity's differences across the cells of the checked rows, by feature."""
     used = np.unique(np.concatenate([by_hash[c.rows] for _, c in checked.values()]))
     part, first = drawn.subset(used), 0
@@ -259,17 +259,17 @@ def _checked_cells(
     return Cells(edges, effect.spec.closed)
 
 
-def should_replace_slopes(job: Job, key: Key, check: SlopeCheck) -> bool:
+def should_replace_slopes(job: Job, key: TaskKey, check: SlopeCheck) -> bool:
     """Return whether slopes failed the check and may be replaced (neither given nor requested by name)."""
     task, info = _task_of(job, key), _derivative_info_of(job, key)
     return not check.passed and task.variant.replaces_slopes and not info.given
 
 
-def _task_of(job: Job, key: Key) -> FeatureTask:
+def _task_of(job: Job, key: TaskKey) -> FeatureTask:
     return next(t for t in job.tasks if isinstance(t, FeatureTask) and t.key == key[1])
 
 
-def _derivative_info_of(job: Job, key: Key) -> DerivativeInfo:
+def _derivative_info_of(job: Job, key: TaskKey) -> DerivativeInfo:
     """Return how the local effects of a feature with slopes are computed."""
     plan = job.plans[key]
     if not isinstance(plan, NumericPlan):
@@ -277,7 +277,7 @@ def _derivative_info_of(job: Job, key: Key) -> DerivativeInfo:
     return plan.derivative_info
 
 
-def step_function_info(job: Job, key: Key, check: SlopeCheck) -> DerivativeInfo:
+def step_function_info(job: Job, key: TaskKey, check: SlopeCheck) -> DerivativeInfo:
     """Return the description of the step function that replaces slopes which failed the check."""
     source = (
         f"differences across bins, because the slopes ({_derivative_info_of(job, key).description}) do not match "
@@ -286,7 +286,7 @@ def step_function_info(job: Job, key: Key, check: SlopeCheck) -> DerivativeInfo:
     return DerivativeInfo("steps", source)
 
 
-def replace_slopes(job: Job, infos: Mapping[Key, DerivativeInfo]) -> None:
+def replace_slopes(job: Job, infos: Mapping[TaskKey, DerivativeInfo]) -> None:
     """Plan some features of a job again, as step functions. Updates the job's plans."""
     for key, info in infos.items():
         task = _task_of(job, key)
@@ -313,12 +313,12 @@ def keep_missing_moments(local: BatchStats, before: BatchStats) -> BatchStats:
 # More rounds.
 
 
-def run_requested_rounds(job: Job, gathered: Gathered, scores: Scores) -> None:
+def run_requested_rounds(job: Job, gathered: GatheredStats, scores: Scores) -> None:
     """Run one more round for the features whose method requests it (`FeatureMethod.next_round`)."""
-    plans: dict[Key, AnyPlan] = {}
+    plans: dict[TaskKey, AnyPlan] = {}
     for task in (t for t in job.tasks if isinstance(t, FeatureTask)):
         for label in job.outputs:
-            key: Key = label, task.key
+            key: TaskKey = label, task.key
             about = abouts_of(job, label, task)[0]
             score = scores.found.get(key)
             kind = job.options.weight_kind
@@ -328,7 +328,7 @@ def run_requested_rounds(job: Job, gathered: Gathered, scores: Scores) -> None:
     add_round(job, plans, gathered)
 
 
-def add_round(job: Job, plans: Mapping[Key, AnyPlan], gathered: Gathered) -> None:
+def add_round(job: Job, plans: Mapping[TaskKey, AnyPlan], gathered: GatheredStats) -> None:
     """Run a round for some plans, and add its moments and rows to those of earlier rounds."""
     if not plans:
         return
@@ -339,7 +339,7 @@ def add_round(job: Job, plans: Mapping[Key, AnyPlan], gathered: Gathered) -> Non
         gathered[key] = replace(before, moments=moments, kept=kept)
 
 
-def restricted_job(job: Job, keys: list[Key]) -> Job:
+def restricted_job(job: Job, keys: list[TaskKey]) -> Job:
     """Return a job for some of the plans, with the same call counters and without donors of missing values."""
     features = {key for _, key in keys}
     tasks = [t for t in job.tasks if t.key in features]

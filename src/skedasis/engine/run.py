@@ -12,7 +12,7 @@ import numpy as np
 
 from skedasis._types import Bools, OutputLabel, ResultKey
 from skedasis.data.dataset import Batch
-from skedasis.engine.plan import HashedRows, Job, Key, Plans
+from skedasis.engine.plan import HashedRows, Job, Plans, TaskKey
 from skedasis.engine.progress import Further, Progress, in_words, map_in_order
 from skedasis.engine.select import FeatureTask
 from skedasis.errors import CostWarning, warn_caller
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # The loop over batches.
 
 
-Gathered: TypeAlias = dict[Key, BatchStats]
+GatheredStats: TypeAlias = dict[TaskKey, BatchStats]
 
 AnyMethod: TypeAlias = AnyFeatureMethod | AnyPairMethod
 
@@ -54,7 +54,7 @@ class BatchWork:
     outputs: Outputs
     variants: Mapping[ResultKey, AnyMethod]
     plans: Plans
-    donors: Mapping[Key, Donors]
+    donors: Mapping[TaskKey, Donors]
     eps: float
     copies: int
     sample: Bools | HashedRows | None
@@ -83,10 +83,10 @@ class BatchWork:
 
     def compute(
         self, batch: Batch, evaluators: Mapping[OutputLabel, BatchEvaluator], advance: Advance
-    ) -> Gathered:
+    ) -> GatheredStats:
         """Return the statistics of one batch."""
         keep = _kept(self.sample, batch)
-        gathered: Gathered = {}
+        gathered: GatheredStats = {}
         for name, variant in self.variants.items():
             for label, evaluator in evaluators.items():
                 key = label, name
@@ -116,11 +116,11 @@ def _kept(sample: Bools | HashedRows | None, batch: Batch) -> Bools | None:
 class RowCollection:
     """The kept rows of all features, which are added batch by batch."""
 
-    def __init__(self, keys: Sequence[Key], capacity: int) -> None:
+    def __init__(self, keys: Sequence[TaskKey], capacity: int) -> None:
         self._values = RowStore[np.float64](keys, capacity)
         self._row_ids = RowStore[np.int64](keys, capacity)
 
-    def take(self, gathered: Gathered) -> None:
+    def take(self, gathered: GatheredStats) -> None:
         """Move the kept rows of a batch here."""
         for key, local in gathered.items():
             self._values.add(key, local.kept)
@@ -128,7 +128,7 @@ class RowCollection:
                 self._row_ids.add(key, {"row_id": local.row_id})
             local.kept, local.row_id = {}, None
 
-    def give(self, merged: Gathered) -> None:
+    def give(self, merged: GatheredStats) -> None:
         """Put all rows into the merged statistics."""
         for key, local in merged.items():
             local.kept, local.row_id = self._values.of(key), self._row_ids.of(key).get("row_id")
@@ -138,13 +138,13 @@ class RowCollection:
         return self._values.most()
 
 
-def run(job: Job) -> Gathered:
+def run(job: Job) -> GatheredStats:
     """Go through the rows once, and return their statistics, merged in a tree fixed by the numbers of the batches."""
     if job.dataset.streamed:
         return _run_in_chunks(job, cast("StreamedDataset", job.dataset))
     work_of_batch, worker = BatchWork.of(job), Worker(len(job.outputs))
     batches = list(job.dataset.batches(job.batch_rows))
-    tree: MergeTree[Gathered] = MergeTree(merge_gathered)
+    tree: MergeTree[GatheredStats] = MergeTree(merge_gathered)
     rows = RowCollection(list(job.plans), job.n_kept)
     steps = len(batches) * len(job.plans)
     caller = job.checked.caller
@@ -153,7 +153,7 @@ def run(job: Job) -> Gathered:
     with limiter as begin, Progress(steps, what, job.options.progress, _further(job)) as bar:
         caller.heartbeat = lambda: bar.advance(0)
 
-        def work(batch: Batch) -> tuple[Gathered, CallStats]:
+        def work(batch: Batch) -> tuple[GatheredStats, CallStats]:
             evaluators = work_of_batch.evaluators(batch, caller, worker.evaluators)
             gathered = work_of_batch.compute(batch, evaluators, bar.advance)
             worker.evaluators = [*evaluators.values()]
@@ -210,7 +210,7 @@ def stats_of(evaluators: Mapping[OutputLabel, BatchEvaluator]) -> CallStats:
     return stats
 
 
-def merge_gathered(left: Gathered, right: Gathered) -> Gathered:
+def merge_gathered(left: GatheredStats, right: GatheredStats) -> GatheredStats:
     """Return the statistics of the rows of both, without the row arrays."""
     return {key: local.merge(right[key]) for key, local in left.items()}
 
@@ -253,8 +253,8 @@ def evaluators_of(
 class Chunk:
     """The statistics of a chunk of rows."""
 
-    nodes: list[tuple[int, int, Gathered]]
-    kept: list[Gathered]
+    nodes: list[tuple[int, int, GatheredStats]]
+    kept: list[GatheredStats]
     stats: CallStats
 
 
@@ -278,8 +278,8 @@ class ComputePass:
         """Return the statistics of a chunk, which begins at the border of a leaf."""
         chunk = self.quantity.prepare(self.reader.dataset(rows, first))
         chunk.cache_numbers()
-        tree: MergeTree[Gathered] = MergeTree(merge_gathered)
-        kept: list[Gathered] = []
+        tree: MergeTree[GatheredStats] = MergeTree(merge_gathered)
+        kept: list[GatheredStats] = []
         stats = CallStats()
         for leaf, batch in enumerate(chunk.batches(self.batch_rows), first // self.batch_rows):
             evaluators = self.work.evaluators(batch, caller, worker.evaluators)
@@ -291,7 +291,7 @@ class ComputePass:
         return Chunk(list(tree.nodes()), kept, stats)
 
 
-def _run_in_chunks(job: Job, dataset: StreamedDataset) -> Gathered:
+def _run_in_chunks(job: Job, dataset: StreamedDataset) -> GatheredStats:
     """Go through the rows in chunks, and return their statistics; see `run`."""
     # Imported here: data in memory do not need it.
     from skedasis.data.parquet import located
@@ -299,7 +299,7 @@ def _run_in_chunks(job: Job, dataset: StreamedDataset) -> Gathered:
 
     source, caller, worker = dataset.reader.source, job.checked.caller, Worker(len(job.outputs))
     work = ComputePass(dataset.reader, job.quantity, BatchWork.of(job), job.batch_rows)
-    tree: MergeTree[Gathered] = MergeTree(merge_gathered)
+    tree: MergeTree[GatheredStats] = MergeTree(merge_gathered)
     rows = RowCollection(list(job.plans), job.n_kept)
     steps = -(-len(dataset) // job.batch_rows) * len(job.plans)
     limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
@@ -365,8 +365,8 @@ def _chunk_of_range(shared: tuple[ComputePass, int], start: int, stop: int) -> C
 
 def _merged(_: tuple[ComputePass, int], chunks: Sequence[Chunk]) -> Chunk:
     """Return the statistics of neighbouring ranges."""
-    tree: MergeTree[Gathered] = MergeTree(merge_gathered)
-    kept: list[Gathered] = []
+    tree: MergeTree[GatheredStats] = MergeTree(merge_gathered)
+    kept: list[GatheredStats] = []
     stats = CallStats()
     for chunk in chunks:
         stats.add(chunk.stats)

@@ -36,9 +36,9 @@ from skedasis.methods.base import (
     CellPlan,
     ColumnPair,
     GridPlan,
+    MethodResult,
     Parameters,
     ResolvedMethod,
-    Result,
 )
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.stats.moments import WeightKind
@@ -113,7 +113,7 @@ class FeatureTask:
         *,
         exact: bool,
         kind: WeightKind,
-    ) -> Result:
+    ) -> MethodResult:
         """Return the result from the statistics of all batches."""
         return self.variant.finalize(plan, stats, abouts[0], exact=exact, kind=kind)
 
@@ -146,7 +146,7 @@ class PairTask:
         *,
         exact: bool,
         kind: WeightKind,
-    ) -> Result:
+    ) -> MethodResult:
         """Return the result from the statistics of all batches."""
         return self.variant.finalize(plan, stats, (abouts[0], abouts[1]), exact=exact, kind=kind)
 

@@ -16,7 +16,7 @@ from skedasis.data.column_stats import Column
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
-from skedasis.engine.plan import Job, Key
+from skedasis.engine.plan import Job, TaskKey
 from skedasis.engine.progress import Progress, map_in_order
 from skedasis.engine.run import limits_model_threads, make_evaluators
 from skedasis.engine.select import FeatureTask
@@ -147,13 +147,13 @@ def compute_spreads(
     rows: ScoreRows,
     back: Ints,
     orders: Mapping[str, ScoreOrder],
-    scores: Mapping[Key, HeterogeneityScore],
+    scores: Mapping[TaskKey, HeterogeneityScore],
     most: int = MOST_ROWS,
-) -> tuple[dict[Key, Spread], CallStats]:
+) -> tuple[dict[TaskKey, Spread], CallStats]:
     """Return the spread of each feature and output of a job; levels are their codes."""
     features = _features(job, part, rows, back, orders, most)
     whole = next(iter(part.batches(max(len(part), 1))), None)
-    found: dict[Key, Spread] = {}
+    found: dict[TaskKey, Spread] = {}
     stats = CallStats()
     text, caller = f"Spreads of {job.quantity.describe()}", job.checked.caller
     limited = limits_model_threads(job)
@@ -208,8 +208,8 @@ def _features(
 
 
 def _evaluate(
-    feature: _Feature, whole: Batch | None, scores: Mapping[Key, HeterogeneityScore]
-) -> tuple[dict[Key, Spread], CallStats]:
+    feature: _Feature, whole: Batch | None, scores: Mapping[TaskKey, HeterogeneityScore]
+) -> tuple[dict[TaskKey, Spread], CallStats]:
     """Return the spreads of one feature by (label, key)."""
     job, key, found = feature.job, feature.task.key, feature.windows
     mine = {label: scores[label, key] for label in job.outputs}

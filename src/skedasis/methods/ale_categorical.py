@@ -33,7 +33,7 @@ from skedasis.methods.base import (
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo
-from skedasis.quantities.evaluator import Changes
+from skedasis.quantities.evaluator import SweptValues
 from skedasis.results.axis import LevelStats
 from skedasis.results.build.categorical import accumulated_categorical_effect, group_steps
 from skedasis.results.build.steps import Steps, mask_missing_steps, step_moments
@@ -103,7 +103,7 @@ class LevelPlan:
         """Return the positions of the rows' levels in the order, -1 for levels that are not used."""
         return self.places[evaluator.codes(self.column)]
 
-    def changes(self, places: Ints) -> Changes:
+    def changes(self, places: Ints) -> SweptValues:
         """Return the changes that insert the levels at these positions in the order, (m,) or (n, m)."""
         return self.column.replacements(self.order[places])
 
@@ -216,7 +216,7 @@ class LevelSteps(LevelVariant[_StepsBase]):
 
 
 def adjacent_differences(
-    evaluator: Evaluator, changes: Callable[[Ints], Changes], position: Ints, size: int
+    evaluator: Evaluator, changes: Callable[[Ints], SweptValues], position: Ints, size: int
 ) -> tuple[Floats, Floats]:
     """Return each row's difference from the previous value or level, and to the next one; 0 where there is none.
 

@@ -40,7 +40,7 @@ from skedasis.methods.base import (
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo, LocalEffects
-from skedasis.quantities.evaluator import Changes
+from skedasis.quantities.evaluator import SweptValues
 from skedasis.results.axis import (
     BinPairAxis,
     GridPairAxis,
@@ -80,7 +80,7 @@ class NumericSide:
     chosen: str
     summary: Summary
 
-    def changes(self, nodes: Ints) -> Changes:
+    def changes(self, nodes: Ints) -> SweptValues:
         """Return the changes that insert the values of these nodes into the feature's column, (m,) or (n, m)."""
         return {self.feature.position: self.side.nodes[nodes]}
 
@@ -107,7 +107,7 @@ class LevelSide:
         """Return the plan for levels in an order."""
         return cls(LevelPairAxis(levels.stats), levels.column.feature, levels.chosen, levels)
 
-    def changes(self, nodes: Ints) -> Changes:
+    def changes(self, nodes: Ints) -> SweptValues:
         """Return the changes that insert the levels of these nodes into the feature's columns, (m,) or (n, m)."""
         return self.levels.changes(nodes)
 

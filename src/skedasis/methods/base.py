@@ -32,7 +32,7 @@ from skedasis.errors import UnsupportedError
 from skedasis.models.adapters import ON_CELLS, DerivativeInfo
 from skedasis.models.protocols import has_predict
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.evaluator import Changes, Evaluated
+from skedasis.quantities.evaluator import Evaluated, SweptValues
 from skedasis.results.effect import About, Rows
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments, Totals, WeightKind
@@ -53,7 +53,7 @@ Scheme: TypeAlias = Binning | int | Literal["auto"]
 RowArrays: TypeAlias = dict[str, Floats]
 """Arrays with one entry per kept row, by name."""
 
-Result: TypeAlias = "Effect | Surface | Importance | Change"
+MethodResult: TypeAlias = "Effect | Surface | Importance | Change"
 
 
 # --- evaluator ------------------------------------------------------------------------------------
@@ -121,11 +121,11 @@ class Evaluator(Protocol):
         """Return the quantity, (n, m), with a column replaced."""
         ...
 
-    def sweep_together(self, changes: Changes, m: int) -> Floats:
+    def sweep_together(self, changes: SweptValues, m: int) -> Floats:
         """Return the quantity, (n, m), with several columns replaced at the same time."""
         ...
 
-    def sums(self, changes: Changes, m: int) -> Floats:
+    def sums(self, changes: SweptValues, m: int) -> Floats:
         """Return the weighted sums over the rows of the quantity, (m,), with columns replaced."""
         ...
 
@@ -516,7 +516,7 @@ class PairMethod(Method[PlanT], Protocol[PlanT]):
 
 # The engine holds methods of different kinds in one list, and gives each only columns and plans that it made itself.
 # Python's types cannot express this relation, so the parameters are Any, here and nowhere else.
-class AnyFeatureMethod(FeatureMethod[Any, Any, Result], Protocol):
+class AnyFeatureMethod(FeatureMethod[Any, Any, MethodResult], Protocol):
     """A method for one feature of some kind."""
 
 
@@ -554,7 +554,7 @@ class ResolvedMethod(Protocol):
         ...
 
     def combine_features(
-        self, results: Mapping[ResultKey, Result], record: Notes
+        self, results: Mapping[ResultKey, MethodResult], record: Notes
     ) -> Importance | None:
         """Return one result of all features; None if each feature has a result of its own."""
         ...
@@ -731,7 +731,7 @@ class Parameters:
         )
 
     def combine_features(
-        self, results: Mapping[ResultKey, Result], record: Notes
+        self, results: Mapping[ResultKey, MethodResult], record: Notes
     ) -> Importance | None:
         """Return None: each feature has a result of its own."""
         return None

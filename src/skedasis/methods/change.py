@@ -29,7 +29,7 @@ from skedasis.methods.base import (
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo
-from skedasis.quantities.evaluator import Changes, SweepValues
+from skedasis.quantities.evaluator import SweepValues, SweptValues
 from skedasis.results.change import (
     BEFORE,
     CHANGE,
@@ -548,6 +548,6 @@ class MovedRows(MethodVariant[ForwardDifference, Moves]):
         )
 
 
-def _after(part: Evaluator, changes: Changes) -> Floats:
+def _after(part: Evaluator, changes: SweptValues) -> Floats:
     """Return the quantity at the moved rows, (n,)."""
     return part.sweep_together(changes, 1)[:, 0]

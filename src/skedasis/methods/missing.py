@@ -12,7 +12,7 @@ from skedasis.data.dataset import AnyColumn
 from skedasis.errors import ModelOutputError
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.base import Evaluator, NumericPlan
-from skedasis.quantities.evaluator import Changes
+from skedasis.quantities.evaluator import SweptValues
 from skedasis.stats.moments import Moments
 
 MISSING = "missing"
@@ -28,7 +28,7 @@ _MOST = 1_024
 class Donors:
     """Observed values that are inserted where values are missing."""
 
-    changes: Changes
+    changes: SweptValues
     weight: Floats
     exact: bool
     plan: NumericPlan | LevelPlan

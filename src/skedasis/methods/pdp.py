@@ -214,7 +214,7 @@ def axis_moments(grid: Grid, x: Floats, weights: Floats | None, *, missing: bool
 N_POINTS = 50
 """Default number of points of a grid."""
 
-Points: TypeAlias = int | str | Sequence[Level] | Values | None
+GridPoints: TypeAlias = int | str | Sequence[Level] | Values | None
 """A grid as the user gives it: a number of points, the points or levels, or "exact"."""
 
 
@@ -277,7 +277,7 @@ class PDP(NumericMethod[GridPlan], Parameters):
     array([0. , 1.5, 3. ])
     """
 
-    grid: Points | ByFeature[Points] = None
+    grid: GridPoints | ByFeature[GridPoints] = None
     ice: int | Literal["all"] = 200
     center: Center = None
     percentiles: tuple[float, float] | None = None
@@ -649,7 +649,7 @@ def _are_percentiles(given: object) -> bool:
     return bool(0 <= low < high <= 100 and high > 1)
 
 
-def _is_grid(grid: Points) -> bool:
+def _is_grid(grid: GridPoints) -> bool:
     """Return whether a value is a valid grid: a number of points, finite points, levels, or "exact"."""
     if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
         return bool(grid >= 1)
@@ -661,7 +661,7 @@ def _is_grid(grid: Points) -> bool:
     return points.ndim == 1 and len(points) > 0 and bool(np.isfinite(points).all())
 
 
-def _points(grid: Points | Level) -> Floats | None:
+def _points(grid: GridPoints | Level) -> Floats | None:
     """Return numeric points as an array, None for anything else."""
     try:
         if np.asarray(grid).dtype.kind in "mM":  # as floats, times would be counts of their unit

@@ -24,9 +24,9 @@ from skedasis.methods.base import (
     BatchStats,
     Evaluator,
     FeatureMethod,
+    MethodResult,
     MethodVariant,
     Notes,
-    Result,
     select_row_ids,
     select_rows,
 )
@@ -134,7 +134,9 @@ class RowBasedVariant(MethodVariant["PFI", FeaturePlan]):
         """Raise `UnsupportedError`."""
         raise pair_error(features)
 
-    def combine_features(self, results: Mapping[ResultKey, Result], record: Notes) -> Importance:
+    def combine_features(
+        self, results: Mapping[ResultKey, MethodResult], record: Notes
+    ) -> Importance:
         """Return one result of all features."""
         parts = [r for r in results.values() if isinstance(r, Importance)]
         return combine(parts, record, sampled=self.dataset.sampled)

@@ -30,9 +30,9 @@ from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import row_hashes
 from skedasis.stats.regions import (
     CellEffects,
-    Criterion,
     CurveEffects,
     LocalEffects,
+    SplitCriterion,
     cell_path,
     slope_effects,
 )
@@ -66,7 +66,7 @@ class KeptEffects:
         )
 
     def local_effects(
-        self, n: int, criterion: Criterion, feature_std: float, weights: Floats | None
+        self, n: int, criterion: SplitCriterion, feature_std: float, weights: Floats | None
     ) -> LocalEffects | None:
         """Return the local effects for the search, None if there are none (a constant feature)."""
         if not self.arrays or len(self.rows) == 0:
@@ -79,7 +79,12 @@ class KeptEffects:
         return self._in_cells(self.plan, n, criterion, scale, weights)
 
     def _in_cells(
-        self, plan: CellPlan, n: int, criterion: Criterion, scale: float, weights: Floats | None
+        self,
+        plan: CellPlan,
+        n: int,
+        criterion: SplitCriterion,
+        scale: float,
+        weights: Floats | None,
     ) -> CellEffects | None:
         """Return slopes, steps between values, or differences across cells."""
         if len(plan.cells) == 0:
@@ -124,7 +129,7 @@ class KeptEffects:
         return out
 
     def _value_steps(
-        self, values: Floats, n: int, criterion: Criterion, scale: float
+        self, values: Floats, n: int, criterion: SplitCriterion, scale: float
     ) -> CellEffects:
         """Return the steps between few values: cell 2j for the rows at the lower end of step j, 2j + 1 at the upper."""
         code = np.searchsorted(values, self.arrays["x"])
@@ -145,7 +150,7 @@ class KeptEffects:
         slopes = both / np.stack([widths[code], widths[code + 1]], axis=1)
         return CellEffects(self._spread(slopes, n), self._spread_ints(cell, n, 0), 2 * steps, scale)
 
-    def _level_steps(self, n: int, criterion: Criterion, scale: float) -> CellEffects | None:
+    def _level_steps(self, n: int, criterion: SplitCriterion, scale: float) -> CellEffects | None:
         """Return the steps between levels, pooled over the rows of both ends."""
         code = self.arrays["x"].astype(np.int64)
         size = len(self.plan) if isinstance(self.plan, LevelPlan) else 0
@@ -162,7 +167,9 @@ class KeptEffects:
             self._spread_ints(code, n, -1) if curves else None,
         )
 
-    def _curves(self, n: int, criterion: Criterion, weights: Floats | None) -> CurveEffects | None:
+    def _curves(
+        self, n: int, criterion: SplitCriterion, weights: Floats | None
+    ) -> CurveEffects | None:
         """Return the curves, centred with the weights of their points."""
         curve, x = self.arrays["curve"], self.arrays["x"]
         if curve.shape[1] < 2:

@@ -50,11 +50,11 @@ from skedasis.plots.layout import (
     KEYS_APART,
     MARGIN,
     TICK,
-    Frame,
     Layout,
     PlacedKey,
     PlacedPanel,
     PlacedText,
+    PlotFrame,
     arrange,
     head_lengths,
     place_texts,
@@ -63,7 +63,7 @@ from skedasis.plots.marks import (
     Area,
     Arrows,
     Contour,
-    Curves,
+    CurveSet,
     FigureSpec,
     Heat,
     Key,
@@ -79,7 +79,7 @@ from skedasis.plots.marks import (
     Segments,
     legend_of,
 )
-from skedasis.plots.scales import Axis
+from skedasis.plots.scales import PlotAxis
 from skedasis.plots.text import LEADING, Lettering
 from skedasis.plots.theme import (
     COLORS,
@@ -387,7 +387,7 @@ def draw_on(
     _add_color_bar(ax, spec, panel, palette)
     box = ax.get_window_extent()
     points = 72 / figure.dpi
-    frame = Frame(
+    frame = PlotFrame(
         panel.x,
         panel.y,
         0.0,
@@ -516,7 +516,7 @@ def _add_color_bar(ax: Axes, spec: FigureSpec, panel: Panel, colors: Colors) -> 
 
 
 def _write_title(
-    ax: Axes, panel: Panel, frame: Frame, colors: Colors, letters: Lettering, *, kept: bool
+    ax: Axes, panel: Panel, frame: PlotFrame, colors: Colors, letters: Lettering, *, kept: bool
 ) -> None:
     """Write title and notes above a user's axes; a user's title is kept, above the notes."""
     notes = letters.flow(panel.notes, frame.width, most=3)
@@ -610,7 +610,7 @@ def _move_labels_beside(ax: Axes, placed: PlacedPanel) -> None:
 class TickLocator(Locator):
     """The ticks of the layout and, after zooming, round numbers of the visible part."""
 
-    def __init__(self, axis: Axis, ticks: Ticks) -> None:
+    def __init__(self, axis: PlotAxis, ticks: Ticks) -> None:
         self.of, self.ticks = axis, ticks
 
     def __call__(self) -> Sequence[float]:
@@ -632,7 +632,7 @@ class TickLocator(Locator):
 class TickFormatter(Formatter):
     """Tick labels of the layout; numbers without the offset and power of ten in the axis label, or names."""
 
-    def __init__(self, axis: Axis, ticks: Ticks) -> None:
+    def __init__(self, axis: PlotAxis, ticks: Ticks) -> None:
         self.of, self.texts = axis, dict(zip(ticks.at, ticks.texts, strict=True))
 
     def __call__(self, x: float, pos: int | None = None) -> str:
@@ -703,7 +703,7 @@ def _method(title: PlacedText, drawn: Text, colors: Colors, letters: Lettering) 
 
 
 def _write_texts(
-    ax: Axes, texts: Iterable[PlacedText], frame: Frame, colors: Colors, letters: Lettering
+    ax: Axes, texts: Iterable[PlacedText], frame: PlotFrame, colors: Colors, letters: Lettering
 ) -> None:
     """Write texts: those in the frame at a position in the data, others at their distance from its upper end."""
     for placed in (line for text in texts for line in _lines(text, letters)):
@@ -727,7 +727,7 @@ def _write_texts(
         text.set(zorder=5, annotation_clip=text.xycoords == "data")
 
 
-def _in_data(ax: Axes, frame: Frame, x: float, y: float) -> tuple[float, float]:
+def _in_data(ax: Axes, frame: PlotFrame, x: float, y: float) -> tuple[float, float]:
     """Return a position in points as coordinates of the data."""
     share = ((x - frame.left) / frame.width, (frame.bottom - y) / frame.height)
     a, b = ax.transData.inverted().transform(ax.transAxes.transform(share))
@@ -794,7 +794,9 @@ def _dash(style: Style, width: float) -> str | tuple[float, tuple[float, ...]]:
 class _Painter:
     """Draws the marks of a panel on axes."""
 
-    def __init__(self, ax: Axes, panel: Panel, frame: Frame, colors: Colors, thin: float) -> None:
+    def __init__(
+        self, ax: Axes, panel: Panel, frame: PlotFrame, colors: Colors, thin: float
+    ) -> None:
         self.ax, self.panel, self.frame, self.colors, self.thin = ax, panel, frame, colors, thin
 
     def marks(self) -> None:
@@ -811,7 +813,7 @@ class _Painter:
             Points: self._points,
             Segments: self._segments,
             Arrows: self._arrows,
-            Curves: self._curves,
+            CurveSet: self._curves,
             Polygons: self._polygons,
             Heat: self._heat,
             Contour: self._contour,
@@ -975,7 +977,7 @@ class _Painter:
         at = self.frame.across(np.unique(x[np.isfinite(x)]))
         return min(mark.caps, 0.35 * float(abs(np.diff(at)).min())) if len(at) > 1 else mark.caps
 
-    def _curves(self, mark: Curves, z: float) -> None:
+    def _curves(self, mark: CurveSet, z: float) -> None:
         style = STYLES[mark.style]
         color, width = self.colors(style.stroke, style.opacity * mark.opacity), self._width(style)
         if len(mark.x) == 1:
@@ -1063,7 +1065,7 @@ class MarkStyle(TypedDict, total=False):
 
 def _has_many_points(panel: Panel) -> bool:
     """Return whether the search for the best place of a legend would take long."""
-    curves = sum(m.y.size for m in panel.marks if isinstance(m, Curves))
+    curves = sum(m.y.size for m in panel.marks if isinstance(m, CurveSet))
     return curves > LARGE or any(isinstance(m, Heat) for m in panel.marks)
 
 

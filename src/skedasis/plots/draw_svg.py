@@ -16,11 +16,11 @@ from skedasis.plots.layout import (
     KEY_WIDTH,
     MARGIN,
     TICK,
-    Frame,
     Layout,
     PlacedKey,
     PlacedPanel,
     PlacedText,
+    PlotFrame,
     arrange,
     head_lengths,
     separated,
@@ -29,7 +29,7 @@ from skedasis.plots.marks import (
     Area,
     Arrows,
     Contour,
-    Curves,
+    CurveSet,
     FigureSpec,
     Heat,
     KeyShape,
@@ -187,7 +187,7 @@ class _Canvas:
                 return tag("path", class_=mark.style, d=_segments(mark, at))
             case Arrows():
                 return tag("path", class_=mark.style, d=_arrows(mark, at))
-            case Curves():
+            case CurveSet():
                 return _curves(mark, at)
             case Polygons():
                 return tag("path", class_=mark.style, d="".join(_polygons(mark, at)))
@@ -294,7 +294,7 @@ def _beyond(mark: Mark) -> bool:
 class _Pixels:
     """The frame of a panel in pixels."""
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: PlotFrame) -> None:
         self.frame = frame
         self.left, self.right = PIXELS * frame.left, PIXELS * frame.right
         self.top, self.bottom = PIXELS * frame.top, PIXELS * frame.bottom
@@ -424,7 +424,7 @@ def _between(x: Floats, lower: Floats, upper: Floats) -> str:
     return "".join(parts)
 
 
-def _curves(curves: Curves, at: _Pixels) -> Markup:
+def _curves(curves: CurveSet, at: _Pixels) -> Markup:
     """Return individual curves as one path with one part per curve."""
     x, y = at.x(curves.x), at.y(curves.y)
     if len(x) == 1:  # a single point has no line: draw a dash

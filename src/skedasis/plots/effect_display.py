@@ -20,7 +20,7 @@ from skedasis.plots.figures.multiples import on_shared_scales
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.keywords import EffectKeywords
-from skedasis.plots.marks import Curves, FigureSpec, Title
+from skedasis.plots.marks import CurveSet, FigureSpec, Title
 from skedasis.plots.plot import FigureOptions, drawn
 from skedasis.results.effect import Effect
 from skedasis.results.surface import Surface
@@ -86,7 +86,7 @@ def _effect_figure(
     spec = effect_figure(effect, view)
     main = spec.main
     if kind == "individual":
-        main = replace(main, marks=tuple(m for m in main.marks if isinstance(m, Curves)))
+        main = replace(main, marks=tuple(m for m in main.marks if isinstance(m, CurveSet)))
     return replace(spec, stacks=((main,),))
 
 

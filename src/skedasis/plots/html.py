@@ -12,14 +12,13 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, singledispatch
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup, escape
 
 from skedasis._arguments import check_int_or_none, check_option
 from skedasis._files import check_page, write_text
-from skedasis._types import Values
 from skedasis.data.times import TimePoints
 from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing, joined, plain, tag
@@ -50,10 +49,10 @@ from skedasis.plots.figures.regions import (
 )
 from skedasis.plots.figures.surface import surface_figure
 from skedasis.plots.keywords import (
-    By,
     ChangeFigure,
     ImportanceFigure,
     InteractionsFigure,
+    RankedBy,
     RegionsKind,
 )
 from skedasis.plots.marks import FigureSpec
@@ -63,6 +62,7 @@ from skedasis.results.ale_statistics import Statistics
 from skedasis.results.change import Change, Changes, rows_text
 from skedasis.results.checks.check import Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
+from skedasis.results.containers import TableColumn
 from skedasis.results.contrast import Contrast, Contrasts, level_text
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.display import Ranking, bins_table
@@ -96,9 +96,6 @@ if TYPE_CHECKING:
 
 # --- tables --------------------------------------------------------------------------------------
 
-Column: TypeAlias = "Sequence[object] | Values | TimePoints"
-"""A column of a table."""
-
 LINES = 100
 """Most lines of a table; longer tables are available as data frames."""
 
@@ -106,7 +103,7 @@ PLACES = ("x", "x0", "x1", "left", "right", "left0", "right0", "left1", "right1"
 """Columns of positions on an axis, written with enough digits to distinguish neighbours."""
 
 
-def table(caption: str, columns: Mapping[str, Column]) -> Markup:
+def table(caption: str, columns: Mapping[str, TableColumn]) -> Markup:
     """Return columns as an HTML table whose first column is the row header."""
     size = len(next(iter(columns.values()), ()))
     kept = {name: column[:LINES] for name, column in columns.items()}
@@ -142,7 +139,7 @@ def _cell(text: str, kind: str | None) -> Markup:
     return tag("td", text, class_=kind)
 
 
-def _cells(name: str, column: Column) -> tuple[list[str], bool]:
+def _cells(name: str, column: TableColumn) -> tuple[list[str], bool]:
     """Return a column as text, and whether it is left-aligned like text."""
     if isinstance(column, TimePoints):
         return column.texts(), True
@@ -329,13 +326,13 @@ def _units(about: About) -> str:
     return f" ({', '.join(said)})" if said else ""
 
 
-def _without(columns: Mapping[str, Column], *names: str) -> dict[str, Column]:
+def _without(columns: Mapping[str, TableColumn], *names: str) -> dict[str, TableColumn]:
     """Return columns without the given ones and without the feature, which is the same in each line."""
     leave = (*names, "feature", "feature0", "feature1")
     return {name: column for name, column in columns.items() if name not in leave}
 
 
-def _telling(columns: Mapping[str, Column]) -> dict[str, Column]:
+def _telling(columns: Mapping[str, TableColumn]) -> dict[str, TableColumn]:
     """Return the columns of bins or cells without uninformative ones."""
     known = {n: np.asarray(c) for n, c in columns.items() if not isinstance(c, TimePoints)}
     leave = [name for name in ("empty", "slope_change") if name in known and not known[name].any()]
@@ -465,7 +462,7 @@ def _(found: MultiModelEffect | MultiModelSurface) -> list[Markup]:
 @numbers_of.register
 def _(statistics: Statistics) -> list[Markup]:
     lines = list(statistics)
-    columns: dict[str, Column] = {"feature": [s.feature for s in lines]}
+    columns: dict[str, TableColumn] = {"feature": [s.feature for s in lines]}
     columns["ALED"] = [s.aled for s in lines]
     columns[f"{100 * statistics.confidence_level:g} % interval"] = [
         _ends(s.aled_interval) for s in lines
@@ -493,7 +490,7 @@ def _(contrast: Contrast) -> list[Markup]:
 def _(contrasts: Contrasts) -> list[Markup]:
     if not len(contrasts):
         return []
-    columns: dict[str, Column] = {"change": [c.change for c in contrasts]}
+    columns: dict[str, TableColumn] = {"change": [c.change for c in contrasts]}
     if any(c.rule for c in contrasts):
         columns["where"] = [c.rule for c in contrasts]
     units = {(c.quantity, c.unit) for c in contrasts}
@@ -517,7 +514,7 @@ def _(trust: Checks) -> list[Markup]:
 
 @numbers_of.register
 def _(split: VarianceDecomposition) -> list[Markup]:
-    columns: dict[str, Column] = {
+    columns: dict[str, TableColumn] = {
         "left": split.left,
         "right": split.right,
         "count": split.count,
@@ -591,7 +588,7 @@ def effects_page(
     effects: Mapping[str, Effect],
     view: EffectPlotOptions,
     *,
-    by: By,
+    by: RankedBy,
     top: int | None,
     columns: int | None,
     lower: bool,
@@ -618,7 +615,7 @@ class Gallery:
     legend: Drawing
     sizes: Sequence[tuple[str, float, float]]
     features: Sequence[str]
-    by: By
+    by: RankedBy
     columns: int | None = None
 
 
@@ -664,7 +661,7 @@ def _counted(**given: int | None) -> None:
         check_int_or_none(f"explore({name})", value, 1, "Use 12")
 
 
-def _controls(by: By, items: int) -> Markup:
+def _controls(by: RankedBy, items: int) -> Markup:
     """Return the controls for filtering and sorting; the script shows them once it runs."""
     orders = {
         "importance": "importance",
@@ -816,7 +813,7 @@ def multi_model_effect_page(
 def multi_model_effects_page(
     found: MultiModelEffects,
     *,
-    by: By,
+    by: RankedBy,
     top: int | None,
     columns: int | None,
     confidence_level: float,

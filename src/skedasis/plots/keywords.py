@@ -24,7 +24,7 @@ Ice: TypeAlias = Literal["centered", "raw"] | None
 BandKind: TypeAlias = Literal["spread", "accumulated"] | None
 """The band around an average: the spread between rows, the accumulated standard deviation, or none."""
 
-By: TypeAlias = Literal["importance", "heterogeneity_score"]
+RankedBy: TypeAlias = Literal["importance", "heterogeneity_score"]
 """Order of features."""
 
 Empty: TypeAlias = Literal["hatched", "filled", "blank"]
@@ -117,7 +117,7 @@ class EffectKeywords(EffectViewKeywords, FigureKeywords, total=False):
 class MultiplesKeywords(TypedDict, total=False):
     """Which effects a figure of many effects shows, and how they are arranged; see `Effects.plot`."""
 
-    by: By
+    by: RankedBy
     """Order of the features, largest first."""
     top: int | None
     """Largest number of features, by default 30; None for all, 30 on each page."""
@@ -306,7 +306,7 @@ class ModelsKeywords(ModelsViewKeywords, ColoredKeywords, total=False):
 class AllModelsViewKeywords(ModelsViewKeywords, total=False):
     """What a figure of many features' effects for several models shows; see `MultiModelEffects.plot`."""
 
-    by: By
+    by: RankedBy
     """Order of the features, largest first."""
     top: int | None
     """Largest number of features, by default 30; None for all, 30 on each page."""

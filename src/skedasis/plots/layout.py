@@ -27,7 +27,7 @@ from skedasis.plots.marks import (
     legend_of,
     shorter_labels,
 )
-from skedasis.plots.scales import Axis
+from skedasis.plots.scales import PlotAxis
 from skedasis.plots.text import Lettering
 from skedasis.plots.ticks import LONG, Ticks, overhang, ticks_across, ticks_up
 
@@ -68,11 +68,11 @@ DEPTH = 0.25
 
 
 @dataclass(frozen=True)
-class Frame:
+class PlotFrame:
     """The rectangle of a panel, with conversion from values to positions."""
 
-    x: Axis
-    y: Axis
+    x: PlotAxis
+    y: PlotAxis
     left: float
     top: float
     width: float
@@ -118,7 +118,7 @@ class PlacedPanel:
     """A panel with its frame, ticks and texts."""
 
     panel: Panel
-    frame: Frame
+    frame: PlotFrame
     across: Ticks
     up: Ticks
     names_below: bool
@@ -391,7 +391,7 @@ class _Arrangement:
                         room = max(room, self._overhang(panel, wide - room - self._right(stack)))
         return min(math.ceil(room), 0.5 * wide)
 
-    def _across(self, axis: Axis, length: float, before: float = math.inf) -> Ticks:
+    def _across(self, axis: PlotAxis, length: float, before: float = math.inf) -> Ticks:
         """Return the ticks of a horizontal axis; without labels if there is no room below it."""
         most, letters = self.letters, self.lettering
         ticks = ticks_across(axis, length, letters, before=before, beyond=RIGHT, letters=most)
@@ -626,7 +626,9 @@ class _Arrangement:
                 _, natural, _ = self._line_parts(self.lines[i // self.columns])
                 grown = high / max(natural[k], 1e-9)
                 high = min(high, max(1.5, grown) * self._natural(panel, column))
-            frame = Frame(panel.x, panel.y, left, top, width, max(y + heads[k] + high - top, 3.0))
+            frame = PlotFrame(
+                panel.x, panel.y, left, top, width, max(y + heads[k] + high - top, 3.0)
+            )
             below = self._names_below(self.stacks[i], k)
             beside = not (self.spec.shared and column > 0)
             out.append(self._panel(panel, frame, y, start, below=below, beside=beside))
@@ -634,7 +636,14 @@ class _Arrangement:
         return tuple(out)
 
     def _panel(
-        self, panel: Panel, frame: Frame, start: float, edge: float, *, below: bool, beside: bool
+        self,
+        panel: Panel,
+        frame: PlotFrame,
+        start: float,
+        edge: float,
+        *,
+        below: bool,
+        beside: bool,
     ) -> PlacedPanel:
         """Return a panel with all its texts; `start` is the upper end of its title, `edge` that of its stack's left."""
         letters, column = self.lettering, edge + EDGE
@@ -734,7 +743,7 @@ def _margin_on_top(panel: Panel) -> bool:
     return any(isinstance(m, Margin) and m.side == "top" for m in panel.marks)
 
 
-def _texts_below(ticks: Ticks, frame: Frame, letters: Lettering) -> Iterator[PlacedText]:
+def _texts_below(ticks: Ticks, frame: PlotFrame, letters: Lettering) -> Iterator[PlacedText]:
     """Yield the tick labels below a frame."""
     size, at = letters.size("tick"), frame.across(np.array(ticks.at)).tolist()
     foot = frame.bottom + TICK + GAP
@@ -754,7 +763,7 @@ def _texts_below(ticks: Ticks, frame: Frame, letters: Lettering) -> Iterator[Pla
             yield PlacedText((text,), x, foot + 0.5 * size, "tick", -1, 40.0)
 
 
-def _texts_beside(ticks: Ticks, frame: Frame, letters: Lettering) -> Iterator[PlacedText]:
+def _texts_beside(ticks: Ticks, frame: PlotFrame, letters: Lettering) -> Iterator[PlacedText]:
     """Yield the tick labels on the left of a frame."""
     size = letters.size("tick")
     for text, y in zip(ticks.texts, frame.up(np.array(ticks.at)).tolist(), strict=True):
@@ -775,7 +784,7 @@ PAD = 3.0
 
 
 def place_texts(
-    panel: Panel, frame: Frame, letters: Lettering
+    panel: Panel, frame: PlotFrame, letters: Lettering
 ) -> tuple[tuple[PlacedText, ...], Floats]:
     """Return the texts in and above a panel for which there is room, and the lines from points to their names."""
     found: list[PlacedText] = []
@@ -803,7 +812,7 @@ def place_texts(
     return (*found, *names, *above), leads
 
 
-def _alike(texts: Sequence[Text], frame: Frame, letters: Lettering) -> list[Text]:
+def _alike(texts: Sequence[Text], frame: PlotFrame, letters: Lettering) -> list[Text]:
     """Return texts such that those of patches, of which each has its own room, show the same facts."""
     patches = [t for t in texts if t.room is not None and np.isfinite(t.room).all()]
     facts = max((len(t.texts) for t in patches), default=0)
@@ -816,7 +825,7 @@ def _alike(texts: Sequence[Text], frame: Frame, letters: Lettering) -> list[Text
     return list(texts)
 
 
-def _points(panel: Panel, frame: Frame) -> Floats:
+def _points(panel: Panel, frame: PlotFrame) -> Floats:
     """Return the positions of all points of a panel, and of points along its arrows, shape (n, 2)."""
     at = [
         np.column_stack([frame.across(m.x), frame.up(m.y)])
@@ -829,7 +838,7 @@ def _points(panel: Panel, frame: Frame) -> Floats:
     return np.concatenate(at) if at else np.zeros((0, 2))
 
 
-def arrows_in(panel: Panel, frame: Frame) -> Floats:
+def arrows_in(panel: Panel, frame: PlotFrame) -> Floats:
     """Return the ends of all arrows of a panel as positions: x and y of the beginning and of the head, (n, 4)."""
     ends = [
         np.column_stack([frame.across(m.x0), frame.up(m.y0), frame.across(m.x1), frame.up(m.y1)])
@@ -854,7 +863,7 @@ def head_lengths(ends: Floats, size: float) -> Floats:
 
 
 def _place(
-    text: Text, frame: Frame, letters: Lettering, taken: Sequence[Box], points: Floats
+    text: Text, frame: PlotFrame, letters: Lettering, taken: Sequence[Box], points: Floats
 ) -> tuple[PlacedText, Box] | None:
     """Return the first alternative of a text that fits, with its box."""
     room = _room_of(text, frame)
@@ -895,7 +904,7 @@ def _text_in(box: Box, lines: Sequence[str], style: str, size: float, upright: b
     return PlacedText(tuple(lines), (left + right) / 2, top + 0.85 * size, style, 0)
 
 
-def _room_of(text: Text, frame: Frame) -> Box:
+def _room_of(text: Text, frame: PlotFrame) -> Box:
     """Return the area that a text must not leave."""
     box = (frame.left, frame.top, frame.right, frame.bottom)
     if text.room is None:
@@ -926,7 +935,7 @@ def _covers(box: Box, points: Floats) -> bool:
 
 
 def _names(
-    panel: Panel, frame: Frame, letters: Lettering, taken: Sequence[Box]
+    panel: Panel, frame: PlotFrame, letters: Lettering, taken: Sequence[Box]
 ) -> tuple[list[PlacedText], Floats]:
     """Return names beside points, and the lines to their points."""
     names = panel.names
@@ -1009,7 +1018,7 @@ def _lead(
 
 
 def _numbers_on(
-    contour: Contour, frame: Frame, letters: Lettering, taken: list[Box]
+    contour: Contour, frame: PlotFrame, letters: Lettering, taken: list[Box]
 ) -> Iterator[PlacedText]:
     """Yield the number of a contour on its two longest lines, on straight parts away from other texts."""
     lines = [
@@ -1032,7 +1041,7 @@ def _numbers_on(
 
 
 def _number_place(
-    line: Floats, width: float, size: float, frame: Frame, taken: Sequence[Box]
+    line: Floats, width: float, size: float, frame: PlotFrame, taken: Sequence[Box]
 ) -> tuple[tuple[float, float], float] | None:
     """Return the centre and the rotation of a number on a line."""
     steps = np.hypot(*np.diff(line, axis=0).T)

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, TypeVar
 import numpy as np
 
 from skedasis._types import Floats, Values
-from skedasis.plots.scales import Axis
+from skedasis.plots.scales import PlotAxis
 
 # --- titles --------------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ class Arrows:
 
 
 @dataclass(frozen=True, eq=False)
-class Curves:
+class CurveSet:
     """Individual curves of one style, such as the ICE curves of rows; readers can point at each of them."""
 
     x: Floats
@@ -177,7 +177,7 @@ class Margin:
 
 # --- texts in panels -----------------------------------------------------------------------------
 
-Side: TypeAlias = Literal[-1, 0, 1]
+LabelSide: TypeAlias = Literal[-1, 0, 1]
 
 
 @dataclass(frozen=True)
@@ -189,8 +189,8 @@ class Text:
     texts: tuple[str, ...]
     style: str = "word"
     room: tuple[float, float, float, float] | None = None
-    across: Side = 0
-    up: Side = 0
+    across: LabelSide = 0
+    up: LabelSide = 0
     upright: bool = False
     slide: bool = False
     moves: int = 0
@@ -215,7 +215,7 @@ Mark: TypeAlias = (
     | Points
     | Segments
     | Arrows
-    | Curves
+    | CurveSet
     | Polygons
     | Heat
     | Contour
@@ -245,8 +245,8 @@ class Tooltip:
 class Panel:
     """A pair of axes with its marks."""
 
-    x: Axis
-    y: Axis
+    x: PlotAxis
+    y: PlotAxis
     marks: tuple[Mark, ...] = ()
     height: float = 147.0
     title: Title = Title()
@@ -322,7 +322,7 @@ KEY_SHAPES: dict[type, KeyShape] = {
     Points: "points",
     Segments: "line",
     Arrows: "arrow",
-    Curves: "line",
+    CurveSet: "line",
     Polygons: "violin",
     Contour: "line",
     Rug: "rug",

@@ -50,7 +50,7 @@ from skedasis.plots.marks import (
     Segments,
     Title,
 )
-from skedasis.plots.scales import Axis, counted
+from skedasis.plots.scales import PlotAxis, counted
 from skedasis.results.change import Change, Changes
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
@@ -338,7 +338,7 @@ def _customized(
     return replace(moved, x=x, y=y, marks=marks)
 
 
-def _beside_moved(panel: Panel, x: Axis) -> Panel:
+def _beside_moved(panel: Panel, x: PlotAxis) -> Panel:
     """Return a panel whose marks and tooltips beside the axis are beside another one."""
     pairs = [
         (before, after)
@@ -368,7 +368,7 @@ def _beside_moved(panel: Panel, x: Axis) -> Panel:
     return replace(panel, marks=tuple(map(beside, panel.marks)), tooltips=tips)
 
 
-def _check_log(panel: Panel, axis: Axis, what: str, fix: str, *, alone: bool) -> None:
+def _check_log(panel: Panel, axis: PlotAxis, what: str, fix: str, *, alone: bool) -> None:
     """Raise if the axis of a panel, which is that of all panels if `alone`, cannot be logarithmic."""
     fix += "" if alone else ", or plot each effect alone"
     if axis.labels or axis.time is not None:
@@ -390,7 +390,7 @@ def _check_log(panel: Panel, axis: Axis, what: str, fix: str, *, alone: bool) ->
         )
 
 
-def _densified(mark: Mark, axis: Axis) -> Mark:
+def _densified(mark: Mark, axis: PlotAxis) -> Mark:
     """Return a curve with further points: a straight line between two points is curved on a logarithmic axis."""
     if not isinstance(mark, (Line, Area)) or len(mark.x) < 2 or not np.all(np.diff(mark.x) > 0):
         return mark

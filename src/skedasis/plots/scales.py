@@ -229,7 +229,7 @@ class Aside(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Axis:
+class PlotAxis:
     """The range of a variable, with its name, unit, ticks and labels."""
 
     name: str
@@ -326,7 +326,7 @@ class Axis:
         """Return the axis label; empty for an axis without a name."""
         return "" if self.hidden or not self.name else self.label
 
-    def spanning(self, axes: Sequence[Axis]) -> Axis:
+    def spanning(self, axes: Sequence[PlotAxis]) -> PlotAxis:
         """Return this axis with the joint range of `axes`."""
         low, high = extent(np.array([a.least, a.most]) for a in axes)
         return replace(self, least=low, most=high)

@@ -11,7 +11,7 @@ from skedasis.plots.marks import Title
 from skedasis.plots.scales import clean, width_of
 from skedasis.plots.theme import TEXTS
 
-Measure: TypeAlias = Callable[[str, float], float]
+TextWidth: TypeAlias = Callable[[str, float], float]
 """From a line of text and the size of its letters to its width, in the same unit."""
 
 LEADING = 1.3
@@ -22,7 +22,7 @@ LEADING = 1.3
 class Lettering:
     """Measures, breaks and shortens texts."""
 
-    measure: Measure = width_of
+    measure: TextWidth = width_of
     scale: float = 1.0
 
     def size(self, style: str) -> float:

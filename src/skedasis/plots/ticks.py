@@ -11,7 +11,7 @@ import numpy as np
 
 from skedasis._types import Floats
 from skedasis.data import times
-from skedasis.plots.scales import Axis, distinct_names
+from skedasis.plots.scales import PlotAxis, distinct_names
 from skedasis.plots.text import Lettering
 
 Turn: TypeAlias = Literal[0, 40, 90]
@@ -39,7 +39,7 @@ class Ticks:
 
 
 def ticks_across(
-    axis: Axis,
+    axis: PlotAxis,
     length: float,
     lettering: Lettering,
     *,
@@ -76,7 +76,9 @@ def ticks_across(
     return Ticks(tuple(at), tuple(kept[v] for v in at), ticks.turn)
 
 
-def ticks_up(axis: Axis, length: float, lettering: Lettering, *, room: float = math.inf) -> Ticks:
+def ticks_up(
+    axis: PlotAxis, length: float, lettering: Lettering, *, room: float = math.inf
+) -> Ticks:
     """Return the ticks of a vertical axis, whose labels are at most `room` points wide."""
     if axis.hidden:
         return Ticks((), ())
@@ -98,7 +100,7 @@ def ticks_up(axis: Axis, length: float, lettering: Lettering, *, room: float = m
 
 
 def round_ticks(
-    axis: Axis, most: int, ends: tuple[float, float] | None = None
+    axis: PlotAxis, most: int, ends: tuple[float, float] | None = None
 ) -> tuple[float, ...]:
     """Return round numbers on an axis, with at most `most` steps between them."""
     low, high = axis.range if ends is None else ends
@@ -135,7 +137,7 @@ def _round_ratios(low: float, high: float, most: int) -> tuple[float, ...]:
             if sum(low <= v <= high for v in found) >= min(3, most):
                 break
         else:  # less than a decade: a linear scale has the rounder numbers
-            return round_ticks(Axis("", None, low, high, 0.0), most)
+            return round_ticks(PlotAxis("", None, low, high, 0.0), most)
     return tuple(v for v in found if low * (1 - 1e-9) <= v <= high * (1 + 1e-9))
 
 
@@ -143,7 +145,7 @@ def _round_ratios(low: float, high: float, most: int) -> tuple[float, ...]:
 
 
 def _numbers_across(
-    axis: Axis, length: float, lettering: Lettering, around: tuple[float, float]
+    axis: PlotAxis, length: float, lettering: Lettering, around: tuple[float, float]
 ) -> Ticks:
     """Return the given ticks, or round numbers, as many as do not touch."""
     low, high = axis.range
@@ -162,7 +164,7 @@ def _numbers_across(
 
 
 def _thinned(
-    axis: Axis,
+    axis: PlotAxis,
     at: Sequence[float],
     texts: Sequence[str],
     length: float,
@@ -192,7 +194,7 @@ def overhang(names: Sequence[str], places: Floats, lettering: Lettering) -> floa
 
 
 def _names_across(
-    axis: Axis, length: float, lettering: Lettering, before: float, letters: int
+    axis: PlotAxis, length: float, lettering: Lettering, before: float, letters: int
 ) -> Ticks:
     """Return names below a horizontal axis: level, slanted or upright; no ticks for which there is no room."""
     places = length * axis.share(np.array(axis.ticks))
@@ -212,7 +214,7 @@ def _names_across(
     return Ticks(axis.ticks[::every], short[::every], turn)
 
 
-def _names_up(axis: Axis, length: float, lettering: Lettering, room: float) -> Ticks:
+def _names_up(axis: PlotAxis, length: float, lettering: Lettering, room: float) -> Ticks:
     """Return names beside a vertical axis, without those for which there is no room."""
     places = length * axis.share(np.array(axis.ticks))
     slot = float(np.abs(np.diff(places)).min()) if len(places) > 1 else length

@@ -45,7 +45,7 @@ SweepValues: TypeAlias = Floats | tuple[Floats, ...] | LevelReplacement | DonorR
 """m values of a column: the same for all rows (m,), or different for each row (n, m), or a tuple of m arrays (n,); or
 `LevelReplacement` with codes of these shapes; or `DonorRows`."""
 
-Changes: TypeAlias = Mapping[int, SweepValues]
+SweptValues: TypeAlias = Mapping[int, SweepValues]
 """Replaced values by column index, m of each column."""
 
 SetChanges: TypeAlias = Mapping[int, Replacement]
@@ -328,7 +328,7 @@ class BatchEvaluator:
         """Return the quantity with column j replaced."""
         return self.sweep_together({j: values}, values.shape[-1])
 
-    def sweep_together(self, changes: Changes, m: int) -> Floats:
+    def sweep_together(self, changes: SweptValues, m: int) -> Floats:
         """Return the quantity with several columns replaced at the same time, (n, m). Otherwise like `sweep`."""
         n = len(self)
         out = np.empty((m, n))
@@ -339,7 +339,7 @@ class BatchEvaluator:
             out[first:last] = self._call(part, last - first, where).reshape(last - first, n)
         return out.T
 
-    def sums(self, changes: Changes, m: int) -> Floats:
+    def sums(self, changes: SweptValues, m: int) -> Floats:
         """Return the weighted sums over the rows of the quantity with columns replaced, (m,)."""
         curves = self.sweep_together(changes, m).T
         return curves.sum(axis=1) if self.weights is None else dot(curves, self.weights)

@@ -40,7 +40,7 @@ LossName: TypeAlias = NumericLoss | Literal["log_loss", "zero_one"]
 LossFunction: TypeAlias = Callable[[Any, Any], object]
 """A user's loss of (labels, predictions), whose arrays have the types of y and of the model's response."""
 
-Response: TypeAlias = Literal["predict", "predict_proba"]
+ResponseMethod: TypeAlias = Literal["predict", "predict_proba"]
 
 ValuesT = TypeVar("ValuesT", bound=Values)
 
@@ -331,7 +331,7 @@ def loss(
     kind: LossName | LossFunction = "squared_error",
     *,
     alpha: float = 0.5,
-    response: Response | None = None,
+    response: ResponseMethod | None = None,
     output: int | None = None,
     name: str | None = None,
     unit: str | None = None,
@@ -450,7 +450,7 @@ def _check_settings(kind: object, alpha: object, response: object) -> None:
     if alpha != 0.5 and kind != "pinball":
         got, fix = f"{alpha!r} with {_shown(kind)}", "Use kind='pinball', or leave alpha out"
         raise DataError("loss(alpha)", got, "alpha for the pinball loss only", fix)
-    check_option("loss(response)", response, (*get_args(Response), None))
+    check_option("loss(response)", response, (*get_args(ResponseMethod), None))
     if response is not None and not callable(kind):
         fix = "Leave response out: it applies to loss functions only"
         got = f"{response!r} with {_shown(kind)}"
@@ -484,7 +484,10 @@ def _log_loss(
 
 
 def _predicted(
-    model: ModelLike, kind: LossName | LossFunction, response: Response | None, output: int | None
+    model: ModelLike,
+    kind: LossName | LossFunction,
+    response: ResponseMethod | None,
+    output: int | None,
 ) -> Prediction | Probability:
     """Return the quantity whose values are compared with the labels."""
     if isinstance(model, Quantity):
@@ -516,7 +519,10 @@ def _predicted(
 
 
 def _of_quantity(
-    model: Quantity, kind: LossName | LossFunction, response: Response | None, output: int | None
+    model: Quantity,
+    kind: LossName | LossFunction,
+    response: ResponseMethod | None,
+    output: int | None,
 ) -> Prediction | Probability:
     """Return the user's `Prediction` or `Probability`; raise `UnsupportedError` for other quantities."""
     what, got = f"loss({_shown(kind)})", f"the quantity {model.describe()}"

@@ -22,19 +22,19 @@ from skedasis.quantities.base import ModelProxy, Quantity
 from skedasis.quantities.evaluator import (
     PROBE_ROWS,
     BatchEvaluator,
-    Changes,
     Evaluated,
     ProbeResult,
     ResponseCache,
     SetChanges,
     SweepValues,
+    SweptValues,
     sets_of,
 )
 from skedasis.quantities.outputs import Logit, Prediction, Probability
 
 if TYPE_CHECKING:
+    from skedasis.trees.arrays import ThresholdCodes
     from skedasis.trees.evaluator import TreeForest, TreeQuery, TreeRows
-    from skedasis.trees.layout import Codes
 
 # --- proxy of the model ---------------------------------------------------------------------------
 
@@ -213,7 +213,7 @@ class TreeEvaluator(BatchEvaluator):
         self.stats.tree_rows += len(question)
         return self._timed(self.quantity.raw, question, where)
 
-    def sweep_together(self, changes: Changes, m: int) -> Floats:
+    def sweep_together(self, changes: SweptValues, m: int) -> Floats:
         """Return the quantity with columns replaced, (n, m)."""
         if self._part is None or self._refused(changes):
             return super().sweep_together(changes, m)
@@ -242,7 +242,7 @@ class TreeEvaluator(BatchEvaluator):
         codes = self._buffer.coded(j, np.stack([low, high]))
         return self._code_differences(j, codes[0], codes[1])
 
-    def _code_differences(self, j: int, low: Codes, high: Codes) -> Floats:
+    def _code_differences(self, j: int, low: ThresholdCodes, high: ThresholdCodes) -> Floats:
         """Return the difference of the sum of leaves between two codes per row in a column, (n,)."""
         if self._part is None:
             raise TypeError("differences of codes require a quantity that is a sum of leaves")
@@ -250,7 +250,7 @@ class TreeEvaluator(BatchEvaluator):
         self.stats.tree_rows += 2 * len(self)
         return self._timed(lambda _: part.between(place, low, high), None, "differences of leaves")
 
-    def sums(self, changes: Changes, m: int) -> Floats:
+    def sums(self, changes: SweptValues, m: int) -> Floats:
         """Return the sums over the rows with columns replaced, (m,), from row counts if one tested column changes."""
         forest = self._buffer.forest
         tested = [j for j in changes if forest.shape.place(j) >= 0]
@@ -459,7 +459,7 @@ def _by_tree(outputs: Outputs, batch: Batch, eps: float) -> list[Floats]:
 def _at_mixed_rows(outputs: Outputs, batch: Batch, eps: float, stats: CallStats) -> list[Floats]:
     """Return all outputs at rows that combine columns of different rows of the batch."""
     rows, cache = batch.table_rows, ResponseCache()
-    changes: Changes = {
+    changes: SweptValues = {
         j: DonorRows(np.roll(rows, j + 1)[None]) for j in range(len(batch.dataset.features))
     }
     values: list[Floats] = []

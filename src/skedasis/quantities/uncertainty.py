@@ -11,7 +11,7 @@ from skedasis._arguments import check_option, check_probability
 from skedasis._calls import checked_call
 from skedasis._types import DType, Floats, ModelRows, RawResponse, Values
 from skedasis.data.features import Feature
-from skedasis.distributions.base import Part, Predicted, Predictor, as_class_codes
+from skedasis.distributions.base import Predicted, Predictor, UncertaintyPart, as_class_codes
 from skedasis.distributions.categorical import Classes
 from skedasis.distributions.ensembles import ensemble
 from skedasis.distributions.mixture_models import is_estimator_ensemble
@@ -127,7 +127,7 @@ def predicted(raw: RawResponse) -> Predicted:
 class Entropy(Uncertainty):
     """The entropy of the predictive distribution, or a part of it. Created by `entropy`."""
 
-    part: Part = "total"
+    part: UncertaintyPart = "total"
     base: Base = "e"
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
@@ -192,7 +192,7 @@ class NegativeLogLikelihood(Uncertainty):
 class PredictiveVariance(Uncertainty):
     """The variance of the predictive distribution, or a part of it. Created by `predictive_variance`."""
 
-    part: Part = "total"
+    part: UncertaintyPart = "total"
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
         """Return the variances."""
@@ -225,7 +225,7 @@ _PARTS = ("total", "aleatoric", "epistemic")
 def entropy(
     model: DistributionLike,
     *,
-    part: Part = "total",
+    part: UncertaintyPart = "total",
     base: Base = "e",
     name: str | None = None,
     unit: str | None = None,
@@ -378,7 +378,7 @@ def likelihood_of(
 def predictive_variance(
     model: DistributionLike,
     *,
-    part: Part = "total",
+    part: UncertaintyPart = "total",
     name: str | None = None,
     unit: str | None = None,
     copy: bool = False,
@@ -494,7 +494,7 @@ def predictive_quantile(
     return PredictiveQuantile(model, name, unit, level, predictor=predictor, copy=copy)
 
 
-def _predictor(model: object, part: Part, function: str) -> Predictor:
+def _predictor(model: object, part: UncertaintyPart, function: str) -> Predictor:
     """Return the predictor of a model; raise if its uncertainty has no such part."""
     check_option(f"{function}(part)", part, _PARTS)
     if isinstance(model, Quantity):

@@ -20,7 +20,7 @@ from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, is_stream
 from skedasis.data.features import Feature, Groups, OutOfRange
 from skedasis.data.streamed import needs_memory
-from skedasis.engine.explain import By, FeatureList
+from skedasis.engine.explain import FeatureList, GivenRegions
 from skedasis.engine.options import ExplainOptions, ReportKeywords
 from skedasis.engine.progress import announced
 from skedasis.engine.regions import RegionPass
@@ -54,7 +54,14 @@ from skedasis.report.cohorts import Cohort, cohorts
 from skedasis.report.format import listed
 from skedasis.report.given_rows import GivenRow, RowCurves, given_rows, named_rows, places_of
 from skedasis.report.interactions import StrongestPairs, strongest_pairs
-from skedasis.report.passes import UNSCORED, Label, ModelRunner, Pass, Predictions, with_scores
+from skedasis.report.passes import (
+    UNSCORED,
+    Label,
+    ModelRunner,
+    Predictions,
+    ReportPass,
+    with_scores,
+)
 from skedasis.report.quality import Quality, quality
 from skedasis.report.uncertainty import UncertaintySection, explain_uncertainty, model_of
 from skedasis.results.build.steps import BOTH, DOWN, UP
@@ -87,7 +94,7 @@ class ModelSection:
     pdp: Effects
     warnings: tuple[str, ...] = ()
     note: str = ""
-    passes: tuple[Effects | Pass, ...] = ()
+    passes: tuple[Effects | ReportPass, ...] = ()
     mplot: Effects = field(default_factory=lambda: Effects({}))
     checks: Mapping[str, Checks] = field(default_factory=dict)
     importance_points: tuple[ImportancePoint, ...] = ()
@@ -165,7 +172,7 @@ ByOutput = dict[Label, Effects]
 
 
 @dataclass(frozen=True)
-class ReportOptions:
+class ContentOptions:
     """What a report shows of each model."""
 
     features: tuple[Feature, ...]
@@ -173,7 +180,7 @@ class ReportOptions:
     rows: bool
     uncertainty: bool
     regions: bool
-    by: By | None
+    by: GivenRegions | None
     given: tuple[int, ...] = ()
     ignore: Mapping[str, frozenset[CheckCode]] = field(default_factory=dict)
     cuts: Cuts = NO_CUTS
@@ -204,7 +211,7 @@ class Shared:
     """What the sections of a model's outputs share."""
 
     runner: ModelRunner
-    options: ReportOptions
+    options: ContentOptions
     dataset: Dataset
     space: FeatureSpace
     predictions: Predictions
@@ -219,7 +226,7 @@ class Shared:
 
 def build_sections(
     runner: ModelRunner,
-    options: ReportOptions,
+    options: ContentOptions,
     name: str,
     note: str,
     call: Call,
@@ -232,7 +239,7 @@ def build_sections(
     shared = _shared(runner, options, main)
     shared = replace(shared, curves=curves)
     if measured:
-        runner.passes.append(Pass(measured))
+        runner.passes.append(ReportPass(measured))
     sections: list[ModelSection] = []
     for label in labels:
         effects = {kind: of.get(label, Effects({})) for kind, of in found.items()}
@@ -254,7 +261,7 @@ def _drop_shared(one: ModelSection, first: ModelSection) -> ModelSection:
 
 
 def _passes(
-    runner: ModelRunner, options: ReportOptions, main: RegionPass
+    runner: ModelRunner, options: ContentOptions, main: RegionPass
 ) -> tuple[dict[str, ByOutput], Mapping[Label, RowCurves]]:
     """Explain all features by the other methods, each kind by those that support it, with curves of given rows."""
     every, nominal = options.names(), options.names(nominal=True)
@@ -293,7 +300,7 @@ def _joined(first: ByOutput, second: ByOutput, names: Sequence[str]) -> ByOutput
     return joined
 
 
-def _shared(runner: ModelRunner, options: ReportOptions, main: RegionPass) -> Shared:
+def _shared(runner: ModelRunner, options: ContentOptions, main: RegionPass) -> Shared:
     """Compute what all outputs share: predictions, interactions, ledgers, uncertainty, and the rows as points."""
     predictions = runner.predict()
     trees_evaluated = _trees_evaluated(runner)
@@ -462,7 +469,7 @@ def _without_rows(section: ModelSection) -> ModelSection:
         mplot=without_rows(section.mplot),
         interactions=replace(section.interactions, surfaces=pairs),
         uncertainty=uncertainty,
-        passes=tuple(Pass({**p.provenance}) for p in section.passes),
+        passes=tuple(ReportPass({**p.provenance}) for p in section.passes),
     )
 
 
@@ -483,7 +490,7 @@ def gather(
     rows: bool | Sequence[int] = True,
     uncertainty: bool = True,
     regions: bool = True,
-    by: By | None = None,
+    by: GivenRegions | None = None,
     max_seconds: float | None = None,
     ignore: IgnoreByFeature = None,
     **keywords: Unpack[ReportKeywords],
@@ -514,7 +521,7 @@ def gather(
         drawn_of = f"{len(dataset):,} of {dataset.origin['source_rows']:,} rows"
         remarks = [f"This page is about a random sample of {drawn_of}.", *remarks]
     names = [f.name for f in chosen]
-    report_options = ReportOptions(
+    report_options = ContentOptions(
         tuple(chosen),
         int(pairs),
         single,
@@ -560,7 +567,7 @@ def gather(
 
 def _budget(
     runners: Mapping[str, ModelRunner],
-    options: ReportOptions,
+    options: ContentOptions,
     max_seconds: float | None,
     started: float,
 ) -> Budget:
@@ -585,7 +592,7 @@ def _budget(
     return budget
 
 
-def _within(runner: ModelRunner, budget: Budget, options: ReportOptions) -> ModelRunner:
+def _within(runner: ModelRunner, budget: Budget, options: ContentOptions) -> ModelRunner:
     """Return the runner of a model for the rows that the budget allows."""
     cuts, prepared = budget.cuts, runner.prepared
     runner = replace(runner, announced=True)

@@ -98,7 +98,7 @@ class CheckTexts(TypedDict):
     notes: list[CheckText]
 
 
-class RegionsOfFeature(TypedDict):
+class RegionsContext(TypedDict):
     """The regions of a feature: what they explain, and the effects in them, drawn or as rules with words."""
 
     lead: str
@@ -112,7 +112,7 @@ class FeatureOfModel(TypedDict):
     shown: Shown
     model: str
     sentences: dict[str, str]
-    regions: RegionsOfFeature | None
+    regions: RegionsContext | None
     figures: list[PageFigure]
     folded: list[PageFigure]
     cautions: list[str]
@@ -169,7 +169,7 @@ class PairsOfModel(TypedDict):
     tables: list[NumberTable]
 
 
-class Grid(TypedDict):
+class PanelGrid(TypedDict):
     """Small figures side by side, with a name."""
 
     name: str
@@ -184,14 +184,14 @@ class UncertaintyOfModel(TypedDict):
     sentences: list[str]
     figures: list[PageFigure]
     tables: list[NumberTable]
-    grids: list[Grid]
+    grids: list[PanelGrid]
     code: str
 
 
 # --- models ---------------------------------------------------------------------------------------
 
 
-class Head(TypedDict):
+class PageHead(TypedDict):
     """The head of a column of a ranking: in which direction it sorts first, and how it is sorted now."""
 
     text: str
@@ -231,7 +231,7 @@ class RankingContext(TypedDict):
     """The ranking of a model's features."""
 
     caption: str
-    heads: list[Head]
+    heads: list[PageHead]
     lines: list[RankingLine]
 
 

@@ -21,7 +21,7 @@ from skedasis.report.contexts import (
     FeatureContext,
     FeatureOfModel,
     FeatureOfModels,
-    RegionsOfFeature,
+    RegionsContext,
 )
 from skedasis.report.figures import PageFigure, page_figure
 from skedasis.report.first_screen import models_spec, size, summary_spec
@@ -46,7 +46,7 @@ FEW_ROWS_CHECKS = ("few_rows", "one_row")
 _KINDS = {"nominal": "levels without an order", "ordinal": "ordered levels"}
 
 
-class Detail(IntEnum):
+class PageDetail(IntEnum):
     """How much a page shows of a feature."""
 
     WORDS = 0
@@ -56,10 +56,10 @@ class Detail(IntEnum):
 
 
 _LEFT_OUT = {
-    Detail.WORDS: "figures and tables",
-    Detail.CURVE: "slopes, other methods, curves of single rows and tables",
-    Detail.FIGURES: "other methods, curves of single rows and tables",
-    Detail.ALL: "",
+    PageDetail.WORDS: "figures and tables",
+    PageDetail.CURVE: "slopes, other methods, curves of single rows and tables",
+    PageDetail.FIGURES: "other methods, curves of single rows and tables",
+    PageDetail.ALL: "",
 }
 
 
@@ -79,17 +79,17 @@ def page_budget(features: int) -> int:
     return int(SMALL + share * (LARGE - SMALL))
 
 
-Draw = Callable[[int, Detail], Markup]
+Draw = Callable[[int, PageDetail], Markup]
 """From the place of a feature and the details to show, to its section as HTML."""
 
 
 def fitted_features(
     count: int, room: int, render: Draw, progress: bool | None = None
-) -> tuple[list[Markup], list[Detail]]:
+) -> tuple[list[Markup], list[PageDetail]]:
     """Return the sections of features as HTML, with as many details as fit, for the most important features first."""
-    kept: dict[tuple[int, Detail], Markup] = {}
+    kept: dict[tuple[int, PageDetail], Markup] = {}
 
-    def made(k: int, detail: Detail) -> Markup:
+    def made(k: int, detail: PageDetail) -> Markup:
         if (k, detail) not in kept:
             kept[k, detail] = render(k, detail)
         return kept[k, detail]
@@ -97,23 +97,23 @@ def fitted_features(
     with Progress(count, "Drawing", progress) as bar:
         used = 0
         for k in range(count):
-            used += _bytes(made(k, Detail.ALL))
+            used += _bytes(made(k, PageDetail.ALL))
             bar.advance()
             # Too many details: no more figures are drawn that would not be shown.
             if used > room:
                 break
         else:
-            return [made(k, Detail.ALL) for k in range(count)], [Detail.ALL] * count
-        details = [Detail.WORDS] * count
-        used = sum(_bytes(made(k, Detail.WORDS)) for k in range(count))
+            return [made(k, PageDetail.ALL) for k in range(count)], [PageDetail.ALL] * count
+        details = [PageDetail.WORDS] * count
+        used = sum(_bytes(made(k, PageDetail.WORDS)) for k in range(count))
         for last in (min(FIRST, count), count):
-            for detail in (Detail.CURVE, Detail.FIGURES, Detail.ALL):
+            for detail in (PageDetail.CURVE, PageDetail.FIGURES, PageDetail.ALL):
                 used = _raised(details, range(last), detail, made, used, room)
     return [made(k, d) for k, d in enumerate(details)], details
 
 
 def _raised(
-    details: list[Detail], some: range, detail: Detail, made: Draw, used: int, room: int
+    details: list[PageDetail], some: range, detail: PageDetail, made: Draw, used: int, room: int
 ) -> int:
     """Give some features one more step of details, in their order, while there is room; return the bytes used."""
     for k in some:
@@ -133,10 +133,10 @@ def _bytes(text: Markup) -> int:
     return len(text.encode("utf-8", errors="replace"))
 
 
-def size_remarks(details: Sequence[Detail], budget: int) -> list[str]:
+def size_remarks(details: Sequence[PageDetail], budget: int) -> list[str]:
     """Return what was left out to keep the page small; empty if nothing was."""
     parts: list[str] = []
-    for detail in (Detail.FIGURES, Detail.CURVE, Detail.WORDS):
+    for detail in (PageDetail.FIGURES, PageDetail.CURVE, PageDetail.WORDS):
         features = sum(d == detail for d in details)
         if features:
             parts.append(f"{_LEFT_OUT[detail]} of {counted(features, 'feature')}")
@@ -153,7 +153,7 @@ def anchors_of(content: ReportContent) -> dict[str, str]:
 
 
 def feature_context(
-    content: ReportContent, views: Views, place: int, ranks: Mapping[str, int], detail: Detail
+    content: ReportContent, views: Views, place: int, ranks: Mapping[str, int], detail: PageDetail
 ) -> FeatureContext:
     """Return the section of a feature."""
     feature = content.features[place]
@@ -161,7 +161,7 @@ def feature_context(
     together = [
         _together(one, feature, f"{anchor}-all-{k}")
         for k, one in enumerate(views.together, 1)
-        if detail > Detail.WORDS and _comparable(one, feature)
+        if detail > PageDetail.WORDS and _comparable(one, feature)
     ]
     return {
         "name": feature_title(feature),
@@ -209,7 +209,7 @@ def _together(one: Together, feature: str, ident: str) -> FeatureOfModels:
 
 
 def _of_model(
-    section: ModelSection, feature: str, ident: str, shown: Shown, detail: Detail
+    section: ModelSection, feature: str, ident: str, shown: Shown, detail: PageDetail
 ) -> FeatureOfModel:
     rhale = section.rhale[feature]
     unit, flags = report_text.unit_of(rhale), section.checks.get(feature, ())
@@ -222,17 +222,17 @@ def _of_model(
         "Order": report_text.level_order_sentence(rhale),
     }
     figures: list[PageFigure] = []
-    if detail == Detail.CURVE:
+    if detail == PageDetail.CURVE:
         figures = _summary(section, feature, f"{ident}-curve")
-    elif detail > Detail.CURVE:
+    elif detail > PageDetail.CURVE:
         figures = report_figures.main_figures(section, feature, ident)
-    whole = detail == Detail.ALL
+    whole = detail == PageDetail.ALL
     left_out = _LEFT_OUT[detail]
     return {
         "shown": shown,
         "model": section.name,
         "sentences": {label: text for label, text in sentences.items() if text},
-        "regions": _regions(section, feature, ident, drawn=detail >= Detail.FIGURES),
+        "regions": _regions(section, feature, ident, drawn=detail >= PageDetail.FIGURES),
         "figures": figures,
         "folded": report_figures.folded_figures(section, feature, ident) if whole else [],
         "cautions": report_text.cautions(
@@ -260,7 +260,7 @@ def _summary(section: ModelSection, feature: str, ident: str) -> list[PageFigure
 
 def _regions(
     section: ModelSection, feature: str, ident: str, *, drawn: bool
-) -> RegionsOfFeature | None:
+) -> RegionsContext | None:
     """Return the regions of a feature; None if it has one."""
     found = section.regions.get(feature)
     if found is None or len(found) < 2 or len(section.rhale[feature].points) < 2:

@@ -94,7 +94,7 @@ PAIR = 0.05
 
 
 @dataclass(frozen=True)
-class Finding:
+class Sentence:
     """A sentence about a model."""
 
     kind: str
@@ -176,12 +176,12 @@ def _class_name(text: str) -> str:
 
 
 # ------------------------------------------------------------------------------------ all findings
-def findings(section: ModelSection, *, most: int = 5) -> tuple[Finding, ...]:
+def findings(section: ModelSection, *, most: int = 5) -> tuple[Sentence, ...]:
     """Return what a reader should know first, the most important finding first."""
     sizes = _sizes(section)
     if not sizes:
         text = f"No feature changes {_quantity(section)}: it is the same for all rows."
-        return (Finding("nothing", (), text),)
+        return (Sentence("nothing", (), text),)
     poor = _poor_model(section)
     stories = list(_stories(section, sizes))
     pair = _pair_finding(section, stories)
@@ -214,7 +214,7 @@ def _size_of(effect: Effect) -> float:
 class _Story:
     """The finding of a feature, and the features by which it compares rows."""
 
-    finding: Finding
+    finding: Sentence
     by: tuple[str, ...] = ()
 
 
@@ -767,7 +767,7 @@ def _feature_story(
     if 0 < len(text) <= LONGEST - len(name):
         by = tuple(dict.fromkeys(f for leaf in leaves for f in leaf.features))
         text = _with_other_rows(f"{name}: {text}.", effect)
-        return _Story(Finding("feature", (effect.feature, *by), text), by)
+        return _Story(Sentence("feature", (effect.feature, *by), text), by)
     found = None if regions is None else _groups(regions)
     if found is not None:
         a, b, whole = found
@@ -780,7 +780,7 @@ def _feature_story(
         if text and len(text) <= LONGEST:
             by = tuple(dict.fromkeys((*a.features, *b.features)))
             text = _with_other_rows(f"{name}: {text}.", effect)
-            return _Story(Finding("feature", (effect.feature, *by), text), by)
+            return _Story(Sentence("feature", (effect.feature, *by), text), by)
     text = _alone(_group(effect), words)
     others = None if stated else _modulating(section, effect, MISLEADING if text else 1.0)
     if others is not None:
@@ -790,7 +790,7 @@ def _feature_story(
     if not text:
         return None
     features = (effect.feature, *(others or ()))
-    return _Story(Finding("feature", features, _with_other_rows(f"{name}: {text}.", effect)))
+    return _Story(Sentence("feature", features, _with_other_rows(f"{name}: {text}.", effect)))
 
 
 def _modulating(section: ModelSection, effect: Effect, ratio: float) -> list[str] | None:
@@ -1051,7 +1051,7 @@ def _with_other_rows(text: str, effect: Effect) -> str:
 
 
 # -------------------------------------------------------------------------- what sentences leave out
-def _pair_finding(section: ModelSection, stories: Sequence[_Story]) -> Finding | None:
+def _pair_finding(section: ModelSection, stories: Sequence[_Story]) -> Sentence | None:
     """Return the strongest interaction, if it is a noticeable part of the variance and no sentence states it."""
     if not section.interactions.strengths or section.ledger is None:
         return None
@@ -1076,10 +1076,10 @@ def _pair_finding(section: ModelSection, stories: Sequence[_Story]) -> Finding |
         "together they change "
         f"{_quantity(section)} by {_size(size)}{unit} (standard deviation) beyond their own curves."
     )
-    return Finding("interaction", (a, b), text)
+    return Sentence("interaction", (a, b), text)
 
 
-def _share_finding(section: ModelSection, stories: Sequence[_Story]) -> Finding | None:
+def _share_finding(section: ModelSection, stories: Sequence[_Story]) -> Sentence | None:
     """Return what curves, regions and pairs explain of the variance; None for a single feature."""
     ledger = section.ledger
     if ledger is None or len(section.rhale) < 2:
@@ -1094,7 +1094,7 @@ def _share_finding(section: ModelSection, stories: Sequence[_Story]) -> Finding 
         alone = _no_scores(section)
         share = "all" if alone and main.share > 1 - PART else percent(min(main.share, 1.0))
         how = "do not interact" if alone else "hardly interact"
-        return Finding(
+        return Sentence(
             "share", (), f"One curve per feature explains {share} {of}: the features {how}."
         )
     else:
@@ -1104,7 +1104,7 @@ def _share_finding(section: ModelSection, stories: Sequence[_Story]) -> Finding 
     elif added:
         left = f"; {percent(rest.share)} is not explained" if rest.share >= PART else ""
         text += f"; {added}{left}"
-    return Finding("share", names, f"{text}.")
+    return Sentence("share", names, f"{text}.")
 
 
 def _no_scores(section: ModelSection) -> bool:
@@ -1134,7 +1134,7 @@ def _added(parts: Sequence[LedgerPart]) -> tuple[tuple[str, ...], str]:
     return names, ", ".join(texts)
 
 
-def _uncertainty_finding(section: ModelSection) -> list[Finding]:
+def _uncertainty_finding(section: ModelSection) -> list[Sentence]:
     found = section.uncertainty
     if found is None:
         return []
@@ -1142,10 +1142,10 @@ def _uncertainty_finding(section: ModelSection) -> list[Finding]:
     if not names:
         return []
     text = f"How uncertain the model is depends most on {listed(names)}."
-    return [Finding("uncertainty", tuple(names), text)]
+    return [Sentence("uncertainty", tuple(names), text)]
 
 
-def _poor_model(section: ModelSection) -> list[Finding]:
+def _poor_model(section: ModelSection) -> list[Sentence]:
     """Return that the model predicts poorly."""
     quality = section.quality
     if quality is None:
@@ -1158,7 +1158,7 @@ def _poor_model(section: ModelSection) -> list[Finding]:
     if not poor:
         return []
     text = f"The model predicts poorly ({poor}), so its explanation says little about the data."
-    return [Finding("caution", (), text)]
+    return [Sentence("caution", (), text)]
 
 
 _WARNINGS = {
@@ -1174,7 +1174,7 @@ _WARNINGS = {
 }
 
 
-def _warning_finding(section: ModelSection, found: Sequence[Finding]) -> list[Finding]:
+def _warning_finding(section: ModelSection, found: Sequence[Sentence]) -> list[Sentence]:
     """Return the first warning on the most important feature."""
     for finding in found[:1]:
         feature = finding.features[0]
@@ -1182,7 +1182,7 @@ def _warning_finding(section: ModelSection, found: Sequence[Finding]) -> list[Fi
             text = _warning_text(check)
             if text:
                 return [
-                    Finding("caution", (feature,), f"{feature_named(feature)}: caution, {text}.")
+                    Sentence("caution", (feature,), f"{feature_named(feature)}: caution, {text}.")
                 ]
     return []
 

@@ -29,7 +29,7 @@ from skedasis.report.contexts import (
 from skedasis.report.figures import CURVE_WIDTH, PageFigure, page_figure
 from skedasis.report.findings import (
     NAME_LENGTH,
-    Finding,
+    Sentence,
     findings,
     headline,
     quality_text,
@@ -64,7 +64,7 @@ def most_important(section: ModelSection, most: int = CURVES) -> list[str]:
     return sorted((f for f, v in sizes.items() if v > least), key=lambda f: -sizes[f])[:most]
 
 
-def _drawn_features(section: ModelSection, said: Sequence[Finding]) -> list[str]:
+def _drawn_features(section: ModelSection, said: Sequence[Sentence]) -> list[str]:
     """Return the features to draw: those that the sentences are about, then those that move the prediction most."""
     every = most_important(section, len(section.rhale))
     told = [f.features[0] for f in said if f.kind == "feature" and f.features]
@@ -172,7 +172,7 @@ def _drawn(spec: FigureSpec, ident: str) -> PageFigure:
     return page_figure(draw(spec, ident=ident, width=CURVE_WIDTH), "")
 
 
-def _linked(found: Finding, anchors: Mapping[str, str]) -> FindingContext:
+def _linked(found: Sentence, anchors: Mapping[str, str]) -> FindingContext:
     """Return a finding; a name at its beginning is a link to the section of the feature."""
     for feature in found.features:
         name = feature_named(feature)
@@ -328,13 +328,15 @@ def models_spec(together: Together, feature: str) -> FigureSpec:
     return models_summary_figure(effects, list(together.names), notes=notes)
 
 
-def models_findings(together: Together, features: Sequence[str]) -> list[Finding]:
+def models_findings(together: Together, features: Sequence[str]) -> list[Sentence]:
     """Return what several models have in common, and where they differ, in two to four sentences."""
     sections = together.sections
     names = {s.name: name for s, name in zip(sections, together.names, strict=True)}
     order = _order(sections, features)
     if not order:
-        return [Finding("nothing", (), "No feature changes the prediction of any of these models.")]
+        return [
+            Sentence("nothing", (), "No feature changes the prediction of any of these models.")
+        ]
     firsts = {names[s.name]: max(_shares(s), key=lambda f, s=s: size(s.rhale[f])) for s in sections}
     found = [_first(firsts, len(sections))]
     found += _most_different(sections, order, names)
@@ -342,24 +344,24 @@ def models_findings(together: Together, features: Sequence[str]) -> list[Finding
     return found
 
 
-def _first(firsts: Mapping[str, str], models: int) -> Finding:
+def _first(firsts: Mapping[str, str], models: int) -> Sentence:
     """Say which feature moves each model most."""
     names = list(dict.fromkeys(firsts.values()))
     if len(names) == 1:
         every = "Both" if models == 2 else f"All {models}"
-        return Finding("feature", (), f"{every} models depend most on {feature_named(names[0])}.")
+        return Sentence("feature", (), f"{every} models depend most on {feature_named(names[0])}.")
     parts = [
         f"{listed([m for m, f in firsts.items() if f == name])} on {feature_named(name)}"
         for name in names
     ]
-    return Finding(
+    return Sentence(
         "feature", tuple(names), f"They depend most on different features: {listed(parts)}."
     )
 
 
 def _most_different(
     sections: Sequence[ModelSection], order: Sequence[str], names: Mapping[str, str]
-) -> list[Finding]:
+) -> list[Sentence]:
     """Name the feature whose importance differs most between the models."""
     largest = max(s.rhale[f].importance for s in sections for f in order)
 
@@ -370,7 +372,7 @@ def _most_different(
     feature = max(order, key=spread)
     if spread(feature) < 0.05 * largest:
         return [
-            Finding("models", (), "The average curves of the features are about as large in each.")
+            Sentence("models", (), "The average curves of the features are about as large in each.")
         ]
     ranked = sorted(sections, key=lambda s: -s.rhale[feature].importance)
     high, low = (
@@ -380,12 +382,12 @@ def _most_different(
         f"{feature_named(feature)} is where they differ most: its importance is {high} in "
         f"{named(names[ranked[0].name])} and {low} in {named(names[ranked[-1].name])}."
     )
-    return [Finding("models", (feature,), text)]
+    return [Sentence("models", (feature,), text)]
 
 
 def _most_heterogeneous(
     sections: Sequence[ModelSection], names: Mapping[str, str]
-) -> list[Finding]:
+) -> list[Sentence]:
     """Say in which model effects differ most between rows."""
     shares: dict[str, float] = {}
     for section in sections:
@@ -397,17 +399,19 @@ def _most_heterogeneous(
     high, low = max(shares, key=lambda n: shares[n]), min(shares, key=lambda n: shares[n])
     if shares[high] < 0.02:
         return [
-            Finding(
+            Sentence(
                 "models",
                 (),
                 "In each of them, the effect of every feature is nearly the same for all rows.",
             )
         ]
     if shares[high] - shares[low] < ALIKE:
-        return [Finding("models", (), "Effects differ between rows about as much in each of them.")]
+        return [
+            Sentence("models", (), "Effects differ between rows about as much in each of them.")
+        ]
     more, most = ("more", "than") if len(shares) == 2 else ("most", "and least")
     text = (
         f"Effects differ {more} between rows in {named(high)} {most} in {named(low)}: heterogeneity makes "
         f"{percent(shares[high])} and {percent(shares[low])} of what features change."
     )
-    return [Finding("models", (), text)]
+    return [Sentence("models", (), text)]

@@ -18,7 +18,7 @@ from skedasis.plots.figures.categorical import Places
 from skedasis.plots.figures.compare import mean_over_data
 from skedasis.plots.html import LEVELS
 from skedasis.plots.marks import Line, Mark, Panel, Points
-from skedasis.plots.scales import Axis, clean
+from skedasis.plots.scales import PlotAxis, clean
 from skedasis.plots.theme import HUES
 from skedasis.results.at_rows import coordinates_at_rows
 from skedasis.results.axis import LevelAxis
@@ -259,7 +259,7 @@ def row_marks(
     on: On,
     *,
     region: int | None = None,
-    x_axis: Axis | None = None,
+    x_axis: PlotAxis | None = None,
     most_levels: int = LEVELS,
 ) -> list[Mark]:
     """Return the marks of the rows that the caller named, for a panel of an effect, a region or a PDP."""
@@ -306,7 +306,7 @@ def _point(
     y: float,
     which: tuple[int, float],
     label: str,
-    axis: Axis | None,
+    axis: PlotAxis | None,
     most: int,
 ) -> list[Mark]:
     """Return the point of a row, given its number and how far it is moved; none if it has no position."""
@@ -317,7 +317,7 @@ def _point(
     return [Points(np.array([at]), np.array([y]), f"given{i}-point", clean(label))]
 
 
-def _position(effect: Effect, x: float, axis: Axis | None, most: int) -> float:
+def _position(effect: Effect, x: float, axis: PlotAxis | None, most: int) -> float:
     """Return the horizontal position of a coordinate of the effect; NaN if it has none."""
     if math.isnan(x) or not isinstance(effect.axis, LevelAxis):
         return x if axis is None else axis.place(x)
@@ -334,7 +334,7 @@ def _ice_marks(
     found: RowOnCurve,
     which: tuple[int, float],
     label: str,
-    axis: Axis | None,
+    axis: PlotAxis | None,
     most: int,
 ) -> list[Mark]:
     """Return a row's ICE curve, and the point on it at the row's own value."""

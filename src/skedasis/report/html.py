@@ -30,9 +30,9 @@ from skedasis.report.contexts import (
     ComparisonLine,
     Count,
     Entry,
-    Head,
     ModelContext,
     PageContext,
+    PageHead,
     PairsOfModel,
     RankingContext,
     RankingLine,
@@ -44,7 +44,7 @@ from skedasis.report.data import embedded_json
 from skedasis.report.features import (
     FIRST,
     PRINTED,
-    Detail,
+    PageDetail,
     anchors_of,
     feature_context,
     fitted_features,
@@ -443,7 +443,7 @@ def ranking(section: ModelSection, anchors: Mapping[str, str]) -> RankingContext
     }
 
 
-def _heads(section: ModelSection) -> list[Head]:
+def _heads(section: ModelSection) -> list[PageHead]:
     heads = ["Feature", "Importance", "Heterogeneity score"]
     heads += ["Mostly by"] if _with_whom(section) else []
     heads += ["Regions explain"] if section.regions else []
@@ -631,7 +631,7 @@ def _with_features(
     orders, count = sort_positions(content), len(content.features)
     template = _environment().get_template("feature.html.j2")
 
-    def drawn(place: int, detail: Detail) -> Markup:
+    def drawn(place: int, detail: PageDetail) -> Markup:
         ranks = orders[content.features[place]]
         one = feature_context(content, views, place, ranks, detail)
         return Markup(template.render(f=one, several=views.several))  # noqa: S704 - a template

@@ -13,7 +13,7 @@ import numpy as np
 from skedasis._types import Floats, Ints, Json, OutputLabel, TableLike, Values
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.engine.assemble import collect_results, finalize_all, provenance
-from skedasis.engine.explain import By, explain
+from skedasis.engine.explain import GivenRegions, explain
 from skedasis.engine.options import ExplainKeywords, ExplainOptions
 from skedasis.engine.regions import RegionPass, region_pass
 from skedasis.engine.rounds import Prepared, compute, prepare, prepare_rows
@@ -37,7 +37,7 @@ UNSCORED: ExplainKeywords = {"heterogeneity_rows": 0}
 
 
 @dataclass(frozen=True)
-class Pass:
+class ReportPass:
     """The provenance of a pass that has no `Effects`, which hold their own."""
 
     provenance: Json
@@ -60,7 +60,7 @@ class ModelRunner:
     X: TableLike
     options: ExplainOptions
     binning_warnings: list[str] = field(default_factory=list)
-    passes: list[Effects | Pass] = field(default_factory=list)
+    passes: list[Effects | ReportPass] = field(default_factory=list)
     prepared: Prepared | None = None
     preparing: float = 0.0
     announced: bool = False
@@ -132,7 +132,9 @@ class ModelRunner:
         self.passes.append(next(iter(found.values())))
         return found, curves
 
-    def in_regions(self, names: Sequence[str], by: By | None, *, search: bool) -> RegionPass:
+    def in_regions(
+        self, names: Sequence[str], by: GivenRegions | None, *, search: bool
+    ) -> RegionPass:
         """Explain some features by the method that `explain` chooses, with their regions, in one pass."""
         prepared = replace(self.prepare(names), started=time.perf_counter() - self.preparing)
         with self.catch_binning_warnings():
@@ -151,7 +153,7 @@ class ModelRunner:
         }
         first = next(iter(next(iter(shown.values())).values()))
         of = f"{first.provenance.get('method', '')}, {counted(len(pairs), 'pair')}"
-        self.passes.append(Pass({**first.provenance, "method": of}))
+        self.passes.append(ReportPass({**first.provenance, "method": of}))
         return shown
 
     def _explain(
@@ -188,7 +190,7 @@ class ModelRunner:
             for label, part in parts.items():
                 values[label].append(np.array(part.read(answer, labels), dtype=float).reshape(-1))
             stats.rows, stats.calls = stats.rows + len(batch), stats.calls + 1
-        self.passes.append(Pass(_record(stats, time.perf_counter() - started)))
+        self.passes.append(ReportPass(_record(stats, time.perf_counter() - started)))
         joined = {label: np.concatenate(some) for label, some in values.items()}
         return Predictions(parts, joined, np.concatenate(raw) if raw else None)
 

@@ -85,7 +85,7 @@ MIN_LABELS = 2
 
 
 @dataclass(frozen=True)
-class Measure:
+class QualityMeasure:
     """A quality measure."""
 
     name: str
@@ -99,7 +99,7 @@ class Quality:
     """How well a model predicts the labels of the rows that it is explained on."""
 
     kind: Literal["regression", "classification"]
-    measures: tuple[Measure, ...]
+    measures: tuple[QualityMeasure, ...]
     rows: int
     left_out: int
     sentences: tuple[str, ...]
@@ -185,14 +185,14 @@ def _regression_quality(
     unit = f" {quantity.unit}" if quantity.unit else ""
     root, found = math.sqrt(error), [] if spread == 0 else [1 - error / spread]
     measures = [
-        Measure(
+        QualityMeasure(
             "R²", r2, number(r2), "fraction of the variance of the labels that the model explains"
         )
         for r2 in found
     ]
     measures += [
-        Measure("RMSE", root, number(root) + unit, "square root of the mean squared error"),
-        Measure("MAE", mean, number(mean) + unit, "mean absolute error"),
+        QualityMeasure("RMSE", root, number(root) + unit, "square root of the mean squared error"),
+        QualityMeasure("MAE", mean, number(mean) + unit, "mean absolute error"),
     ]
     sentences = [_regression_sentence(found, mean, unit, len(y)), *_cautions(left)]
     return Quality("regression", tuple(measures), len(y), left, tuple(sentences)), ""
@@ -260,22 +260,22 @@ def _classification_quality(
 
 def _class_measures(
     place: Ints, probability: Floats, column: int, weight: Floats, name: str
-) -> tuple[Measure, ...]:
+) -> tuple[QualityMeasure, ...]:
     one, p = (place == column).astype(float), probability[:, column].astype(float)
     loss = log_loss(place, probability, weight)
     right = float(np.average(probability.argmax(axis=1) == place, weights=weight))
     brier = mean_squared_error(one, p, weight)[0]
     found = [
-        Measure(
+        QualityMeasure(
             "log-loss", loss, f"{number(loss)} nats", "mean negative log probability of the label"
         ),
-        Measure(
+        QualityMeasure(
             "accuracy",
             right,
             percent(right),
             "fraction of rows whose most probable class is correct",
         ),
-        Measure(
+        QualityMeasure(
             "Brier score",
             brier,
             number(brier),
@@ -286,7 +286,7 @@ def _class_measures(
         area = auc(one, p, weight)
         if math.isfinite(area):
             meaning = "probability that a row of the class gets a higher probability than a row of the other"
-            found.append(Measure("AUC", area, number(area), meaning))
+            found.append(QualityMeasure("AUC", area, number(area), meaning))
     return tuple(found)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import shown
 from skedasis._files import check_page, check_writable, write_bytes, write_text
 from skedasis._types import JsonValue, TableLike
-from skedasis.engine.explain import By, FeatureList
+from skedasis.engine.explain import FeatureList, GivenRegions
 from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.engine.progress import Progress
 from skedasis.errors import DataError
@@ -120,7 +120,7 @@ def report(
     rows: bool | Sequence[int] = True,
     uncertainty: bool = True,
     regions: bool = True,
-    by: By | None = None,
+    by: GivenRegions | None = None,
     max_seconds: float | None = None,
     ignore: IgnoreByFeature = None,
     **keywords: Unpack[ReportKeywords],

@@ -22,7 +22,7 @@ from skedasis.plots.scales import counted
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import FromModel, MultiOutputQuantity
 from skedasis.quantities.uncertainty import entropy
-from skedasis.report.passes import UNSCORED, ModelRunner, Pass, with_scores
+from skedasis.report.passes import UNSCORED, ModelRunner, ReportPass, with_scores
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effects import Effects
 
@@ -168,7 +168,7 @@ def _diagnosis(
     except (DataError, ModelOutputError, UnsupportedError) as error:
         notes.append(f"No diagnosis: {str(error).splitlines()[0]}")
         return None, {}
-    runner.passes.append(Pass(found.provenance))
+    runner.passes.append(ReportPass(found.provenance))
     notes.append(f"The diagnosis uses {counted(REPEATS, 'permutation')} of at most {ROWS:,} rows.")
     return found, keywords
 

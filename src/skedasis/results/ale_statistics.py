@@ -16,7 +16,7 @@ from skedasis._types import Bools, Floats, Json
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.ale_statistics_bootstrap import (
-    Accumulated,
+    AccumulatedResult,
     Percentiles,
     Replicates,
     centred_by_mean,
@@ -431,7 +431,7 @@ def statistics(
     )
 
 
-def _as_accumulated(effect: Effect) -> Accumulated:
+def _as_accumulated(effect: Effect) -> AccumulatedResult:
     """Return the effect; raise if it is not accumulated."""
     if isinstance(effect, (AccumulatedEffect, LevelStepsEffect)):
         return effect
@@ -457,7 +457,10 @@ def _outcomes(
 
 
 def _statistic(
-    effect: Accumulated, percentiles: Percentiles | None, drawn: Replicates, confidence_level: float
+    effect: AccumulatedResult,
+    percentiles: Percentiles | None,
+    drawn: Replicates,
+    confidence_level: float,
 ) -> Statistic:
     """Return the statistics of one centred effect."""
     where = positions(effect)

@@ -34,7 +34,7 @@ from skedasis.results.intervals.statistics import (
     StepStatistic,
 )
 from skedasis.stats.moments import Moments
-from skedasis.stats.resampling import Drawn, Reweighted, bootstrap_rng, draw_in_parts
+from skedasis.stats.resampling import DrawnWeights, Reweighted, bootstrap_rng, draw_in_parts
 
 # ------------------------------------------------------------------------------------------
 # Effects in percentiles of the outcome.
@@ -175,18 +175,18 @@ class Positions:
     exact: bool
 
 
-Accumulated: TypeAlias = AccumulatedEffect | LevelStepsEffect
+AccumulatedResult: TypeAlias = AccumulatedEffect | LevelStepsEffect
 """The kinds of effects that have ALE statistics."""
 
 
-def centred_by_mean(effect: Accumulated) -> Accumulated:
+def centred_by_mean(effect: AccumulatedResult) -> AccumulatedResult:
     """Return the effect with ``center="mean"``, so that its replicates are known wherever they have rows."""
     if effect.spec.center == "mean":
         return effect
     return replace(effect, spec=replace(effect.spec, center="mean"))
 
 
-def positions(effect: Accumulated) -> Positions:
+def positions(effect: AccumulatedResult) -> Positions:
     """Return the positions of an effect's rows if all are kept; else of levels, or of points in fine cells."""
     if isinstance(effect, LevelStepsEffect):
         levels = effect.axis.levels
@@ -233,7 +233,7 @@ def _points(effect: AccumulatedEffect) -> tuple[Floats, Ints, Floats]:
     return where, np.tile(cell, 4), np.concatenate(fraction)
 
 
-def curve_at_positions(effect: Accumulated, where: Floats) -> Floats:
+def curve_at_positions(effect: AccumulatedResult, where: Floats) -> Floats:
     """Return the curve at values of the feature; for a categorical feature, at codes of levels."""
     if isinstance(effect, LevelStepsEffect):
         return effect.value[where.astype(np.int64)]
@@ -294,7 +294,7 @@ class ReplicatedStatistics:
         f = len(self.base)
         return Replicates(self.base, drawn[:, :f], drawn[:, f : 2 * f], drawn[:, 2 * f])
 
-    def replicated(self) -> Reweighted | Drawn:
+    def replicated(self) -> Reweighted | DrawnWeights:
         """Return the statistics as a function of counts, or as random draws; see `stats.resampling.bootstrap`."""
         if isinstance(self.source, FromMoments):
             return self.drawn
@@ -357,7 +357,7 @@ def curve_at(
 
 
 def replicated_statistics(
-    effect: Accumulated, percentiles: Percentiles | None
+    effect: AccumulatedResult, percentiles: Percentiles | None
 ) -> ReplicatedStatistics:
     """Return the statistics of a centred effect as a function of the counts of its rows."""
     source = replicate_source(effect)
@@ -387,7 +387,7 @@ def _column(moments: Moments) -> Moments:
     return Moments(**{k: a[:, None] for k, a in moments.arrays().items()})
 
 
-def _of_rows(effect: Accumulated, source: FromRows) -> tuple[Floats, SparseMatrix, Floats]:
+def _of_rows(effect: AccumulatedResult, source: FromRows) -> tuple[Floats, SparseMatrix, Floats]:
     """Return groups of neighbouring rows: their positions, the matrix that sums counts by group, and their weights."""
     rows = effect.rows
     x = np.zeros(0) if rows is None else rows.x
@@ -402,7 +402,7 @@ def _of_rows(effect: Accumulated, source: FromRows) -> tuple[Floats, SparseMatri
     return np.bincount(group, x[inside], size) / fraction, gather, gather @ source.own_counts
 
 
-def _group_rows(effect: Accumulated, x: Floats) -> tuple[Ints, int]:
+def _group_rows(effect: AccumulatedResult, x: Floats) -> tuple[Ints, int]:
     """Return the group of each row, and the number of groups: one per value, or neighbouring values within a bin."""
     values, group = np.unique(x, return_inverse=True)
     if len(values) > GROUPS:
@@ -432,7 +432,7 @@ def _of_cells(source: FromMoments) -> tuple[Floats, SparseMatrix, Floats]:
     return x, gather, gather @ source.moments[LOCAL].weight
 
 
-def _interpolation(effect: Accumulated, x: Floats) -> SparseMatrix:
+def _interpolation(effect: AccumulatedResult, x: Floats) -> SparseMatrix:
     """Return the matrix that interpolates a curve from the effect's points to x."""
     if isinstance(effect, AccumulatedEffect):
         return interpolation_matrix(effect.points, x)
@@ -440,7 +440,7 @@ def _interpolation(effect: Accumulated, x: Floats) -> SparseMatrix:
     return sparse_matrix(np.ones(len(x)), np.arange(len(x)), x.astype(np.int64), shape)
 
 
-def _bending(effect: Accumulated, x: Floats) -> SparseMatrix | None:
+def _bending(effect: AccumulatedResult, x: Floats) -> SparseMatrix | None:
     """Return the matrix from changes of slopes in bins to the parabola minus its chord at x, or None without any."""
     bins = effect.bins
     if isinstance(effect, LevelStepsEffect) or not np.any(bins.slope_change):

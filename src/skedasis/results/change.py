@@ -16,8 +16,8 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.containers import (
-    Columns,
     ResultMapping,
+    TableColumns,
     frame_library,
     key_column,
     no_members_error,
@@ -668,7 +668,7 @@ class Change(SavedResult):
         """
         return operations.to_data_frame(self.table(of), backend or self.library)
 
-    def table(self, of: str = "summary") -> Columns:
+    def table(self, of: str = "summary") -> TableColumns:
         """Return the columns of `to_frame`."""
         check_option("to_frame(of)", of, ("summary", "regions", "rows"), "Use one of these")
         if of == "rows":
@@ -683,7 +683,7 @@ class Change(SavedResult):
                 )
             lines = self.by
             numbers = [f.name for f in fields(ChangeRegion)][1:]
-            columns: Columns = {"region": list(self.rules)}
+            columns: TableColumns = {"region": list(self.rules)}
             for name in numbers:
                 columns[name] = np.array([vars(line)[name] for line in lines])
             return columns
@@ -708,14 +708,14 @@ class Change(SavedResult):
             "far": self.outside.far,
             "missing": self.missing,
         }
-        summary: Columns = {"change": [self.text]}
+        summary: TableColumns = {"change": [self.text]}
         for name, number in numbers_of_all.items():
             summary[name] = np.array([number])
         return summary
 
-    def _row_columns(self) -> Columns:
+    def _row_columns(self) -> TableColumns:
         kept = self._kept("to_frame(of='rows')")
-        columns: Columns = {"row": kept.row}
+        columns: TableColumns = {"row": kept.row}
         own = ("row", "before", "change", "after", "weight", "region")
         for m, x in zip(self.moved, kept.x, strict=True):
             name = m.feature.name
@@ -730,7 +730,7 @@ class Change(SavedResult):
             columns["region"] = [self.rules[k] for k in kept.region]
         return columns
 
-    def tables(self) -> dict[str, Columns]:
+    def tables(self) -> dict[str, TableColumns]:
         """Return the columns of all frames that there are, by name, without single rows."""
         found = {"summary": self.table("summary")}
         return found | ({"regions": self.table("regions")} if self.rules else {})
@@ -993,7 +993,7 @@ class Changes(ResultMapping[str, Change]):
         """
         return operations.to_data_frame(self.table(of), backend or frame_library(self))
 
-    def table(self, of: str = "summary") -> Columns:
+    def table(self, of: str = "summary") -> TableColumns:
         """Return the columns of `to_frame`."""
         check_option(
             "to_frame(of)", of, ("summary", "regions", "rows", "ranking"), "Use one of these"

@@ -15,8 +15,8 @@ from skedasis.errors import DataError
 from skedasis.results.display import SavedResult
 from skedasis.results.provenance import as_provenance
 
-Column: TypeAlias = Values | Sequence[object] | TimePoints
-Columns: TypeAlias = dict[str, Column]
+TableColumn: TypeAlias = Values | Sequence[object] | TimePoints
+TableColumns: TypeAlias = dict[str, TableColumn]
 """A table as columns, which `to_frame` converts."""
 
 KeyT = TypeVar("KeyT", bound=Hashable)

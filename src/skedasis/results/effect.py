@@ -26,7 +26,7 @@ from skedasis.results.axis import (
     NumericAxis,
     TimedAxis,
 )
-from skedasis.results.containers import Columns
+from skedasis.results.containers import TableColumns
 from skedasis.results.display import (
     DisplayMixin,
     SavedResult,
@@ -1144,7 +1144,7 @@ class Effect(SavedResult):
         """
         return operations.to_data_frame(self.table(of), backend or self.about.library)
 
-    def table(self, of: str = "effect") -> Columns:
+    def table(self, of: str = "effect") -> TableColumns:
         """Return the columns of `to_frame`."""
         return operations.effect_table(self, of)
 

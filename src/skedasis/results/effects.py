@@ -17,7 +17,7 @@ from skedasis._renamed import RenamedAttributes
 from skedasis._types import Floats, Level, TableLike
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
-from skedasis.results.containers import Columns, ResultMapping, explained_name, frame_library
+from skedasis.results.containers import ResultMapping, TableColumns, explained_name, frame_library
 from skedasis.results.display import (
     MOST_LINES,
     Ranking,
@@ -428,7 +428,7 @@ class Effects(ResultMapping[str, Effect]):
         """
         return operations.to_data_frame(self.table(of), backend or frame_library(self))
 
-    def table(self, of: str = "effect") -> Columns:
+    def table(self, of: str = "effect") -> TableColumns:
         """Return the columns of `to_frame`."""
         if of == "ranking":
             return operations.ranking_table(self.ranking())

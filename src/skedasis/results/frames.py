@@ -14,7 +14,7 @@ from skedasis._types import Values
 from skedasis.data.times import TimeAxis, TimePoints
 from skedasis.errors import UnsupportedError
 from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, TimedAxis
-from skedasis.results.containers import Column, Columns
+from skedasis.results.containers import TableColumn, TableColumns
 from skedasis.results.effect import BinStats, Effect
 from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
 
@@ -204,12 +204,12 @@ def _columns(
     return out
 
 
-def separate_pair_columns_by_kind(tables: Sequence[Columns]) -> list[Columns]:
+def separate_pair_columns_by_kind(tables: Sequence[TableColumns]) -> list[TableColumns]:
     """Return tables of surfaces with separate columns for numbers, levels and times, if an axis has several kinds."""
     replaced = [_axis_columns(tables, axis) for axis in ("0", "1")]
-    separated: list[Columns] = []
+    separated: list[TableColumns] = []
     for i, table in enumerate(tables):
-        out: Columns = {}
+        out: TableColumns = {}
         for name, column in table.items():
             axis = name[-1] if name[:-1] in ("x", "left", "right") else ""
             if not axis:
@@ -220,9 +220,9 @@ def separate_pair_columns_by_kind(tables: Sequence[Columns]) -> list[Columns]:
     return separated
 
 
-def _axis_columns(tables: Sequence[Columns], axis: str) -> list[Columns]:
+def _axis_columns(tables: Sequence[TableColumns], axis: str) -> list[TableColumns]:
     """Return the columns of one axis of each table of a surface, separated by kind."""
-    own: list[Columns] = []
+    own: list[TableColumns] = []
     for table in tables:
         names = [n for n in ("x", "left", "right") if f"{n}{axis}" in table]
         columns = {n: table[f"{n}{axis}"] for n in names}
@@ -318,11 +318,11 @@ def concatenate_tables(tables: Sequence[Table]) -> Table:
     return {name: _concatenated([t[name] for t in tables]) for name in tables[0]}
 
 
-def stack_tables(tables: Sequence[Mapping[str, Column]]) -> Columns:
+def stack_tables(tables: Sequence[Mapping[str, TableColumn]]) -> TableColumns:
     """Concatenate tables of which some may lack columns: there numbers are NaN, and other values None."""
     names = dict.fromkeys(name for table in tables for name in table)
     sizes = [len(next(iter(table.values()))) for table in tables]
-    out: Columns = {}
+    out: TableColumns = {}
     for name in names:
         own = [table[name] for table in tables if name in table]
         if len(own) == len(tables):
@@ -337,7 +337,7 @@ def stack_tables(tables: Sequence[Mapping[str, Column]]) -> Columns:
     return out
 
 
-def _unknown(like: Column, size: int) -> Column:
+def _unknown(like: TableColumn, size: int) -> TableColumn:
     """Return a column of missing values of the kind of another column."""
     if isinstance(like, TimePoints):
         return TimePoints(like.axis, np.full(size, np.nan))

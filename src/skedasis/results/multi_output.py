@@ -25,9 +25,9 @@ from skedasis.data.factorize import equality_key
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.containers import (
-    Column,
-    Columns,
     ResultMapping,
+    TableColumn,
+    TableColumns,
     frame_library,
     key_column,
     no_members_error,
@@ -81,7 +81,7 @@ class OutputResult(Protocol):
         """Return the record of how it was computed."""
         ...
 
-    def table(self, of: str = ...) -> Mapping[str, Column]:
+    def table(self, of: str = ...) -> Mapping[str, TableColumn]:
         """Return the columns of `to_frame`; each result has tables of its own."""
         ...
 
@@ -357,7 +357,7 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
             "provenance": self.provenance,
         }
 
-    def table(self, of: str | None = None) -> Columns:
+    def table(self, of: str | None = None) -> TableColumns:
         """Return the columns of `to_frame`."""
         if not self.outputs:
             raise no_members_error("to_frame", "at least one output")
@@ -483,6 +483,6 @@ def _without(what: str, member: object, expected: str) -> UnsupportedError:
     return UnsupportedError(what, f"outputs of class {name}", expected, f"{name} has no {what}")
 
 
-def _table(member: OutputResult, of: str | None) -> Mapping[str, Column]:
+def _table(member: OutputResult, of: str | None) -> Mapping[str, TableColumn]:
     """Return a table of a member, by default its first."""
     return member.table() if of is None else member.table(of)

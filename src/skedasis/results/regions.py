@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 
@@ -22,10 +22,8 @@ from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results import operations
 from skedasis.results.containers import (
-    Columns as AnyColumns,
-)
-from skedasis.results.containers import (
     ResultMapping,
+    TableColumns,
     explained_name,
     frame_library,
     key_column,
@@ -63,10 +61,6 @@ if TYPE_CHECKING:
         RegionsKeywords,
     )
     from skedasis.results.contrast import Contrasts
-
-Columns: TypeAlias = "dict[str, Values | TimePoints]"
-"""A table as columns, which `to_frame` converts."""
-
 
 # --- conditions: words, intersections, rows -------------------------------------------------------
 
@@ -875,7 +869,7 @@ class Regions(SavedResult, Sequence[Effect]):
         """
         return operations.to_data_frame(self.table(of), backend or self.about.library)
 
-    def table(self, of: str = "regions") -> Columns:
+    def table(self, of: str = "regions") -> TableColumns:
         """Return the columns of `to_frame`."""
         known = ("regions", "splits", "effect", "bins")
         check_option("to_frame(of)", of, known, "Pass one of these")
@@ -883,7 +877,7 @@ class Regions(SavedResult, Sequence[Effect]):
             return self._region_columns()
         return self._split_columns() if of == "splits" else self._effect_columns(of)
 
-    def _region_columns(self) -> Columns:
+    def _region_columns(self) -> TableColumns:
         leaves, scores = self.leaves, self.scores
         return {
             "region": np.array([n.region for n in leaves], dtype=np.int64),
@@ -896,7 +890,7 @@ class Regions(SavedResult, Sequence[Effect]):
             "importance": np.array([e.importance for e in self.effects], dtype=float),
         }
 
-    def _split_columns(self) -> Columns:
+    def _split_columns(self) -> TableColumns:
         found = [(n, n.split) for n in self.nodes if n.split is not None]
         numbers: dict[str, Callable[[Split], float]] = {
             "p_value": lambda s: s.p_value,
@@ -917,8 +911,8 @@ class Regions(SavedResult, Sequence[Effect]):
             "rows": np.array([s.rows for _, s in found], dtype=np.int64),
         }
 
-    def _effect_columns(self, of: str) -> Columns:
-        tables: list[Columns] = []
+    def _effect_columns(self, of: str) -> TableColumns:
+        tables: list[TableColumns] = []
         for i, (effect, rule) in enumerate(zip(self.effects, self.rules, strict=True)):
             columns = operations.effect_table(effect, of)
             size = len(columns["feature"])
@@ -1449,7 +1443,7 @@ class RegionsByFeature(ResultMapping[str, Regions]):
             raise DataError("to_frame", got, "at least one feature", "Explain some features")
         return operations.to_data_frame(self.table(of), backend or frame_library(self))
 
-    def table(self, of: str = "ranking") -> Columns:
+    def table(self, of: str = "ranking") -> TableColumns:
         """Return the columns of `to_frame`."""
         known = ("ranking", "regions", "splits", "effect", "bins")
         check_option("to_frame(of)", of, known, "Pass one of these")
@@ -1637,7 +1631,7 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
         """
         return operations.to_data_frame(self.table(of), backend or self.about.library)
 
-    def table(self, of: str = "recurrence") -> Columns:
+    def table(self, of: str = "recurrence") -> TableColumns:
         """Return the columns of `to_frame`."""
         known = ("recurrence", "regions", "splits", "effect", "bins")
         check_option("to_frame(of)", of, known, "Pass one of these")
@@ -1811,7 +1805,7 @@ class MultiModelRegionsByFeature(ResultMapping[str, MultiModelRegions]):
             "provenance": self.provenance,
         }
 
-    def table(self, of: str = "ranking") -> AnyColumns:
+    def table(self, of: str = "ranking") -> TableColumns:
         """Return the columns of `to_frame`."""
         if not self.regions:
             raise no_members_error("to_frame", "at least one feature")

@@ -30,12 +30,12 @@ from skedasis._types import DType, Floats
 from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelAxis, LevelPairAxis, PairAxis
 from skedasis.results.immutable import Immutable
 
-Parts: TypeAlias = Mapping[str, Any]
+SavedParts: TypeAlias = Mapping[str, Any]
 """The values of the fields of one object, of any type until they are checked."""
 Hint: TypeAlias = Any
 """A type as `typing.get_type_hints` returns it: a class, a union, a literal, a type variable."""
 Hints: TypeAlias = tuple[Any, ...]
-Kind: TypeAlias = type[Any]
+SavedClass: TypeAlias = type[Any]
 """A dataclass of a file."""
 
 
@@ -72,21 +72,21 @@ Rule = tuple[Callable[[Floats], bool], str]
 """A test of the numbers of an array, and what it demands."""
 
 
-class Layout(NamedTuple):
+class SavedLayout(NamedTuple):
     """The shape of a field, and rules for its numbers."""
 
     shape: str
     rules: tuple[Rule, ...] = ()
 
 
-def _layout(shape: str, *rules: Rule) -> Layout:
-    return Layout(shape, rules)
+def _layout(shape: str, *rules: Rule) -> SavedLayout:
+    return SavedLayout(shape, rules)
 
 
 _COUNTS = FINITE, NOT_NEGATIVE
 
 
-LAYOUT: Mapping[str, Mapping[str, Layout]] = {
+LAYOUT: Mapping[str, Mapping[str, SavedLayout]] = {
     "BinStats": {
         "low": _layout("K"),
         "high": _layout("K"),
@@ -203,7 +203,7 @@ LAYOUT: Mapping[str, Mapping[str, Layout]] = {
 # --- the check of one object ----------------------------------------------------------------------
 
 
-def check_fields(kind: Kind, parts: Parts, kinds: Mapping[str, Kind]) -> None:
+def check_fields(kind: SavedClass, parts: SavedParts, kinds: Mapping[str, SavedClass]) -> None:
     """Raise if the values are not those of a result."""
     hints = _hints(kind, tuple(kinds.items()))
     for name, value in parts.items():
@@ -222,7 +222,7 @@ def check_fields(kind: Kind, parts: Parts, kinds: Mapping[str, Kind]) -> None:
 
 
 @cache
-def _hints(kind: Kind, kinds: tuple[tuple[str, Kind], ...]) -> dict[str, Hint]:
+def _hints(kind: SavedClass, kinds: tuple[tuple[str, SavedClass], ...]) -> dict[str, Hint]:
     """Return the types of the fields of a class that its constructor takes."""
     names = {**dict(kinds), "JsonValue": object, "Sequence": Sequence}
     hints = get_type_hints(kind, localns=names)
@@ -230,8 +230,8 @@ def _hints(kind: Kind, kinds: tuple[tuple[str, Kind], ...]) -> dict[str, Hint]:
 
 
 @cache
-def _layouts(kind: Kind) -> dict[str, Layout]:
-    found: dict[str, Layout] = {}
+def _layouts(kind: SavedClass) -> dict[str, SavedLayout]:
+    found: dict[str, SavedLayout] = {}
     for base in reversed(kind.__mro__):
         found |= LAYOUT.get(base.__name__, {})
     return found
@@ -349,7 +349,7 @@ def _fits_variable(value: object, hint: TypeVar) -> bool:
     return _fits_any(value, hint.__constraints__ or (bound or Immutable,))
 
 
-def _fits_entries(value: object, hint: Kind) -> bool:
+def _fits_entries(value: object, hint: SavedClass) -> bool:
     if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
         return False
     hints = _entries(hint)
@@ -362,7 +362,7 @@ def _fits_entries(value: object, hint: Kind) -> bool:
 
 
 @cache
-def _entries(hint: Kind) -> dict[str, Hint]:
+def _entries(hint: SavedClass) -> dict[str, Hint]:
     return get_type_hints(hint, localns={"JsonValue": object})
 
 
@@ -386,12 +386,12 @@ def _has_type(dtype: DType, hint: Hint) -> bool:
 
 
 def _check_layout(
-    name: str, value: object, layout: Layout, sizes: dict[str, tuple[int, ...]]
+    name: str, value: object, layout: SavedLayout, sizes: dict[str, tuple[int, ...]]
 ) -> None:
     """Check the shape and the numbers of one field; `sizes` has those of the letters so far."""
     if layout.shape.startswith("each "):
         for one in value if isinstance(value, tuple) else ():
-            _check_layout(name, one, Layout(layout.shape[5:], layout.rules), sizes)
+            _check_layout(name, one, SavedLayout(layout.shape[5:], layout.rules), sizes)
         return
     if not isinstance(value, np.ndarray):
         _check_shape(name, (len(value),) if isinstance(value, Sized) else (), layout.shape, sizes)
@@ -422,7 +422,7 @@ def _check_shape(
 # --- what several fields of one object have to agree on -------------------------------------------
 
 
-def _of_effect(parts: Parts) -> str:
+def _of_effect(parts: SavedParts) -> str:
     """Return what is wrong between the parts of an effect: lengths of bins, cells and curves, codes of levels."""
     axis = parts["axis"]
     rows = parts.get("rows")
@@ -435,7 +435,7 @@ def _of_effect(parts: Parts) -> str:
     return ""
 
 
-def _of_binned_effect(parts: Parts) -> str:
+def _of_binned_effect(parts: SavedParts) -> str:
     bins = parts["bins"]
     cells = parts["cells"]
     # A constant feature has one bin, both of whose edges are its value.
@@ -454,7 +454,7 @@ def _of_binned_effect(parts: Parts) -> str:
     return ""
 
 
-def _of_value_steps(parts: Parts) -> str:
+def _of_value_steps(parts: SavedParts) -> str:
     steps = parts["moments"].get("up")
     if steps is not None and len(steps.weight) != len(parts["values"]):
         return "its steps are between other values"
@@ -469,7 +469,7 @@ def _length(side: PairAxis) -> int:
     )
 
 
-def _of_surface(parts: Parts) -> str:
+def _of_surface(parts: SavedParts) -> str:
     points = parts["points"]
     value = parts["value"]
     if value.shape != tuple(len(x) for x in points):
@@ -483,7 +483,7 @@ def _of_surface(parts: Parts) -> str:
     return ""
 
 
-def _of_regions(parts: Parts) -> str:
+def _of_regions(parts: SavedParts) -> str:
     """Return what is wrong with a tree: numbers of nodes and regions out of range, or that do not belong together."""
     nodes = parts["nodes"]
     effects = parts["effects"]
@@ -499,7 +499,7 @@ def _of_regions(parts: Parts) -> str:
     return "" if len(scores.regions) == len(effects) else "its scores are of other regions"
 
 
-def _of_levels(parts: Parts) -> str:
+def _of_levels(parts: SavedParts) -> str:
     values = parts["values"]
     distinct = {(type(v), v) for v in values}
     return "" if len(distinct) == len(values) else "it has a level twice"
@@ -510,7 +510,7 @@ def _are_codes(codes: Floats, size: int) -> bool:
     return bool(((known >= 0) & (known < size) & (known == np.floor(known))).all())
 
 
-_ACROSS: Mapping[str, Callable[[Parts], str]] = {
+_ACROSS: Mapping[str, Callable[[SavedParts], str]] = {
     "BinnedEffect": _of_binned_effect,
     "Effect": _of_effect,
     "LevelStats": _of_levels,

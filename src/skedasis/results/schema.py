@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from skedasis.results.export import SCHEMA
 
-Schema: TypeAlias = dict[str, object]
+JsonSchema: TypeAlias = dict[str, object]
 """A JSON Schema, or a part of one."""
 
-Keys: TypeAlias = Mapping[str, Schema]
+Keys: TypeAlias = Mapping[str, JsonSchema]
 
 NO_KEYS: Keys = {}
 
@@ -21,84 +21,84 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 # --- parts of a schema ----------------------------------------------------------------------------
 
 
-def _of(kind: str, text: str, *, null: bool = False, **more: object) -> Schema:
+def _of(kind: str, text: str, *, null: bool = False, **more: object) -> JsonSchema:
     return {"type": [kind, "null"] if null else kind, "description": text, **more}
 
 
-def _number(text: str) -> Schema:
+def _number(text: str) -> JsonSchema:
     """Return a number that may be unknown."""
     return _of("number", text, null=True)
 
 
-def _integer(text: str, *, null: bool = False) -> Schema:
+def _integer(text: str, *, null: bool = False) -> JsonSchema:
     return _of("integer", text, null=null)
 
 
-def _text(text: str, *, null: bool = False) -> Schema:
+def _text(text: str, *, null: bool = False) -> JsonSchema:
     return _of("string", text, null=null)
 
 
-def _output(text: str) -> Schema:
+def _output(text: str) -> JsonSchema:
     """Return the label of an output."""
     return {"type": ["string", "number", "boolean", "null"], "description": text}
 
 
-def _value(text: str, *, null: bool = False) -> Schema:
+def _value(text: str, *, null: bool = False) -> JsonSchema:
     """Return a number or a text."""
     return {"type": ["number", "string", *["null"] * null], "description": text}
 
 
-def _flag(text: str) -> Schema:
+def _flag(text: str) -> JsonSchema:
     return _of("boolean", text)
 
 
-def _choice(text: str, *values: str | None) -> Schema:
+def _choice(text: str, *values: str | None) -> JsonSchema:
     return {"enum": list(values), "description": text}
 
 
-def _list(items: Schema, text: str, *, null: bool = False) -> Schema:
+def _list(items: JsonSchema, text: str, *, null: bool = False) -> JsonSchema:
     return _of("array", text, null=null, items=items)
 
 
-def _numbers(text: str, *, null: bool = False) -> Schema:
+def _numbers(text: str, *, null: bool = False) -> JsonSchema:
     return _list({"type": ["number", "null"]}, text, null=null)
 
 
-def _table(text: str) -> Schema:
+def _table(text: str) -> JsonSchema:
     """Return a list of rows of numbers."""
     return _list({"type": "array", "items": {"type": ["number", "null"]}}, text)
 
 
-def _integers(text: str) -> Schema:
+def _integers(text: str) -> JsonSchema:
     return _list({"type": "integer"}, text)
 
 
-def _texts(text: str) -> Schema:
+def _texts(text: str) -> JsonSchema:
     return _list({"type": "string"}, text)
 
 
-def _pair(text: str) -> Schema:
+def _pair(text: str) -> JsonSchema:
     """Return the two ends of an interval."""
     return {**_numbers(text), "minItems": 2, "maxItems": 2}
 
 
-def _points(text: str) -> Schema:
+def _points(text: str) -> JsonSchema:
     """Return numbers, or times or labels as text."""
     return _list({"type": ["number", "string", "null"]}, text)
 
 
-def _object(text: str, keys: Keys, *, optional: Keys = NO_KEYS, null: bool = False) -> Schema:
+def _object(text: str, keys: Keys, *, optional: Keys = NO_KEYS, null: bool = False) -> JsonSchema:
     """Return an object with these keys, of which only the optional ones may be absent."""
     properties = {**keys, **optional}
     return _of("object", text, null=null, properties=properties, required=list(keys))
 
 
-def _by_name(values: Schema, text: str) -> Schema:
+def _by_name(values: JsonSchema, text: str) -> JsonSchema:
     """Return an object whose keys are names."""
     return _of("object", text, additionalProperties=values)
 
 
-def _result(kind: str, text: str) -> Schema:
+def _result(kind: str, text: str) -> JsonSchema:
     """Return another result."""
     return {"$ref": f"#/$defs/{kind}", "description": text}
 
@@ -111,8 +111,8 @@ class Kind:
     keys: Keys
     optional: Keys = field(default_factory=dict)
 
-    def schema(self, name: str) -> Schema:
-        kind: Schema = {"const": name, "description": "The kind of the result."}
+    def schema(self, name: str) -> JsonSchema:
+        kind: JsonSchema = {"const": name, "description": "The kind of the result."}
         return _object(self.text, {"kind": kind, **self.keys}, optional=self.optional)
 
 
@@ -269,7 +269,7 @@ _KEPT_ROWS = _object(
 # --- kinds of results -----------------------------------------------------------------------------
 
 
-def _ranking(text: str, keys: Keys) -> Schema:
+def _ranking(text: str, keys: Keys) -> JsonSchema:
     return _list(_object("One line of the ranking.", keys), text)
 
 
@@ -1211,7 +1211,7 @@ KINDS: Mapping[str, Kind] = {
 # --- the whole ------------------------------------------------------------------------------------
 
 
-def json_schema() -> Schema:
+def json_schema() -> JsonSchema:
     """Return the JSON Schema (draft 2020-12) of what `to_dict` and `to_json` return.
 
     Returns

@@ -24,7 +24,7 @@ from skedasis.results.axis import (
     Position,
     between,
 )
-from skedasis.results.containers import Columns
+from skedasis.results.containers import TableColumns
 from skedasis.results.display import SavedResult, outside_text, save_if
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
 from skedasis.results.export import Content, ExportOptions
@@ -580,7 +580,7 @@ class Surface(SavedResult):
         """
         return operations.to_data_frame(self.table(of), backend or self.about.library)
 
-    def table(self, of: str = "effect") -> Columns:
+    def table(self, of: str = "effect") -> TableColumns:
         """Return the columns of `to_frame`."""
         return operations.surface_table(self, of)
 

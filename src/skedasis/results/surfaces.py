@@ -15,8 +15,8 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError
 from skedasis.results import operations
 from skedasis.results.containers import (
-    Columns,
     ResultMapping,
+    TableColumns,
     explained_name,
     frame_library,
     key_column,
@@ -215,7 +215,7 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
             "provenance": self.provenance,
         }
 
-    def table(self, of: str = "effect") -> Columns:
+    def table(self, of: str = "effect") -> TableColumns:
         """Return the columns of `to_frame`."""
         if not self.surfaces:
             raise no_members_error("to_frame", "at least one pair")

@@ -130,7 +130,7 @@ class Ordered:
         return found
 
 
-class Parts:
+class CellParts:
     """The smallest and the largest value in each of equal parts of a stretch, of values that are read in chunks."""
 
     def __init__(self, low: float, high: float) -> None:
@@ -146,7 +146,7 @@ class Parts:
             np.minimum.at(self._first, code, x)
             np.maximum.at(self._last, code, x)
 
-    def merge(self, other: Parts) -> None:
+    def merge(self, other: CellParts) -> None:
         """Add the values of another part of the data."""
         np.minimum(self._first, other._first, out=self._first)
         np.maximum(self._last, other._last, out=self._last)

@@ -90,7 +90,7 @@ class LedgerColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class Margin:
+class MarginTable:
     """Functions of one feature: their values at nodes, between which they are straight.
 
     The last node is that of missing values. All functions have the mean 0 over the fitting rows.
@@ -130,7 +130,7 @@ class Margin:
 
 def make_margin(
     column: LedgerColumn, fitting: Ints, weights: Floats, knots: int, levels: int
-) -> Margin:
+) -> MarginTable:
     """Return the functions of a feature.
 
     Parameters
@@ -160,7 +160,7 @@ def make_margin(
     parts.append(np.vstack([rough, np.zeros((1, rough.shape[1]))]))
     weight = _node_weights(node[fitting], fraction[fitting], weights, nodes + 1)
     table = _centred(np.hstack(parts), weight, nodes, n_missing > 0)
-    found = Margin(table, node, fraction, lines.shape[1] + n_missing)
+    found = MarginTable(table, node, fraction, lines.shape[1] + n_missing)
     return _scaled(found, fitting, weights)
 
 
@@ -255,7 +255,7 @@ def _centred(table: Floats, weight: Floats, nodes: int, indicated: bool) -> Floa
     return table
 
 
-def _scaled(margin: Margin, fitting: Ints, weights: Floats) -> Margin:
+def _scaled(margin: MarginTable, fitting: Ints, weights: Floats) -> MarginTable:
     """Return functions without constant ones; lines of variance 1, deviations of mean variance 1."""
     f = margin.at(fitting)
     variance = weights @ (f * f) / weights.sum()
@@ -266,7 +266,7 @@ def _scaled(margin: Margin, fitting: Ints, weights: Floats) -> Margin:
     if rough.any():
         scale[kinds == 1] = np.sqrt(variance[rough].mean())
     table = (margin.table / scale)[:, keep]
-    return Margin(table, margin.node, margin.fraction, int((kinds[keep] == 0).sum()))
+    return MarginTable(table, margin.node, margin.fraction, int((kinds[keep] == 0).sum()))
 
 
 # --- terms: functions of one feature, of its regions, of two features ------------------------------
@@ -278,7 +278,7 @@ class Term:
 
     Parameters
     ----------
-    margins : tuple of Margin
+    margins : tuple of MarginTable
         One, or two for products.
     labels : ndarray of int, shape (n,), optional
         Region of each row: the functions of the margin, and a constant, once for each region.
@@ -287,7 +287,7 @@ class Term:
         Penalty group of straight lines; that of the other functions is named after the term itself.
     """
 
-    margins: tuple[Margin, ...]
+    margins: tuple[MarginTable, ...]
     name: str
     labels: Ints | None = None
     n_regions: int = 0
@@ -794,7 +794,7 @@ class _Search:
         terms = [Term((m,), f"{j}", lines="lines") for j, m in enumerate(self._margins)]
         self.state = fit(terms, data)
         self._codes = [rank_codes(c, data.rows, data.weights) for c in columns]
-        self._coarse: dict[int, Margin] = {}
+        self._coarse: dict[int, MarginTable] = {}
 
     @property
     def _residual(self) -> Floats:
@@ -845,7 +845,7 @@ class _Search:
             else:
                 failures += 1
 
-    def _coarse_margin(self, j: int) -> Margin:
+    def _coarse_margin(self, j: int) -> MarginTable:
         """Return the functions of a feature for pairs."""
         if j not in self._coarse:
             data = self._data

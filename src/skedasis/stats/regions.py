@@ -40,7 +40,7 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.conditioning import CodedColumn, Cut, quantile_codes
 from skedasis.stats.moments import power_of_two
 
-Criterion: TypeAlias = Literal["within", "curves"]
+SplitCriterion: TypeAlias = Literal["within", "curves"]
 
 N_CELLS = 32
 """Largest number of cells of slopes."""
@@ -522,7 +522,7 @@ def slope_effects(
     scale: float,
     weights: Floats | None = None,
     *,
-    criterion: Criterion = "within",
+    criterion: SplitCriterion = "within",
     n_cells: int | None = None,
 ) -> CellEffects:
     """Return slopes in quantile cells of the feature, with finer cells in which lines are removed.
@@ -564,7 +564,7 @@ def cell_path(widths: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class RegionPart:
     """Rows among which a cut is searched, and the residuals of each feature of interest."""
 
     rows: Ints
@@ -694,10 +694,10 @@ class RegionSearch:
     def _weight(self, rows: Ints) -> float:
         return float(len(rows)) if self.weights is None else float(self.weights[rows].sum())
 
-    def part(self, rows: Ints) -> Part:
+    def part(self, rows: Ints) -> RegionPart:
         """Return the residuals of some rows."""
         weights = None if self.weights is None else self.weights[rows]
-        return Part(rows, [e.node(rows, weights) for e in self.effects], weights)
+        return RegionPart(rows, [e.node(rows, weights) for e in self.effects], weights)
 
     @property
     def candidates(self) -> list[int]:
@@ -747,7 +747,7 @@ class RegionSearch:
         return "" if self.candidates else NO_CUT
 
     # -- one cut
-    def best_cut(self, parts: Sequence[Part], only: int | None = None) -> Cut | None:
+    def best_cut(self, parts: Sequence[RegionPart], only: int | None = None) -> Cut | None:
         """Return the cut with the largest gain, summed over parts and features of interest, or None."""
         columns = self.candidates if only is None else [only]
         found = [c for c in (self._best_of(j, parts) for j in columns) if c is not None]
@@ -763,11 +763,11 @@ class RegionSearch:
                 result = gain, cut
         return None if result is None else result[1]
 
-    def _best_of(self, j: int, parts: Sequence[Part]) -> _Candidate | None:
+    def _best_of(self, j: int, parts: Sequence[RegionPart]) -> _Candidate | None:
         """Return the best cut between codes of a column."""
         column = self.columns[j]
         width, size = column.width, column.size
-        tables: list[tuple[Part, Floats, list[tuple[Floats, Floats]]]] = []
+        tables: list[tuple[RegionPart, Floats, list[tuple[Floats, Floats]]]] = []
         for part in parts:
             codes = column.codes[part.rows].astype(np.int64)
             weight = _sums(codes, part.weights, width)
@@ -805,7 +805,7 @@ class RegionSearch:
                 best = _Candidate(float(gain[k]), j, order[:n_ordered], k + 1, missing_left)
         return best
 
-    def _refined(self, candidate: _Candidate, parts: Sequence[Part]) -> tuple[float, Cut]:
+    def _refined(self, candidate: _Candidate, parts: Sequence[RegionPart]) -> tuple[float, Cut]:
         """Return the exact best cut near the best cut between codes, and its gain."""
         column = self.columns[candidate.column]
         left = np.zeros(column.width, dtype=bool)
@@ -836,7 +836,7 @@ class RegionSearch:
         column: CodedColumn,
         last: int,
         left: Bools,
-        parts: Sequence[Part],
+        parts: Sequence[RegionPart],
     ) -> Floats:
         """Return the gains of cuts at values of two neighbouring codes; 0 where a side has too few rows.
 
@@ -849,7 +849,7 @@ class RegionSearch:
             The first of the two codes.
         left : ndarray of bool, shape (width,)
             Whether missing values go left.
-        parts : sequence of Part
+        parts : sequence of RegionPart
         """
         numbers = np.zeros(0) if column.values is None else column.values
         gain, possible = np.zeros(len(values)), np.ones(len(values), dtype=bool)
@@ -886,7 +886,7 @@ class RegionSearch:
                     base_n, base_s, done = cumulated[0][:, -1:], cumulated[1][:, -1:], int(some[-1])
         return np.where(possible, gain, 0.0)
 
-    def _near_values(self, column: CodedColumn, code: int, parts: Sequence[Part]) -> Floats:
+    def _near_values(self, column: CodedColumn, code: int, parts: Sequence[RegionPart]) -> Floats:
         """Return the distinct values of two neighbouring codes among the rows, ascending."""
         if column.values is None:
             return np.zeros(0)
@@ -896,7 +896,7 @@ class RegionSearch:
             found.append(column.values[part.rows[(codes == code) | (codes == code + 1)]])
         return np.unique(np.concatenate(found))
 
-    def _next_value(self, column: CodedColumn, code: int, parts: Sequence[Part]) -> float:
+    def _next_value(self, column: CodedColumn, code: int, parts: Sequence[RegionPart]) -> float:
         """Return the smallest value of the rows above a code."""
         if column.values is None or column.upper is None:
             return math.nan
@@ -918,7 +918,7 @@ class RegionSearch:
             group = 2 * group + ~cut.holds(self.columns[cut.column], rows)
         return group
 
-    def _checked(self, cuts: tuple[Cut, ...], a: Part, b: Part) -> FoundSplit | None:
+    def _checked(self, cuts: tuple[Cut, ...], a: RegionPart, b: RegionPart) -> FoundSplit | None:
         """Return the split with its gain on the rows that did not choose it."""
         groups = 2 ** len(cuts)
         in_a, in_b = self.groups(cuts, a.rows), self.groups(cuts, b.rows)
@@ -944,7 +944,9 @@ class RegionSearch:
             len(b.rows),
         )
 
-    def test(self, a: Part, b: Part, in_a: Ints, in_b: Ints, groups: int) -> tuple[Floats, float]:
+    def test(
+        self, a: RegionPart, b: RegionPart, in_a: Ints, in_b: Ints, groups: int
+    ) -> tuple[Floats, float]:
         """Return the contributions of the rows of B to the gain, with means from A, and the one-sided p-value."""
         total, corrected = np.zeros(len(b.rows)), np.zeros(len(b.rows))
         for of_a, of_b in zip(a.nodes, b.nodes, strict=True):
@@ -961,7 +963,7 @@ class RegionSearch:
         """Return the squared contributions; those of a repeated row add up."""
         return t**2 if weights is None or not self.frequency else t**2 / weights
 
-    def _with_stability(self, split: FoundSplit, a: Part, b: Part) -> FoundSplit:
+    def _with_stability(self, split: FoundSplit, a: RegionPart, b: RegionPart) -> FoundSplit:
         """Return the split with its agreement with the best cut on the other half of the rows."""
         other = self.best_cut([b])
         if other is None:
@@ -975,8 +977,8 @@ class RegionSearch:
     def _divide_twice(
         self,
         node: FoundNode,
-        a: Part,
-        b: Part,
+        a: RegionPart,
+        b: RegionPart,
         alpha: float,
         relative: float,
         root_weight: float,
@@ -1006,7 +1008,7 @@ class RegionSearch:
                 )
             node.children.append(child)
 
-    def _best_two(self, a: Part) -> tuple[Cut, Cut] | None:
+    def _best_two(self, a: RegionPart) -> tuple[Cut, Cut] | None:
         """Return the pair of cuts on two features with the largest gain."""
         coarse = {j: self._coarse(j) for j in self.candidates}
         coarse = {j: c for j, c in coarse.items() if c is not None}
@@ -1069,7 +1071,7 @@ class RegionSearch:
         cuts = np.eye(column.width, dtype=bool)
         return np.arange(column.width), cuts[:1] if column.width == 2 else cuts
 
-    def _cut_of(self, j: int, group: Ints, left: Bools, a: Part) -> Cut:
+    def _cut_of(self, j: int, group: Ints, left: Bools, a: RegionPart) -> Cut:
         """Return the cut between coarse groups."""
         column = self.columns[j]
         codes = left[group]
@@ -1081,7 +1083,7 @@ class RegionSearch:
 
 
 def _by_component(
-    tables: Sequence[tuple[Part, Floats, list[tuple[Floats, Floats]]]], width: int
+    tables: Sequence[tuple[RegionPart, Floats, list[tuple[Floats, Floats]]]], width: int
 ) -> Ints:
     """Return the order of levels by the first principal component of their mean residuals, shrunken to zero."""
     rows: list[Floats] = []

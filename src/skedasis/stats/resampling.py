@@ -253,7 +253,7 @@ _STREAM = 0x5CEDA515
 Repeated: TypeAlias = Callable[[Floats], Floats]
 """A statistic that a bootstrap repeats: a function from counts of rows, (n, R), to the statistic, (m, R)."""
 
-Drawn: TypeAlias = Callable[[int, int], Floats]
+DrawnWeights: TypeAlias = Callable[[int, int], Floats]
 """A function from the number of replicates and the seed to random draws of a statistic, (R, m)."""
 
 
@@ -386,7 +386,7 @@ class Reweighted:
 
 
 def bootstrap(
-    sources: Mapping[str, Reweighted | Drawn], replicates: int, seed: int, n_jobs: int = 1
+    sources: Mapping[str, Reweighted | DrawnWeights], replicates: int, seed: int, n_jobs: int = 1
 ) -> dict[str, Floats]:
     """Return bootstrap replicates of several statistics, (R, m) each. Those of the same rows share the draws."""
     rows = {name: source for name, source in sources.items() if isinstance(source, Reweighted)}

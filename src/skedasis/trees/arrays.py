@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from skedasis._types import Ints
 
-Codes: TypeAlias = NDArray[np.int32]
+ThresholdCodes: TypeAlias = NDArray[np.int32]
 """Codes of values of a column: the interval of the trees' thresholds, or the category."""
 Indices: TypeAlias = NDArray[np.int32]
 """Indices of nodes, columns or tests; -1 for none."""

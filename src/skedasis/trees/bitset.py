@@ -10,7 +10,7 @@ import numpy as np
 from skedasis._compilation import compiled
 from skedasis._types import Bools, Floats, Ints
 from skedasis.trees import bitset_kernels
-from skedasis.trees.arrays import Codes, Words
+from skedasis.trees.arrays import ThresholdCodes, Words
 from skedasis.trees.layout import ColumnTests, JointTests, TreeLayout
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -29,7 +29,7 @@ def pack_bits(passes: Bools) -> Words:
     return out.view("<u8").astype(np.uint64, copy=False)
 
 
-def pack_tests_numpy(tests: ColumnTests, codes: Codes) -> Words:
+def pack_tests_numpy(tests: ColumnTests, codes: ThresholdCodes) -> Words:
     """Return the set of rows with these codes that pass each test, (tests, words)."""
     if isinstance(tests, JointTests):
         parts = zip(tests.parts, tests.of_parts(codes), strict=True)
@@ -54,7 +54,7 @@ class _Step:
     flip: Words
 
 
-class CountingEvaluator:
+class NumpyBitsets:
     """Trees of one output on a batch, evaluated by NumPy."""
 
     def __init__(self, shape: TreeLayout, n: int, passes: Words) -> None:
@@ -69,9 +69,9 @@ class CountingEvaluator:
         self._sizes = np.zeros(len(shape), np.int64)
         self._sizes[shape.leaves] = _counted(self.reached[shape.leaves])
 
-    def like(self, shape: TreeLayout) -> CountingEvaluator:
+    def like(self, shape: TreeLayout) -> NumpyBitsets:
         """Return the evaluator for trees that differ in the values of their leaves only."""
-        other = object.__new__(CountingEvaluator)
+        other = object.__new__(NumpyBitsets)
         other.__dict__ = {**self.__dict__, "shape": shape}
         return other
 
@@ -82,23 +82,23 @@ class CountingEvaluator:
         reached = np.unpackbits(bits, axis=1, count=self.n, bitorder="little")
         return self.shape.value[leaves] @ reached
 
-    def replaced(self, changes: Mapping[int, Codes]) -> CountingEvaluator:
+    def replaced(self, changes: Mapping[int, ThresholdCodes]) -> NumpyBitsets:
         """Return the evaluator with columns replaced, by their indices in ``shape.columns``."""
         passes = self.passes.copy()
         for k, codes in changes.items():
             first, last = self.shape.first[k], self.shape.first[k + 1]
             passes[first:last] = pack_tests_numpy(self.shape.tests[k], codes)
-        return CountingEvaluator(self.shape, self.n, passes)
+        return NumpyBitsets(self.shape, self.n, passes)
 
-    def changed(self, k: int, codes: Codes) -> Floats:
+    def changed(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the change of the sums when each row gets another code in the column with index k, (n,)."""
         return self.replaced({k: codes}).own() - self.own()
 
-    def between(self, k: int, low: Codes, high: Codes) -> Floats:
+    def between(self, k: int, low: ThresholdCodes, high: ThresholdCodes) -> Floats:
         """Return the difference of the sums between two codes per row in the column with index k, (n,)."""
         return self.replaced({k: high}).own() - self.replaced({k: low}).own()
 
-    def curves(self, k: int, codes: Codes) -> Floats:
+    def curves(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the sums with the column with index k set to each of these codes, (m, n)."""
         return np.stack([self.replaced({k: np.full(self.n, c)}).own() for c in codes])
 
@@ -107,7 +107,7 @@ class CountingEvaluator:
         leaves = self.shape.leaves
         return float(self.shape.value[leaves] @ self._sizes[leaves])
 
-    def totals(self, k: int, codes: Codes) -> Floats:
+    def totals(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the total over the rows, (m,), with the column with index k set to each of these codes."""
         shape = self.shape
         below = np.flatnonzero(shape.below(k))
@@ -163,7 +163,7 @@ def _step(shape: TreeLayout, k: int, row: Ints, nodes: Ints) -> _Step:
 # --- compiled evaluation --------------------------------------------------------------------------
 
 
-def pack_tests(tests: ColumnTests, codes: Codes) -> Words:
+def pack_tests(tests: ColumnTests, codes: ThresholdCodes) -> Words:
     """Return the set of rows with these codes that pass each test, (tests, words)."""
     if isinstance(tests, JointTests):
         parts = zip(tests.parts, tests.of_parts(codes), strict=True)
@@ -229,7 +229,7 @@ class BitsetEvaluator:
         """Return the range of the column's tests among those of all columns."""
         return int(self.shape.first[k]), int(self.shape.first[k + 1])
 
-    def changed(self, k: int, codes: Codes) -> Floats:
+    def changed(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the change of the sums when each row gets another code in the column with index k, (n,)."""
         shape, out = self.shape, np.zeros(self.words * 64)
         instead = pack_tests(shape.tests[k], codes)
@@ -244,7 +244,7 @@ class BitsetEvaluator:
         )
         return out[: self.n]
 
-    def between(self, k: int, low: Codes, high: Codes) -> Floats:
+    def between(self, k: int, low: ThresholdCodes, high: ThresholdCodes) -> Floats:
         """Return the difference of the sums between two codes per row in the column with index k, (n,)."""
         shape, out = self.shape, np.zeros(self.words * 64)
         compiled(bitset_kernels.between)(
@@ -258,7 +258,7 @@ class BitsetEvaluator:
         )
         return out[: self.n]
 
-    def curves(self, k: int, codes: Codes) -> Floats:
+    def curves(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the sums with the column with index k set to each of these codes, (m, n)."""
         shape = self.shape
         out = np.zeros((len(codes) + 1, self.words * 64))
@@ -274,7 +274,7 @@ class BitsetEvaluator:
         compiled(bitset_kernels.add_up)(self.own(), out[:, : self.n])
         return out[:-1, : self.n]
 
-    def totals(self, k: int, codes: Codes) -> Floats:
+    def totals(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the totals of `curves` over the rows, (m,), from counts instead of curves."""
         shape = self.shape
         n_open = np.zeros(len(shape), np.int64)
@@ -287,7 +287,7 @@ class BitsetEvaluator:
         )
         return totals(shape, k, codes, n_open, self._n_reached)
 
-    def replaced(self, changes: Mapping[int, Codes]) -> BitsetEvaluator:
+    def replaced(self, changes: Mapping[int, ThresholdCodes]) -> BitsetEvaluator:
         """Return the evaluator with columns replaced, by their indices in ``shape.columns``."""
         passing = self.passing.copy()
         for k, codes in changes.items():
@@ -296,7 +296,9 @@ class BitsetEvaluator:
         return BitsetEvaluator(self.shape, self.n, passing)
 
 
-def totals(shape: TreeLayout, k: int, codes: Codes, n_open: Ints, n_reached: Ints) -> Floats:
+def totals(
+    shape: TreeLayout, k: int, codes: ThresholdCodes, n_open: Ints, n_reached: Ints
+) -> Floats:
     """Return totals over the rows for points of a column, (m,), from numbers of rows by leaf."""
     listed, begin, finish = shape.runs(k, codes)
     fixed = shape.leaves[~shape.below(k)[shape.leaves]]

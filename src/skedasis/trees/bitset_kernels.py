@@ -14,7 +14,7 @@ import numpy as np
 
 from skedasis._compilation import count_bits, lowest_bit
 from skedasis._types import Bools, Floats, Ints
-from skedasis.trees.arrays import Codes, Indices, NodeArrays, Runs, Words
+from skedasis.trees.arrays import Indices, NodeArrays, Runs, ThresholdCodes, Words
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -41,7 +41,7 @@ HELPERS = (
 
 
 def mark_numbers(
-    codes: Codes, start: Indices, missing_left: Bools, missing: int, out: Words
+    codes: ThresholdCodes, start: Indices, missing_left: Bools, missing: int, out: Words
 ) -> None:
     """Fill in the sets of rows that pass the tests of a numeric column.
 
@@ -74,7 +74,7 @@ def mark_numbers(
                 out[r, w] |= absent[w]
 
 
-def mark_categories(codes: Codes, passes: Bools, out: Words) -> None:
+def mark_categories(codes: ThresholdCodes, passes: Bools, out: Words) -> None:
     """Fill in the sets of rows that pass tests, from a table of tests and codes.
 
     Parameters

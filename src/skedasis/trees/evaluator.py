@@ -13,8 +13,8 @@ import numpy as np
 from skedasis._types import Bools, Container, Floats, Ints, Level
 from skedasis.data.containers import DonorRows, LevelReplacement, Replacement, Rows, Table
 from skedasis.data.dataset import Batch
-from skedasis.trees.arrays import Codes, Words
-from skedasis.trees.bitset import BitsetEvaluator, CountingEvaluator, pack_tests, pack_tests_numpy
+from skedasis.trees.arrays import ThresholdCodes, Words
+from skedasis.trees.bitset import BitsetEvaluator, NumpyBitsets, pack_tests, pack_tests_numpy
 from skedasis.trees.ensemble import Ensemble
 from skedasis.trees.layout import ColumnTests, TreeLayout, layout_of, layouts_by_output
 
@@ -43,7 +43,9 @@ class TreeForest:
 
     ensemble: Ensemble
     compiled: bool = True
-    _held: WeakKeyDictionary[AnyTable, dict[int, Codes]] = field(default_factory=WeakKeyDictionary)
+    _held: WeakKeyDictionary[AnyTable, dict[int, ThresholdCodes]] = field(
+        default_factory=WeakKeyDictionary
+    )
     _outside: WeakKeyDictionary[AnyTable, Bools] = field(default_factory=WeakKeyDictionary)
 
     def __getstate__(self) -> dict[str, object]:
@@ -80,7 +82,7 @@ class TreeForest:
         room = _ROOM if self.compiled else 8 * _ROOM
         return int(np.clip(room // (8 * nodes), 64, 512)) * 64
 
-    def held(self, table: AnyTable) -> dict[int, Codes] | None:
+    def held(self, table: AnyTable) -> dict[int, ThresholdCodes] | None:
         """Return the codes of whole columns of a table as far as they are known; None if they are not to be kept."""
         if 4 * len(table) * len(self.shape.columns) > _HOLD:
             return None
@@ -96,7 +98,7 @@ class TreeForest:
             return None
         return _rounded(tests.thresholds) if tests.single else tests.thresholds
 
-    def rows(self, table: AnyTable, j: int, rows: Rows | None) -> Codes:
+    def rows(self, table: AnyTable, j: int, rows: Rows | None) -> ThresholdCodes:
         """Return the codes of a column for some rows of a table, of any shape; None means all rows."""
         held = self.held(table)
         if held is not None and not isinstance(rows, slice) and rows is not None:
@@ -109,11 +111,11 @@ class TreeForest:
             return held[j][rows]
         return self._read(table, j, rows)
 
-    def rows_of(self, table: AnyTable, j: int) -> Codes:
+    def rows_of(self, table: AnyTable, j: int) -> ThresholdCodes:
         """Return the codes of a column for all rows of a table, without keeping them."""
         return self._read(table, j, None)
 
-    def _read(self, table: AnyTable, j: int, rows: Rows | None) -> Codes:
+    def _read(self, table: AnyTable, j: int, rows: Rows | None) -> ThresholdCodes:
         tests: ColumnTests = self.shape.tests[self.shape.place(j)]
         category_codes = self.category_codes(j)
         if category_codes is None:
@@ -128,7 +130,7 @@ class TreeForest:
         levels = self.ensemble.levels.get(j)
         return None if levels is None else {value: float(k) for k, value in enumerate(levels)}
 
-    def numbers(self, j: int, values: Floats) -> Codes:
+    def numbers(self, j: int, values: Floats) -> ThresholdCodes:
         """Return the codes of inserted values of a column, of any shape."""
         category_codes = self.category_codes(j)
         if category_codes is not None:
@@ -136,7 +138,7 @@ class TreeForest:
             values = np.array(flat, dtype=float).reshape(values.shape)
         return self.shape.tests[self.shape.place(j)].codes(values)
 
-    def own(self, batch: Batch, j: int) -> Mapping[int, Codes]:
+    def own(self, batch: Batch, j: int) -> Mapping[int, ThresholdCodes]:
         """Return a batch's own codes of a column, and of others that are read with it, by column."""
         held = self.held(batch.dataset.table)
         if j in self.ensemble.levels or (
@@ -187,23 +189,23 @@ class LeafSums(Protocol):
         """Return the total of the sums over the rows."""
         ...
 
-    def changed(self, k: int, codes: Codes) -> Floats:
+    def changed(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the change of the sums when each row gets another code in the column, (n,)."""
         ...
 
-    def between(self, k: int, low: Codes, high: Codes) -> Floats:
+    def between(self, k: int, low: ThresholdCodes, high: ThresholdCodes) -> Floats:
         """Return the difference of the sums between two codes per row in the column, (n,)."""
         ...
 
-    def curves(self, k: int, codes: Codes) -> Floats:
+    def curves(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the sums with the column set to each of these codes, (m, n)."""
         ...
 
-    def totals(self, k: int, codes: Codes) -> Floats:
+    def totals(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the totals of `curves` over the rows, (m,)."""
         ...
 
-    def replaced(self, changes: Mapping[int, Codes]) -> LeafSums:
+    def replaced(self, changes: Mapping[int, ThresholdCodes]) -> LeafSums:
         """Return the evaluator with columns replaced."""
         ...
 
@@ -224,7 +226,7 @@ class TreeRows:
     def __init__(self, forest: TreeForest, batch: Batch) -> None:
         self.forest, self.batch, self.n = forest, batch, len(batch)
         self.table = batch.dataset.table
-        self._codes: dict[int, Codes] = {}
+        self._codes: dict[int, ThresholdCodes] = {}
         self._parts: dict[int, LeafSums] = {}
 
     def own(self) -> TreeQuery:
@@ -235,7 +237,7 @@ class TreeRows:
         """Return the question for the rows with columns replaced."""
         return TreeQuery(self, changes, sets)
 
-    def codes(self, j: int) -> Codes:
+    def codes(self, j: int) -> ThresholdCodes:
         """Return the rows' codes of a column, (n,)."""
         if j not in self._codes:
             self._codes.update(self.forest.own(self.batch, j))
@@ -268,7 +270,7 @@ class TreeRows:
 
     def _evaluator(self, shape: TreeLayout) -> LeafSums:
         if not self.forest.compiled:
-            return CountingEvaluator(shape, self.n, self.passing)
+            return NumpyBitsets(shape, self.n, self.passing)
         if self.forest.deep:
             from skedasis.trees.traversal import TraversalEvaluator
 
@@ -298,7 +300,7 @@ class TreeRows:
             return _replace_one(part, *next(iter(codes.items())))
         return _replace_several(part, codes, sets)
 
-    def coded(self, j: int, values: Replacement) -> Codes:
+    def coded(self, j: int, values: Replacement) -> ThresholdCodes:
         """Return the codes of the replaced values of a column, (sets, n) or (sets, 1)."""
         if isinstance(values, DonorRows):
             return self.forest.rows(self.table, j, values.rows)
@@ -325,14 +327,14 @@ def _rounded(thresholds: Floats) -> Floats:
     return np.unique(np.where(rounds_down, middle, np.nextafter(middle, -np.inf)))
 
 
-def _replace_one(part: LeafSums, k: int, codes: Codes) -> Floats:
+def _replace_one(part: LeafSums, k: int, codes: ThresholdCodes) -> Floats:
     """Return the sums with one column replaced, (sets, n)."""
     if codes.shape[1] == 1 and part.n > 1:
         return part.curves(k, np.ascontiguousarray(codes[:, 0]))
     return np.stack([part.own() + part.changed(k, np.ascontiguousarray(c)) for c in codes])
 
 
-def _replace_several(part: LeafSums, codes: Mapping[int, Codes], sets: int) -> Floats:
+def _replace_several(part: LeafSums, codes: Mapping[int, ThresholdCodes], sets: int) -> Floats:
     """Return the sums with several columns replaced, (sets, n)."""
     out = np.empty((sets, part.n))
     inner = max(codes, key=lambda k: _n_distinct(codes[k]))
@@ -349,9 +351,9 @@ def _replace_several(part: LeafSums, codes: Mapping[int, Codes], sets: int) -> F
     return out
 
 
-def _n_distinct(codes: Codes) -> int:
+def _n_distinct(codes: ThresholdCodes) -> int:
     return len({row.tobytes() for row in codes})
 
 
-def _full(codes: Codes, n: int) -> Codes:
+def _full(codes: ThresholdCodes, n: int) -> ThresholdCodes:
     return np.ascontiguousarray(np.broadcast_to(codes, (n,)))

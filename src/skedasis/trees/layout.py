@@ -14,7 +14,7 @@ from skedasis import _compilation as compilation
 from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.grid import locate
 from skedasis.trees import traversal_kernels
-from skedasis.trees.arrays import Codes, Indices, NodeArrays, Runs
+from skedasis.trees.arrays import Indices, NodeArrays, Runs, ThresholdCodes
 from skedasis.trees.ensemble import Ensemble
 
 # --- codes of a column ----------------------------------------------------------------------------
@@ -25,7 +25,7 @@ class ColumnTests:
     """The distinct tests of one column."""
 
     thresholds: Floats
-    cut: Codes
+    cut: ThresholdCodes
     missing_left: Bools
     categories: Ints | None = None
     among: Bools | None = None
@@ -39,7 +39,7 @@ class ColumnTests:
         """Return the code of missing values and unknown categories, which is the largest code."""
         return len(self.thresholds) + 1 if self.categories is None else len(self.categories)
 
-    def codes(self, x: Floats) -> Codes:
+    def codes(self, x: Floats) -> ThresholdCodes:
         """Return the codes of values, of any shape; NaN is missing."""
         if self.categories is not None:
             return self._category_codes(x)
@@ -61,7 +61,7 @@ class ColumnTests:
             code[absent] = self.missing
         return code.reshape(x.shape)
 
-    def _category_codes(self, x: Floats) -> Codes:
+    def _category_codes(self, x: Floats) -> ThresholdCodes:
         """Return the codes of categories given as numbers."""
         categories = self.categories
         if categories is None or len(categories) == 0:
@@ -73,7 +73,7 @@ class ColumnTests:
         is_known = (categories[code] == truncated) & ~np.isnan(x)
         return np.where(is_known, code, self.missing).astype(np.int32)
 
-    def passes(self, codes: Codes) -> Bools:
+    def passes(self, codes: ThresholdCodes) -> Bools:
         """Return whether values of these codes go left in each test, (R, number of codes)."""
         codes = np.asarray(codes)
         missing = codes == self.missing
@@ -107,11 +107,11 @@ class States:
         return self._codes.shape[1]
 
     @property
-    def codes(self) -> Codes:
+    def codes(self) -> ThresholdCodes:
         """Return the codes of each column in each combination, (columns, combinations)."""
         return self._codes
 
-    def number(self, codes: Codes) -> Codes:
+    def number(self, codes: ThresholdCodes) -> ThresholdCodes:
         """Return the numbers of combinations, (m,), given as codes of each column, (columns, m)."""
         distinct, first, inverse = np.unique(
             self._keys(codes), return_index=True, return_inverse=True
@@ -126,7 +126,7 @@ class States:
             numbers = np.array([self._numbers[key] for key in keys], np.int32)
         return numbers[inverse.reshape(-1)]
 
-    def _keys(self, codes: Codes) -> NDArray[np.generic]:
+    def _keys(self, codes: ThresholdCodes) -> NDArray[np.generic]:
         """Return a key for each combination: a number if all combinations fit into one, else the bytes of the codes."""
         if np.log2(self._sizes.astype(float)).sum() < 62:
             strides = np.concatenate([[1], np.cumprod(self._sizes[:-1])]).astype(np.int64)
@@ -161,13 +161,13 @@ class JointTests(ColumnTests):
         """Return the number of combinations found so far, a code that no value has."""
         return len(self.states)
 
-    def of_parts(self, codes: Codes) -> list[Codes]:
+    def of_parts(self, codes: ThresholdCodes) -> list[ThresholdCodes]:
         """Return the codes of each of the several columns."""
         known = self.states.codes
         # The code that no value has stands for any.
         return list(known[:, np.minimum(codes, known.shape[1] - 1)])
 
-    def passes(self, codes: Codes) -> Bools:
+    def passes(self, codes: ThresholdCodes) -> Bools:
         """Return whether values of these codes go left in each test, (R, number of codes)."""
         pairs = zip(self.parts, self.of_parts(np.asarray(codes)), strict=True)
         return np.concatenate([tests.passes(own) for tests, own in pairs])
@@ -319,7 +319,7 @@ class TreeLayout:
             roots=roots,
         )
 
-    def runs(self, k: int, codes: Codes) -> Runs:
+    def runs(self, k: int, codes: ThresholdCodes) -> Runs:
         """Return for each leaf the runs of points that satisfy all tests of one column on the path to the leaf."""
         key = k, codes.tobytes()
         if key not in self._runs:
@@ -331,7 +331,7 @@ class TreeLayout:
         """Cache of `runs`, which every batch needs for the same codes."""
         return {}
 
-    def _find_runs(self, k: int, codes: Codes) -> Runs:
+    def _find_runs(self, k: int, codes: ThresholdCodes) -> Runs:
         tests = self.tests[k]
         if (
             tests.categories is None
@@ -364,7 +364,7 @@ class TreeLayout:
         np.add.at(listed, nodes[leaf] + 1, 1)
         return np.cumsum(listed, dtype=np.int32), begin.astype(np.int32), finish.astype(np.int32)
 
-    def _intervals(self, k: int, codes: Codes) -> Runs:
+    def _intervals(self, k: int, codes: ThresholdCodes) -> Runs:
         """Return the runs for ascending numbers: at most one per leaf, because numeric tests pass all smaller codes."""
         n_left = np.searchsorted(codes, self.tests[k].cut, side="right")
         begin, finish = np.zeros(len(self), np.int32), np.full(len(self), len(codes), np.int32)

@@ -19,7 +19,7 @@ import numpy as np
 from skedasis._compilation import compiled
 from skedasis._types import Bools, Floats, Ints
 from skedasis.trees import partial_dependence_kernels as kernels
-from skedasis.trees.arrays import Codes, Indices, Words
+from skedasis.trees.arrays import Indices, ThresholdCodes, Words
 from skedasis.trees.layout import TreeLayout
 from skedasis.trees.partial_dependence_kernels import Boxes
 
@@ -56,7 +56,7 @@ class _Unit:
         The tests among those of all columns.
     """
 
-    rank: Codes
+    rank: ThresholdCodes
     size: int
     absent: int
     cuts: Indices
@@ -64,7 +64,7 @@ class _Unit:
     tests: Ints
 
 
-def _unit_of(shape: TreeLayout, columns: Sequence[int], codes: Sequence[Codes]) -> _Unit:
+def _unit_of(shape: TreeLayout, columns: Sequence[int], codes: Sequence[ThresholdCodes]) -> _Unit:
     """Return the unit of these columns, given by their indices in ``shape.columns``."""
     if len(columns) == 1 and shape.tests[columns[0]].categories is None:
         return _numeric_unit(shape, columns[0], codes[columns[0]])
@@ -87,7 +87,7 @@ def _unit_of(shape: TreeLayout, columns: Sequence[int], codes: Sequence[Codes]) 
     )
 
 
-def _numeric_unit(shape: TreeLayout, k: int, codes: Codes) -> _Unit:
+def _numeric_unit(shape: TreeLayout, k: int, codes: ThresholdCodes) -> _Unit:
     tests = shape.tests[k]
     observed = np.flatnonzero(np.bincount(codes, minlength=tests.missing + 1))
     number = np.zeros(tests.missing + 1, np.int32)
@@ -174,7 +174,7 @@ class TreePartialDependence:
     def __init__(
         self,
         shape: TreeLayout,
-        codes: Sequence[Codes],
+        codes: Sequence[ThresholdCodes],
         n: int,
         features: Sequence[tuple[int, ...]],
         weights: Floats | None,

@@ -17,7 +17,7 @@ import numpy as np
 
 from skedasis._compilation import count_bits, lowest_bit
 from skedasis._types import Bools, Floats, Ints
-from skedasis.trees.arrays import Codes, Indices, Words
+from skedasis.trees.arrays import Indices, ThresholdCodes, Words
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -163,7 +163,7 @@ def interval_runs(
 # --- counts of rows -------------------------------------------------------------------------------
 
 
-def mark_ranks(rank: Codes, size: int, out: Words) -> None:
+def mark_ranks(rank: ThresholdCodes, size: int, out: Words) -> None:
     """Fill in for each rank r, up to the number of ranks, the set of rows with a smaller one, (size + 1, words)."""
     out[:, :] = ZERO
     words = out.shape[1]
@@ -380,7 +380,7 @@ def pair_table(
     runs: tuple[Ints, Indices, Indices],
     value: Floats,
     shares: tuple[Floats, Floats],
-    ranks: tuple[Codes, Codes],
+    ranks: tuple[ThresholdCodes, ThresholdCodes],
     table: Floats,
     out: Floats,
 ) -> None:
@@ -457,7 +457,7 @@ def pair_sweep(
     runs: tuple[Ints, Indices, Indices],
     value: Floats,
     shares: tuple[Floats, Floats],
-    ranks: tuple[Codes, Codes],
+    ranks: tuple[ThresholdCodes, ThresholdCodes],
     order: tuple[Ints, Ints],
     other_size: int,
     out: Floats,

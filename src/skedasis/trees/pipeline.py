@@ -14,11 +14,11 @@ from skedasis.data.containers import Rows, Table
 from skedasis.data.dataset import Batch, Dataset, as_table
 from skedasis.models.introspection import is_pipeline, takes_codes
 from skedasis.trees import readers
-from skedasis.trees.arrays import Codes
+from skedasis.trees.arrays import ThresholdCodes
 from skedasis.trees.ensemble import Ensemble, TreesUnreadable
 from skedasis.trees.evaluator import AnyTable, TreeForest
 from skedasis.trees.layout import ColumnTests, JointTests, TreeLayout
-from skedasis.trees.preprocessing import Output, Preprocessing, preprocessing_of
+from skedasis.trees.preprocessing import OutputColumn, Preprocessing, preprocessing_of
 
 _OUTSIDE = -1
 """The code of inserted values that the model does not accept."""
@@ -55,7 +55,7 @@ class _Join(Protocol):
         """Return the position among these tests of each test of the columns made of it."""
         ...
 
-    def codes(self, parts: Sequence[Codes]) -> Codes:
+    def codes(self, parts: Sequence[ThresholdCodes]) -> ThresholdCodes:
         """Return the codes from those of the columns made of it, (m,)."""
         ...
 
@@ -70,7 +70,7 @@ class _One:
     def order(self) -> Ints:
         return np.arange(len(self.tests))
 
-    def codes(self, parts: Sequence[Codes]) -> Codes:
+    def codes(self, parts: Sequence[ThresholdCodes]) -> ThresholdCodes:
         return parts[0]
 
 
@@ -84,7 +84,7 @@ class _Marked:
     marker: int
     marked: int
 
-    def codes(self, parts: Sequence[Codes]) -> Codes:
+    def codes(self, parts: Sequence[ThresholdCodes]) -> ThresholdCodes:
         missing = parts[self.marker] == self.marked
         return np.where(missing, self.tests.missing, parts[self.main] + 1).astype(np.int32)
 
@@ -99,13 +99,13 @@ class _Several:
     def order(self) -> Ints:
         return np.arange(len(self.tests))
 
-    def codes(self, parts: Sequence[Codes]) -> Codes:
+    def codes(self, parts: Sequence[ThresholdCodes]) -> ThresholdCodes:
         return self.tests.states.number(np.stack(parts))
 
 
 def _marked(
     parts: Sequence[ColumnTests],
-    outputs: Sequence[Output],
+    outputs: Sequence[OutputColumn],
     here: Sequence[int],
     gone: Sequence[int],
 ) -> _Marked | None:
@@ -120,7 +120,7 @@ def _marked(
     # One is added to all codes, so that no number passes the tests that no number passes.
     thresholds = np.concatenate([[-np.inf], parts[middle].thresholds])
     largest = len(thresholds)
-    cuts: list[Codes] = []
+    cuts: list[ThresholdCodes] = []
     for i, tests in enumerate(parts):
         if i == middle:
             cuts.append(tests.cut + 1)
@@ -151,7 +151,7 @@ class PipelineForest(TreeForest):
     template: AnyTable = field(kw_only=True)
     joins: dict[int, _Join] = field(default_factory=dict, kw_only=True)
     ranges: dict[int, tuple[float, float]] = field(default_factory=dict, kw_only=True)
-    _inserted: dict[int, tuple[Floats, Codes]] = field(default_factory=dict, kw_only=True)
+    _inserted: dict[int, tuple[Floats, ThresholdCodes]] = field(default_factory=dict, kw_only=True)
 
     @cached_property
     def inner(self) -> TreeForest:
@@ -191,21 +191,21 @@ class PipelineForest(TreeForest):
 
     # --- codes ---
 
-    def parts_of(self, X: ModelRows, columns: Sequence[int]) -> dict[int, list[Codes]]:
+    def parts_of(self, X: ModelRows, columns: Sequence[int]) -> dict[int, list[ThresholdCodes]]:
         """Return the codes of the columns that are made of some columns of X, for rows as models take them."""
         table = self.preprocessing(X)
         return {j: [self.inner.rows_of(table, d) for d in self.sources[j]] for j in columns}
 
-    def _coded(self, X: ModelRows, columns: Sequence[int]) -> dict[int, Codes]:
+    def _coded(self, X: ModelRows, columns: Sequence[int]) -> dict[int, ThresholdCodes]:
         """Return the codes of some columns of X for rows as models take them."""
         parts = self.parts_of(X, columns)
         return {j: self.joins[j].codes(parts[j]) for j in columns}
 
-    def held(self, table: AnyTable) -> dict[int, Codes] | None:
+    def held(self, table: AnyTable) -> dict[int, ThresholdCodes] | None:
         """Return the codes of whole columns of a table as far as they are known; None if they are not to be kept."""
         return None if len(table) > _HELD_ROWS else super().held(table)
 
-    def rows(self, table: AnyTable, j: int, rows: Rows | None) -> Codes:
+    def rows(self, table: AnyTable, j: int, rows: Rows | None) -> ThresholdCodes:
         """Return the codes of a column for some rows of a table, of any shape; None means all rows."""
         held = self.held(table)
         if held is not None:
@@ -218,9 +218,11 @@ class PipelineForest(TreeForest):
         distinct, inverse = np.unique(which, return_inverse=True)
         return self._of_table(table, distinct, [j])[j][inverse].reshape(which.shape)
 
-    def _of_table(self, table: AnyTable, rows: Rows, columns: Sequence[int]) -> dict[int, Codes]:
+    def _of_table(
+        self, table: AnyTable, rows: Rows, columns: Sequence[int]
+    ) -> dict[int, ThresholdCodes]:
         """Return the codes of some columns for rows of a table, which are transformed in parts."""
-        found: dict[int, list[Codes]] = {j: [np.zeros(0, np.int32)] for j in columns}
+        found: dict[int, list[ThresholdCodes]] = {j: [np.zeros(0, np.int32)] for j in columns}
         for part in self._in_parts(table, rows):
             for j, codes in self._coded(part, columns).items():
                 found[j].append(codes)
@@ -243,14 +245,14 @@ class PipelineForest(TreeForest):
         """Return whether the model does not accept some values in a column, once they are transformed."""
         return bool((self.numbers(j, values) == _OUTSIDE).any())
 
-    def own(self, batch: Batch, j: int) -> Mapping[int, Codes]:
+    def own(self, batch: Batch, j: int) -> Mapping[int, ThresholdCodes]:
         """Return a batch's own codes of all columns, which are transformed together."""
         table = batch.dataset.table
         if self.held(table) is not None:
             return {j: self.rows(table, j, batch.rows)}
         return self._of_table(table, batch.rows, self.shape.columns)
 
-    def numbers(self, j: int, values: Floats) -> Codes:
+    def numbers(self, j: int, values: Floats) -> ThresholdCodes:
         """Return the codes of inserted values of a column, of any shape; `_OUTSIDE` if the model does not accept it."""
         distinct, inverse = np.unique(values, return_inverse=True)
         known, codes = self._inserted.get(j, (np.zeros(0), np.zeros(0, np.int32)))
@@ -271,7 +273,7 @@ class PipelineForest(TreeForest):
             self._inserted[j] = together[order], np.concatenate([codes, out[~found]])[order]
         return out[inverse].reshape(values.shape)
 
-    def _inserted_codes(self, j: int, values: Floats) -> Codes:
+    def _inserted_codes(self, j: int, values: Floats) -> ThresholdCodes:
         table = self.preprocessing(self.with_values({j: values}))
         parts = [self.inner.rows_of(table, d) for d in self.sources.get(j, [])]
         codes = self.joins[j].codes(parts) if parts else np.zeros(len(values), np.int32)

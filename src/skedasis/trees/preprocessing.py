@@ -15,17 +15,17 @@ from skedasis.data.factorize import is_absent
 from skedasis.models.introspection import Pipeline, is_sklearn_class, with_article
 from skedasis.trees.ensemble import ColumnsMixed, TreesUnreadable
 
-Kind: TypeAlias = Literal["same", "increasing", "missing", "other"]
+StepKind: TypeAlias = Literal["same", "increasing", "missing", "other"]
 """How an output depends on its column: the value itself, where it is not missing; a function that increases with it;
 whether it is missing, and nothing else; or any other function."""
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputColumn:
     """An output of transformers: the position of the column that it depends on, and how it depends on it."""
 
     column: int
-    kind: Kind
+    kind: StepKind
 
 
 class Transformer(Protocol):
@@ -80,7 +80,7 @@ class Preprocessing:
     """The steps before a tree ensemble, all of which act by columns."""
 
     steps: Sequence[Transformer]
-    outputs: Sequence[Output]
+    outputs: Sequence[OutputColumn]
     absent: bool
 
     def __call__(self, X: ModelRows) -> Table[Container]:
@@ -113,7 +113,9 @@ def preprocessing_of(pipeline: Pipeline) -> Preprocessing:
     every = [cast("Transformer", step) for _, step in pipeline.steps]
     steps = [step for step in every[:-1] if not _passes(step)]
     try:
-        inputs = [Output(j, "same") for j in range(int([*steps, every[-1]][0].n_features_in_))]
+        inputs = [
+            OutputColumn(j, "same") for j in range(int([*steps, every[-1]][0].n_features_in_))
+        ]
         outputs = _through(steps, inputs)
     except (AttributeError, LookupError, ValueError, TypeError) as error:
         # Attributes that are not public are renamed from version to version.
@@ -129,7 +131,7 @@ def _passes(step: object) -> bool:
     return step is None or (isinstance(step, str) and step == "passthrough")
 
 
-def _through(steps: Sequence[Transformer], inputs: Sequence[Output]) -> list[Output]:
+def _through(steps: Sequence[Transformer], inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     """Return the outputs of several transformers, one after the other."""
     outputs = list(inputs)
     for step in steps:
@@ -137,7 +139,7 @@ def _through(steps: Sequence[Transformer], inputs: Sequence[Output]) -> list[Out
     return outputs
 
 
-def _outputs(step: Transformer | str | None, inputs: Sequence[Output]) -> list[Output]:
+def _outputs(step: Transformer | str | None, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     """Return the outputs of a fitted transformer; raise `ColumnsMixed` if it is not known to act by columns."""
     if isinstance(step, str) or step is None:
         return list(inputs)  # "passthrough"; what is dropped is not asked for
@@ -152,33 +154,33 @@ def _outputs(step: Transformer | str | None, inputs: Sequence[Output]) -> list[O
     return rule(step, inputs)
 
 
-def _then(given: Output, kind: Kind) -> Output:
+def _then(given: OutputColumn, kind: StepKind) -> OutputColumn:
     """Return an output that depends on another output in some way."""
     if given.kind == "missing" or kind == "same":
         return given  # a function of whether a value is missing stays one
     if kind == "increasing" and given.kind in ("same", "increasing"):
-        return Output(given.column, "increasing")
+        return OutputColumn(given.column, "increasing")
     if kind == "missing" and given.kind == "same":
-        return Output(given.column, "missing")
-    return Output(given.column, "other")
+        return OutputColumn(given.column, "missing")
+    return OutputColumn(given.column, "other")
 
 
-def _increasing(_: Transformer, inputs: Sequence[Output]) -> list[Output]:
+def _increasing(_: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     """Return the outputs of scalers and the like: an increasing function of each column."""
     return [_then(o, "increasing") for o in inputs]
 
 
-def _selection(step: Transformer, inputs: Sequence[Output]) -> list[Output]:
+def _selection(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     """Return the columns that a selection of features keeps."""
     return [inputs[k] for k in np.flatnonzero(step.get_support()).tolist()]
 
 
-def _any(_: Transformer, inputs: Sequence[Output]) -> list[Output]:
+def _any(_: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     """Return the outputs of a transformer with one output for each column."""
     return [_then(o, "other") for o in inputs]
 
 
-def _function(step: Transformer, inputs: Sequence[Output]) -> list[Output]:
+def _function(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     """Return the outputs of a function: of none, or of one of NumPy's that acts on each number by itself."""
     if step.func is None:
         return list(inputs)
@@ -205,7 +207,7 @@ _INCREASING = (
 )
 
 
-def _imputer(step: Transformer, inputs: Sequence[Output]) -> list[Output]:
+def _imputer(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     """Return the outputs of a simple imputer: the columns with a value to insert, then indicators."""
     marked = not is_absent(step.missing_values)
     # The one marker that is replaced may be any number, as -1.
@@ -216,48 +218,48 @@ def _imputer(step: Transformer, inputs: Sequence[Output]) -> list[Output]:
     return kept + (_indicator(step.indicator_, inputs) if step.add_indicator else [])
 
 
-def _indicator(step: Transformer, inputs: Sequence[Output]) -> list[Output]:
+def _indicator(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     """Return the outputs of an indicator of missing values."""
-    kind: Kind = "missing" if is_absent(step.missing_values) else "other"
+    kind: StepKind = "missing" if is_absent(step.missing_values) else "other"
     return [_then(inputs[k], kind) for k in step.features_]
 
 
-def _several(inputs: Sequence[Output], counts: Sequence[int]) -> list[Output]:
+def _several(inputs: Sequence[OutputColumn], counts: Sequence[int]) -> list[OutputColumn]:
     """Return the outputs of a transformer that replaces each column by a number of others."""
     pairs = zip(inputs, counts, strict=True)
     return [_then(o, "other") for o, count in pairs for _ in range(count)]
 
 
-def _one_hot(step: Transformer, inputs: Sequence[Output]) -> list[Output]:
+def _one_hot(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     return _several(inputs, list(step._n_features_outs))  # noqa: SLF001 - not public
 
 
-def _bins(step: Transformer, inputs: Sequence[Output]) -> list[Output]:
+def _bins(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     if step.encode == "ordinal":
         return _increasing(step, inputs)
     return _several(inputs, np.asarray(step.n_bins_).tolist())
 
 
-def _target(step: Transformer, inputs: Sequence[Output]) -> list[Output]:
+def _target(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     """Return the outputs of a target encoder, which has one for each class if there are more than two."""
     each = len(step.encodings_) // len(inputs)
     return _several(inputs, [each] * len(inputs))
 
 
-def _splines(step: Transformer, inputs: Sequence[Output]) -> list[Output]:
+def _splines(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     each = int(step.n_features_out_) // len(inputs)
     return _several(inputs, [each] * len(inputs))
 
 
-def _weighted(outputs: list[Output], weight: float) -> list[Output]:
+def _weighted(outputs: list[OutputColumn], weight: float) -> list[OutputColumn]:
     if weight == 1.0:
         return outputs
     return [_then(o, "increasing" if weight > 0 else "other") for o in outputs]
 
 
-def _columns(step: Transformer, inputs: Sequence[Output]) -> list[Output]:
+def _columns(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     weights: Mapping[str, float] = step.transformer_weights or {}
-    found: dict[int, Output] = {}
+    found: dict[int, OutputColumn] = {}
     chosen = step._transformer_to_input_indices  # noqa: SLF001 - not public
     for name, part, _ in step.transformers_:
         if isinstance(part, str) and part == "drop":
@@ -271,17 +273,17 @@ def _columns(step: Transformer, inputs: Sequence[Output]) -> list[Output]:
     return [found[k] for k in range(len(found))]
 
 
-def _union(step: Transformer, inputs: Sequence[Output]) -> list[Output]:
+def _union(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     """Return the outputs of a `FeatureUnion`."""
     weights: Mapping[str, float] = step.transformer_weights or {}
-    outputs: list[Output] = []
+    outputs: list[OutputColumn] = []
     for name, part in step.transformer_list:
         if not (isinstance(part, str) and part == "drop"):
             outputs += _weighted(_outputs(part, inputs), weights.get(name, 1.0))
     return outputs
 
 
-_RULES: dict[str, Callable[[Transformer, Sequence[Output]], list[Output]]] = {
+_RULES: dict[str, Callable[[Transformer, Sequence[OutputColumn]], list[OutputColumn]]] = {
     "Binarizer": _increasing,
     "ColumnTransformer": _columns,
     "FeatureUnion": _union,

@@ -11,7 +11,7 @@ import numpy as np
 from skedasis._compilation import compiled
 from skedasis._types import Floats, Ints
 from skedasis.trees import bitset_kernels, traversal_kernels
-from skedasis.trees.arrays import Codes, Indices, TestedColumn, Trees, Unsigned
+from skedasis.trees.arrays import Indices, TestedColumn, ThresholdCodes, Trees, Unsigned
 from skedasis.trees.layout import JointTests, TreeLayout
 
 _NO_LEAVES = np.empty((0, 0), np.uint32)
@@ -64,7 +64,7 @@ def _pack(shape: TreeLayout) -> Trees:
 class TraversalEvaluator:
     """Trees of one output on a batch, evaluated by compiled traversal."""
 
-    def __init__(self, shape: TreeLayout, n: int, codes: Codes) -> None:
+    def __init__(self, shape: TreeLayout, n: int, codes: ThresholdCodes) -> None:
         rows = np.empty((n, len(codes)), np.int32)
         for k in range(len(codes)):
             rows[:, k] = _signed(shape, k, codes[k])
@@ -74,7 +74,7 @@ class TraversalEvaluator:
         compiled(traversal_kernels.reach)(trees, rows.ravel(), rows.shape[1], all_rows, leaves)
         self._set(shape, trees, rows, leaves)
 
-    def _set(self, shape: TreeLayout, trees: Trees, rows: Codes, leaves: Unsigned) -> None:
+    def _set(self, shape: TreeLayout, trees: Trees, rows: ThresholdCodes, leaves: Unsigned) -> None:
         self.shape, self.trees, self.rows, self.leaves = shape, trees, rows, leaves
         self.n = len(rows)
         self._own: Floats | None = None
@@ -96,23 +96,25 @@ class TraversalEvaluator:
         """Return the total of the sums over the rows."""
         return float(self.own().sum())
 
-    def changed(self, k: int, codes: Codes) -> Floats:
+    def changed(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the change of the sums when each row gets another code in the column with index k, (n,)."""
         low, high = self.rows[:, k].copy(), self._coded(k, codes)
         return self._difference(k, low, high, _NO_LEAVES)
 
-    def between(self, k: int, low: Codes, high: Codes) -> Floats:
+    def between(self, k: int, low: ThresholdCodes, high: ThresholdCodes) -> Floats:
         """Return the difference of the sums between two codes per row in the column with index k, (n,)."""
         low, high = self._coded(k, low), self._coded(k, high)
         return self._difference(k, low, high, _NO_LEAVES)
 
-    def _coded(self, k: int, codes: Codes) -> Codes:
+    def _coded(self, k: int, codes: ThresholdCodes) -> ThresholdCodes:
         """Return codes in the form that kernels take; among them may be combinations that the trees do not have yet."""
         if isinstance(self.shape.tests[k], JointTests):
             self.trees = pack_trees(self.shape)
         return _signed(self.shape, k, codes)
 
-    def _difference(self, k: int, low: Codes, high: Codes, after: Unsigned) -> Floats:
+    def _difference(
+        self, k: int, low: ThresholdCodes, high: ThresholdCodes, after: Unsigned
+    ) -> Floats:
         """Return the differences; if `after` has room, update it to the leaves reached with the codes `high`."""
         out = np.zeros(self.n)
         compiled(traversal_kernels.between)(
@@ -139,7 +141,7 @@ class TraversalEvaluator:
         size = int(np.diff(self.shape.roots).max(initial=1))
         return np.empty((size, 5), np.int32), np.empty(size, np.int32)
 
-    def curves(self, k: int, codes: Codes) -> Floats:
+    def curves(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the sums with the column with index k set to each of these codes, (m, n)."""
         points, inverse, n_numbers = self._points(k, codes)
         out = np.zeros((len(points) + 1, self.n))
@@ -151,7 +153,7 @@ class TraversalEvaluator:
             out[x] = self.own() + self.changed(k, np.full(self.n, points[x], np.int32))
         return out[:-1] if inverse is None else out[inverse]
 
-    def totals(self, k: int, codes: Codes) -> Floats:
+    def totals(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the totals of `curves` over the rows, (m,), without storing the curves."""
         points, inverse, n_numbers = self._points(k, codes)
         own, out = self.total(), np.zeros(len(points))
@@ -166,7 +168,7 @@ class TraversalEvaluator:
             out[x] = own + self.changed(k, np.full(self.n, points[x], np.int32)).sum()
         return out if inverse is None else out[inverse]
 
-    def _points(self, k: int, codes: Codes) -> tuple[Codes, Ints | None, int]:
+    def _points(self, k: int, codes: ThresholdCodes) -> tuple[ThresholdCodes, Ints | None, int]:
         """Return the distinct codes, the index of each code among them, and the number of numeric codes."""
         tests = self.shape.tests[k]
         points, inverse = np.unique(codes, return_inverse=True)
@@ -174,7 +176,7 @@ class TraversalEvaluator:
         is_identity = len(points) == len(codes) and (np.diff(inverse) > 0).all()
         return points, None if is_identity else inverse, n_numbers
 
-    def _add_steps(self, k: int, points: Codes, to: Codes, out: Floats) -> None:
+    def _add_steps(self, k: int, points: ThresholdCodes, to: ThresholdCodes, out: Floats) -> None:
         """Add the steps between adjacent points of the rows' curves to the columns `to` of `out`."""
         counts = np.bincount(points, minlength=len(self.shape.tests[k].thresholds) + 1)
         stack = np.empty((8 * traversal_kernels.SIDE + self.shape.deepest, 4), np.int32)
@@ -188,7 +190,7 @@ class TraversalEvaluator:
             self.shape.deepest,
         )
 
-    def replaced(self, changes: Mapping[int, Codes]) -> TraversalEvaluator:
+    def replaced(self, changes: Mapping[int, ThresholdCodes]) -> TraversalEvaluator:
         """Return the evaluator with columns replaced, by their indices in ``shape.columns``."""
         other = object.__new__(TraversalEvaluator)
         other._set(self.shape, self.trees, self.rows.copy(), self.leaves.copy())
@@ -199,7 +201,7 @@ class TraversalEvaluator:
         return other
 
 
-def _signed(shape: TreeLayout, k: int, codes: Codes) -> Codes:
+def _signed(shape: TreeLayout, k: int, codes: ThresholdCodes) -> ThresholdCodes:
     """Return codes in the form that kernels take: the code of missing numbers is `MISSING`, below all others."""
     tests = shape.tests[k]
     if tests.categories is not None:

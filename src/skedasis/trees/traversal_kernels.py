@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.trees.arrays import Codes, Flags, Indices, TestedColumn, Trees, Unsigned
+from skedasis.trees.arrays import Flags, Indices, TestedColumn, ThresholdCodes, Trees, Unsigned
 
 TEST, BOUND, LEFT, RIGHT = 0, 1, 2, 3
 """The numbers of a node in `steps`: twice its column, plus one if missing numbers go left; the largest code that goes
@@ -146,7 +146,7 @@ def touch(steps: Unsigned, first: int, last: int) -> int:
 
 
 def settle(
-    trees: Trees, codes: Codes, width: int, who: Unsigned, at: Unsigned, going: Unsigned
+    trees: Trees, codes: ThresholdCodes, width: int, who: Unsigned, at: Unsigned, going: Unsigned
 ) -> None:
     """Advance rows until all have reached a leaf.
 
@@ -181,7 +181,13 @@ def settle(
 
 
 def advance(
-    trees: Trees, codes: Codes, width: int, until: int, who: Unsigned, at: Unsigned, going: Unsigned
+    trees: Trees,
+    codes: ThresholdCodes,
+    width: int,
+    until: int,
+    who: Unsigned,
+    at: Unsigned,
+    going: Unsigned,
 ) -> None:
     """Advance rows as in `settle`, but stop at tests of the column `until`."""
     steps, listed = trees[0], trees[1]
@@ -204,7 +210,7 @@ def advance(
         left = still
 
 
-def reach(trees: Trees, codes: Codes, width: int, who: Unsigned, leaves: Unsigned) -> int:
+def reach(trees: Trees, codes: ThresholdCodes, width: int, who: Unsigned, leaves: Unsigned) -> int:
     """Fill in the leaf that each row reaches in each tree, (trees, n).
 
     Parameters
@@ -330,8 +336,8 @@ def movable(
     outlined: tuple[Indices, Indices, int],
     leaves: Unsigned,
     some: Unsigned,
-    low: Codes,
-    high: Codes,
+    low: ThresholdCodes,
+    high: ThresholdCodes,
     below: Unsigned,
     above: Unsigned,
 ) -> tuple[int, int]:
@@ -351,9 +357,9 @@ def movable(
 def moved(
     trees: Trees,
     outlined: tuple[Indices, Indices, int],
-    rows: tuple[Codes, int, Codes, Unsigned],
+    rows: tuple[ThresholdCodes, int, ThresholdCodes, Unsigned],
     k: int,
-    new: Codes,
+    new: ThresholdCodes,
     some: Unsigned,
     at: Unsigned,
     going: Unsigned,
@@ -389,8 +395,8 @@ def between(
     trees: Trees,
     value: Floats,
     column: TestedColumn,
-    rows: tuple[Codes, int, Codes, Unsigned],
-    change: tuple[Unsigned, Codes, Codes],
+    rows: tuple[ThresholdCodes, int, ThresholdCodes, Unsigned],
+    change: tuple[Unsigned, ThresholdCodes, ThresholdCodes],
     room: tuple[Indices, Indices],
     out: Floats,
     after: Unsigned,
@@ -501,7 +507,7 @@ def opened(
     trees: Trees,
     value: Floats,
     column: TestedColumn,
-    rows: tuple[Codes, int, Unsigned],
+    rows: tuple[ThresholdCodes, int, Unsigned],
     goal: tuple[Indices, Indices, Floats],
     room: tuple[Indices, Indices, Indices],
     depth: int,

@@ -23,7 +23,7 @@ from skedasis.plots.figures.ice import (
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import Line, Mark, Panel, Points, Rectangles, Stack, horizontal_line
-from skedasis.plots.scales import Axis, clean, counted, distinct_names, shorten
+from skedasis.plots.scales import PlotAxis, clean, counted, distinct_names, shorten
 from skedasis.results.axis import LevelStats
 from skedasis.results.build.steps import Steps
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, LevelMeansEffect, LevelStepsEffect
@@ -82,11 +82,11 @@ class Places:
         """Return the levels with few rows, as intervals of the axis."""
         return self.x - 0.5, self.x + 0.5, (self.count < TRUSTED_ROWS).astype(np.int64)
 
-    def axis(self, feature: Feature, missing_label: str = "") -> Axis:
+    def axis(self, feature: Feature, missing_label: str = "") -> PlotAxis:
         """Return the axis, with all names, which the layout rotates and shortens as necessary."""
         n, names = len(self), distinct_names(self.names, LONGEST)
         ticks = tuple(float(i) for i in range(n))
-        return Axis(
+        return PlotAxis(
             shorten(feature.title, LONGEST),
             feature.unit,
             -0.5,
@@ -109,7 +109,7 @@ class Places:
         return tuple(notes)
 
 
-def _axis(places: Places, effect: Effect) -> Axis:
+def _axis(places: Places, effect: Effect) -> PlotAxis:
     missing_label = "" if effect.missing_point is None else effect_parts.MISSING
     return places.axis(effect.about.feature, missing_label)
 

@@ -25,7 +25,7 @@ from skedasis.plots.marks import (
     vertical_line,
 )
 from skedasis.plots.scales import (
-    Axis,
+    PlotAxis,
     clean,
     counted,
     distinct_names,
@@ -76,8 +76,8 @@ def changes_title(changes: Sequence[Change]) -> Title:
     return replace(first, subject=f"{len(changes):,} named moves") if len(changes) > 1 else first
 
 
-def _axis(change: Change, low: float, high: float, margin: float) -> Axis:
-    return Axis(f"change of {shorten(change.quantity, LONG)}", change.unit, low, high, margin)
+def _axis(change: Change, low: float, high: float, margin: float) -> PlotAxis:
+    return PlotAxis(f"change of {shorten(change.quantity, LONG)}", change.unit, low, high, margin)
 
 
 def change_notes(change: Change) -> tuple[str, ...]:
@@ -220,7 +220,7 @@ def _of_rows(change: Change, level: float) -> FigureSpec:
     title = _title(change)
     panel = Panel(
         _axis(change, float(edges[0]), float(edges[-1]), 0.0),
-        Axis(by_weight, None, 0.0, 1.12 * highest, 0.0),
+        PlotAxis(by_weight, None, 0.0, 1.12 * highest, 0.0),
         tuple(marks),
         title=title,
         notes=tuple(notes),
@@ -236,7 +236,7 @@ def _edges(values: Floats, change: Change) -> Floats:
     size = max(abs(low), abs(high), abs(change.before) * 1e-9) or 1.0
     if high - low < 1e-9 * size:  # no row changes
         low, high = -0.5 * size, 0.5 * size
-    low, high = Axis("", None, low, high, 0.02).range
+    low, high = PlotAxis("", None, low, high, 0.02).range
     least, most = BARS
     bins = int(np.clip(np.ceil(2 * len(values) ** (1 / 3)), least, most))
     return np.linspace(low, high, bins + 1, dtype=np.float64)

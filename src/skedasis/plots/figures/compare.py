@@ -42,7 +42,7 @@ from skedasis.plots.marks import (
     horizontal_line,
 )
 from skedasis.plots.scales import (
-    Axis,
+    PlotAxis,
     clean,
     counted,
     distinct_names,
@@ -209,7 +209,7 @@ def _surfaces(surfaces: Sequence[Surface], labels: Sequence[str] | None) -> Figu
     )
 
 
-def _joint(axis: Axis, axes: Sequence[Axis]) -> Axis:
+def _joint(axis: PlotAxis, axes: Sequence[PlotAxis]) -> PlotAxis:
     """Return an axis of numbers with the range of all axes; names of levels stay where they are."""
     return axis if any(a.labels for a in axes) else axis.spanning(axes)
 
@@ -470,7 +470,7 @@ def distinct_labels(labels: Sequence[str]) -> tuple[str, ...]:
     return distinct_names([clean(str(label)) for label in labels], LONG)
 
 
-def overlaid_horizontal(effects: Sequence[Effect]) -> Axis:
+def overlaid_horizontal(effects: Sequence[Effect]) -> PlotAxis:
     """Return the axis of a numeric feature, with the ticks that all effects have."""
     axes = [effect_parts.horizontal(e) for e in effects]
     ticks = axes[0].ticks if len({a.ticks for a in axes}) == 1 else ()
@@ -523,7 +523,7 @@ def _interval(effect: Effect, confidence_level: float) -> tuple[Floats, Floats]:
 
 def overlaid_vertical(
     effects: Sequence[Effect], curves: Sequence[OverlaidCurve], center: Zero, quantity: str = ""
-) -> Axis:
+) -> PlotAxis:
     """Return the vertical axis: curves determine the scale, and intervals as far as curves stay readable."""
     first = effects[0]
     low, high = extent([c.y for c in curves])
@@ -542,7 +542,7 @@ def overlaid_vertical(
         name, unit = name + per_words(first.about.feature), slope_unit(first)
     else:
         unit = next((e.about.unit for e in effects if e.about.unit), None)
-    return Axis(name, unit, float(low), float(high), 0.06)
+    return PlotAxis(name, unit, float(low), float(high), 0.06)
 
 
 # --- texts ---------------------------------------------------------------------------------------
@@ -561,7 +561,7 @@ def overlay_alt_text(panel: Panel, curves: Sequence[OverlaidCurve]) -> str:
 
 
 def overlaid_tooltips(
-    feature: str, x: Axis, curves: Sequence[OverlaidCurve], places: Places | None
+    feature: str, x: PlotAxis, curves: Sequence[OverlaidCurve], places: Places | None
 ) -> Iterator[Tooltip]:
     """Yield the value of each effect at the same levels, or at `STOPS` points of the axis."""
     top = max(float(np.nanmax(np.abs(c.y), initial=0.0)) for c in curves)

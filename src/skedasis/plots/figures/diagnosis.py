@@ -19,19 +19,19 @@ from skedasis.plots.figures.importance import (
 from skedasis.plots.figures.titles import importance_title
 from skedasis.plots.marks import (
     FigureSpec,
+    LabelSide,
     Names,
     Panel,
     Points,
     Rectangles,
     Segments,
-    Side,
     Text,
     Title,
     Tooltip,
     horizontal_line,
     vertical_line,
 )
-from skedasis.plots.scales import Axis, clean, counted, distinct_names, extent, number, shorten
+from skedasis.plots.scales import PlotAxis, clean, counted, distinct_names, extent, number, shorten
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
 from skedasis.stats.resampling import t_interval
@@ -150,7 +150,7 @@ def _scatter(diagnosis: Diagnosis, order: Ints, level: float) -> Panel:
     )
 
 
-def _axis(importance: Importance, value: Floats, ends: tuple[Floats, Floats]) -> Axis:
+def _axis(importance: Importance, value: Floats, ends: tuple[Floats, Floats]) -> PlotAxis:
     """Return the axis of an importance, with space below zero."""
     axis = axis_of_values(importance, value, ends, np.zeros(0))
     low, high = axis.least, axis.most
@@ -183,7 +183,7 @@ def interval_text(low: float, high: float) -> str:
 def _regions(left: bool, below: bool) -> tuple[Text, ...]:
     """Return the texts on the meaning of parts of the panel; on negative values only if there are some."""
     end = np.inf
-    words: list[tuple[str, float, float, Side, Side]] = [
+    words: list[tuple[str, float, float, LabelSide, LabelSide]] = [
         ("informative and shared:\nPFI underestimates it", end, end, -1, -1),
         ("shared,\nnot informative", -end, end, 1, -1),
         ("informative,\nindependent", end, 0.0, -1, -1),
@@ -239,7 +239,7 @@ def _r2_bars(diagnosis: Diagnosis, order: Ints) -> Panel | None:
     # How much worse than the mean a forest predicts is of no interest.
     low, _ = extent([*r2, np.zeros(1)])
     return Panel(
-        Axis("R²", None, max(low, -0.25), 1.0),
+        PlotAxis("R²", None, max(low, -0.25), 1.0),
         line_axis(names),
         (*bars, vertical_line(0.0)),
         title=Title("How well other features predict each feature"),

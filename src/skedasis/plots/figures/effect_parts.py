@@ -24,7 +24,7 @@ from skedasis.plots.marks import (
     Text,
     horizontal_line,
 )
-from skedasis.plots.scales import LEAST, Axis, OffAxis, counted, extent, number, shorten
+from skedasis.plots.scales import LEAST, OffAxis, PlotAxis, counted, extent, number, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import (
@@ -175,7 +175,7 @@ class Beside(NamedTuple):
     visible: bool = True
 
 
-def horizontal(effect: Effect) -> Axis:
+def horizontal(effect: Effect) -> PlotAxis:
     """Return the axis of a numeric feature; if it has few grid points or values, these are the ticks."""
     off_axis = tuple(
         OffAxis(b.text, b.low, b.high, -1 if b.gap.side == "left" else 1) for b in beyond(effect)
@@ -193,7 +193,7 @@ def horizontal(effect: Effect) -> Axis:
         few = float(np.diff(x).min()) > (high - low) / 9
     ticks = tuple(float(v) for v in x) if few and own else ()
     missing_label = "" if effect.missing_point is None else MISSING
-    return Axis(
+    return PlotAxis(
         shorten(feature.title, LONGEST),
         feature.unit,
         low,
@@ -213,7 +213,7 @@ def vertical(
     curves: Sequence[Floats],
     around: tuple[str, str] = ("", ""),
     beside: Sequence[Beside] = (),
-) -> Axis:
+) -> PlotAxis:
     """Return the vertical axis, on the scale of the quantity."""
     spread = [end for band in spreads for end in (band.lower, band.upper)]
     reached = [end for b in intervals for end in (b.lower, b.upper)] or list(curves)
@@ -235,7 +235,7 @@ def vertical(
         low, high = extent([*reached, *curves])
     before, after = around
     name = f"{before}{shorten(effect.about.quantity, LONGEST)}{after}"
-    return Axis(name, effect.about.unit, float(low), float(high), 0.06)
+    return PlotAxis(name, effect.about.unit, float(low), float(high), 0.06)
 
 
 def length_of(effect: Effect) -> int | None:
@@ -418,7 +418,7 @@ def average(
         yield Points(x[at], y[at], f"{before}{'vertex' if few else 'dot'}", label)
 
 
-def marks_beside(x: Axis, y: Axis, found: Sequence[Beside]) -> Iterator[Mark]:
+def marks_beside(x: PlotAxis, y: PlotAxis, found: Sequence[Beside]) -> Iterator[Mark]:
     """Yield effects at their positions beside the axis; one outside the panel as a triangle at its edge."""
     low, high = y.range
     for aside, point in zip(x.asides, found, strict=True):
@@ -432,7 +432,7 @@ def marks_beside(x: Axis, y: Axis, found: Sequence[Beside]) -> Iterator[Mark]:
         yield Points(at, np.array([edge]), f"beyond-{side}", said)
 
 
-def backdrop(x: Axis) -> Iterator[Mark]:
+def backdrop(x: PlotAxis) -> Iterator[Mark]:
     """Yield the background of the positions beside the axis."""
     if x.asides:
         left, right = np.array([(aside.left, aside.right) for aside in x.asides]).T
@@ -495,7 +495,7 @@ def hatched_gaps(effect: Effect) -> tuple[Floats, Floats]:
 
 
 def hatches(
-    found: Doubts | None, y: Axis, gaps: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
+    found: Doubts | None, y: PlotAxis, gaps: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
 ) -> tuple[list[Mark], tuple[Text, ...]]:
     """Return hatched intervals with few or no rows, and the texts in those without rows."""
     marks, texts = _hatched_gaps(gaps, y)
@@ -515,7 +515,7 @@ def hatches(
     return marks, (*texts, *_texts_within(left[doubt == 2], right[doubt == 2], y, EMPTY))
 
 
-def _hatched_gaps(gaps: tuple[Floats, Floats], y: Axis) -> tuple[list[Mark], tuple[Text, ...]]:
+def _hatched_gaps(gaps: tuple[Floats, Floats], y: PlotAxis) -> tuple[list[Mark], tuple[Text, ...]]:
     """Return the hatches of gaps, and the texts in them."""
     left, right = gaps
     if len(left) == 0:
@@ -525,7 +525,7 @@ def _hatched_gaps(gaps: tuple[Floats, Floats], y: Axis) -> tuple[list[Mark], tup
     return [mark], tuple(_texts_within(left, right, y, GAP))
 
 
-def _texts_within(left: Floats, right: Floats, y: Axis, word: str) -> Iterator[Text]:
+def _texts_within(left: Floats, right: Floats, y: PlotAxis, word: str) -> Iterator[Text]:
     """Yield a word in the middle of each interval."""
     low, high = y.range
     for a, b in zip(left.tolist(), right.tolist(), strict=True):
@@ -544,16 +544,16 @@ def counts_above(count: Ints, x: Floats) -> tuple[tuple[float, str], ...]:
     return tuple((float(v), f"n={n:,}") for v, n in zip(x, count.tolist(), strict=True))
 
 
-def counts_panel(left: Floats, right: Floats, count: Ints, x: Axis) -> Panel:
+def counts_panel(left: Floats, right: Floats, count: Ints, x: PlotAxis) -> Panel:
     """Return the numbers of rows as bars, for more bins or levels than there is room for numbers."""
     height = count.astype(float)
-    y = Axis("rows", None, 0.0, float(height.max(initial=0.0)), 0.0)
+    y = PlotAxis("rows", None, 0.0, float(height.max(initial=0.0)), 0.0)
     bars = Rectangles(left, right, np.zeros(len(height)), height, "count")
     return Panel(x, y, (*backdrop(x), bars), COUNTS, kind="counts")
 
 
 def spread_panel(
-    x: Axis,
+    x: PlotAxis,
     y: tuple[str, str | None],
     labels: tuple[str, str, str],
     *,
@@ -578,7 +578,7 @@ def spread_panel(
     low, high = visible(values, *extent([mean, *sure])) if limits is None else limits
     if zero:
         low, high = float(np.fmin(low, 0.0)), float(np.fmax(high, 0.0))
-    up = Axis(*y, low, high, 0.06)
+    up = PlotAxis(*y, low, high, 0.06)
     marks, texts = hatches(doubtful, up, gaps)
     marks = [*backdrop(x), *marks, *([horizontal_line(0.0)] if zero else [])]
     # Values that exceed the range by rounding alone count as inside.

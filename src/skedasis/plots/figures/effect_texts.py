@@ -19,7 +19,7 @@ from skedasis.plots.figures.effect_parts import (
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import Area, Line, Panel, Points, Rectangles, Tooltip, shorter_labels
 from skedasis.plots.scales import (
-    Axis,
+    PlotAxis,
     counted,
     number,
     number_or_zero,
@@ -49,7 +49,7 @@ def alt_text(effect: Effect, main: Panel) -> str:
     return " ".join(parts)
 
 
-def _course(effect: Effect, axis: Axis, x: Floats, y: Floats) -> str:
+def _course(effect: Effect, axis: PlotAxis, x: Floats, y: Floats) -> str:
     """Describe the course of a curve, or the extremes among levels."""
     known = np.flatnonzero(np.isfinite(y))
     top = float(np.abs(y[known]).max())
@@ -200,7 +200,7 @@ def _statistics(mean: str, k: int, bins: BinStats, largest: float, unit: str) ->
 
 def point_tooltips(
     effect: Effect,
-    axes: tuple[Axis, Axis],
+    axes: tuple[PlotAxis, PlotAxis],
     curve: tuple[Floats, Floats, str],
     bands: Sequence[Band],
     regions: Sequence[tuple[float, float, str]] = (),
@@ -308,7 +308,7 @@ def step_tooltips(
 
 
 def tooltips_beside(
-    axes: tuple[Axis, Axis], found: Sequence[Beside], below: int
+    axes: tuple[PlotAxis, PlotAxis], found: Sequence[Beside], below: int
 ) -> Iterator[Tooltip]:
     """Yield the tooltips of effects beside the axis: number of rows, average and interval."""
     for aside, point in zip(axes[0].asides, found, strict=True):
@@ -328,7 +328,7 @@ def gap_lines(effect: Effect, low: float, high: float) -> Iterator[str]:
 
 
 def group_tooltips(
-    effect: Effect, x: Axis, edges: Floats, groups: Sequence[tuple[str, Floats]]
+    effect: Effect, x: PlotAxis, edges: Floats, groups: Sequence[tuple[str, Floats]]
 ) -> Iterator[Tooltip]:
     """Yield a tooltip per bar of histograms of groups: the rows, or the sum of their weights, in each group."""
     named = dict(zip(x.ticks, x.labels, strict=False))

@@ -21,6 +21,7 @@ from skedasis.plots.figures.options import SEED, EffectPlotOptions
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import (
     Area,
+    CurveSet,
     Line,
     Mark,
     Panel,
@@ -30,11 +31,8 @@ from skedasis.plots.marks import (
     Text,
     horizontal_line,
 )
-from skedasis.plots.marks import (
-    Curves as CurveMarks,
-)
 from skedasis.plots.scales import (
-    Axis,
+    PlotAxis,
     clean,
     counted,
     extent,
@@ -117,7 +115,7 @@ def color_ends(tint: ColorEncoding) -> tuple[float, float]:
     known = tint.value[np.isfinite(tint.value)]
     if len(known):
         low, high = (float(v) for v in np.quantile(known, [0.02, 0.98]))
-    return Axis("", None, low, high, 0.0).limits
+    return PlotAxis("", None, low, high, 0.0).limits
 
 
 def gaps(values: Values) -> Bools:
@@ -301,7 +299,7 @@ GROUPS = 60.0
 
 
 def grouped(
-    effect: Effect, options: EffectPlotOptions, x: Axis, places: Floats | None = None
+    effect: Effect, options: EffectPlotOptions, x: PlotAxis, places: Floats | None = None
 ) -> Panel:
     """Return the panel with the histogram of a feature in each group."""
     at, groups, weight, notes = _rows(effect, options)
@@ -330,7 +328,9 @@ def grouped(
         marks += _histogram(edges, base, base + height, style, label, stacked=stacked)
         highest = max(highest, float((base + height).max(initial=0.0)))
         base = base + height if stacked else base
-    y = Axis("rows" if weight is None else "sum of row weights", None, 0, 1.05 * highest or 1.0, 0)
+    y = PlotAxis(
+        "rows" if weight is None else "sum of row weights", None, 0, 1.05 * highest or 1.0, 0
+    )
     if stacked:
         notes += ("stacked",)
     notes += (f"{counted(beyond, 'row')} outside the panel",) if beyond else ()
@@ -379,7 +379,7 @@ def _values(effect: Effect, given: ArrayLike) -> Floats:
     return numbers
 
 
-def _edges(at: Floats, x: Axis, *, levels: bool) -> Floats:
+def _edges(at: Floats, x: PlotAxis, *, levels: bool) -> Floats:
     """Return the edges of bars: around levels or single values, otherwise of equal width across the axis."""
     low, high = (float(v) for v in x.range)
     if levels:
@@ -464,7 +464,9 @@ def _within(found: Sequence[ElevatedRegion], at: Floats) -> list[ElevatedRegion]
     return [replace(r, left=max(r.left, low), right=min(r.right, high)) for r in there]
 
 
-def _strips(found: Sequence[ElevatedRegion], y: Axis) -> tuple[Axis, list[Mark], tuple[Text, ...]]:
+def _strips(
+    found: Sequence[ElevatedRegion], y: PlotAxis
+) -> tuple[PlotAxis, list[Mark], tuple[Text, ...]]:
     """Return the vertical axis with space for strips that mark elevated regions, the strips, and texts above them."""
     if not found:
         return y, [], ()
@@ -732,7 +734,7 @@ def individual_curves(
             marks.append(Segments(at, down, at, down, f"{style}-dash", label, reach=DASH))
         else:
             group = "" if options.color is None or style.startswith("shade") else group_label
-            marks.append(CurveMarks(x, y[mine], style, label, opacity, row[mine], group))
+            marks.append(CurveSet(x, y[mine], style, label, opacity, row[mine], group))
         seen = mine[there[mine]]
         if len(seen):
             values = np.array([np.interp(own[i], x, y[i]) for i in seen.tolist()])

@@ -24,7 +24,7 @@ from skedasis.plots.marks import (
     Tooltip,
     vertical_line,
 )
-from skedasis.plots.scales import Axis, clean, counted, extent, number, position_texts, shorten
+from skedasis.plots.scales import PlotAxis, clean, counted, extent, number, position_texts, shorten
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.resampling import t_interval
 
@@ -146,11 +146,11 @@ def line_centres(n: int) -> Floats:
     return np.arange(n - 1.0, -1.0, -1.0)
 
 
-def line_axis(names: Sequence[str]) -> Axis:
+def line_axis(names: Sequence[str]) -> PlotAxis:
     """Return the vertical axis of lines with names, the first one on top."""
     n = len(names)
     at = tuple(float(i) for i in range(n))
-    return Axis("", None, -0.5, n - 0.5, 0.0, at, tuple(names[::-1]))
+    return PlotAxis("", None, -0.5, n - 0.5, 0.0, at, tuple(names[::-1]))
 
 
 def display_order(importance: Importance, features: Sequence[str] | None, top: int | None) -> Ints:
@@ -179,7 +179,7 @@ def repeated(importance: Importance) -> str:
 
 def axis_of_values(
     importance: Importance, value: Floats, ends: tuple[Floats, Floats], more: Floats
-) -> Axis:
+) -> PlotAxis:
     """Return the axis of importances: it contains zero and all values, and intervals as far as bars stay readable."""
     low, high = extent([value, more, np.zeros(1)])
     least, most = extent(ends)
@@ -187,10 +187,10 @@ def axis_of_values(
     low, high = np.fmin(low, max(least, low - span)), np.fmax(high, min(most, high + span))
     unit = None if importance.metric is not None else importance.unit
     name = importance.axis if unit is None else importance.axis.removesuffix(f" [{unit}]")
-    return Axis(name, unit, float(low), float(high), 0.04)
+    return PlotAxis(name, unit, float(low), float(high), 0.04)
 
 
-def cut(axis: Axis, lower: Floats, upper: Floats) -> list[str]:
+def cut(axis: PlotAxis, lower: Floats, upper: Floats) -> list[str]:
     """Return a note if intervals extend beyond the axis."""
     low, high = axis.limits
     return ["intervals extend beyond the panel"] if np.any((lower < low) | (upper > high)) else []
@@ -225,7 +225,7 @@ def permutation_figure(
     after = [local.after[local.features.index(importance.features[i])] for i in chosen]
     names = [clean(importance.feature_titles[i]) for i in chosen]
     edges, low, high = _edges(local.before, after)
-    x = Axis(importance.quantity, importance.unit, low, high, 0.0)
+    x = PlotAxis(importance.quantity, importance.unit, low, high, 0.0)
     weight = np.ones(len(local)) if local.weight is None else local.weight
     share = 100 * weight / weight.sum()
     before = np.histogram(local.before, edges, weights=share)[0]
@@ -233,7 +233,7 @@ def permutation_figure(
     own = float(share @ local.before) / 100
     highest = max(float(before.max()), *(float(m.max()) for m in moved))
     said = "% of rows" if local.weight is None else "% of rows by weight"
-    y = Axis(said, None, 0.0, 1.08 * highest, 0.0)
+    y = PlotAxis(said, None, 0.0, 1.08 * highest, 0.0)
     labels = f"before permutation: {_kept(local)}", f"after permutation: {repeated(importance)}"
     panels = [
         _histograms(
@@ -276,7 +276,7 @@ def _edges(own: Floats, after: Sequence[Floats]) -> tuple[Floats, float, float]:
     middles = [own, *(a.mean(axis=1) for a in after)]
     means = np.array([m.mean() for m in middles])
     low, high = effect_parts.visible(everything, *extent([means]))
-    low, high = Axis("", None, low, high, 0.02).range
+    low, high = PlotAxis("", None, low, high, 0.02).range
     least, most = BARS
     b = int(np.clip(np.ceil(2 * len(own) ** (1 / 3)), least, most))
     return np.linspace(low, high, b + 1, dtype=np.float64), float(low), float(high)
@@ -291,7 +291,7 @@ def _moved(after: Floats, edges: Floats, share: Floats) -> Floats:
 
 def _histograms(
     name: str,
-    axes: tuple[Axis, Axis],
+    axes: tuple[PlotAxis, PlotAxis],
     edges: Floats,
     heights: tuple[Floats, Floats],
     means: tuple[float, float],

@@ -16,16 +16,16 @@ from skedasis.plots.figures.surface import colour_scale, value_text
 from skedasis.plots.marks import (
     FigureSpec,
     Heat,
+    LabelSide,
     Mark,
     Panel,
     Points,
     Segments,
-    Side,
     Text,
     Title,
     Tooltip,
 )
-from skedasis.plots.scales import Axis, clean, counted, distinct_names, number, shorten
+from skedasis.plots.scales import PlotAxis, clean, counted, distinct_names, number, shorten
 from skedasis.results.interactions import (
     MEASURES,
     FeatureInteraction,
@@ -89,11 +89,11 @@ def heatmap_figure(
     known = value[np.isfinite(value)]
     most = float(known.max(initial=0.0))
     unit = found.unit if measure in ("h2_unnormalized", "ale_strength") else None
-    scale = Axis(_TITLES[measure], unit, 0.0, most if most > 0 else 1.0, 0.0)
+    scale = PlotAxis(_TITLES[measure], unit, 0.0, most if most > 0 else 1.0, 0.0)
     edges = np.arange(n, dtype=np.float64) - 0.5
     at = tuple(float(k) for k in range(n - 1))
-    across = Axis("", None, -0.5, n - 1.5, 0.0, at, tuple(labels[:-1]))
-    up = Axis("", None, -0.5, n - 1.5, 0.0, at, tuple(labels[1:][::-1]))
+    across = PlotAxis("", None, -0.5, n - 1.5, 0.0, at, tuple(labels[:-1]))
+    up = PlotAxis("", None, -0.5, n - 1.5, 0.0, at, tuple(labels[1:][::-1]))
     heat = Heat(edges, edges, np.maximum(value, 0.0), scale.limits, diverging=False)
     texts: list[Text] = []
     if n <= _WRITTEN:
@@ -152,8 +152,8 @@ def network_figure(
         for name, (x, y) in zip(names, place.tolist(), strict=True)
     ]
     main = Panel(
-        Axis("", None, -wide, wide, 0.0, hidden=True),
-        Axis("", None, -1.18, 1.18, 0.0, hidden=True),
+        PlotAxis("", None, -wide, wide, 0.0, hidden=True),
+        PlotAxis("", None, -1.18, 1.18, 0.0, hidden=True),
         tuple(marks),
         max(_NETWORK_HEIGHT, _NAME_HEIGHT * math.ceil(len(names) / 2)),
         title=_title(found, measure),
@@ -339,8 +339,8 @@ def _names(names: Sequence[str], place: Floats) -> list[Text]:
     short = distinct_names([clean(n) for n in names], 10)
     texts: list[Text] = []
     for name, less, (x, y) in zip(full, short, place.tolist(), strict=True):
-        across: Side = 0 if abs(x) < 0.05 else 1 if x > 0 else -1
-        up: Side = 0 if across else 1 if y > 0 else -1
+        across: LabelSide = 0 if abs(x) < 0.05 else 1 if x > 0 else -1
+        up: LabelSide = 0 if across else 1 if y > 0 else -1
         at = x + 0.07 * across, y + (0.04 * up)
         texts.append(Text(*at, (name, less), "name", across=across, up=up))
     return texts

@@ -20,7 +20,7 @@ from skedasis.plots.marks import (
     Tooltip,
     vertical_line,
 )
-from skedasis.plots.scales import Axis, counted, shorten
+from skedasis.plots.scales import PlotAxis, counted, shorten
 from skedasis.results.ledger import Ledger, LedgerPart, percent
 
 PATTERNS = 5
@@ -74,8 +74,8 @@ def ledger_figure(ledger: Ledger, confidence_level: float = 0.95) -> FigureSpec:
     zero_line = (vertical_line(0.0),) if low < 0 else ()
     notes = _notes(ledger)
     panel = Panel(
-        Axis(f"part of the variance of {of}", "%", min(low, 0.0), high, 0.0),
-        Axis("", None, 0.0, TOP if marks else 1.0, 0.0, hidden=True),
+        PlotAxis(f"part of the variance of {of}", "%", min(low, 0.0), high, 0.0),
+        PlotAxis("", None, 0.0, TOP if marks else 1.0, 0.0, hidden=True),
         (*bars, *beyond, *zero_line, *marks),
         58.0 if marks else 42.0,
         Title(f"What explains the variance of {of}"),

@@ -17,7 +17,7 @@ from skedasis.plots.figures.importance import bar_figure, display_order
 from skedasis.plots.figures.options import MOST_LEVELS
 from skedasis.plots.figures.titles import effect_title, importance_title
 from skedasis.plots.marks import (
-    Curves,
+    CurveSet,
     FigureSpec,
     Mark,
     Panel,
@@ -28,7 +28,7 @@ from skedasis.plots.marks import (
     horizontal_line,
 )
 from skedasis.plots.scales import (
-    Axis,
+    PlotAxis,
     clean,
     counted,
     extent,
@@ -134,7 +134,7 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
         unit, name = f" {shorten(x.unit, 30)}" if x.unit else "", shorten(found.feature_title, LONG)
         names = [f"{name} = {t}{unit}" for t in position_texts(at, found.time)]
         edges = [x.range[0], *((at[:-1] + at[1:]) / 2).tolist(), x.range[1]]
-    curves: Mark = Curves(at, each, "model", EACH, rows=numbers, each="model")
+    curves: Mark = CurveSet(at, each, "model", EACH, rows=numbers, each="model")
     if not join or len(at) == 1:  # without an order, and at a single point, no curve
         shift = ROWS_HALF_WIDTH * np.linspace(-1, 1, len(found) + 2)[1:-1]
         around, y0 = np.add.outer(shift if levels else 0 * shift, at).ravel(), each.ravel()
@@ -231,7 +231,7 @@ def interval_label(
     return f"{level} for the learner (c = {found.correction:.2g})"
 
 
-def _horizontal(found: MultiModelEffect, at: Floats) -> Axis:
+def _horizontal(found: MultiModelEffect, at: Floats) -> PlotAxis:
     """Return the axis of a numeric feature, which contains some points."""
     x = effect_parts.horizontal(found.models[0])
     low, high = extent([np.array([x.least, x.most]), at])
@@ -273,7 +273,7 @@ def _rug(found: MultiModelEffect) -> Rug | None:
 
 def _vertical(
     found: MultiModelEffect, each: Floats, ends: tuple[Floats, Floats]
-) -> tuple[Axis, bool]:
+) -> tuple[PlotAxis, bool]:
     """Return the vertical axis, and whether zero means "no effect" on it."""
     low, high = extent([each])
     least, most = extent(ends)
@@ -285,4 +285,4 @@ def _vertical(
     after = per_words(about.feature) if spec.derivative else ""
     unit = slope_unit(found.models[0]) if spec.derivative else about.unit
     name = f"{before}{clean(about.quantity)}{after}"
-    return Axis(name, unit, float(low), float(high), 0.06), moves
+    return PlotAxis(name, unit, float(low), float(high), 0.06), moves

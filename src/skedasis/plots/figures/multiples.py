@@ -16,7 +16,7 @@ from skedasis.plots.figures.effect_texts import alt_text, heterogeneity_text
 from skedasis.plots.figures.models import models_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.keywords import By
+from skedasis.plots.keywords import RankedBy
 from skedasis.plots.marks import (
     FigureSpec,
     Heat,
@@ -29,7 +29,7 @@ from skedasis.plots.marks import (
     legend_of,
     shorter_labels,
 )
-from skedasis.plots.scales import Axis, counted, number, number_or_zero, shorten
+from skedasis.plots.scales import PlotAxis, counted, number, number_or_zero, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
@@ -52,7 +52,7 @@ LABEL = 70
 
 def effects_figure(
     effects: Mapping[str, Effect],
-    by: By = "importance",
+    by: RankedBy = "importance",
     top: int | None = PER_PAGE,
     columns: int | None = None,
     lower: bool = True,
@@ -68,7 +68,7 @@ def effects_figure(
 
 def models_effects_figure(
     found: MultiModelEffects,
-    by: By = "importance",
+    by: RankedBy = "importance",
     top: int | None = PER_PAGE,
     columns: int | None = None,
     confidence_level: float = 0.95,
@@ -96,7 +96,7 @@ def features_text(n: int) -> str:
 
 def _each_effect(
     effects: Mapping[str, Effect],
-    by: By = "importance",
+    by: RankedBy = "importance",
     top: int | None = None,
     lower: bool = True,
     options: EffectPlotOptions | None = None,
@@ -140,7 +140,7 @@ def _with_shared_limits(
 
 def _each_of_models(
     found: MultiModelEffects,
-    by: By = "importance",
+    by: RankedBy = "importance",
     top: int | None = None,
     confidence_level: float = 0.95,
     of: IntervalTarget | None = None,
@@ -155,7 +155,7 @@ def _each_of_models(
     return on_shared_scales(each)
 
 
-def ordered_effects(effects: Mapping[str, Effect], by: By, top: int | None) -> list[Effect]:
+def ordered_effects(effects: Mapping[str, Effect], by: RankedBy, top: int | None) -> list[Effect]:
     """Return the effects to draw, the largest first."""
     return [effects[r.feature] for r in _largest(Effects(dict(effects)).ranking(by), top)]
 
@@ -238,7 +238,7 @@ def on_shared_scales(each: Sequence[FigureSpec]) -> tuple[FigureSpec, ...]:
     return tuple(found)
 
 
-def _empty(x: Axis, y: Axis) -> Panel:
+def _empty(x: PlotAxis, y: PlotAxis) -> Panel:
     """Return a lower panel without local effects: the first one of a line has the tick labels of all."""
     (a, b), (c, d) = x.limits, y.range
     text = Text(a / 2 + b / 2, c / 2 + d / 2, ("no local effects",))

@@ -28,7 +28,7 @@ from skedasis.plots.marks import (
     Title,
     Tooltip,
 )
-from skedasis.plots.scales import Axis, clean, counted, distinct_names, number, shorten
+from skedasis.plots.scales import PlotAxis, clean, counted, distinct_names, number, shorten
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.regions import Regions
@@ -129,7 +129,7 @@ def overview_figure(
         max(float(at.max(initial=0.0)), *(v for to in moved.values() for v in to[:2]), 0.0) or 1.0
     )
     most = min(float(upper[np.isfinite(upper)].max(initial=high)), REACH * high)
-    x, y = (Axis(label, unit, 0.0, most, 0.04) for label in (x_label, y_label))
+    x, y = (PlotAxis(label, unit, 0.0, most, 0.04) for label in (x_label, y_label))
     diagonal, level = np.array(x.limits), f"{100 * confidence_level:g} % intervals"
     cross = crosses(at, lower, upper, level)
     marks: list[Mark] = [Line(diagonal, diagonal, "equal", EQUAL)]
@@ -349,8 +349,8 @@ def calibration_figure(bins: ReliabilityBins, *, event: str = "the class") -> Fi
     """Return a reliability diagram: observed frequency against predicted probability, and rows per bin."""
     there = np.isfinite(bins.predicted) & np.isfinite(bins.observed) & (bins.count > 0)
     low, high = _range(bins, there)
-    x = Axis("predicted probability", None, low, high, 0.02)
-    y = Axis(f"observed frequency of {event}", None, low, high, 0.02)
+    x = PlotAxis("predicted probability", None, low, high, 0.02)
+    y = PlotAxis(f"observed frequency of {event}", None, low, high, 0.02)
     k = np.flatnonzero(there)
     k = k[np.argsort(bins.predicted[k], kind="stable")]
     predicted, observed, count = bins.predicted[k], bins.observed[k], bins.count[k].astype(float)
@@ -375,7 +375,7 @@ def calibration_figure(bins: ReliabilityBins, *, event: str = "the class") -> Fi
     half = np.maximum(bins.right[k] - bins.left[k], THIN * float(np.ptp(x.limits))) / 2
     rows = Panel(
         x,
-        Axis("rows", None, 0.0, 1.08 * float(count.max(initial=1)), 0.0),
+        PlotAxis("rows", None, 0.0, 1.08 * float(count.max(initial=1)), 0.0),
         (Rectangles(middle - half, middle + half, np.zeros(len(k)), count, "margin"),),
         40.0,
         kind="detail",

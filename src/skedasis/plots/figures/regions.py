@@ -47,7 +47,7 @@ from skedasis.plots.marks import (
     vertical_line,
 )
 from skedasis.plots.scales import (
-    Axis,
+    PlotAxis,
     clean,
     counted,
     distinct_names,
@@ -187,7 +187,9 @@ def region_curve(
     return curve_at_levels(effect, label, level, places, place, small=True)
 
 
-def horizontal_of_regions(whole: Effect, effects: Sequence[Effect], places: Places | None) -> Axis:
+def horizontal_of_regions(
+    whole: Effect, effects: Sequence[Effect], places: Places | None
+) -> PlotAxis:
     if places is not None:
         return places.axis(whole.about.feature)
     return overlaid_horizontal([whole, *effects])
@@ -195,7 +197,7 @@ def horizontal_of_regions(whole: Effect, effects: Sequence[Effect], places: Plac
 
 def vertical_of_regions(
     whole: Effect, effects: Sequence[Effect], curves: Sequence[OverlaidCurve], *, bands: bool
-) -> Axis:
+) -> PlotAxis:
     """Return the vertical axis of all panels, in which curves, and intervals as far as possible, are readable."""
     axis = overlaid_vertical([whole, *effects], curves, _centre(whole))
     low, high = extent([c.y for c in curves])
@@ -223,8 +225,8 @@ def _region_panel(
     effect: Effect,
     curve: OverlaidCurve,
     all_rows: OverlaidCurve,
-    x: Axis,
-    y: Axis,
+    x: PlotAxis,
+    y: PlotAxis,
     places: Places | None,
 ) -> Panel:
     band, line = overlaid_marks(curve._replace(label="region"), 0, places, small=True)
@@ -283,8 +285,8 @@ def _together(
     effects: Sequence[Effect],
     curves: Sequence[OverlaidCurve],
     all_rows: OverlaidCurve,
-    x: Axis,
-    y: Axis,
+    x: PlotAxis,
+    y: PlotAxis,
     places: Places | None,
 ) -> Panel:
     drawn = [overlaid_marks(c, i, places, small=False) for i, c in enumerate(curves)]
@@ -338,7 +340,7 @@ def _scores(regions: Regions, labels: Sequence[str], level: float) -> Panel | No
     names = (ALL_ROWS, *(f"[{i}]" for i in range(shown)), WITHIN)
     said = (ALL_ROWS, *labels, WITHIN)
     return _bars(
-        Axis("heterogeneity score", regions.about.unit, 0.0, 1.0, 0.04),
+        PlotAxis("heterogeneity score", regions.about.unit, 0.0, 1.0, 0.04),
         names,
         said,
         value,
@@ -350,7 +352,7 @@ def _scores(regions: Regions, labels: Sequence[str], level: float) -> Panel | No
 
 
 def _bars(
-    x: Axis,
+    x: PlotAxis,
     names: Sequence[str],
     said: Sequence[str],
     value: Floats,
@@ -443,14 +445,14 @@ def regions_overview_figure(
     after = np.array([r.scores.within for r in shown])
     title = effect_title(*(r.whole for r in shown), of=counted(len(shown), "feature"))
     if scored:
-        x = Axis("heterogeneity score", first.about.unit, 0.0, 1.0, 0.04)
+        x = PlotAxis("heterogeneity score", first.about.unit, 0.0, 1.0, 0.04)
         styles, what = (
             ("before", "bar"),
             f"heterogeneity of the {title.quantity}, before and after the split",
         )
     else:
         before = 100 * np.where([len(r) > 1 for r in shown], before, 0.0)
-        x = Axis("explained by regions", "% of the loss", 0.0, 1.0, 0.04)
+        x = PlotAxis("explained by regions", "% of the loss", 0.0, 1.0, 0.04)
         styles, what = ("bar", "bar"), "part of the loss that regions explain"
     title = replace(title, quantity=what)
     most = float(np.nanmax(np.append(before, after if scored else 0.0), initial=0.0)) or 1.0
@@ -559,7 +561,7 @@ def recurrence_figure(found: MultiModelRegions) -> FigureSpec:
     names = distinct_names([clean(line.feature) for line in lines], LONGEST)
     title = effect_title(found.models[0].whole, among=counted(n, "model"))
     panel = _bars(
-        Axis("models", None, 0.0, 1.0, 0.04),
+        PlotAxis("models", None, 0.0, 1.0, 0.04),
         names,
         [f"{line.feature}: {line.condition}" for line in lines],
         models,

@@ -49,7 +49,7 @@ from skedasis.plots.marks import (
     horizontal_line,
     marks_of,
 )
-from skedasis.plots.scales import Axis, clean, counted, distinct_names, sentence, shorten
+from skedasis.plots.scales import PlotAxis, clean, counted, distinct_names, sentence, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
@@ -224,7 +224,7 @@ def _wide(mark: Mark) -> bool:
     return not isinstance(mark, Segments) or bool(np.any(mark.y1 > mark.y0))
 
 
-def _beside(tip: Tooltip, x: Axis) -> bool:
+def _beside(tip: Tooltip, x: PlotAxis) -> bool:
     """Return whether a tooltip is that of a point beside the axis."""
     return any(tip.left == aside.left for aside in x.asides)
 

@@ -31,7 +31,7 @@ from skedasis.plots.marks import (
     vertical_line,
 )
 from skedasis.plots.scales import (
-    Axis,
+    PlotAxis,
     clean,
     counted,
     extent,
@@ -175,7 +175,7 @@ class HeatmapAxis:
     """One side of a heat map: its axis, and the values at which the surface is evaluated."""
 
     side: PairAxis
-    axis: Axis
+    axis: PlotAxis
     edges: Floats
     at: Values
     home: Ints
@@ -226,10 +226,10 @@ def heatmap_axis(side: PairAxis, feature: Feature, *, step: bool, most: int) -> 
     if len(nodes) == 1:
         value = float(nodes[0])
         low, high = padded(value, value, 0.0)
-        axis = Axis(name, unit, low, high, 0.0, (value,), time=feature.time)
+        axis = PlotAxis(name, unit, low, high, 0.0, (value,), time=feature.time)
         own = 0 if isinstance(side, BinPairAxis) else -1
         return HeatmapAxis(side, axis, np.array([low, high]), nodes, np.array([own]))
-    axis = Axis(name, unit, float(nodes[0]), float(nodes[-1]), 0.0, time=feature.time)
+    axis = PlotAxis(name, unit, float(nodes[0]), float(nodes[-1]), 0.0, time=feature.time)
     edges = nodes if step else np.linspace(nodes[0], nodes[-1], FINE + 1, dtype=np.float64)
     at = (edges[:-1] + edges[1:]) / 2
     home = side.bins.locate(at) if isinstance(side, BinPairAxis) else np.full(len(at), -1)
@@ -242,7 +242,7 @@ def _bands(
     """Return a side with a band per level or value."""
     n = len(names)
     ticks = tuple(float(k) for k in range(n))
-    axis = Axis(feature.title, feature.unit, -0.5, n - 0.5, 0.0, ticks, names)
+    axis = PlotAxis(feature.title, feature.unit, -0.5, n - 0.5, 0.0, ticks, names)
     return HeatmapAxis(side, axis, np.arange(n + 1, dtype=np.float64) - 0.5, at, home)
 
 
@@ -420,7 +420,7 @@ def _located(
 # --- colours -------------------------------------------------------------------------------------
 
 
-def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
+def _scale(surface: Surface, value: Floats) -> tuple[PlotAxis, bool]:
     """Return the axis of the colour scale, and whether it diverges from zero."""
     about, low, high = surface.about, *extent([value])
     joint = not surface.includes_main_effects
@@ -433,12 +433,12 @@ def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
         if not math.isnan(near[0]):
             low, high = max(low, near[0]), min(high, near[1])
         least, most = padded(low, high, 0.0)
-        return Axis(name, about.unit, least, most, 0.0), False
+        return PlotAxis(name, about.unit, least, most, 0.0), False
     size = 0.0 if math.isnan(low) else max(abs(low), abs(high))
     size = size if math.isnan(near[0]) else min(size, max(abs(near[0]), abs(near[1])))
     if is_rounding_only(surface):  # rounding errors get no colours
         size = max(float(np.nanmax(np.abs(m), initial=0.0)) for m in surface.main or ())
-    return Axis(name, about.unit, -(size or 1.0), size or 1.0, 0.0), True
+    return PlotAxis(name, about.unit, -(size or 1.0), size or 1.0, 0.0), True
 
 
 def _near_rows(surface: Surface, value: Floats) -> Floats:
@@ -456,7 +456,7 @@ def is_rounding_only(surface: Surface) -> bool:
     return float(np.nanmax(np.abs(near), initial=0.0)) < ROUNDING * size
 
 
-def colour_scale(scale: Axis, levels: Sequence[float], *, diverging: bool) -> Panel:
+def colour_scale(scale: PlotAxis, levels: Sequence[float], *, diverging: bool) -> Panel:
     """Return the panel that explains the colours, with the contours."""
     # The first and the last colour stand for half as many values as the others.
     middle = (np.arange(1, HEAT_SHADES) - 0.5) / (HEAT_SHADES - 1)
@@ -465,7 +465,7 @@ def colour_scale(scale: Axis, levels: Sequence[float], *, diverging: bool) -> Pa
     edges, value = (low * (1 - s) + high * s for s in (share, centre))
     strip = Heat(edges, np.array([0.0, 1.0]), value[None], scale.limits, diverging)
     lines = (vertical_line(v, _style(v)) for v in levels)
-    up = Axis("", None, 0.0, 1.0, 0.0, hidden=True)
+    up = PlotAxis("", None, 0.0, 1.0, 0.0, hidden=True)
     return Panel(scale, up, (strip, *lines), grid="", kind="scale")
 
 
@@ -510,7 +510,7 @@ def crossings(x: Floats, value: Floats, level: float) -> list[Floats]:
     return found
 
 
-def _levels(wanted: int | Sequence[float] | None, scale: Axis) -> tuple[float, ...]:
+def _levels(wanted: int | Sequence[float] | None, scale: PlotAxis) -> tuple[float, ...]:
     """Return the values of contours."""
     low, high = scale.limits
     if wanted is not None and not isinstance(wanted, (int, np.integer)):
@@ -534,7 +534,7 @@ def _style(level: float) -> str:
 
 
 def _contours(
-    lines: Mapping[float, list[Floats]], scale: Axis, *, diverging: bool, numbers: bool
+    lines: Mapping[float, list[Floats]], scale: PlotAxis, *, diverging: bool, numbers: bool
 ) -> list[Mark]:
     """Return the contours; those below zero are dashed."""
     levels = tuple(lines)
@@ -550,7 +550,7 @@ def _contours(
 
 
 def _numbers(
-    lines: Mapping[float, list[Floats]], scale: Axis, span: tuple[float, float], *, aside: bool
+    lines: Mapping[float, list[Floats]], scale: PlotAxis, span: tuple[float, float], *, aside: bool
 ) -> list[Text]:
     """Return the numbers of contours across bands, from left to right; above the dots where there are some."""
     levels = tuple(lines)
@@ -589,7 +589,7 @@ def _signs(heat: Heat, x: HeatmapAxis, y: HeatmapAxis) -> list[Text]:
 
 
 def _tiles(
-    heat: Heat, scale: Axis, x: HeatmapAxis, y: HeatmapAxis, count: Ints | None, *, step: bool
+    heat: Heat, scale: PlotAxis, x: HeatmapAxis, y: HeatmapAxis, count: Ints | None, *, step: bool
 ) -> list[Text]:
     """Return the texts in patches that are large enough for them."""
     both = x.discrete and y.discrete
@@ -611,7 +611,7 @@ def _tiles(
     return found
 
 
-def value_text(value: float, scale: Axis) -> str:
+def value_text(value: float, scale: PlotAxis) -> str:
     """Return a value as text with two or three digits of the range of the colour scale."""
     power = 10.0**scale.scale.exponent
     span = float(np.diff(scale.limits)[0]) / power
@@ -676,7 +676,9 @@ def _parts(side: PairAxis) -> tuple[int, str]:
     return n, noun if n == 1 else f"{noun}s"
 
 
-def _alt_text(heat: Heat, scale: Axis, x: HeatmapAxis, y: HeatmapAxis, notes: Sequence[str]) -> str:
+def _alt_text(
+    heat: Heat, scale: PlotAxis, x: HeatmapAxis, y: HeatmapAxis, notes: Sequence[str]
+) -> str:
     """Return the alternative text."""
     across, up = (shorten(rim.axis.name, 60) for rim in (x, y))
     first = f"Heat map of the {scale.label}: {across} on the horizontal axis, {up} on the vertical axis."
@@ -691,7 +693,7 @@ def _alt_text(heat: Heat, scale: Axis, x: HeatmapAxis, y: HeatmapAxis, notes: Se
     return f"{' '.join(parts)} {'; '.join(notes)}."
 
 
-def _place(axis: Axis, value: float) -> str:
+def _place(axis: PlotAxis, value: float) -> str:
     """Return a position on an axis as text, with as many digits as the range of the axis needs."""
     if axis.labels:
         return shorten(axis.labels[round(value)], 60)

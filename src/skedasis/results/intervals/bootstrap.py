@@ -50,7 +50,7 @@ from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import (
     BootstrapDraws,
-    Drawn,
+    DrawnWeights,
     Repeated,
     Reweighted,
     bootstrap_rng,
@@ -88,7 +88,7 @@ SourceName = Literal["rows", "moments"]
 class ReplicateSource(Protocol):
     """What the replicates of an effect are computed from."""
 
-    def replicated(self, of: StatisticName) -> Reweighted | Drawn:
+    def replicated(self, of: StatisticName) -> Reweighted | DrawnWeights:
         """Return a statistic as a function of counts, or as random draws; see `stats.resampling.bootstrap`."""
         ...
 
@@ -214,7 +214,7 @@ class DrawnSource(ABC):
     def replicates(self, of: StatisticName, replicates: int, seed: int) -> Floats:
         """Return replicates of the statistic, (R, m)."""
 
-    def replicated(self, of: StatisticName) -> Drawn:
+    def replicated(self, of: StatisticName) -> DrawnWeights:
         """Return the statistic as random draws."""
         return lambda replicates, seed: self.replicates(of, replicates, seed)
 

@@ -74,7 +74,7 @@ from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import (
     BootstrapDraws,
-    Drawn,
+    DrawnWeights,
     Reweighted,
     bootstrap,
     percentiles,
@@ -211,7 +211,7 @@ def _point(effect: Effect | MultiModelEffect, at: float) -> Point:
 
 
 @dataclass(frozen=True)
-class Change:
+class ValuePair:
     """Two values of the feature of an effect, as coordinates of its axis."""
 
     effect: Effect
@@ -219,7 +219,7 @@ class Change:
     b: float
 
     @classmethod
-    def of(cls, effect: Effect, a: object, b: object) -> Change:
+    def of(cls, effect: Effect, a: object, b: object) -> ValuePair:
         """Return the change between two values."""
         ends = _coordinate(effect, a, "a"), _coordinate(effect, b, "b")
         for at, value, name in zip(ends, (a, b), ("a", "b"), strict=True):
@@ -237,7 +237,7 @@ class Change:
 
 def contrast(effect: Effect, a: object, b: object, options: ContrastOptions) -> Contrast:
     """Return the change of an effect from a to b; see `Effect.contrast`."""
-    return _contrasts({"": Change.of(effect, a, b)}, options)[""]
+    return _contrasts({"": ValuePair.of(effect, a, b)}, options)[""]
 
 
 def contrasts(effects: Effects, changes: object, options: ContrastOptions) -> Contrasts:
@@ -246,7 +246,8 @@ def contrasts(effects: Effects, changes: object, options: ContrastOptions) -> Co
     See `Effects.contrast`. Effects of the same rows share the draws of a bootstrap.
     """
     found = {
-        name: Change.of(effects[name], *pair) for name, pair in pairs_of(changes, effects).items()
+        name: ValuePair.of(effects[name], *pair)
+        for name, pair in pairs_of(changes, effects).items()
     }
     return Contrasts(tuple(_contrasts(found, options).values()))
 
@@ -301,7 +302,7 @@ def contrasts_with_reference(
     else:
         first = int(np.argmax(np.where(known, axis.levels.weight, -1.0)))
     others = [k for k in np.flatnonzero(known).tolist() if k != first]
-    changes = {str(k): Change(effect, float(first), float(k)) for k in others}
+    changes = {str(k): ValuePair(effect, float(first), float(k)) for k in others}
     return Contrasts(tuple(_contrasts(changes, options).values()))
 
 
@@ -309,11 +310,11 @@ def contrasts_of_regions(
     effects: Sequence[Effect], a: object, b: object, options: ContrastOptions
 ) -> Contrasts:
     """Return the change in each region; see `Regions.contrast`."""
-    changes: dict[str, Change] = {}
+    changes: dict[str, ValuePair] = {}
     outside: dict[str, DataError] = {}
     for k, effect in enumerate(effects):
         try:
-            changes[str(k)] = Change.of(effect, a, b)
+            changes[str(k)] = ValuePair.of(effect, a, b)
         except DataError as error:
             outside[str(k)] = error
     if not changes and outside:
@@ -373,7 +374,7 @@ def _reason(error: DataError) -> str:
     return text[start + 2 :].split(". ", maxsplit=1)[0] if start >= 0 else text
 
 
-def _contrasts(changes: Mapping[str, Change], options: ContrastOptions) -> dict[str, Contrast]:
+def _contrasts(changes: Mapping[str, ValuePair], options: ContrastOptions) -> dict[str, Contrast]:
     for change in changes.values():
         _check_variance(change.effect)
     errors = {name: _error(change) for name, change in changes.items()}
@@ -401,7 +402,7 @@ def _check_variance(effect: Effect) -> None:
 
 
 def _made(
-    change: Change,
+    change: ValuePair,
     error: ChangeError,
     draws: Floats | None,
     options: ContrastOptions,
@@ -466,7 +467,7 @@ class ChangeError:
     unknown: bool = False
 
 
-def _error(change: Change) -> ChangeError:
+def _error(change: ValuePair) -> ChangeError:
     """Return the error of a change, by the kind of the effect."""
     effect = change.effect
     if change.a == change.b:
@@ -484,7 +485,7 @@ def _error(change: Change) -> ChangeError:
     raise TypeError(f"no contrast of {type(effect).__name__}")
 
 
-def _overlap(edges: Floats, change: Change) -> Floats:
+def _overlap(edges: Floats, change: ValuePair) -> Floats:
     """Return the signed lengths on which [a, b] overlaps each interval between edges, (P,); exactly 0 elsewhere."""
     left, right = edges[:-1], edges[1:]
     low, high = min(change.a, change.b), max(change.a, change.b)
@@ -505,7 +506,7 @@ def _bridged(length: Floats, known: Bools) -> Floats:
     return out
 
 
-def _bend(bins: BinStats, change: Change) -> Floats:
+def _bend(bins: BinStats, change: ValuePair) -> Floats:
     """Return the coefficients of the trends of the bins in the deviation from the chords, (K,)."""
     out = np.zeros(len(bins))
     for at, sign in ((change.b, 1.0), (change.a, -1.0)):
@@ -514,7 +515,7 @@ def _bend(bins: BinStats, change: Change) -> Floats:
     return np.where(bins.slope_change != 0, out, 0.0)
 
 
-def _of_slopes(effect: AccumulatedEffect, change: Change) -> ChangeError:
+def _of_slopes(effect: AccumulatedEffect, change: ValuePair) -> ChangeError:
     """Return the error of a change that is accumulated from slopes of bins or cells."""
     spec, (cells, kept) = effect.spec, cells_and_edges(effect)
     if spec.on_cells:
@@ -562,7 +563,7 @@ def _trend_of_cells(effect: AccumulatedEffect, kept: Ints) -> Floats:
     return np.where(squares > 0, axis.weight * dx / np.where(squares > 0, squares, 1.0), 0.0)
 
 
-def _of_value_steps(effect: ValueStepsEffect, change: Change) -> ChangeError:
+def _of_value_steps(effect: ValueStepsEffect, change: ValuePair) -> ChangeError:
     """Return the error of a change that is accumulated from steps between values."""
     spec, values, bins = effect.spec, effect.values, effect.bins
     steps = Steps.of(effect.moments, values)
@@ -628,7 +629,7 @@ def _reciprocal_widths(values: Floats) -> tuple[Floats, Floats, Floats]:
     return before, after, (before > 0).astype(float) + (after > 0)
 
 
-def _of_levels(effect: LevelStepsEffect, change: Change) -> ChangeError:
+def _of_levels(effect: LevelStepsEffect, change: ValuePair) -> ChangeError:
     """Return the error of a change between levels, accumulated from the steps between them."""
     steps = Steps.of(effect.moments)
     length = _overlap(np.arange(float(len(effect.axis))), change)
@@ -642,7 +643,7 @@ def _of_levels(effect: LevelStepsEffect, change: Change) -> ChangeError:
     return ChangeError(float(error[0]), float(df[0]), rows, notes=_notes(rows, gaps, "step"))
 
 
-def _of_means(effect: AnyMPlot, change: Change) -> ChangeError:
+def _of_means(effect: AnyMPlot, change: ValuePair) -> ChangeError:
     """Return the error of a change of an M-plot, whose bins and levels share no rows."""
     bins, spec = moments_of_bins(effect)[LOCAL], effect.spec
     if isinstance(effect, MPlotEffect):
@@ -665,7 +666,7 @@ def _of_means(effect: AnyMPlot, change: Change) -> ChangeError:
     )
 
 
-def point_coefficients(effect: Effect, change: Change) -> Floats:
+def point_coefficients(effect: Effect, change: ValuePair) -> Floats:
     """Return the coefficients of the effect's values at its points in the change, (m,), by linear interpolation."""
     axis, out = effect.axis, np.zeros(len(effect.axis))
     for at, sign in ((change.b, 1.0), (change.a, -1.0)):
@@ -681,7 +682,7 @@ def point_coefficients(effect: Effect, change: Change) -> Floats:
     return out
 
 
-def _of_curves(effect: PartialDependence, change: Change) -> ChangeError:
+def _of_curves(effect: PartialDependence, change: ValuePair) -> ChangeError:
     """Return the error of the mean of the rows' changes along their ICE curves."""
     curves = effect.curves
     if curves is None or len(curves) < 2:
@@ -711,7 +712,7 @@ def _of_curves(effect: PartialDependence, change: Change) -> ChangeError:
     )
 
 
-def curve_changes(curves: Curves, effect: Effect, change: Change) -> Floats:
+def curve_changes(curves: Curves, effect: Effect, change: ValuePair) -> Floats:
     """Return the change along each ICE curve, (r,)."""
     coefficient = point_coefficients(effect, change)
     used = np.flatnonzero(coefficient)
@@ -741,7 +742,7 @@ def _notes(rows: int, gaps: int, noun: str) -> tuple[str, ...]:
 # --- bootstrap ------------------------------------------------------------------------------------
 
 
-def _source(change: Change, wanted: SourceName | None) -> Reweighted | Drawn:
+def _source(change: ValuePair, wanted: SourceName | None) -> Reweighted | DrawnWeights:
     """Return the change as a function of the counts of rows, or as random draws."""
     effect = change.effect
     if isinstance(effect, PartialDependence):
@@ -760,7 +761,7 @@ def _source(change: Change, wanted: SourceName | None) -> Reweighted | Drawn:
     return _drawn_changes(source, change)
 
 
-def _drawn_changes(source: FromMoments, change: Change) -> Drawn:
+def _drawn_changes(source: FromMoments, change: ValuePair) -> DrawnWeights:
     statistic, names = source.statistic, _names(source.statistic)
 
     def evaluate(moments: Mapping[str, Moments]) -> Floats:
@@ -776,7 +777,9 @@ def _names(statistic: MomentStatistic) -> tuple[str, ...]:
     return statistic.value_moments
 
 
-def _change(statistic: MomentStatistic, moments: Mapping[str, Moments], change: Change) -> Floats:
+def _change(
+    statistic: MomentStatistic, moments: Mapping[str, Moments], change: ValuePair
+) -> Floats:
     """Return the change in each replicate, (1, R); NaN where a replicate does not determine it."""
     effect = change.effect
     value = statistic.evaluate(moments, "value")
@@ -848,8 +851,8 @@ def _least_squares(weight: Floats, x: Floats, y: Floats, kept: Ints) -> Floats:
 
 
 def _source_of_curves(
-    effect: PartialDependence, change: Change, wanted: SourceName | None
-) -> Reweighted | Drawn:
+    effect: PartialDependence, change: ValuePair, wanted: SourceName | None
+) -> Reweighted | DrawnWeights:
     """Return the mean change along the curves for counts of rows; of a sample, its draws scaled to all rows."""
     curves, kind = effect.curves, effect.spec.weight_kind
     if curves is None or len(curves) < 2:
@@ -894,7 +897,7 @@ def contrast_of_models(
     of: IntervalTarget | None,
 ) -> Contrast:
     """Return the mean change over several models; see `MultiModelEffect.contrast`."""
-    found = [Change(m, _coordinate(m, a, "a"), _coordinate(m, b, "b")) for m in effect.models]
+    found = [ValuePair(m, _coordinate(m, a, "a"), _coordinate(m, b, "b")) for m in effect.models]
     known = [c for c in found if np.isfinite(c.value)]
     if not known:
         for name, at, value in (("a", found[0].a, a), ("b", found[0].b, b)):
@@ -939,7 +942,7 @@ def contrasts_of_models(
     )
 
 
-def _rows_of(change: Change) -> int:
+def _rows_of(change: ValuePair) -> int:
     """Return the number of rows of one model's change."""
     effect = change.effect
     if isinstance(effect, PartialDependence):
