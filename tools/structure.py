@@ -39,9 +39,7 @@ class Budget(NamedTuple):
 
 BUDGETS = {
     "_compilation": Budget(any=2, getattr=2),
-    # A call that does not fit is looked at as it is, to say in its error how it is meant.
-    "_calls": Budget(any=5),
-    "_renamed": Budget(any=1),
+    "_calls": Budget(any=4),
     "_types": Budget(any=7),
     # 20 of these: overloads of `shap_dependence` and `EffectDisplay`, whose first argument is any model of a user.
     "analysis": Budget(any=79, getattr=6),

@@ -15,10 +15,10 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from skedasis._arguments import shown
-from skedasis._files import temporary_folder
 from skedasis.errors import DataError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -215,8 +215,9 @@ def _temporary_folder(kind: str) -> Generator[_Folder]:
             if where is not None and "://" in where:
                 folder = stack.enter_context(_remote_folder(where))
             else:
-                path = stack.enter_context(temporary_folder(where))
-                folder = _Folder(cast("FileSystem", pafs.LocalFileSystem()), str(path))
+                made = TemporaryDirectory(prefix="skedasis-", dir=where, ignore_cleanup_errors=True)
+                path = stack.enter_context(made)
+                folder = _Folder(cast("FileSystem", pafs.LocalFileSystem()), path)
         except OSError as error:
             raise _cannot_write(kind, where or "the system's temporary folder", 0, error) from error
         yield folder
@@ -269,8 +270,8 @@ def _write(X: object, kind: str, folder: _Folder) -> int:
             lazy.sink_parquet(path, row_group_size=_ROWS)
         else:
             # Polars has file systems of its own, which need not know the credentials.
-            with temporary_folder() as here:
-                local = str(here / "rows.parquet")
+            with TemporaryDirectory(prefix="skedasis-") as here:
+                local = str(Path(here, "rows.parquet"))
                 lazy.sink_parquet(local, row_group_size=_ROWS)
                 pafs.copy_files(local, path, pafs.LocalFileSystem(), folder.system)
         return int(pq.read_metadata(path, filesystem=folder.system).num_rows)

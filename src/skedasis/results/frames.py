@@ -17,7 +17,7 @@ import numpy as np
 from skedasis._arguments import check_option
 from skedasis._types import Values
 from skedasis.data.times import TimeAxis, TimePoints
-from skedasis.errors import UnsupportedError
+from skedasis.errors import UnsupportedError, nearest
 from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, TimedAxis
 from skedasis.results.containers import Column, Columns
 from skedasis.results.effect import BinStats, Effect
@@ -428,10 +428,8 @@ def to_data_frame(table: Table, backend: str | None) -> Any:
         If the library is not installed, or is none of those that hold tables in memory.
     """
     if backend and backend not in _KNOWN:
-        import difflib  # for the message of an error only
-
-        near = difflib.get_close_matches(str(backend), _KNOWN, 1, 0.6)
-        fix = f"Did you mean {near[0]!r}?" if near else "Leave it out for the first installed one"
+        near = nearest(backend, _KNOWN)
+        fix = f"Did you mean {near!r}?" if near else "Leave it out for the first installed one"
         known = ", ".join(map(repr, _KNOWN))
         raise UnsupportedError("to_frame(backend)", repr(backend), f"one of {known}", fix)
     libraries: list[Any] = [backend] if backend else list(_LIBRARIES)
