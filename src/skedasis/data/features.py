@@ -260,7 +260,7 @@ def _kind(got: object, what: str) -> Kind:
     if isinstance(got, str) and got in (*get_args(Kind), "categorical"):
         return "nominal" if got == "categorical" else cast("Kind", got)
     fix = 'Use one of these kinds, or a dictionary such as {"unit": "years"}'
-    near = nearest(got, get_args(Kind)) if isinstance(got, str) else None
+    near = nearest(got, get_args(Kind), 0.75) if isinstance(got, str) else None
     if near is not None:
         fix = f"Did you mean {near!r}?"
     raise DataError(what, shown(got), " | ".join(get_args(Kind)), fix)

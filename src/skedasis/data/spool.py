@@ -15,7 +15,6 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from skedasis._arguments import shown
@@ -207,6 +206,8 @@ class _Folder:
 def _temporary_folder(kind: str) -> Generator[_Folder]:
     """Make a folder for temporary files, and remove it."""
     # Imported here: most calls have rows in memory.
+    from tempfile import TemporaryDirectory
+
     import pyarrow.fs as pafs
 
     where = os.environ.get(FOLDER)
@@ -269,6 +270,8 @@ def _write(X: object, kind: str, folder: _Folder) -> int:
         if folder.local:
             lazy.sink_parquet(path, row_group_size=_ROWS)
         else:
+            from tempfile import TemporaryDirectory
+
             # Polars has file systems of its own, which need not know the credentials.
             with TemporaryDirectory(prefix="skedasis-") as here:
                 local = str(Path(here, "rows.parquet"))

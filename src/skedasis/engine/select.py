@@ -201,7 +201,7 @@ def as_method(method: object, *, pair: bool = False) -> Parameters:
         if method.lower() in METHODS:
             return method_class(method.lower())()
         known = ", ".join(repr(m) for m in METHODS)
-        meant = nearest(method, METHODS)
+        meant = nearest(method, METHODS, 0.75)
         fix = f"Did you mean method={meant!r}?"
         if meant is None:
             fix = "Use method='rhale' for effects of features, method='pfi' for their importance"

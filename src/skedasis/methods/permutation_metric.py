@@ -225,7 +225,7 @@ def _suggestion(name: str) -> str:
     """Return the fix for an unknown name: a similar name, or the loss that it is."""
     if name in LOSSES:
         return f"This metric is a mean of losses: explain sd.loss(model, {name!r}) without a metric"
-    near = nearest(name, _NAMES)
+    near = nearest(name, _NAMES, 0.75)
     return "Use one of these" if near is None else f"Did you mean {near!r}?"
 
 

@@ -235,7 +235,7 @@ def as_inverse(inverse: object, what: str = "prediction(inverse)") -> InverseFun
 def _known_name(name: str, what: str) -> str:
     if name in KNOWN:
         return name
-    guess = nearest(name, KNOWN)
+    guess = nearest(name, KNOWN, 0.75)
     raise DataError(
         what,
         shown(name),

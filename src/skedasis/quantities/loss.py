@@ -421,7 +421,7 @@ def _check_settings(kind: object, alpha: object, response: object) -> None:
     """Raise `DataError` for an unknown kind, and for arguments that are invalid or do not apply to this kind."""
     if not callable(kind) and not (isinstance(kind, str) and kind in LOSSES):
         kinds = ", ".join(repr(k) for k in LOSSES)
-        near = nearest(kind, LOSSES) if isinstance(kind, str) else None
+        near = nearest(kind, LOSSES, 0.75) if isinstance(kind, str) else None
         fix = "Name one of these" if near is None else f"Did you mean {near!r}?"
         raise DataError("loss(kind)", shown(kind), f"{kinds}, or loss(y, prediction) -> (n,)", fix)
     check_probability("loss(alpha)", alpha, "Use 0.5 for the median")
