@@ -55,7 +55,7 @@ BUDGETS = {
     # 60 of these: overloads of `regions`, `explain(by=)` and `change`, whose first argument is any model of a user.
     "engine": Budget(any=147, getattr=5, lazy=16, none=2),
     "methods": Budget(any=7, getattr=4, lazy=2, none=4),
-    "models": Budget(any=82, getattr=51, lazy=2),
+    "models": Budget(any=81, getattr=51, lazy=2),
     "plots": Budget(getattr=2),
     "quantities": Budget(any=69, getattr=14, lazy=13),
     # 6 of these: the rows of a report whose cost is estimated before it is computed, in any container.
