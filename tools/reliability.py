@@ -136,12 +136,6 @@ FAMILIES: dict[str, tuple[Family, ...]] = {
             ("tests/unit/test_writing.py",),
         ),
         Family(
-            "Interrupts",
-            "Ctrl-C at random moments of explanations, reports, figures, bootstraps, files",
-            "the end, with no thread, no file and no changed state left",
-            ("tests/unit/test_interrupts.py",),
-        ),
-        Family(
             "Surroundings",
             "read-only folders, no home, no fonts, other locales, closed streams, clocks that jump, damaged caches",
             "the same result, or one of the library's errors",

@@ -39,14 +39,12 @@ class Budget(NamedTuple):
 
 BUDGETS = {
     "_compilation": Budget(any=2, getattr=2),
-    # A call that does not fit is looked at as it is, to say in its error how it is meant.
     "_calls": Budget(any=5),
-    "_renamed": Budget(any=1),
     "_types": Budget(any=7),
     # 20 of these: overloads of `shap_dependence` and `EffectDisplay`, whose first argument is any model of a user.
     "analysis": Budget(any=79, getattr=6),
     # 8 of the imports are of results, data sets and expressions, without which help is shown a third faster.
-    "cli": Budget(any=40, getattr=15, lazy=32, none=1),
+    "cli": Budget(any=40, getattr=14, lazy=32, none=1),
     # 17 of these: objects of pyarrow, which has no types, and lazy rows of other libraries. Three of the attributes
     # tell in the error for X or a schema what was passed instead.
     "data": Budget(any=28, getattr=4, lazy=7, none=1),
@@ -55,16 +53,16 @@ BUDGETS = {
     "derivatives": Budget(any=34, getattr=10, lazy=1),
     "distributions": Budget(any=62, getattr=36, lazy=2),
     # 60 of these: overloads of `regions`, `explain(by=)` and `change`, whose first argument is any model of a user.
-    "engine": Budget(any=147, getattr=6, lazy=19, none=2),
+    "engine": Budget(any=147, getattr=5, lazy=16, none=2),
     "methods": Budget(any=7, getattr=4, lazy=2, none=4),
-    "models": Budget(any=82, getattr=51, lazy=2),
+    "models": Budget(any=81, getattr=51, lazy=2),
     "plots": Budget(getattr=2),
     "quantities": Budget(any=69, getattr=14, lazy=13),
     # 6 of these: the rows of a report whose cost is estimated before it is computed, in any container.
     "report": Budget(any=42, getattr=5, lazy=4),
     # 13 of these: data frames of any library, and options of members, in containers of several results.
     "results": Budget(any=172, getattr=13, lazy=1, none=3),
-    "skedasis": Budget(any=1, getattr=1),
+    "skedasis": Budget(any=1, getattr=1, lazy=1),
     "trees": Budget(any=17, getattr=10, lazy=1),
 }
 """Package or module → its budget. A package that is not listed may have nothing of the kind."""
@@ -134,6 +132,7 @@ INTROSPECTIVE = frozenset(
 
 LAZY = frozenset(
     [
+        "skedasis",
         "cli",
         "cli.app",
         "cli.completion",

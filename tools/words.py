@@ -16,8 +16,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from skedasis._renamed import KEYWORDS
-
 ROOT = Path(__file__).parents[1]
 
 NAMES = {
@@ -121,7 +119,7 @@ def undefined(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
             known = {a.arg for a in (*of.posonlyargs, *of.args, *of.kwonlyargs, *others)}
             for name in documented(ast.get_docstring(node) or ""):
                 # A function that passes options on documents them, too: only old names are certainly wrong there.
-                if name not in known and (of.kwarg is None or name in KEYWORDS):
+                if name not in known and (of.kwarg is None):
                     yield node.name, name, node.lineno
 
 

@@ -20,8 +20,6 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from skedasis._renamed import ELSEWHERE, PUBLIC
-
 __version__ = "0.2.0"
 
 
@@ -40,27 +38,16 @@ _MODULES = _public()
 __all__ = ["__version__", *_MODULES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def _hint(name: str) -> str:
-    """Return what to write instead of a name that does not exist: a renamed, another library's or a misspelt one."""
-    if name in PUBLIC:
-        return f": it is called {PUBLIC[name]!r}"
-    if name.startswith("__"):  # inspection, such as that of `copy` or a debugger
-        return ""
-    for names, instead in ELSEWHERE.items():
-        if name.lower() in names.split():
-            return f". Use {instead}"
-    import difflib  # for the message of an error only
-
-    lower = {public.lower(): public for public in reversed(__all__)}
-    near = difflib.get_close_matches(name.lower(), lower, 1, 0.75)
-    return f". Did you mean sd.{lower[near[0]]}?" if near else ""
-
-
 def __getattr__(name: str) -> Any:
     """Import a public name on first use (PEP 562), so that `import skedasis` stays fast."""
     if name not in _MODULES:
-        # Without `obj`, else Python adds its own suggestion to the hint.
-        raise AttributeError(f"module 'skedasis' has no attribute {name!r}{_hint(name)}", name=name)
+        from skedasis.errors import nearest  # for the message of an error only
+
+        # Names with underscores are looked for by `copy` and debuggers.
+        near = None if name.startswith("_") else nearest(name, reversed(__all__), 0.75)
+        hint = f". Did you mean sd.{near}?" if near else ""
+        # Without `obj`, else Python adds its own suggestion.
+        raise AttributeError(f"module 'skedasis' has no attribute {name!r}{hint}", name=name)
     value = (
         importlib.import_module(f"skedasis.{name}")
         if _MODULES[name] == "skedasis"

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeAlias, overload
@@ -98,6 +98,23 @@ def quiet(pattern: str = "", category: type[Warning] = Warning) -> Generator[Non
     with _FILTERS, warnings.catch_warnings():
         warnings.filterwarnings("ignore", pattern, category)
         yield
+
+
+def nearest(name: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the known name that is most similar to another one, in small letters; None if none is similar.
+
+    Names of ours have a cutoff of 0.75: a wrong one would mislead. Those of data are known to who gave them.
+
+    Examples
+    --------
+    >>> nearest("sampel_weight", ["sample_weight", "y"]), nearest("foo", ["bins"])
+    ('sample_weight', None)
+    """
+    import difflib  # for the message of an error only
+
+    plain = {k.casefold().strip(): k for k in known}
+    found = difflib.get_close_matches(str(name).casefold().strip(), plain, 1, cutoff)
+    return plain[found[0]] if found else None
 
 
 def format_error(what: str, got: str, expected: str, fix: str) -> str:

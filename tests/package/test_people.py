@@ -120,22 +120,6 @@ def test_the_changelog_has_this_version_after_what_is_not_released():
     assert versions[1][1] == f" - {citation['date-released']}"
 
 
-def test_every_old_name_is_in_the_table_of_the_changelog():
-    from skedasis import _renamed
-
-    table = CHANGELOG.partition("### How to change your calls")[2].partition("\n### ")[0]
-    renamed = {**_renamed.PUBLIC, **_renamed.KEYWORDS, **_renamed.OPTIONS}
-    for names in _renamed.ATTRIBUTES.values():
-        renamed |= names
-    for old, new in renamed.items():
-        rows = [
-            line for line in table.splitlines() if re.search(rf"(?<![\w-]){re.escape(old)}\b", line)
-        ]
-        assert any(re.search(rf"(?<![\w-]){re.escape(new)}\b", row) for row in rows), (
-            f"{old} → {new}"
-        )
-
-
 # --- issue forms ----------------------------------------------------------------------------------
 
 KEYS = {

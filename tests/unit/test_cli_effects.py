@@ -484,7 +484,7 @@ def test_a_loss_of_transformed_predictions(folder):
 @pytest.mark.parametrize(
     ("args", "parts"),
     [
-        (("--inverse", "ln"), ("--inverse", "'ln'", "Did you mean 'exp'?")),
+        (("--inverse", "expp"), ("--inverse", "'expp'", "Did you mean 'exp'?")),
         (("--inverse", "exp", "--quantity", "entropy"), ("--inverse", "--quantity prediction")),
     ],
 )

@@ -706,22 +706,6 @@ ERRORS = {
     "a model's class": ({"estimator": LinearRegression}, sd.UnsupportedError, "got the class LinearRegression"),
     "axes as text": ({"ax": "top"}, sd.DataError, "from_estimator(ax): got 'top', expected axes of matplotlib"),
     "a figure": ({"ax": [Figure()]}, sd.DataError, "expected axes of matplotlib"),
-    "n_jobs": (
-        {"n_jobs": -1},
-        sd.UnsupportedError,
-        ("EffectDisplay.from_estimator(): got an unexpected keyword argument 'n_jobs', expected a keyword of "
-        "EffectDisplay.from_estimator. Threads, not processes, are an option of explain: "
-        "sd.EffectDisplay(sd.explain(model, X, features, n_jobs=-1))."),
-    ),
-    "verbose": ({"verbose": 1}, sd.UnsupportedError, "sd.explain(model, X, features, progress=True)"),
-    "lines": ({"ice_lines_kw": {"alpha": 0.1}}, sd.UnsupportedError, "Write subsample=50 for fewer curves"),
-    "line": ({"line_kw": {"color": "red"}}, sd.UnsupportedError, "Write color='tab:red'"),
-    "contours": ({"contour_kw": {}}, sd.UnsupportedError, "display.surfaces.plot(levels=10)"),
-    "schema": (
-        {"schema": {"a": "ordinal"}},
-        sd.UnsupportedError,
-        "Pass it to explain: sd.EffectDisplay(sd.explain(model, X, features, schema=…)).",
-    ),
     "misspelt": ({"targt": 1}, sd.UnsupportedError, "expected 'target'"),
 }  # fmt: skip
 
@@ -886,8 +870,6 @@ class TestErrorsOfTheDisplay:
         ("options", "message"),
         [
             ({"line_kw": {}}, "EffectDisplay.plot(): got an unexpected keyword argument 'line_kw'"),
-            ({"centered": True}, "EffectDisplay.from_estimator(..., centered=True)"),
-            ({"axes": []}, "Write ax="),
             ({"confidence_level": 2}, "confidence_level"),
             ({"legend": "no"}, "EffectDisplay.plot(legend): got 'no'"),
             ({"n_cols": "3"}, "EffectDisplay.plot(n_cols): got '3'"),

@@ -332,8 +332,6 @@ def test_a_piecewise_constant_inverse_has_no_slopes():
     [
         ("log10", ("prediction(inverse)", "'log10'", "'exp10'")),
         ("Exp", ("Did you mean 'exp'?",)),
-        ("ln", ("Did you mean 'exp'?",)),
-        ("logit", ("Did you mean 'expit'?",)),
         ("zzz", ("np.exp",)),
         (3, ("prediction(inverse)", "got 3", "a name, a vectorised function")),
         ((np.exp,), ("a tuple of a function and its derivative",)),

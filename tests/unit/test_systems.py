@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import select
-import stat
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
-from skedasis import _files
 from skedasis.cli import runtime
 from tests.systems import posix
 
@@ -105,13 +102,3 @@ def test_the_shell(tmp_path):
 def test_standard_output_counts_as_open_where_nothing_says_so(monkeypatch):
     monkeypatch.delattr(select, "poll", raising=False)
     assert runtime._output_is_closed() is False
-
-
-def test_a_file_is_replaced_where_owners_cannot_be_given(monkeypatch, tmp_path):
-    monkeypatch.delattr(os, "chown", raising=False)
-    path = tmp_path / "a"
-    path.write_bytes(b"new")
-    old = SimpleNamespace(st_uid=-2, st_gid=-2, st_mode=stat.S_IFREG | 0o444)
-    _files._take_permissions(path, old)
-    assert not path.stat().st_mode & stat.S_IWRITE
-    path.chmod(0o644)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import errno
 import io
 import os
 import pickle
-import re
 import signal
 import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -22,220 +19,29 @@ from unittest import mock
 import numpy as np
 import pytest
 
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None
-
 import skedasis as sd
 from skedasis import _files
-from skedasis.cli import app as cli_app
-from skedasis.cli import change as cli_change
 from skedasis.cli import output as cli_output
-from skedasis.datasets import real
-from skedasis.demo import demo
 from skedasis.errors import FileError
-from skedasis.plots.draw_matplotlib import NotebookFigure
-from skedasis.report import report as reports
-from skedasis.report.content import gather
 from tests.helpers import refused, table
 from tests.systems import posix
 
-SOURCE = Path(sd.__file__).parent
 OLD = b"what was there before\n" * 3
-
-
-# --------------------------------------------------------------------------------- all writers
-
-
-def product(X: np.ndarray) -> np.ndarray:
-    return X[:, 0] * X[:, 1]
 
 
 @pytest.fixture(scope="module")
 def effect():
-    return sd.explain(product, table(60, 2), "x0", method=sd.ALE(bins=4))
+    return sd.explain(lambda X: X[:, 0] * X[:, 1], table(60, 2), "x0", method=sd.ALE(bins=4))
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    content = gather(product, table(60, 2), heterogeneity_rows=20, progress=False)
-    page = tmp_path_factory.mktemp("report") / "page.html"
-    done = reports.write(content, page, progress=False)
-    # Pages and figures are drawn once; how they are written is what is tested.
-    return done, page.read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def change():
-    return sd.change(product, table(30, 2), {"x0": 1.0})
-
-
-@dataclass
-class Made:
-    """What the writers write."""
-
-    effect: Any
-    report: Any
-    page: str
-    change: Any
-    figure: Any
-
-
-@pytest.fixture(scope="module")
-def made(effect, report, change):
-    return Made(effect, *report, change, effect.plot())
-
-
-PNG = b"\x89PNG" + bytes(5000)
-
-
-def savefig(made: Made, path: Path) -> None:
-    with mock.patch.object(NotebookFigure, "_print", lambda self, file, options: file.write(PNG)):
-        made.figure.savefig(path)
-
-
-def report_page(made: Made, path: Path) -> None:
-    with (
-        mock.patch("skedasis.report.html.page_context"),
-        mock.patch("skedasis.report.html.render", return_value=made.page),
-    ):
-        reports.write(made.report.content, path, progress=False)
-
-
-@contextmanager
-def drawn() -> Iterator[None]:
-    """Give figures that are drawn at once."""
-    figure = mock.Mock(png=PNG)
-    figure.name = "overview"
-    with (
-        mock.patch("skedasis.report.figures.overview_png", return_value=figure),
-        mock.patch("skedasis.report.figures.rhale_png", return_value=figure),
-        mock.patch("skedasis.report.figures.pdp_png", return_value=figure),
-        mock.patch("skedasis.report.figures.file_name", return_value="overview"),
-        mock.patch.object(demo, "features_named", return_value=[]),
-    ):
-        yield
-
-
-def report_figures(made: Made, path: Path) -> None:
-    with drawn():
-        reports._save(replace(made.report.content, features=()), path.parent, False)
-
-
-def demo_figures(made: Made, path: Path) -> None:
-    with drawn():
-        list(demo._write_figures(made.report.content, path.parent))
-
-
-def download(made: Made, path: Path) -> None:
-    text = b"a,b\n" + b"1,2\n" * 2000
-    with (
-        mock.patch("urllib.request.urlopen", return_value=io.BytesIO(text)),
-        mock.patch.object(real, "_decode", return_value=text.decode()),
-        mock.patch.dict(os.environ, {"SKEDASIS_DATA": str(path.parent)}),
-    ):
-        real._download(
-            path.stem, mock.Mock(header=None, sha256="", codes={}), "https://example.org/x.csv"
-        )
-
-
-def change_rows(made: Made, path: Path) -> None:
-    cli_change._write_rows(made.change, path)
-
-
-def shell_table(made: Made, path: Path) -> None:
-    cli_output.write(made.effect, path)
-
-
-def shell_dataset(made: Made, path: Path) -> None:
-    terminal = mock.Mock()
-    options = mock.Mock(out=path, sample=100, random_state=0)
-    options.name = "diabetes"
-    cli_app.datasets(options, terminal)
-
-
-WRITERS: dict[str, tuple[str, str, Callable[[Made, Path], object]]] = {
-    "save": ("results/io.py:save", "a.npz", lambda m, p: m.effect.save(p)),
-    "to_json": ("results/export.py:to_json", "a.json", lambda m, p: m.effect.to_json(p)),
-    "report.to_json": ("report/report.py:to_json", "r.json", lambda m, p: m.report.to_json(p)),
-    "report": ("report/report.py:write", "r.html", report_page),
-    "report(figures)": ("report/report.py:save", "overview.png", report_figures),
-    "explore": ("plots/html.py:save", "a.html", lambda m, p: m.effect.explore().save(p)),
-    "savefig": ("plots/draw_matplotlib.py:savefig", "a.png", savefig),
-    "shell table": ("cli/output.py:write_csv", "a.csv", shell_table),
-    "shell data set": ("cli/output.py:write_csv", "d.csv", shell_dataset),
-    "shell rows": ("cli/output.py:write_csv", "rows.csv", change_rows),
-    "download": ("datasets/real.py:_download", "x.csv", download),
-    "demo": ("demo/demo.py:_write_figures", "overview.png", demo_figures),
+WRITERS: dict[str, tuple[str, Callable[[sd.Effect, Path], object]]] = {
+    "save": ("a.npz", lambda e, p: e.save(p)),
+    "to_json": ("a.json", lambda e, p: e.to_json(p)),
+    "explore": ("a.html", lambda e, p: e.explore(p)),
+    "savefig": ("a.png", lambda e, p: e.plot().savefig(p, dpi=20)),
+    "shell table": ("a.csv", cli_output.write),
 }
-"""Each writer: where it is in the source, the name of a file, and how to write it."""
-
-SILENT = {"download"}
-"""Writers of copies that nobody asked for: if they fail, nothing is said."""
-
-every_writer = pytest.mark.parametrize("writer", WRITERS)
-
-_WRITING = {"write_bytes", "write_text", "text_file", "binary_file"}
-_OTHER_WAYS = {
-    *("savez", "savez_compressed", "tofile", "ParquetWriter", "write_table", "sink_parquet"),
-    *("mkdir", "makedirs", "mkdtemp", "mkstemp", "NamedTemporaryFile", "TemporaryDirectory"),
-    *("to_csv", "to_parquet", "to_excel", "write_parquet", "write_csv", "imsave"),
-}
-_EXPECTED_ELSEWHERE = {
-    "data/spool.py:_write sink_parquet",
-    "data/spool.py:_write ParquetWriter",
-    "data/spool.py:_write write_table",  # a method of the writer
-    "data/spool.py:_write_partition write_table",
-    "results/io.py:_write_archive open",
-    "results/io.py:_write_archive ZipFile",  # into a `binary_file`
-    "models/skops_files.py:checked_archive ZipFile",  # into memory
-    "models/torch_export.py:_checked_archive ZipFile",  # the same
-    "cli/output.py:write write_csv",
-    "cli/change.py:_write_rows write_csv",
-    "cli/app.py:datasets write_csv",
-}
-"""Calls that write by other means: to temporary folders, or to memory."""
-
-
-def calls() -> Iterator[tuple[str, str, ast.Call]]:
-    """Yield where in the source which function is called."""
-
-    def within(node: ast.AST, where: str) -> Iterator[tuple[str, str, ast.Call]]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef):
-                yield from within(child, f"{where.partition(':')[0]}:{child.name}")
-                continue
-            if isinstance(child, ast.Call):
-                called = child.func
-                if isinstance(called, (ast.Name, ast.Attribute)):
-                    yield where, called.id if isinstance(called, ast.Name) else called.attr, child
-            yield from within(child, where)
-
-    names = re.compile("|".join((*_WRITING, *_OTHER_WAYS, "open", "ZipFile")))
-    for path in sorted(SOURCE.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if path.name != "_files.py" and names.search(text):
-            yield from within(ast.parse(text), path.relative_to(SOURCE).as_posix())
-
-
-def test_every_writer_is_in_the_list_and_there_is_no_other_way():
-    found, others = set(), set()
-    for where, name, call in calls():
-        if name in _WRITING:
-            found.add(where)
-        elif name in _OTHER_WAYS:
-            others.add(f"{where} {name}")
-        elif name in ("open", "ZipFile"):  # both read without a mode
-            modes = [a.value for a in call.args if isinstance(a, ast.Constant)]
-            modes += [k.value.value for k in call.keywords if k.arg == "mode"]
-            if any(
-                isinstance(m, str) and set(m) <= set("rwxabt+U") and set(m) & set("wxa+")
-                for m in modes
-            ):
-                others.add(f"{where} {name}")
-    assert found == {where for where, _, _ in WRITERS.values()}
-    assert others - _EXPECTED_ELSEWHERE == set()
+"""Each kind of writer: the name of a file, and how to write it."""
 
 
 # ------------------------------------------------------------------------------- injected faults
@@ -284,9 +90,7 @@ class Fault:
 
         def new_chmod(path: Path, mode: int) -> None:
             chmod(path, mode)
-            if isinstance(
-                self.error, KeyboardInterrupt
-            ):  # errors of permissions are no reason to fail
+            if isinstance(self.error, KeyboardInterrupt):  # errors of permissions are ignored
                 self.step("chmod")
 
         with (
@@ -302,67 +106,42 @@ def disk_full() -> OSError:
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.mark.many
-@every_writer
+@pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("error", [disk_full, KeyboardInterrupt], ids=["full", "interrupted"])
 def test_a_fault_at_any_operation_leaves_the_old_file_and_nothing_else(
-    made, tmp_path, writer, error
+    effect, tmp_path, writer, error
 ):
-    _, name, write = WRITERS[writer]
+    name, write = WRITERS[writer]
     path = tmp_path / name
     path.write_bytes(OLD)
     fault = Fault(0, error())
     with fault.injected():
-        write(made, path)
-    new, operations = path.read_bytes(), fault.count
-    assert new != OLD
+        write(effect, path)
+    operations = fault.count
+    assert path.read_bytes() != OLD
     assert operations >= 4  # open, write, synchronise, rename
-    for at in range(1, operations + 1):
+    for at in sorted({1, 2, *range(operations - 3, operations + 1)}):
         path.write_bytes(OLD)
         raised = error()
         expected = FileError if isinstance(raised, OSError) else KeyboardInterrupt
-        with Fault(at, raised).injected():
-            if writer in SILENT and expected is FileError:
-                write(made, path)
-            else:
-                with pytest.raises(expected) as found:
-                    write(made, path)
-                if expected is FileError:
-                    assert found.value.errno == errno.ENOSPC
-                    assert "The existing file is unchanged." in str(found.value)
+        with Fault(at, raised).injected(), pytest.raises(expected) as found:
+            write(effect, path)
+        if expected is FileError:
+            assert found.value.errno == errno.ENOSPC
+            assert "The file is as it was." in str(found.value)
         assert path.read_bytes() == OLD, at
         assert [p.name for p in tmp_path.iterdir()] == [name], at
 
 
-@contextmanager
-def file_size_limit(size: int) -> Iterator[None]:
-    """Let files of this process have at most so many bytes: the system then refuses to write more."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+def test_an_interrupted_model_leaves_numpys_error_state():
+    def interrupted(X: np.ndarray) -> np.ndarray:
+        raise KeyboardInterrupt
 
-
-@pytest.mark.many
-@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="no limit of file sizes")
-@every_writer
-def test_a_disk_that_takes_only_a_part(made, tmp_path, writer):
-    _, name, write = WRITERS[writer]
-    path = tmp_path / name
-    write(made, path)
-    size = path.stat().st_size
-    for limit in (0, 1, size // 2, size - 100):
-        path.write_bytes(OLD) if limit else path.unlink()
-        with file_size_limit(limit):
-            if writer in SILENT:
-                write(made, path)
-            else:
-                with refused(FileError, repr(str(path)), "larger than a file may become"):
-                    write(made, path)
-        assert [p.name for p in tmp_path.iterdir()] == ([name] if limit else [])
-        assert not limit or path.read_bytes() == OLD
+    with np.errstate(all="raise"):
+        before = np.geterr()
+        with pytest.raises(KeyboardInterrupt):
+            sd.explain(interrupted, table(60, 2), 0)
+        assert np.geterr() == before
 
 
 # --------------------------------------------------------------------------------- kinds of paths
@@ -388,17 +167,6 @@ def test_permissions_are_kept_and_new_files_follow_the_umask(tmp_path):
     assert path.read_bytes() == b"new"
 
 
-@pytest.mark.skipif(
-    not hasattr(os, "getuid") or os.getuid() != 0, reason="only root gives files away"
-)
-def test_the_owner_is_kept(tmp_path):
-    path = tmp_path / "a"
-    path.write_bytes(OLD)
-    os.chown(path, 1234, 2345)
-    put(path)
-    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 2345)
-
-
 def test_a_link_keeps_leading_to_its_file(tmp_path):
     for k, there in enumerate((True, False)):
         target, link = tmp_path / f"folder{k}" / "target", tmp_path / f"link{k}"
@@ -410,12 +178,6 @@ def test_a_link_keeps_leading_to_its_file(tmp_path):
         assert link.is_symlink()
         assert target.read_bytes() == b"new"
         assert [p.name for p in target.parent.iterdir()] == ["target"]
-
-
-def test_a_link_that_leads_to_itself(tmp_path):
-    (tmp_path / "a").symlink_to("a")
-    with refused(FileError, "a symbolic link that leads to itself"):
-        put(tmp_path / "a")
 
 
 @posix
@@ -433,12 +195,12 @@ def test_standard_output_is_written_directly_even_if_it_is_a_file(tmp_path):
         "from skedasis._files import write_bytes; import sys;"
         "write_bytes(sys.argv[1], b'first', 'save(path)'); print(); print('later')"
     )
-    for path in ("/dev/stdout", str(tmp_path / "out")):
-        with (tmp_path / "out").open("wb") as out:
-            inode = os.fstat(out.fileno()).st_ino
-            subprocess.run([sys.executable, "-c", code, path], stdout=out, check=True, timeout=60)
-        assert (tmp_path / "out").stat().st_ino == inode
-        assert b"later" in (tmp_path / "out").read_bytes()
+    with (tmp_path / "out").open("wb") as out:
+        inode = os.fstat(out.fileno()).st_ino
+        call = [sys.executable, "-c", code, "/dev/stdout"]
+        subprocess.run(call, stdout=out, check=True, timeout=60)
+    assert (tmp_path / "out").stat().st_ino == inode
+    assert b"later" in (tmp_path / "out").read_bytes()
     done = subprocess.run(
         [sys.executable, "-c", code, "/dev/stdout"], capture_output=True, check=True, timeout=60
     )
@@ -447,23 +209,23 @@ def test_standard_output_is_written_directly_even_if_it_is_a_file(tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_device():
-    with refused(FileError, "'/dev/full', but the file system of the folder '/dev' has no room"):
+    with refused(FileError, "'/dev/full', which cannot be written (No space left on device)"):
         put(Path("/dev/full"))
 
 
 @pytest.mark.parametrize(
-    ("name", "words", "number"),
+    ("name", "number"),
     [
-        ("folder", ("the folder", "Choose a file in this folder"), errno.EISDIR),
-        ("file/a", ("below a file instead of a folder",), errno.EEXIST),
-        ("file/b/a", ("below a file instead of a folder",), errno.ENOTDIR),
-        ("é" * 140, ("a name of 280 bytes, which is too long",), errno.ENAMETOOLONG),
+        ("folder", errno.EISDIR),
+        ("file/a", errno.EEXIST),
+        ("file/b/a", errno.ENOTDIR),
+        ("é" * 140, errno.ENAMETOOLONG),
     ],
 )
-def test_paths_that_are_no_files(tmp_path, name, words, number):
+def test_paths_that_are_no_files(tmp_path, name, number):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_bytes(OLD)
-    with refused(FileError, "save(path): got", *words) as found:
+    with refused(FileError, "save(path): got", os.strerror(number)) as found:
         put(tmp_path / name)
     assert found.value.errno == number
     assert isinstance(found.value, sd.DataError)
@@ -486,21 +248,11 @@ def test_the_longest_and_the_strangest_names(tmp_path):
     assert sorted(p.name for p in (tmp_path / "new").iterdir()) == sorted(names)
 
 
-@pytest.mark.parametrize(
-    "number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO]
-)
-def test_messages_say_what_to_do(tmp_path, number):
-    words = {
-        errno.ENOSPC: "bytes free",
-        errno.EDQUOT: "the quota of disk space",
-        errno.EROFS: "is read-only",
-        errno.EIO: "cannot be written (Input/output error)",
-    }
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
+def test_messages_say_why(tmp_path, number):
     with (
         Fault(1, OSError(number, os.strerror(number))).injected(),
-        refused(
-            FileError, words.get(number, "without permission"), repr(str(tmp_path / "a"))
-        ) as found,
+        refused(FileError, os.strerror(number), repr(str(tmp_path / "a"))) as found,
     ):
         put(tmp_path / "a")
     again = pickle.loads(pickle.dumps(found.value))
@@ -516,37 +268,16 @@ def test_a_file_that_must_not_be_changed_is_not_replaced(tmp_path):
     (tmp_path / "a").write_bytes(OLD)
     with (
         mock.patch.object(os, "access", return_value=False),
-        refused(FileError, "without permission", "The existing file is unchanged"),
+        refused(FileError, "Permission denied", "The file is as it was"),
     ):
         put(tmp_path / "a")
     assert (tmp_path / "a").read_bytes() == OLD
-
-
-@pytest.mark.parametrize("at", [1, "replace"])
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.EBUSY])
-def test_a_folder_that_takes_no_second_file_has_its_file_written_in_place(tmp_path, at, number):
-    path = tmp_path / "a"
-    for content in (b"short", OLD * 100):
-        path.write_bytes(OLD)
-        inode = path.stat().st_ino
-        last = 4 if at == "replace" else at  # open, write, synchronise, rename
-        with Fault(last, OSError(number, os.strerror(number))).injected():
-            put(path, content)
-        assert path.read_bytes() == content
-        assert path.stat().st_ino == inode
-        assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 
 def write_and_raise(path: Path, text: str, error: BaseException) -> None:
     with _files.text_file(path, "save(path)") as file:
         file.write(text)
         raise error
-
-
-def write_bytes_and_interrupt(path: Path) -> None:
-    with _files.binary_file(path, "save(path)") as file:
-        file.write(b"a")  # which is written when the file is closed
-        raise KeyboardInterrupt
 
 
 @posix
@@ -565,13 +296,8 @@ def test_the_error_of_the_content_is_its_own(tmp_path):
     path.write_bytes(OLD)
     with pytest.raises(ZeroDivisionError):
         write_and_raise(path, "a" * 100_000, ZeroDivisionError())
-    # What a file still holds cannot be written to a full disk; that is not the error that counts.
-    for at in (2, 3):  # when the text is flushed, and when the file is closed
-        with Fault(at, disk_full()).injected() as fault, pytest.raises(KeyboardInterrupt):
-            write_and_raise(path, "a" * 5000, KeyboardInterrupt())
-        assert fault.count >= 2
-    with Fault(2, disk_full()).injected(), pytest.raises(KeyboardInterrupt):
-        write_bytes_and_interrupt(path)
+    with pytest.raises(KeyboardInterrupt):
+        write_and_raise(path, "a" * 5000, KeyboardInterrupt())
     assert path.read_bytes() == OLD
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
@@ -594,6 +320,28 @@ def test_figures_are_those_of_matplotlib(effect, tmp_path, ending):
     assert next((tmp_path / "new").iterdir()).read_bytes() == own.getvalue()
     with pytest.raises(ValueError, match="not supported"):
         figure.savefig(tmp_path / "a.xyz")
+
+
+def test_paths_are_checked_before_the_work(tmp_path):
+    (tmp_path / "file").write_bytes(OLD)
+    for name, words in (
+        (".", ("the folder", "result.npz")),
+        ("file/a.npz", ("below the file",)),
+        ("a\0b", ("the path of a file",)),
+    ):
+        with refused(sd.DataError, "save(path): got", *words):
+            _files.check_writable(tmp_path / name, "save(path)", "result.npz")
+    with (
+        mock.patch.object(os, "access", return_value=False),
+        refused(sd.DataError, "without write permission"),
+    ):
+        _files.check_writable(tmp_path / "new" / "a", "save(path)", "result.npz")
+    for name in ("a.pdf", "a.PNG", "a.json", "a.csv"):
+        with refused(sd.DataError, "the path of an HTML page", "a.html"):
+            _files.check_page(tmp_path / name, "report(path)", "report.html")
+    for name in ("a.html", "a.htm", "a.xhtml", "a", "v2.1"):
+        path = tmp_path / "new" / name
+        assert _files.check_page(path, "report(path)", "report.html") == path
 
 
 # ------------------------------------------------------------------------------ several processes

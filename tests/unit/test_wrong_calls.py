@@ -1,4 +1,4 @@
-"""The calls and commands that people get wrong most often: the message of each, and the call that it leads to.
+"""Wrong calls and commands, one of each kind: the message, and the call that it leads to.
 
 `wrong_calls.txt` and `wrong_commands.txt` are the tables. Each entry has three lines: what someone wrote, the message,
 and what a reader of the message alone writes instead, which must work. ``[...]`` stands for any text.
@@ -157,16 +157,7 @@ def quietly():
         yield
 
 
-def some(every):
-    """Return all cases, of which every third runs with the fast tests."""
-    return [
-        pytest.param(one, marks=() if k % 3 == 0 else pytest.mark.slow)
-        for k, one in enumerate(every)
-    ]
-
-
-@pytest.mark.many
-@pytest.mark.parametrize("call", some(CALLS), ids=written)
+@pytest.mark.parametrize("call", CALLS, ids=written)
 def test_the_message_of_a_wrong_call_leads_to_one_that_works(
     call, names, folder, tried, monkeypatch
 ):
@@ -183,8 +174,7 @@ def test_the_message_of_a_wrong_call_leads_to_one_that_works(
         tried.add(call.right)
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("command", some(COMMANDS), ids=written)
+@pytest.mark.parametrize("command", COMMANDS, ids=written)
 def test_the_message_of_a_wrong_command_leads_to_one_that_works(
     command, names, folder, tried, monkeypatch
 ):
@@ -201,10 +191,3 @@ def test_the_message_of_a_wrong_command_leads_to_one_that_works(
         done = CliRunner().invoke(app, shlex.split(command.right), env=shell)
     assert done.exit_code == 0, done.output
     tried.add(command.right)
-
-
-def test_the_tables_are_long_enough_and_have_no_call_twice():
-    assert len(CALLS) >= 330
-    assert len(COMMANDS) >= 55
-    for entries in (CALLS, COMMANDS):
-        assert len({entry.wrong for entry in entries}) == len(entries)

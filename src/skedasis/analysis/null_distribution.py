@@ -143,7 +143,7 @@ Learner = Callable[[Container, ArrayLike], Any]
 """A function of data and labels that returns a fitted model or a quantity."""
 
 
-@takes_options(NullKeywords, refused=("groups", "cv", "correction", "features", "y"))
+@takes_options(NullKeywords)
 def null_distribution(
     fit: Estimator | Callable[[Any, Any], Any],
     X: TableLike,
@@ -234,7 +234,8 @@ def null_distribution(
     [True, False]
     """
     started = time.perf_counter()
-    _check(n_repeats, how, keywords)
+    check_int("null_distribution(n_repeats)", n_repeats, 1, "Pass for example 100")
+    check_option("null_distribution(how)", how, get_args(How))
     options = ExplainOptions.of("null_distribution", **keywords)
     seed, schema = options.seed, options.schema
     dataset = as_dataset(X, None, options.sample_weight, schema)
@@ -407,20 +408,6 @@ def _fresh(estimator: Any) -> Any:
         else:
             return clone(estimator)
     return copy.deepcopy(estimator)
-
-
-def _check(n_repeats: object, how: object, options: Mapping[str, object]) -> None:
-    check_int("null_distribution(n_repeats)", n_repeats, 1, "Pass for example 100")
-    check_option("null_distribution(how)", how, get_args(How))
-    for name in ("groups", "cv", "correction"):
-        if options.get(name) is not None:
-            got, expected = f"{name}={options[name]!r}"[:60], "single columns and one model"
-            raise UnsupportedError("null_distribution", got, expected, f"Remove {name}")
-    if "features" in options or "y" in options:
-        name = "features" if "features" in options else "y"
-        fix = "Select columns by columns=" if name == "features" else "Pass y only once"
-        expected = "options of explain except features and y"
-        raise DataError("null_distribution", f"the option {name}", expected, fix)
 
 
 def _check_labels(y: object, rows: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.metadata
 import importlib.util
 import os
@@ -24,7 +23,7 @@ from skedasis._types import Values
 from skedasis.cli import change, completion, explain, interactions, options, regions, runtime
 from skedasis.cli.options import CommandSpec, OutputOptions
 from skedasis.cli.output import Document, Screen, Terminal, check_out, write_csv
-from skedasis.errors import DataError
+from skedasis.errors import DataError, nearest
 
 if TYPE_CHECKING:
     from skedasis.datasets import real
@@ -205,10 +204,8 @@ def _loaded(name: str, sample: int | None, seed: int) -> real.Dataset:
     """Return a data set by name, or a random sample of its rows."""
     known = ("diabetes", *sd.datasets.names(), *sd.datasets.SYNTHETIC)
     if name not in known:
-        short = name.lower().replace("-", "_").rstrip("s")
-        near = [n for n in known if len(short) > 2 and n.startswith(short)]
-        near += difflib.get_close_matches(name, known, 1, 0.6)
-        fix = f"Did you mean {near[0]!r}?" if near else "Choose one of these"
+        near = nearest(name, known)
+        fix = f"Did you mean {near!r}?" if near else "Choose one of these"
         raise DataError("NAME", repr(name), f"one of {', '.join(known)}", fix)
     if name in sd.datasets.SYNTHETIC:
         return _synthetic(name, sample or SYNTHETIC_ROWS, seed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import fnmatch
 import importlib
 import json
@@ -27,7 +26,7 @@ from skedasis.data.dataset import as_dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Declared, Feature, SchemaEntry
 from skedasis.data.readers import FileTable, read_table
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, nearest
 from skedasis.models import files
 from skedasis.models.introspection import (
     as_in_fit,
@@ -246,8 +245,8 @@ def _missing_name(name: str, holder: object, where: str) -> DataError:
     public = [
         n for n, v in attributes.items() if not (n.startswith("_") or isinstance(v, ModuleType))
     ]
-    near = difflib.get_close_matches(name, public, 1)
-    fix = f"Did you mean {near[0]!r}?" if near else "Check the name"
+    near = nearest(name, public)
+    fix = f"Did you mean {near!r}?" if near else "Check the name"
     expected = f"one of {_first_names(public)}" if public else "an object with this attribute"
     return DataError("--model", f"no {name!r} in {where}", expected, fix)
 

@@ -25,7 +25,7 @@ from skedasis.data.factorize import (
     to_python,
 )
 from skedasis.data.features import Feature, Groups, find_feature, infinite_values, no_values
-from skedasis.errors import DataError
+from skedasis.errors import DataError, nearest
 from skedasis.stats.order_statistics import weight_quantum, weight_sums
 
 
@@ -77,8 +77,6 @@ def unknown_level(
     what: str, got: object, values: Sequence[Level], labels: Sequence[str], fix: str
 ) -> DataError:
     """Return the error for a value that is no level: it names the levels, and the nearest one if there is one."""
-    import difflib  # for the message of an error only
-
     # As a call writes them: a value, or the label of one that has another label than itself.
     names = [
         repr(value if label in (repr(value), *labels_of([value])) else label)
@@ -86,11 +84,11 @@ def unknown_level(
     ]
     texts = [*map(str, values), *labels]
     plain = dict(zip([text.casefold().strip() for text in texts], names * 2, strict=True))
-    near = difflib.get_close_matches(str(got).casefold().strip(), plain, n=1, cutoff=0.5)
+    near = nearest(got, plain)
     meant = [
         # 1 for True, and True for 1.
         *(n for n, v in zip(names, values, strict=True) if isinstance(got, Real) and v == got),
-        *(plain[text] for text in near),
+        *([plain[near]] if near else []),
     ]
     fix = f"Did you mean {meant[0]}?" if meant else fix
     some = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")

@@ -13,7 +13,7 @@ import numpy as np
 from skedasis._arguments import is_int, shown
 from skedasis._types import Level
 from skedasis.data.times import TimeAxis
-from skedasis.errors import DataError
+from skedasis.errors import DataError, nearest
 
 # ----------------------------------------------------------------------------- names and kinds
 Kind = Literal["continuous", "ordinal", "nominal"]
@@ -234,19 +234,10 @@ def _kind(got: object, what: str) -> Kind:
     if isinstance(got, str) and got in (*get_args(Kind), "categorical"):
         return "nominal" if got == "categorical" else cast("Kind", got)
     fix = 'Use one of these kinds, or a dictionary such as {"unit": "years"}'
-    name = got.__name__ if isinstance(got, type) else str(got)
-    for kind, others in _KIND_NAMES.items():
-        if name.lower() in (kind, *others.split()):
-            fix = f"Did you mean {kind!r}?"
+    near = nearest(got, get_args(Kind), 0.75) if isinstance(got, str) else None
+    if near is not None:
+        fix = f"Did you mean {near!r}?"
     raise DataError(what, shown(got), " | ".join(get_args(Kind)), fix)
-
-
-_KIND_NAMES: dict[Kind, str] = {
-    "continuous": "numeric numerical number float float64 float32 int int64 real quantitative cont",
-    "nominal": "category cat discrete factor str string object text bool binary",
-    "ordinal": "ordered rank",
-}
-"""What other libraries call the kinds of features, and types that have these kinds."""
 
 
 def _apply_fields(inferred: Feature, entry: SchemaEntry) -> Feature:
@@ -255,12 +246,10 @@ def _apply_fields(inferred: Feature, entry: SchemaEntry) -> Feature:
     allowed = tuple(SchemaEntry.__annotations__)
     for key in entry:
         if key not in allowed:
-            import difflib  # for the message of an error only
-
-            near = difflib.get_close_matches(str(key).lower(), allowed, n=1, cutoff=0.5)
+            near = nearest(key, allowed)
             fix = 'Remove it, or write labels of levels as {"labels": {0: "no", 1: "yes"}}'
-            if near:
-                fix = f"Did you mean {near[0]!r}?"
+            if near is not None:
+                fix = f"Did you mean {near!r}?"
             expected = f"some of {', '.join(map(repr, allowed))}"
             raise DataError(what, f"the key {shown(key)}", expected, fix)
     labels = _level_labels(entry.get("labels") or inferred.labels, f"{what}['labels']")
@@ -356,12 +345,10 @@ def find_feature(features: Sequence[Feature], wanted: Hashable, what: str = "fea
 
 def _which_feature(wanted: object, names: Sequence[str]) -> str:
     """Return what to write instead of a feature that does not exist."""
-    import difflib  # for the message of an error only
-
     plain = {name.strip().casefold(): name for name in reversed(names)}
     text = str(wanted).strip().casefold()
     parts = [part.strip() for part in re.split(r"[,;:*&+]|\s+", text) if part.strip()]
-    near = difflib.get_close_matches(text, plain, n=1, cutoff=0.4)
+    near = nearest(text, plain)
     fix = "Use a name from X's columns"
     if isinstance(wanted, str) and text in {"", "all", "*", ":", "none"}:
         fix = "Use features=None, or leave it out, for all features"
@@ -376,8 +363,8 @@ def _which_feature(wanted: object, names: Sequence[str]) -> str:
         fix = f"Write a pair as a tuple: {tuple(wanted)!r}"
     elif isinstance(wanted, float) and wanted.is_integer():
         fix = f"Write a position as an integer: {int(wanted)}"
-    elif near:
-        fix = f"Did you mean {plain[near[0]]!r}?"
+    elif near is not None:
+        fix = f"Did you mean {plain[near]!r}?"
     elif all(name == f"x{j}" for j, name in enumerate(names)):
         fix = "X is an array: use the position of the column, such as 0"
     return fix

@@ -30,7 +30,7 @@ from skedasis.data.arrow import (
 )
 from skedasis.data.dataset import check_weight_sizes
 from skedasis.data.features import check_names
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.stats.order_statistics import exact_sum, rounded
 
 Library: TypeAlias = Literal["numpy", "pandas", "polars", "pyarrow"]
@@ -917,10 +917,8 @@ def _features(
     wanted += [(role, name) for role, name in roles.items() if name is not None]
     for argument, name in wanted:
         if not isinstance(name, str) or name not in schema.names:
-            import difflib  # for the message of an error only
-
-            near = difflib.get_close_matches(str(name), schema.names, 1, 0.6)
-            fix = f"Did you mean {near[0]!r}?" if near else "Use a column of the files"
+            near = nearest(name, schema.names)
+            fix = f"Did you mean {near!r}?" if near else "Use a column of the files"
             raise DataError(f"parquet({argument})", shown(name), f"one of {known}", fix)
     check_names(features)
     if not features:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import gzip
 import importlib
 import importlib.util
@@ -21,7 +20,7 @@ import numpy as np
 
 from skedasis._types import Container, Ints, Values
 from skedasis.data.features import check_names
-from skedasis.errors import DataError
+from skedasis.errors import DataError, nearest
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -160,7 +159,7 @@ class FileTable:
         """Return the position of a column."""
         if name in self.names:
             return self.names.index(name)
-        near = _nearest_name(name, self.names)
+        near = nearest(name, reversed(self.names))
         fix = "Use one of these names" if near is None else f"Did you mean {near!r}?"
         parts = name.split(",")
         if len(parts) > 1 and all(part in self.names for part in parts):
@@ -219,16 +218,6 @@ def no_rows(expression: str, n: int, what: str) -> DataError:
     got = f"{expression[:60]!r}, which none of {n:,} rows satisfies"
     fix = "Check the values; rows with a missing value satisfy no comparison"
     return DataError(what, got, "a condition that some rows satisfy", fix)
-
-
-def _nearest_name(name: str, names: Sequence[str]) -> str | None:
-    """Return the most similar name: equal except for spaces and case, a longer name that contains it, or similar."""
-    short = name.strip().casefold()
-    folded = {n.strip().casefold(): n for n in reversed(names)}
-    if short in folded:
-        return folded[short]
-    longer = [n for f, n in folded.items() if len(short) > 1 and short in f]
-    return next(iter(longer[-1:] or difflib.get_close_matches(name, names, 1, 0.5)), None)
 
 
 def read_table(path: str | Path) -> FileTable:
@@ -316,8 +305,8 @@ def _suggest_path(path: Path) -> str:
     except OSError:
         return "Check the folder's name"
     tables = [n for n in files if n.lower().endswith(ENDINGS)]
-    near = difflib.get_close_matches(path.name, tables, n=1, cutoff=0.4)
-    return f"Did you mean {str(folder / near[0])!r}?" if near else "Check the file's name"
+    near = nearest(path.name, tables)
+    return f"Did you mean {str(folder / near)!r}?" if near else "Check the file's name"
 
 
 def _installed() -> list[Library]:

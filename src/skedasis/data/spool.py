@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from skedasis._arguments import shown
-from skedasis._files import temporary_folder
 from skedasis.errors import DataError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -160,6 +159,8 @@ class _Folder:
 def _temporary_folder(kind: str) -> Generator[_Folder]:
     """Make a folder for temporary files, and remove it."""
     # Imported here: most calls have rows in memory.
+    from tempfile import TemporaryDirectory
+
     import pyarrow.fs as pafs
 
     where = os.environ.get(FOLDER)
@@ -168,8 +169,9 @@ def _temporary_folder(kind: str) -> Generator[_Folder]:
             if where is not None and "://" in where:
                 folder = stack.enter_context(_remote_folder(where))
             else:
-                path = stack.enter_context(temporary_folder(where))
-                folder = _Folder(cast("FileSystem", pafs.LocalFileSystem()), str(path))
+                made = TemporaryDirectory(prefix="skedasis-", dir=where, ignore_cleanup_errors=True)
+                path = stack.enter_context(made)
+                folder = _Folder(cast("FileSystem", pafs.LocalFileSystem()), path)
         except OSError as error:
             raise _cannot_write(kind, where or "the system's temporary folder", 0, error) from error
         yield folder
@@ -221,9 +223,11 @@ def _write(X: object, kind: str, folder: _Folder) -> int:
         if folder.local:
             lazy.sink_parquet(path, row_group_size=_ROWS)
         else:
+            from tempfile import TemporaryDirectory
+
             # Polars has file systems of its own, which need not know the credentials.
-            with temporary_folder() as here:
-                local = str(here / "rows.parquet")
+            with TemporaryDirectory(prefix="skedasis-") as here:
+                local = str(Path(here, "rows.parquet"))
                 lazy.sink_parquet(local, row_group_size=_ROWS)
                 pafs.copy_files(local, path, pafs.LocalFileSystem(), folder.system)
         return int(pq.read_metadata(path, filesystem=folder.system).num_rows)

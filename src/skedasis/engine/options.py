@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
 
@@ -22,8 +22,8 @@ from skedasis._arguments import (
     is_int,
     is_number,
 )
-from skedasis._calls import meant_keyword, misfit, written
-from skedasis._interrupts import restoring
+from skedasis._calls import misfit
+from skedasis._error_state import with_own_errors
 from skedasis._types import Container, TreeMode
 from skedasis.data.dataset import Dataset, RowSample, as_dataset
 from skedasis.data.spool import DASK, spool_kind, spooled
@@ -128,8 +128,20 @@ class MultiModelKeywords(ExplainKeywords, total=False):
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Function], Function]:
-    """Return a decorator for a function with ``**keywords: Unpack[...]``, whose signature shows them."""
+def takes_options(keywords: type) -> Callable[[Function], Function]:
+    """Return a decorator for a function with ``**keywords: Unpack[...]``: its signature shows them with their defaults.
+
+    Parameters
+    ----------
+    keywords : type
+        The TypedDict of the keywords.
+
+    Returns
+    -------
+    callable
+        A decorator. The function it returns raises `UnsupportedError`, a TypeError, for a call that does not fit the
+        signature; the error says which keyword is meant.
+    """
     names = keywords.__annotations__
 
     def decorate(function: Function) -> Function:
@@ -144,31 +156,16 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
         ]
         signature = given.replace(parameters=[*own, *shared])
         valid = list(signature.parameters)
-        positional = [p.name for p in own if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-        # Where labels may be passed by position, a fourth argument is another one.
-        meaning = None if "y" in positional else _meaning
 
         @wraps(function)
         def checked(*args: object, **given: object) -> object:
-            known = {name: value for name, value in given.items() if name not in refused}
-            try:
-                signature.bind(*args, **known)
-            except TypeError:
-                problem = misfit(
-                    function.__name__,
-                    signature,
-                    args,
-                    known,
-                    partial(_advice, given),
-                    meaning,
-                    {name for names in _ADVICE for name in names.split()},
-                )
-                if problem is None:
-                    raise
-                raise problem from None
+            elsewhere = _parameters_of_methods if "method" in valid else None
+            problem = misfit(function.__name__, signature, args, given, elsewhere)
+            if problem is not None:
+                raise problem
             if "X" in valid and any(spool_kind(value) for value in (*args, given.get("X"))):
-                return restoring(_with_spooled)(function, signature, args, given)
-            return restoring(function)(*args, **given)
+                return with_own_errors(_with_spooled, function, signature, args, given)
+            return with_own_errors(function, *args, **given)
 
         checked.__dict__["__signature__"] = signature  # what `inspect.signature` and `help` show
         return cast(Function, checked)
@@ -176,112 +173,16 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
     return decorate
 
 
-_ADVICE = {
-    "ax figsize title xlabel ylabel cmap": "Draw the result: result.plot({name}=...)",
-    "plot show": "Draw the result: result.plot()",
-    "path out save": (
-        "Save the result: result.save('result.npz'), or its figure: result.plot().savefig('figure.png')"
-    ),
-    "where query filter condition subset": (
-        "Choose the rows of X first: X[mask], or X.query('age > 50') of a data frame"
-    ),
-    "max_depth split_on": "Use sd.regions(model, X, features, {name}={value})",
-    "inverse": (
-        "Transform the predictions first: sd.explain(sd.prediction(model, inverse={value}), X)"
-    ),
-    "unit units feature_units": 'Declare units in the schema: schema={{"age": {{"unit": "years"}}}}',
-    "feature_type feature_types dtype dtypes kinds": (
-        'Declare kinds in the schema: schema={{"age": "ordinal"}}'
-    ),
-    "model_jac jac gradient slope": (
-        "Pass derivatives with the model: sd.explain(sd.prediction(model, slope=jac), X)"
-    ),
-    "binning_method binning": "It is a parameter of the method: method=sd.RHALE(bins=sd.Greedy())",
-    "batch_size chunk_size chunksize": "Limit the memory instead: memory='256MB'",
-    "centered centering": (
-        "It is a parameter of the method: method=sd.RHALE(center='mean') or center='start'"
-    ),
-    "heterogeneity": "Write heterogeneity_rows=0 for no heterogeneity score",
-    "confidence_level ci confidence level include_CI C": "Ask the result for its interval: result.interval(0.95)",
-    "label target": (
-        "Pass labels as y=, or choose a class first: sd.explain(sd.probability(model, class_=...), X)"
-    ),
-    "class_ target_class class_name": (
-        "Choose the class first: sd.explain(sd.probability(model, class_={value}), X)"
-    ),
-    "output target_index": (
-        "Choose the output first: sd.explain(sd.prediction(model, output={value}), X)"
-    ),
-    "response_method predict_proba link": (
-        "Choose the output first: sd.explain(sd.probability(model), X), or sd.logit(model)"
-    ),
-    "categorical_features cat_features categorical categories": (
-        'Declare the kind of each column: schema={{name: "nominal"}}'
-    ),
-    "labels feature_names features_names": (
-        'Declare names and labels by column: schema={{0: {{"name": "hr", "label": "Hour"}}}}, those of levels: '
-        'schema={{0: {{"labels": {{0: "no", 1: "yes"}}}}}}; labels of the rows are y='
-    ),
-    "kind": "Choose a method: method='pdp' (average, with curves of rows) or method='ice'",
-    "percentiles": "It is a parameter of the method, in percent: method=sd.PDP(percentiles=(5, 95))",
-    "loss loss_function": (
-        "Explain the loss: sd.explain(sd.loss(model, 'squared_error'), X, y=y, method='pfi')"
-    ),
-    "interaction order pairs": (
-        "Pass a pair, sd.explain(model, X, (feature, other)), or use sd.interactions(model, X)"
-    ),
-    "method": "Remove it; sd.explain(model, X, method=...) explains by one method",
-    "features": "Remove it: all features are used; choose one in the result: result[name]",
-}
-"""Keywords that one of these functions or all do not have, and what to do instead."""
-
-
-def _advice(given: Mapping[str, object], name: str, value: object) -> str | None:
-    """Return what to do instead of passing a keyword that a function does not have; None if it is not known."""
+def _parameters_of_methods() -> dict[str, str]:
+    """Return each parameter of a method, and how it is passed to `explain`."""
     # Imported here: for messages only.
-    from skedasis.binning import Optimal
     from skedasis.engine.select import METHODS, method_class
 
-    def parameter_of(methods: Sequence[str]) -> str | None:
-        for kind in map(method_class, methods):
-            parameter = meant_keyword(name, [f.name for f in fields(kind)])
-            if parameter is not None:
-                text = written(value) or "…"
-                try:  # the name may be that of another library, whose values differ
-                    kind(**{parameter: value})
-                except (TypeError, ValueError):
-                    text = "…"
-                call = f"method=sd.{kind.__name__}({parameter}={text})"
-                return f"It is a parameter of the method: {call}"
-        return None
-
-    method = given.get("method")
-    asked = method.lower() if isinstance(method, str) else type(method).__name__.lower()
-    found = parameter_of([m for m in METHODS if m == asked])
-    for names, advice in _ADVICE.items():
-        if name in names.split():
-            found = found or advice.format(name=name, value=written(value) or "…")
-    if name in {f.name for f in fields(Optimal)}:
-        call = f"method=sd.RHALE(bins=sd.Optimal({name}={written(value) or '…'}))"
-        found = found or f"It is a parameter of the bins: {call}"
-    return found or parameter_of(("rhale", "pdp", "pfi", *METHODS))
-
-
-def _meaning(args: Sequence[object]) -> str | None:
-    """Return how to pass a method or labels that were passed by position; None if there are none."""
-    # Imported here: for messages only.
-    from skedasis.engine.select import METHODS
-    from skedasis.methods.base import Parameters
-
-    for value in args[2:]:
-        if isinstance(value, str) and value.lower() in METHODS:
-            return f"Pass the method by name: method={value!r}"
-        kind = value if isinstance(value, type) else type(value)
-        if issubclass(kind, Parameters):
-            return f"Pass the method by name: method=sd.{kind.__name__}()"
-        if hasattr(value, "__array__"):
-            return "Pass labels by name: y=y"
-    return None
+    return {
+        f.name: f"It is a parameter of the method: method=sd.{kind.__name__}({f.name}=...)"
+        for kind in map(method_class, ("rhale", "pdp", *METHODS)[::-1])
+        for f in fields(kind)
+    }
 
 
 def _with_spooled(

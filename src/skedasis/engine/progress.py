@@ -12,8 +12,6 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from skedasis._interrupts import after_interruption
-
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
@@ -84,8 +82,6 @@ class Progress:
         self._bar: Bar | None = None
         self._task: TaskID | None = None
         self._lock = threading.Lock()
-        # Threads advance it, and show it; who began closes it.
-        self.thread = threading.get_ident()
 
     def advance(self, steps: int = 1) -> None:
         """Count finished steps. Safe to call from any thread."""
@@ -114,7 +110,6 @@ class Progress:
         left = () if self.further is None else (TextColumn("{task.fields[left]}"),)
         columns = (*Bar.get_default_columns(), *left)
         self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-        _OPEN.append(self)
         # The description holds names of models and classes, which may contain control sequences of terminals.
         what = "".join(c if c.isprintable() else "?" for c in self.what)
         self._task = self._bar.add_task(escape(what), total=self.total, left="")
@@ -131,8 +126,6 @@ class Progress:
         self.wanted = False
         if self._bar is not None:
             self._bar.stop()
-        if self in _OPEN:
-            _OPEN.remove(self)
 
 
 def _has_terminal() -> bool:
@@ -141,19 +134,6 @@ def _has_terminal() -> bool:
         return sys.stderr.isatty()
     except (AttributeError, ValueError, OSError):
         return False
-
-
-_OPEN: list[Progress] = []
-"""Bars that are shown."""
-
-
-def _close_bars() -> None:
-    """Remove the bars of this thread: rich replaces the standard streams, and hides the cursor."""
-    for bar in [b for b in _OPEN if b.thread == threading.get_ident()]:
-        bar.close()
-
-
-after_interruption(_close_bars)
 
 
 def map_in_order(

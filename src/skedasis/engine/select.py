@@ -25,7 +25,7 @@ from skedasis.data.features import (
     find_feature,
     label_position,
 )
-from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, warn_caller
+from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, nearest, warn_caller
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.methods.ale_pairs import check_pair
@@ -165,7 +165,7 @@ def as_method(method: object, *, pair: bool = False) -> Parameters:
         if method.lower() in METHODS:
             return method_class(method.lower())()
         known = ", ".join(repr(m) for m in METHODS)
-        meant = _meant_method(method)
+        meant = nearest(method, METHODS, 0.75)
         fix = f"Did you mean method={meant!r}?"
         if meant is None:
             fix = "Use method='rhale' for effects of features, method='pfi' for their importance"
@@ -182,31 +182,6 @@ def as_method(method: object, *, pair: bool = False) -> Parameters:
     elif isinstance(method, (list, tuple)):
         fix = "Call explain once for each method, and compare the results: sd.compare(e1, e2)"
     raise DataError("method", shown(method), "a method such as sd.RHALE()", fix)
-
-
-_ALSO_CALLED = {
-    "ale": "ale1d 1d_ale pyale accumulated_local_effects accumulated local_effects",
-    "dale": "d_ale differential_ale",
-    "ice": "individual individual_conditional_expectation c_ice ceteris_paribus cp",
-    "mplot": "m_plot mplots marginal marginal_plot",
-    "pdp": "pd pdp1d partial partial_dependence partialdependence partial_dependence_plot pd_plot",
-    "pfi": "permutation permutation_importance permutation_feature_importance pimp importance "
-    "feature_importance feature_importances variable_importance vip mda",
-    "rhale": "rh_ale robust_ale",
-}
-"""Other names of the methods."""
-
-
-def _meant_method(name: str) -> str | None:
-    plain = name.lower().strip().removeprefix("sd.").removesuffix("()")
-    plain = plain.replace("-", "_").replace(" ", "_")
-    for method, others in _ALSO_CALLED.items():
-        if plain == method or plain in others.split():
-            return method
-    import difflib  # for the message of an error only
-
-    near = difflib.get_close_matches(plain, METHODS, 1, 0.75)
-    return near[0] if near else None
 
 
 # ------------------------------------------------------------------------------------------
@@ -267,17 +242,12 @@ class FeatureMatcher:
                 fix = f"Its columns are explained together: match the name of the group {feature.name!r}"
                 return DataError(self.what, got, "a pattern of names of features", fix)
         names = [f.name for f in features]
-        near: list[str] = []
+        near: str | None = None
         if self.test is not None:
             plain = re.sub(r"\W+", "", self.text.removeprefix("re.compile"))
-            import difflib  # for the message of an error only
-
-            near = difflib.get_close_matches(
-                plain.casefold(), [n.casefold() for n in names], 3, 0.4
-            )
-            near = [n for n in names if n.casefold() in near]
+            near = nearest(plain, names)
         listed = ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
-        fix = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"X has {listed}"
+        fix = f"Did you mean {near!r}?" if near else f"X has {listed}"
         return DataError(self.what, got, "at least one feature that matches", fix)
 
 

@@ -20,8 +20,7 @@ from typing import Literal
 import numpy as np
 
 from skedasis._arguments import check_flag, check_int, is_int, is_number, shown
-from skedasis._calls import checked_call
-from skedasis._renamed import RenamedAttributes
+from skedasis._calls import NearestAttribute, checked_call
 from skedasis._types import JsonValue
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, Groups
@@ -44,7 +43,7 @@ _SAMPLE = 4099
 
 @checked_call
 @dataclass(frozen=True)
-class PFI(RenamedAttributes, Parameters):
+class PFI(NearestAttribute, Parameters):
     """Permutation importance: the mean increase of the quantity when a feature's values come from other rows.
 
     It estimates E q(X'_s, X_c, Y) - E q(X_s, X_c, Y), where X'_s is distributed as X_s and independent of the rest

@@ -6,7 +6,6 @@ after each permutation. The standard error is that of a jackknife over parts of 
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,13 +18,13 @@ from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.distributions.base import Labels
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, quiet
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, nearest, quiet
 from skedasis.methods.base import BatchStats, Evaluator
 from skedasis.methods.permutation_variants import FeaturePlan, RowBasedVariant, outputs_of
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import Evaluated
-from skedasis.quantities.loss import class_indicator, loss_called
+from skedasis.quantities.loss import LOSSES, class_indicator
 from skedasis.quantities.outputs import Probability
 from skedasis.quantities.uncertainty import Entropy, PredictiveVariance
 from skedasis.results.display import METRIC_ROWS
@@ -49,18 +48,6 @@ _NAMES: dict[str, tuple[str, int]] = {
     "roc_auc": ("roc_auc_score", 1),
 }
 """Functions of scikit-learn, and 1 if larger values are better, else -1."""
-
-_ALIASES = {
-    "ap": "average_precision",
-    "auc": "roc_auc",
-    "auprc": "average_precision",
-    "auroc": "roc_auc",
-    "medae": "median_absolute_error",
-    "pr_auc": "average_precision",
-    "r_squared": "r2",
-    "rsquared": "r2",
-}
-
 
 _CLASSIFICATION = ("average_precision", "roc_auc")
 """Metrics of the scores of a class."""
@@ -145,9 +132,7 @@ def _check_direction(base: PFI) -> None:
     known = module is not None and module.__name__.startswith("sklearn.metrics")
     if not (base.greater_is_better and is_error and known):
         return
-    fix, loss = "Write greater_is_better=False", loss_called(name)
-    if loss is not None:
-        fix += f", or explain sd.loss(model, {loss!r}) without a metric"
+    fix = "Write greater_is_better=False"
     got = "a function whose smaller values are better"
     raise DataError(f"PFI(metric={name})", got, "greater_is_better=False", fix)
 
@@ -218,13 +203,10 @@ def _sklearn_metric(name: str) -> tuple[MetricFunction, int]:
 
 
 def _suggestion(name: str) -> str:
-    """Return the fix for an unknown name: a similar name, or the loss whose mean the metric is."""
-    plain = name.lower().replace("-", "_").replace(" ", "_").removeprefix("neg_")
-    loss = loss_called(plain)
-    if loss is not None:
-        of = "model" if "brier" not in plain else "sd.probability(model)"
-        return f"This metric is a mean of losses: explain sd.loss({of}, {loss!r}) without a metric"
-    near = _ALIASES.get(plain) or next(iter(difflib.get_close_matches(plain, _NAMES, 1)), None)
+    """Return the fix for an unknown name: a similar name, or the loss that it is."""
+    if name in LOSSES:
+        return f"This metric is a mean of losses: explain sd.loss(model, {name!r}) without a metric"
+    near = nearest(name, _NAMES, 0.75)
     return "Use one of these" if near is None else f"Did you mean {near!r}?"
 
 

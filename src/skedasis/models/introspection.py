@@ -21,7 +21,7 @@ from skedasis._escaping import Printed
 from skedasis._types import Level
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import label_position
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, nearest
 from skedasis.models.protocols import AdaptedModel, has_predict, has_predict_proba
 
 # --- title, kind and columns of a fitted estimator ------------------------------------------------
@@ -594,16 +594,14 @@ def without_probabilities(model: object) -> str:
 
 def _meant_class(class_: Level, labels: Sequence[Level]) -> Level | None:
     """Return the label that is meant by one that does not exist: of the same or a similar text, or by its index."""
-    import difflib  # for the message of an error only
-
     plain = str(class_).strip().casefold()
     texts = {str(label).strip().casefold(): label for label in labels}
     if len(texts) == len(labels) and plain in texts:
         return texts[plain]
     if is_int(class_):
         return labels[class_] if -len(labels) <= class_ < len(labels) else None
-    near = difflib.get_close_matches(plain, texts, 1, 0.6)
-    return texts[near[0]] if near else None
+    near = nearest(plain, texts)
+    return None if near is None else texts[near]
 
 
 # --- kinds of scikit-learn's estimators -----------------------------------------------------------

@@ -38,15 +38,6 @@ class SupportsPredictProba(Protocol):
         ...
 
 
-class SupportsDecisionFunction(Protocol):
-    """A fitted classifier with `decision_function`."""
-
-    @property
-    def decision_function(self) -> Any:
-        """The function of rows that returns the scores of the classes, (n,) or (n, classes)."""
-        ...
-
-
 def has_predict(model: object) -> TypeGuard[SupportsPredict]:
     """Return whether a model has `predict`.
 

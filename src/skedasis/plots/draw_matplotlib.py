@@ -39,7 +39,6 @@ from matplotlib.typing import ColorType
 
 from skedasis._escaping import in_order
 from skedasis._files import write_bytes
-from skedasis._interrupts import process_state, raise_interruption
 from skedasis._types import Floats
 from skedasis.errors import quiet
 from skedasis.plots.layout import (
@@ -260,16 +259,9 @@ class NotebookFigure(Figure):
         write_bytes(path, drawn.getbuffer(), "savefig(path)")
 
     def _print(self, file: IO[bytes], options: dict[str, object]) -> None:
-        state = process_state()
-        before = rcParams["pdf.fonttype"], rcParams["ps.fonttype"], rcParams["svg.fonttype"]
         fonts = rc_context({"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"})
-        try:
-            with fonts, one_warning():
-                super().savefig(file, **options)  # pyright: ignore[reportArgumentType]
-        except BaseException as error:
-            rcParams["pdf.fonttype"], rcParams["ps.fonttype"], rcParams["svg.fonttype"] = before
-            raise_interruption(error, state)
-            raise
+        with fonts, one_warning():
+            super().savefig(file, **options)  # pyright: ignore[reportArgumentType]
 
 
 def draw(

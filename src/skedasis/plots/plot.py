@@ -12,9 +12,9 @@ from matplotlib.colors import is_color_like, to_rgb
 from matplotlib.dates import num2date
 
 from skedasis._arguments import check_flag, check_option, is_number, shown
-from skedasis._calls import unknown_keyword, written
+from skedasis._calls import unknown_keyword
 from skedasis._types import Floats
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.plots import draw_matplotlib, keywords
 from skedasis.plots.figures.change import change_figure
 from skedasis.plots.figures.compare import Comparable, compare_figure
@@ -145,7 +145,7 @@ class FigureOptions:
         for name, value in given.items():
             if name not in valid:
                 known_names = [*valid, "ax"] if "axes" not in valid else valid
-                raise _unknown(method, name, value, known_names)
+                raise unknown_keyword(method, name, sorted(known_names))
             if name in _FLAGS and value is not None:
                 check_flag(f"{method}({name})", value)
             if name == "color_name" and not (value is None or isinstance(value, str)):
@@ -244,40 +244,14 @@ def _check_style(what: str, style: StyleSheet | None) -> None:
         plain = isinstance(one, str) and not set(one) & set("/\\.:")
         if isinstance(one, str) and (one in known or not plain):
             continue
-        import difflib  # for the message of an error only
-
-        near = difflib.get_close_matches(str(one), known, 1, 0.5)
-        fix = (
-            f"Use {near[0] if near else 'dark_background'!r}; matplotlib.style.available lists all"
-        )
+        near = nearest(one, known) or "dark_background"
+        fix = f"Use {near!r}; matplotlib.style.available lists all"
         raise DataError(what, shown(one), "a style sheet of matplotlib", fix)
 
 
 def _is_color(value: object) -> bool:
     """Return whether a value is one colour, and not one value per row."""
     return value is None or (isinstance(value, (str, tuple)) and is_color_like(value))
-
-
-_ADVICE = {
-    "save savefig filename path file": "Save the figure: {method}(...).savefig('figure.png')",
-    "show": "Show the figure: matplotlib.pyplot.show(); in a notebook it is shown as the cell's value",
-    "dpi": "Pass it to savefig: {method}(...).savefig('figure.png', dpi={value})",
-    "centered center centering": (
-        "Use ice='centered' or ice='raw'; the curve is centred by its method: sd.PDP(center='mean')"
-    ),
-    "yscale": "Effects have both signs, so that their axis is linear: omit yscale",
-    "figure fig": "Pass axes: {method}(ax=figure.subplots())",
-    "features feature": "Choose features in sd.explain(model, X, features), or show the strongest: top=5",
-}
-"""Options that figures do not have, and what to do instead."""
-
-
-def _unknown(method: str, name: str, value: object, valid: Sequence[str]) -> UnsupportedError:
-    """Return the error for an unknown option."""
-    advice = next((text for names, text in _ADVICE.items() if name in names.split()), None)
-    if advice is not None:
-        advice = advice.format(method=_call(method), value=written(value) or "…")
-    return unknown_keyword(method, name, value, sorted(valid), advice, certain=True)
 
 
 def customized(

@@ -10,7 +10,7 @@ import numpy as np
 
 from skedasis._arguments import listed, shown
 from skedasis._types import Floats
-from skedasis.errors import DataError, ModelOutputError
+from skedasis.errors import DataError, ModelOutputError, nearest
 from skedasis.models.calling import as_numbers
 from skedasis.models.introspection import title
 
@@ -204,11 +204,7 @@ def as_inverse(inverse: object, what: str = "prediction(inverse)") -> InverseFun
 def _known_name(name: str, what: str) -> str:
     if name in KNOWN:
         return name
-    import difflib  # for the message of an error only
-
-    usual = {"log": "exp", "ln": "exp", "logit": "expit", "sigmoid": "expit", "logistic": "expit"}
-    near = difflib.get_close_matches(name.lower(), KNOWN, n=1, cutoff=0.5)
-    guess = usual.get(name.lower()) or (near[0] if near else "")
+    guess = nearest(name, KNOWN, 0.75)
     raise DataError(
         what,
         shown(name),

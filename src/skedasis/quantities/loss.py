@@ -16,7 +16,7 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
 from skedasis.distributions.base import class_codes, label_numbers
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, nearest
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import as_array, as_numbers, unit_round_off
 from skedasis.models.introspection import is_classifier, labels_of, title
@@ -285,44 +285,13 @@ def class_indicator(of: Probability, y: Values) -> Floats:
 # --- the function `loss` --------------------------------------------------------------------------
 
 
-_NAMES = {
+LOSSES = {
     "squared_error": "squared error",
     "absolute_error": "absolute error",
     "pinball": "pinball loss",
     "log_loss": "log loss",
     "zero_one": "zero-one loss",
 }
-
-
-_ALIASES = {
-    "accuracy": "zero_one",
-    "brier": "squared_error",
-    "brier_score": "squared_error",
-    "cross_entropy": "log_loss",
-    "error_rate": "zero_one",
-    "l1": "absolute_error",
-    "l2": "squared_error",
-    "logloss": "log_loss",
-    "mae": "absolute_error",
-    "mean_absolute_error": "absolute_error",
-    "mean_squared_error": "squared_error",
-    "misclassification": "zero_one",
-    "mse": "squared_error",
-    "nll": "log_loss",
-    "quantile": "pinball",
-    "rmse": "squared_error",
-    "root_mean_squared_error": "squared_error",
-}
-"""Names of the losses in other libraries."""
-
-_METRICS = {
-    "auc": "roc_auc",
-    "average_precision": "average_precision",
-    "explained_variance": "explained_variance",
-    "r2": "r2",
-    "roc_auc": "roc_auc",
-}
-"""Names of metrics of the whole sample → their names in `PFI`."""
 
 
 @checked_call
@@ -434,17 +403,10 @@ def _is_numeric(kind: object) -> TypeGuard[NumericLoss]:
 
 def _check_settings(kind: object, alpha: object, response: object) -> None:
     """Raise `DataError` for an unknown kind, and for arguments that are invalid or do not apply to this kind."""
-    if not callable(kind) and not (isinstance(kind, str) and kind in _NAMES):
-        kinds = ", ".join(repr(k) for k in _NAMES)
-        near = loss_called(kind) if isinstance(kind, str) else None
-        fix = "Name one of these"
-        if near is not None:
-            fix = f"Did you mean {near!r}?"
-        elif isinstance(kind, str) and kind.lower() in _METRICS:
-            metric = _METRICS[kind.lower()]
-            fix = (
-                f"It is no mean over rows: explain the model with method=sd.PFI(metric={metric!r})"
-            )
+    if not callable(kind) and not (isinstance(kind, str) and kind in LOSSES):
+        kinds = ", ".join(repr(k) for k in LOSSES)
+        near = nearest(kind, LOSSES, 0.75) if isinstance(kind, str) else None
+        fix = "Name one of these" if near is None else f"Did you mean {near!r}?"
         raise DataError("loss(kind)", shown(kind), f"{kinds}, or loss(y, prediction) -> (n,)", fix)
     check_probability("loss(alpha)", alpha, "Use 0.5 for the median")
     if alpha != 0.5 and kind != "pinball":
@@ -455,16 +417,6 @@ def _check_settings(kind: object, alpha: object, response: object) -> None:
         fix = "Leave response out: it applies to loss functions only"
         got = f"{response!r} with {_shown(kind)}"
         raise DataError("loss(response)", got, "a function for kind", fix)
-
-
-def loss_called(name: str) -> str | None:
-    """Return the kind of loss meant by another library's name or by a misspelt one, or None if there is none."""
-    import difflib  # needed for error messages only
-
-    plain = name.lower().replace("-", "_").replace(" ", "_").removeprefix("neg_")
-    plain = plain.removesuffix("_score")
-    near = difflib.get_close_matches(plain, _NAMES, 1, 0.75)
-    return _ALIASES.get(plain) or next(iter(near), None)
 
 
 def _log_loss(
@@ -480,7 +432,7 @@ def _log_loss(
     if output is not None:
         fix = "Leave output out, or pass a function that returns the probabilities of one output"
         raise DataError(what, f"output={output!r}", "a model with one output", fix)
-    return likelihood_of(model, "e", name or _NAMES["log_loss"], unit, copy=copy)
+    return likelihood_of(model, "e", name or LOSSES["log_loss"], unit, copy=copy)
 
 
 def _predicted(
@@ -580,7 +532,7 @@ def _shown(kind: object) -> str:
 
 def _loss_name(kind: LossName | LossFunction, alpha: float, of: str) -> str:
     """Return the default name of a loss, with the name of the quantity unless that is just "prediction"."""
-    name = _NAMES[kind] if isinstance(kind, str) else getattr(kind, "__name__", "loss")
+    name = LOSSES[kind] if isinstance(kind, str) else getattr(kind, "__name__", "loss")
     name = "loss" if name == "<lambda>" else name
     name = f"{name} (alpha {alpha:g})" if kind == "pinball" else name
     return name if of == "prediction" else f"{name} of {of}"

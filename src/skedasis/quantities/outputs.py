@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from skedasis._arguments import check_flag, is_int, is_number, shown
 from skedasis._calls import checked_call
+from skedasis._error_state import users_error_state
 from skedasis._escaping import Printed
-from skedasis._interrupts import users_error_state
 from skedasis._types import (
     DType,
     Floats,

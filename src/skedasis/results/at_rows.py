@@ -1,4 +1,4 @@
-"""Effects and surfaces at the rows of a data set, so that they can be added up and compared with the quantity."""
+"""Effects at the rows of a data set, so that they can be added up and compared with the quantity."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from skedasis._types import Floats, Ints, Values
+from skedasis._types import Floats, Ints
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.results.axis import LevelAxis, LevelPairAxis
+from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
-from skedasis.results.surface import Surface
 
 
 def at_rows(effect: Effect, dataset: Dataset) -> Floats:
@@ -36,21 +35,6 @@ def coordinates_at_rows(effect: Effect, dataset: Dataset) -> Floats:
         code = _level_codes(effect.axis.levels.labels, feature, dataset)
         return np.where(code >= 0, code.astype(float), np.nan)
     return _numbers(feature, dataset)
-
-
-def surface_at_rows(surface: Surface, dataset: Dataset) -> Floats:
-    """Return a surface at each row, shape (n,); 0 where it is not defined."""
-    x: list[Values] = []
-    defined = np.ones(len(dataset), dtype=bool)
-    for side, about in zip(surface.sides, surface.abouts, strict=True):
-        if not isinstance(side, LevelPairAxis):
-            x.append(_numbers(about.feature, dataset))
-            continue
-        labels = side.levels.labels
-        code = _level_codes(labels, about.feature, dataset)
-        defined &= code >= 0
-        x.append(np.array(labels, dtype=object)[code])
-    return np.where(defined, np.nan_to_num(surface.at(*x)), 0.0)
 
 
 def _numbers(feature: Feature, dataset: Dataset) -> Floats:

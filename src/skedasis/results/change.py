@@ -13,7 +13,7 @@ from skedasis._arguments import check_int, check_option, check_probability, show
 from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.results import operations
 from skedasis.results.containers import (
     ResultMapping,
@@ -869,10 +869,8 @@ class Changes(ResultMapping[str, Change]):
         if name in self.changes:
             return self.changes[name]
         known = list(self.changes)
-        import difflib  # for the message of an error only
-
-        near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
-        fix = f"Did you mean {near[0]!r}?" if near else "Pass the name of a move"
+        near = nearest(name, known)
+        fix = f"Did you mean {near!r}?" if near else "Pass the name of a move"
         listed = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
         raise DataError("change", shown(name), f"one of {listed}" if known else "no name", fix)
 

@@ -17,9 +17,8 @@ from typing import (
 
 import numpy as np
 
-from skedasis._calls import checked_call
+from skedasis._calls import NearestAttribute, checked_call
 from skedasis._escaping import Printed
-from skedasis._renamed import RenamedAttributes
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.export import Content, Exportable, ExportOptions
@@ -270,7 +269,7 @@ def no_interval_error(importance: Importance, repeats: int) -> DataError:
 Line = TypeVar("Line", bound="DataclassInstance")
 
 
-class DisplayMixin(Printed, RenamedAttributes):
+class DisplayMixin(Printed, NearestAttribute):
     """A result with a representation in notebooks."""
 
     __slots__ = ()

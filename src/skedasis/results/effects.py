@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_option, shown
-from skedasis._calls import checked_call, unknown_keyword
-from skedasis._renamed import RenamedAttributes
+from skedasis._calls import NearestAttribute, checked_call, unknown_keyword
 from skedasis._types import Floats, Level, TableLike
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rank(RenamedAttributes):
+class Rank(NearestAttribute):
     """One line of a ranking.
 
     Parameters
@@ -256,9 +255,9 @@ class Effects(ResultMapping[str, Effect]):
         (['x0', 'x1'], (6,))
         """
         _, *valid = inspect.signature(Effect.interval).parameters
-        for name, value in options.items():
+        for name in options:
             if name not in valid:
-                raise unknown_keyword("Effects.interval", name, value, valid)
+                raise unknown_keyword("Effects.interval", name, valid)
         return operations.effects_intervals(
             self.effects, operations.IntervalOptions(confidence_level, method, **options)
         )

@@ -12,7 +12,7 @@ import numpy as np
 from skedasis._arguments import check_option
 from skedasis._types import Values
 from skedasis.data.times import TimeAxis, TimePoints
-from skedasis.errors import UnsupportedError
+from skedasis.errors import UnsupportedError, nearest
 from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, TimedAxis
 from skedasis.results.containers import TableColumn, TableColumns
 from skedasis.results.effect import BinStats, Effect
@@ -364,10 +364,8 @@ def _plain(values: object) -> object:
 def to_data_frame(table: Table, backend: str | None) -> Any:
     """Return a table as a data frame of the given library, or of the first installed one if `backend` is None."""
     if backend and backend not in _KNOWN:
-        import difflib  # for the message of an error only
-
-        near = difflib.get_close_matches(str(backend), _KNOWN, 1, 0.6)
-        fix = f"Did you mean {near[0]!r}?" if near else "Leave it out for the first installed one"
+        near = nearest(backend, _KNOWN)
+        fix = f"Did you mean {near!r}?" if near else "Leave it out for the first installed one"
         known = ", ".join(map(repr, _KNOWN))
         raise UnsupportedError("to_frame(backend)", repr(backend), f"one of {known}", fix)
     libraries: list[Any] = [backend] if backend else list(_LIBRARIES)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 import numpy as np
 
 from skedasis._arguments import check_flag, check_name, check_option, check_probability
-from skedasis._calls import checked_call
-from skedasis._renamed import RenamedAttributes
+from skedasis._calls import NearestAttribute, checked_call
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.results import operations
@@ -61,7 +60,7 @@ class ImportanceRank:
 
 
 @dataclass(frozen=True, eq=False)
-class LocalImportance(RenamedAttributes, Immutable, Exportable):
+class LocalImportance(NearestAttribute, Immutable, Exportable):
     """The effect of permutation on single rows (entropy_importance, appendix A).
 
     Iteration yields the feature names; ``local["age"]`` is the mean increase of each row for one feature.

@@ -22,7 +22,7 @@ from typing import (
 from skedasis._arguments import shown
 from skedasis._types import Floats, OutputLabel
 from skedasis.data.factorize import equality_key
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.results import operations
 from skedasis.results.containers import (
     ResultMapping,
@@ -175,10 +175,8 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
             if equality_key(label) == equality_key(output):
                 return result
         known = list(self.outputs)
-        import difflib  # for the message of an error only
-
-        near = difflib.get_close_matches(str(output), [str(k) for k in known], n=1, cutoff=0.4)
-        found = next((k for k in known if [str(k)] == near), None)
+        near = nearest(output, map(str, known))
+        found = next((k for k in known if str(k) == near), None)
         fix = f"Did you mean {found!r}?" if near else "Pass the label of an output"
         listed = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
         raise DataError("output", shown(output), f"one of {listed}" if known else "no output", fix)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from typing import TypeVar, cast
 
-from skedasis._interrupts import restoring
+from skedasis._error_state import with_own_errors
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -44,6 +45,10 @@ def shows_keywords(function: Function) -> Function:
         for name, kind in kinds.items()
         if name not in mine
     ]
-    shown = restoring(function)
+
+    @wraps(function)
+    def shown(*args: object, **given: object) -> object:
+        return with_own_errors(function, *args, **given)
+
     shown.__dict__["__signature__"] = signature.replace(parameters=[*own, *listed])
     return cast(Function, shown)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NotRequired, TypeAlias, TypedDict, final
 
 import numpy as np
 
-from skedasis._files import temporary_folder
 from skedasis._types import Floats, Ints
 from skedasis.models.protocols import has_predict_proba
 from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
@@ -113,8 +114,8 @@ def load(model: Any) -> Ensemble:
 def _saved(model: Any) -> _Saved:
     """Return the model in CatBoost's JSON format."""
     try:
-        with temporary_folder() as folder:
-            path = folder / "model.json"
+        with TemporaryDirectory(prefix="skedasis-") as folder:
+            path = Path(folder, "model.json")
             model.save_model(str(path), format="json")
             text = path.read_text(encoding="utf-8")
     except OSError as error:

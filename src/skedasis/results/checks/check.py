@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from skedasis._arguments import check_option, listed, shown
-from skedasis._renamed import RenamedAttributes
+from skedasis._calls import NearestAttribute
 from skedasis._types import Bools, OutputLabel
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
@@ -120,7 +120,7 @@ _PAGE = "reference/checks.html"
 
 
 @dataclass(frozen=True)
-class Check(Exportable, RenamedAttributes):
+class Check(Exportable, NearestAttribute):
     """One finding of a reliability check.
 
     Parameters

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skedasis._arguments import check_probability
-from skedasis._renamed import RenamedAttributes
+from skedasis._calls import NearestAttribute
 from skedasis.errors import DataError
 from skedasis.results.display import no_score_error
 from skedasis.results.effect import Effect
@@ -18,7 +18,7 @@ NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
-class HeterogeneityTest(Exportable, RenamedAttributes):
+class HeterogeneityTest(Exportable, NearestAttribute):
     """The result of `heterogeneity_test`.
 
     Parameters
