@@ -86,36 +86,6 @@ FAMILIES: dict[str, tuple[Family, ...]] = {
             ("tests/unit/test_hostile_models.py",),
         ),
         Family(
-            "LightGBM files",
-            "text with changed numbers, lines, lengths and bytes",
-            _FILE,
-            ("tests/unit/test_hostile_lightgbm.py",),
-        ),
-        Family(
-            "XGBoost files",
-            "JSON and UBJSON with changed values, keys, lengths and bytes",
-            _FILE,
-            ("tests/unit/test_hostile_xgboost.py",),
-        ),
-        Family(
-            "ONNX files",
-            "graphs that loop, allocate, or read other files; changed bytes",
-            _FILE,
-            ("tests/unit/test_hostile_onnx.py",),
-        ),
-        Family(
-            "skops files",
-            "archives with changed schemas, arrays and sizes",
-            _FILE,
-            ("tests/unit/test_hostile_skops.py",),
-        ),
-        Family(
-            "Exported programs of torch",
-            "archives with changed programs, tensors and sizes",
-            _FILE,
-            ("tests/unit/test_hostile_torch.py",),
-        ),
-        Family(
             "Saved results",
             "archives with other sizes, shapes, types, versions and values; changed bytes",
             "the same result, or an error that names the field",

@@ -189,8 +189,6 @@ _EXPECTED_ELSEWHERE = {
     "data/spool.py:_write_partition write_table",
     "results/io.py:_write_archive open",
     "results/io.py:_write_archive ZipFile",  # into a `binary_file`
-    "models/skops_files.py:checked_archive ZipFile",  # into memory
-    "models/torch_export.py:_checked_archive ZipFile",  # the same
     "cli/output.py:write write_csv",
     "cli/change.py:_write_rows write_csv",
     "cli/app.py:datasets write_csv",

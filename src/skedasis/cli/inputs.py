@@ -188,7 +188,9 @@ def load_model(spec: str, trust: Sequence[str] = (), *, pickle: bool = False) ->
         For a path of another form, a missing module or object, and files without a complete model.
     """
     path = Path(spec)
-    if path.suffix.lower() in files.SUFFIXES and (path.is_file() or ":" not in spec):
+    code_or_rows = path.suffix.lower() in (".py", *DATA)
+    usual = path.suffix.lower() in files.SUFFIXES and ":" not in spec
+    if usual or (path.is_file() and not code_or_rows):
         if pickle:
             _add_working_directory()
         return files.load_model(spec, trust, pickle=pickle)
