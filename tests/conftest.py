@@ -44,9 +44,6 @@ leaves out these are those of torch and other libraries, one case of each.
 EVERY_CASE = (
     "reference/test_closed_forms_pipelines.py",
     "unit/test_where.py",
-    "unit/test_hostile_lightgbm.py",
-    "unit/test_hostile_onnx.py",
-    "unit/test_hostile_xgboost.py",
 )
 """Files whose cases are measured all: each is another transformer, or another rule of a parser or of a check."""
 USUAL_CASES = 3

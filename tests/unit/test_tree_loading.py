@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 from skedasis.errors import UnsupportedError
-from skedasis.models.xgboost_files import parse_xgboost_json
 from skedasis.trees import xgboost as xgboost_trees
 from skedasis.trees.ensemble import (
     Ensemble,
@@ -26,7 +25,7 @@ from skedasis.trees.ensemble import (
     method_response,
 )
 from skedasis.trees.readers import is_candidate, load
-from skedasis.trees.xgboost import _tree, _vectors
+from skedasis.trees.xgboost import _tree, _vectors, parse_xgboost_json
 from tests.helpers import refused, table
 from tests.reference.tree_evaluation import as_codes, raw_scores
 

@@ -145,7 +145,9 @@ DATA = (".csv", ".tsv", ".gz", ".parquet", ".pq", ".feather", ".arrow", ".ipc")
 def load_model(spec: str, trust: Sequence[str] = (), *, pickle: bool = False) -> Any:
     """Import a model by its path, such as ``my_module:model``, or load a model file."""
     path = Path(spec)
-    if path.suffix.lower() in files.SUFFIXES and (path.is_file() or ":" not in spec):
+    code_or_rows = path.suffix.lower() in (".py", *DATA)
+    usual = path.suffix.lower() in files.SUFFIXES and ":" not in spec
+    if usual or (path.is_file() and not code_or_rows):
         if pickle:
             _add_working_directory()
         return files.load_model(spec, trust, pickle=pickle)

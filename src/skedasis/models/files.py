@@ -1,9 +1,9 @@
 """Loading models from files: LightGBM, XGBoost, CatBoost, ONNX, skops, torch.export, pickle.
 
-`load_model` chooses the reader by the suffix of the file. Formats that hold only data (LightGBM's text, XGBoost's JSON
-and binary JSON, CatBoost's binary format, ONNX, skops with known types, plain `torch.export` programs) are always read.
-Pickles, of joblib and torch too, run code when they are loaded, and are read only if the user trusts the file
-(`pickle=True`, in the shell ``--trust-pickle``). The shell and `skedasis.models.registry` call `load_model`.
+The first bytes of a file tell whose it is, in an archive the names of its parts; the suffix only where these cannot.
+`load_model` lets the library whose file it is read it. Pickles, of joblib and torch too, run code when they are loaded,
+and are read only if the user trusts the file (`pickle=True`, in the shell ``--trust-pickle``); types in a file of skops
+only if skops knows them or the user names them. The shell and `skedasis.models.registry` call `load_model`.
 
 `XGBooster` adapts a bare XGBoost `Booster`.
 """
@@ -13,11 +13,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,187 +26,117 @@ import numpy as np
 from skedasis._types import Container, Floats, Values
 from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.models import lightgbm_text, onnx_files, skops_files, xgboost_files
-from skedasis.models.file_checks import (
-    PICKLE,
-    Malformed,
-    broken,
-    content,
-    head,
-    is_pickled,
-    library,
-)
 from skedasis.models.introspection import with_article
 from skedasis.models.piecewise_constant import is_piecewise_constant
 from skedasis.models.protocols import AdaptedModel
 
-# --- LightGBM and XGBoost -------------------------------------------------------------------------
+# --- readers: each gets the library and the path, and lets errors of the library pass -------------
 
 
-def _read_lightgbm(file: Path) -> object:
-    """Return the booster in a text file of LightGBM.
+def _read_lightgbm(lightgbm: ModuleType, file: Path) -> object:
+    return lightgbm.Booster(model_str=_whole(file).decode())
 
-    Raises
-    ------
-    DataError
-        If the file is truncated or of another kind, or if an index in it is outside of its array.
+
+def _read_xgboost(xgboost: ModuleType, file: Path) -> object:
+    raw = _whole(file)
+    if b'"features_info"' in raw and b'"learner"' not in raw:
+        got, expected = "a model of CatBoost in JSON", "CatBoost's binary format"
+        fix = "Save it as .cbm: model.save_model('model.cbm')"
+        raise DataError(f"model {str(file)!r}", got, expected, fix)
+    # From the path, XGBoost would trust the suffix.
+    return xgboost.Booster(model_file=bytearray(raw))
+
+
+def _whole(file: Path) -> bytes:
+    """Return the content of a file of LightGBM or XGBoost; raise ValueError if its last parts are missing.
+
+    On a text of LightGBM or a binary JSON of XGBoost that is cut off, these libraries end the process or never return.
     """
-    if not head(file).startswith(b"tree\n"):
-        raise broken(file, "LightGBM")
-    text = content(file)
-    try:
-        lightgbm_text.check(text)
-    except Malformed as error:
-        raise broken(file, "LightGBM", error) from error
-    lightgbm = library("lightgbm", file)
-    try:
-        # The text that was checked: another one might have been written into the file since.
-        return lightgbm.Booster(model_str=text.decode())
-    except Exception as error:  # LightGBMError; ValueError, KeyError of the parameters in the file
-        raise broken(file, "LightGBM", error) from error
-
-
-def _read_xgboost(file: Path) -> object:
-    """Return the booster in a JSON or binary JSON file of XGBoost.
-
-    Raises
-    ------
-    DataError
-        If the file is truncated or of another kind, or if an index in it is outside of its array.
-    """
-    if not head(file).startswith(b"{"):
-        raise broken(file, "XGBoost")
-    raw = content(file)
-    try:
-        old_leaves = xgboost_files.check(raw)
-    except Malformed as error:
-        if b'"features_info"' in raw:
-            got, expected = "a model of CatBoost in JSON", "CatBoost's binary format"
-            fix = "Save it as .cbm: model.save_model('model.cbm')"
-            raise DataError(f"model {str(file)!r}", got, expected, fix) from error
-        raise broken(file, "XGBoost", error) from error
-    xgboost = library("xgboost", file)
-    if old_leaves and tuple(map(int, xgboost.__version__.split(".")[:2])) >= (3, 2):
-        raise broken(
-            file, "XGBoost", "leaves with several values as XGBoost before 3.2 stored them"
+    raw = file.read_bytes()
+    if raw.startswith(b"tree"):
+        head, *trees = raw.partition(b"\nend of trees")[0].split(b"\nTree=")
+        # A tree begins with "Tree=", and ends before the line break of the next one.
+        sizes = [len(tree) + len(b"\nTree=") for tree in trees]
+        stated = re.search(rb"\ntree_sizes=([\d ]*)", head)
+        last = raw.rstrip().rpartition(b"\n")[2]
+        # Before 2018, LightGBM wrote no parameters after the trees.
+        complete = last.startswith((b"end of parameters", b"pandas_categorical:")) or not (
+            re.search(rb"\nversion=v[3-9]|\nparameters:", raw)
         )
-    try:
-        # The bytes that were checked: others might have been written into the file since.
-        return xgboost.Booster(model_file=bytearray(raw))
-    except Exception as error:  # XGBoostError; ValueError of what is no text
-        raise broken(file, "XGBoost", error) from error
+        complete &= b"\nend of trees" in raw
+        complete &= stated is None or [int(size) for size in stated[1].split()] == sizes
+    elif raw[:1] == b"{" and raw[1:2].isalpha():  # XGBoost's version is the last entry
+        complete = raw.endswith(b"}") and b"version" in raw[-64:]
+    else:
+        complete = bool(raw)
+    if not complete:
+        raise ValueError("its end is missing")
+    return raw
 
 
-# --- CatBoost -------------------------------------------------------------------------------------
-
-
-def _read_catboost(file: Path) -> object:
-    """Return the model in a binary file of CatBoost: a classifier if it has classes, else a regressor.
-
-    Raises
-    ------
-    DataError
-        If the file is truncated or of another kind.
-    """
-    if not head(file).startswith(b"CBM1"):
-        raise broken(file, "CatBoost")
-    catboost, path = library("catboost", file), str(file)
-    try:  # from the path: CatBoost reads beyond the end of bytes that it gets
-        model = catboost.CatBoost().load_model(path)
-        kind = catboost.CatBoostClassifier if len(model.classes_) else catboost.CatBoostRegressor
-    except Exception as error:  # CatBoostError; others of what is no text
-        raise broken(file, "CatBoost", error) from error
+def _read_catboost(catboost: ModuleType, file: Path) -> object:
+    """Return the model in a binary file of CatBoost: a classifier if it has classes, else a regressor."""
+    model = catboost.CatBoost().load_model(str(file))
+    kind = catboost.CatBoostClassifier if len(model.classes_) else catboost.CatBoostRegressor
     try:
         # The loss decides whether `predict` returns the exponential, as for Poisson.
         loss = model.get_all_params()["loss_function"]
     except catboost.CatBoostError:  # a sum of models has none
-        return kind().load_model(path)
-    return kind(loss_function=loss).load_model(path)
+        return kind().load_model(str(file))
+    return kind(loss_function=loss).load_model(str(file))
 
 
-# --- ONNX -----------------------------------------------------------------------------------------
+def _read_onnx(runtime: ModuleType, file: Path) -> object:
+    return runtime.InferenceSession(str(file))
 
 
-def _read_onnx(file: Path) -> object:
-    """Return an onnxruntime session.
-
-    Raises
-    ------
-    DataError
-        If the file is truncated or of another kind.
-    """
-    runtime = library("onnxruntime", file, "onnx")
-    raw = content(file)
-    try:
-        onnx_files.check(raw, file)
-    except Malformed as error:
-        raise broken(file, "ONNX", error) from error
-    try:
-        return onnx_files.session(runtime, file)
-    except Exception as error:  # the errors of onnxruntime have no other common base
-        raise broken(file, "ONNX") from error
+_SHOWN = 12
+"""Number of types that an error message lists; more would hide the advice that follows them."""
 
 
-# --- pickle, joblib and torch.save: loading them runs the code in them ----------------------------
-
-_ZIP = b"PK\x03\x04"
-
-
-def _untrusted_pickle(file: Path) -> DataError:
-    """Return the error for a pickle that the user did not declare as trusted."""
-    return DataError(
-        f"model {str(file)!r}",
-        "a pickle, which can run any code when it is loaded",
-        "a format that holds only data (.skops, .onnx, .pt2, .txt, .json, .ubj, .cbm)",
-        "Save the model in such a format, or, if you know who wrote the file, pass --trust-pickle in the shell, "
-        "and in Python the model that joblib.load returns",
-    )
-
-
-def _read_pickle(file: Path) -> object:
-    """Load a file of pickle or joblib. This runs the code in it.
+def _read_skops(io: ModuleType, file: Path, trust: Sequence[str]) -> object:
+    """Return the object in a file of skops.
 
     Raises
     ------
     DataError
-        If the file is truncated or of another kind.
-    UnsupportedError
-        If the modules that the pickle refers to cannot be imported.
+        If the file has types that skops does not know to be harmless and that are not in `trust`.
     """
-    if not is_pickled(head(file)):
-        raise broken(file, "pickle or joblib")
-    try:
-        if importlib.util.find_spec("joblib") is not None:
-            return library("joblib", file).load(file)
-        with file.open("rb") as stream:
-            return pickle.load(stream)  # noqa: S301 - the user declared the file as trusted
-    except (ModuleNotFoundError, AttributeError) as error:
-        raise UnsupportedError(
+    unknown = [str(name) for name in io.get_untrusted_types(file=file)]
+    untrusted = [name for name in unknown if name not in trust]
+    if untrusted:
+        more = f" and {len(untrusted) - _SHOWN} more" if len(untrusted) > _SHOWN else ""
+        raise DataError(
             f"model {str(file)!r}",
-            f"a pickle of objects whose modules are missing ({error})",
-            "the modules that were imported when it was saved",
-            "Install them, or run from the folder that contains them",
-        ) from error
-    except Exception as error:
-        # A malformed file raises any error: EOFError, KeyError, UnpicklingError, zlib.error, ...
-        raise broken(file, "pickle or joblib", error) from error
+            f"types that skops does not know to be harmless: {', '.join(untrusted[:_SHOWN])}{more}",
+            "types that skops knows, or that you name as trusted",
+            "If you know who wrote the file, name each: "
+            + " ".join(f"--trust {name}" for name in untrusted[:_SHOWN]),
+        )
+    # Only the types in the file: skops raises for others that it cannot find.
+    return io.load(file, trusted=[name for name in trust if name in unknown])
 
 
-def _read_torch_pickle(file: Path) -> object:
+def _read_program(export: ModuleType, file: Path) -> object:
+    return export.load(file).module()
+
+
+def _read_pickle(pickle: ModuleType, file: Path) -> object:
+    """Load a file of pickle or joblib. This runs the code in it."""
+    joblib = importlib.util.find_spec("joblib") is not None
+    with file.open("rb") as stream:
+        return (importlib.import_module("joblib") if joblib else pickle).load(stream)
+
+
+def _read_torch_pickle(torch: ModuleType, file: Path) -> object:
     """Load a file of `torch.save`. This runs the code in it.
 
     Raises
     ------
     DataError
-        If the file is truncated or of another kind, or holds parameters without their module.
+        If the file holds parameters without their module.
     """
-    if not head(file).startswith((_ZIP, PICKLE)):
-        raise broken(file, "torch")
-    torch = library("torch", file, "torch")
-    try:
-        model = torch.load(file, map_location="cpu", weights_only=False)
-    except Exception as error:
-        raise broken(file, "torch", error) from error
+    model = torch.load(file, map_location="cpu", weights_only=False)
     if not callable(model):
         raise DataError(
             f"model {str(file)!r}",
@@ -217,84 +148,195 @@ def _read_torch_pickle(file: Path) -> object:
     return model
 
 
-# --- skops: types and their data; only known types are made ---------------------------------------
+# --- from a path to a model -----------------------------------------------------------------------
 
-_FIRST_SAFE_VERSION = (0, 12)
-"""The first version of skops without CVE-2025-54412 and CVE-2025-54413."""
+_PICKLE = b"\x80"
+"""First byte of a pickle since protocol 2 (2003)."""
 
-_SHOWN = 12
-"""Number of types that an error message lists; more would hide the advice that follows them."""
+_COMPRESSED = (
+    *(b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"),
+    *(b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x5d\x00\x00"),
+)
+"""First bytes of zlib (four levels), gzip, bzip2, xz and LZMA, with which joblib compresses pickles."""
 
 
-def _read_skops(file: Path, trust: Sequence[str] = ()) -> object:
-    """Return the object in a file of skops.
+@dataclass(frozen=True)
+class _Format:
+    """A format of model files.
 
     Parameters
     ----------
-    file : Path
+    name : str
+        Who saves it.
+    module : str
+        The module that reads it.
+    suffixes : tuple of str
+    read : callable
+        The reader of a format that needs no further argument.
+    begins : tuple of bytes
+        First bytes of a file.
+    part : str
+        A file of this name is in its archives.
+    extra : str
+        The extra of skedasis that installs the module.
+    runs_code : bool
+    """
+
+    name: str
+    module: str
+    suffixes: tuple[str, ...]
+    read: Callable[..., object]
+    begins: tuple[bytes, ...] = ()
+    part: str = ""
+    extra: str = ""
+    runs_code: bool = False
+
+
+_SKOPS = _Format("skops", "skops.io", (".skops",), _read_skops, part="schema.json", extra="skops")
+
+_FORMATS = (
+    _Format("LightGBM", "lightgbm", (".txt",), _read_lightgbm, (b"tree\n", b"tree\r")),
+    _Format("XGBoost", "xgboost", (".json", ".ubj"), _read_xgboost, (b"{", b"binf")),
+    _Format("CatBoost", "catboost", (".cbm",), _read_catboost, (b"CBM1",)),
+    _Format("ONNX", "onnxruntime", (".onnx",), _read_onnx, (b"\x08",), extra="onnx"),
+    _SKOPS,
+    _Format(
+        *("torch.export", "torch.export", (".pt2",), _read_program),
+        part="archive_format",
+        extra="torch",
+    ),
+    _Format(
+        *("pickle or joblib", "pickle", (".pkl", ".pickle", ".joblib"), _read_pickle),
+        begins=(_PICKLE, *_COMPRESSED),
+        runs_code=True,
+    ),
+    _Format(
+        *("torch", "torch", (".pt", ".pth"), _read_torch_pickle, (_PICKLE,)),
+        part="data.pkl",
+        extra="torch",
+        runs_code=True,
+    ),
+)
+
+SUFFIXES = tuple(suffix for form in _FORMATS for suffix in form.suffixes)
+"""Usual suffixes of the files that `load_model` reads."""
+
+
+def load_model(
+    path: str | os.PathLike[str], trust: Sequence[str] = (), *, pickle: bool = False
+) -> object:
+    """Return the model in a file.
+
+    Parameters
+    ----------
+    path : str or path
+        A file of LightGBM, XGBoost, CatBoost, ONNX, skops or `torch.export.save`; of pickle, joblib or `torch.save` if
+        `pickle` is true.
     trust : sequence of str
-        Full names of types that may be made, in addition to those that skops knows to be harmless.
+        Full names of types in a file of skops that may be made, in addition to those that skops knows to be harmless.
+    pickle : bool
+        Whether to read a pickle, which runs the code in it.
+
+    Returns
+    -------
+    model
+        A booster, an ONNX session, an estimator, a torch module.
 
     Raises
     ------
     DataError
-        If the file has types that are neither known nor trusted, before any of them is imported; or if it is truncated
-        or of another kind.
+        If the file does not exist, is truncated, of another kind, or not trusted.
+    UnsupportedError
+        If the library that reads it, or a module that a pickle needs, is not installed.
     """
-    io = library("skops.io", file, "skops")
-    _check_version(file)
-    import zipfile  # with its compressors it costs as much as a third of NumPy
-
-    if not zipfile.is_zipfile(file):
-        raise broken(file, "skops")
+    file = Path(path)
+    form = _format_of(file)
+    if form.runs_code and not pickle:
+        raise DataError(
+            f"model {str(file)!r}",
+            "a pickle, which can run any code when it is loaded",
+            "another format (.skops, .onnx, .pt2, .txt, .json, .ubj, .cbm)",
+            "Save the model in such a format, or, if you know who wrote the file, pass --trust-pickle in the shell, "
+            "and in Python the model that joblib.load returns",
+        )
+    library = _imported(form, file)
     try:
-        archive = skops_files.checked_archive(file)
-        unknown = [str(name) for name in io.get_untrusted_types(data=archive)]
-    except Exception as error:
-        # A malformed file raises any error: KeyError, TypeError, AttributeError, ...
-        raise broken(file, "skops", error) from error
-    untrusted = [name for name in unknown if name not in trust]
-    if untrusted:
-        raise _untrusted_types(file, untrusted)
-    try:
-        # Only the types in the file: skops raises for others that it cannot find.
-        model = io.loads(archive, trusted=[name for name in trust if name in unknown])
-        skops_files.check_object(model)
-    except Exception as error:
-        raise broken(file, "skops", error) from error
-    return model
+        return form.read(library, file, trust) if form is _SKOPS else form.read(library, file)
+    except (DataError, UnsupportedError):
+        raise
+    except Exception as error:  # libraries raise any error for a malformed file
+        if form.runs_code and isinstance(error, ModuleNotFoundError | AttributeError):
+            raise UnsupportedError(
+                f"model {str(file)!r}",
+                f"a pickle of objects whose modules are missing ({error})",
+                "the modules that were imported when it was saved",
+                "Install them, or run from the folder that contains them",
+            ) from error
+        line = " ".join(str(error).split())[:200]
+        raise DataError(
+            f"model {str(file)!r}",
+            f"a file that is cut off or not in {form.name} format{f' ({line})' if line else ''}",
+            f"a complete model as saved by {form.name}",
+            "Save the model again",
+        ) from error
 
 
-def _check_version(file: Path) -> None:
-    """Raise if the installed skops has a known vulnerability.
+def _format_of(file: Path) -> _Format:
+    """Return the format of a file.
 
     Raises
     ------
-    UnsupportedError
+    DataError
+        If the file does not exist or cannot be read, or if neither its bytes nor its suffix tell its format.
     """
-    from importlib import metadata  # costs 20 ms, which `import skedasis` need not pay
+    try:
+        with file.open("rb") as stream:
+            begins = stream.read(8)
+    except FileNotFoundError as error:
+        raise DataError("model", f"no file {str(file)!r}", "a file", "Check the path") from error
+    except OSError as error:
+        got = f"{str(file)!r}, which cannot be read ({error.strerror})"
+        raise DataError("model", got, "a file", "Check the path and its permissions") from error
+    parts = _parts(file) if begins.startswith(b"PK") else set()
+    fits = [form for form in _FORMATS if begins.startswith(form.begins) or form.part in parts]
+    named = [form for form in fits or _FORMATS if file.suffix.lower() in form.suffixes]
+    if not (named or fits):
+        raise DataError(
+            f"model {str(file)!r}",
+            "a file of an unknown format",
+            f"one of {', '.join(SUFFIXES)}",
+            "Save the model in one of these formats, or pass the fitted model itself",
+        )
+    return (named or fits)[0]
 
-    version = metadata.version("skops")
-    numbers = tuple(int(n) for n in re.findall(r"\d+", version)[:2])
-    if numbers < _FIRST_SAFE_VERSION:
+
+def _parts(file: Path) -> set[str]:
+    """Return the names of files in an archive, without their folders; none if the archive is cut off."""
+    import zipfile  # with its compressors it costs as much as a third of NumPy
+
+    try:
+        with zipfile.ZipFile(file) as archive:
+            parts = archive.infolist()
+    except zipfile.BadZipFile:
+        return set()
+    # If the end is missing, a part that is an archive itself is found, behind the beginning of the file.
+    whole = min((part.header_offset for part in parts), default=0) == 0
+    return {part.filename.rpartition("/")[2] for part in parts if whole}
+
+
+def _imported(form: _Format, file: Path) -> ModuleType:
+    """Import the module that reads a format; raise UnsupportedError if it is not installed."""
+    try:
+        return importlib.import_module(form.module)
+    except ImportError as error:
+        package = form.module.partition(".")[0]
+        install = f"'skedasis[{form.extra}]'" if form.extra else package
         raise UnsupportedError(
             f"model {str(file)!r}",
-            f"skops {version}, in which a file can run code",
-            f"skops {'.'.join(map(str, _FIRST_SAFE_VERSION))} or newer",
-            "Upgrade it: pip install -U 'skedasis[skops]'",
-        )
-
-
-def _untrusted_types(file: Path, types: Sequence[str]) -> DataError:
-    listed = ", ".join(types[:_SHOWN])
-    more = f" and {len(types) - _SHOWN} more" if len(types) > _SHOWN else ""
-    return DataError(
-        f"model {str(file)!r}",
-        f"types that skops does not know to be harmless: {listed}{more}",
-        "types that skops knows, or that you name as trusted",
-        "If you know who wrote the file, name each: "
-        + " ".join(f"--trust {n}" for n in types[:_SHOWN]),
-    )
+            f"no installed {package}",
+            f"{package}, which reads the file",
+            f"Install it: pip install {install}",
+        ) from error
 
 
 # --- XGBoost's booster as a model of rows -------------------------------------------
@@ -372,79 +414,3 @@ def best_iteration(attributes: Mapping[str, str]) -> int | None:
     """
     best = attributes.get("best_iteration") if "scikit_learn" in attributes else None
     return None if best is None else int(best)
-
-
-# --- from a path to a model -----------------------------------------------------------------------
-
-
-def load_model(
-    path: str | os.PathLike[str], trust: Sequence[str] = (), *, pickle: bool = False
-) -> object:
-    """Return the model in a file.
-
-    Parameters
-    ----------
-    path : str or path
-        ``.txt`` of LightGBM, ``.json`` or ``.ubj`` of XGBoost, ``.cbm`` of CatBoost, ``.onnx``, ``.skops``, ``.pt2`` of
-        `torch.export.save`; ``.pkl``, ``.pickle``, ``.joblib``, ``.pt`` and ``.pth`` if `pickle` is true.
-    trust : sequence of str
-        Full names of types in a ``.skops`` file that may be made, in addition to those that skops knows to be harmless.
-    pickle : bool
-        Whether the file may run code. By default, files that could run code are not read.
-
-    Returns
-    -------
-    model
-        A booster, an ONNX session, an estimator, a torch module.
-
-    Raises
-    ------
-    DataError
-        If the file does not exist, is truncated, of another kind, or not trusted.
-    UnsupportedError
-        If the library that reads it is not installed.
-    """
-    file = Path(path)
-    suffix = file.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise DataError(
-            f"model {str(path)!r}",
-            f"a file with suffix {file.suffix}" if file.suffix else "a file without a suffix",
-            f"one of {', '.join(SUFFIXES)}",
-            "Save the model in one of these formats, or pass the fitted model itself",
-        )
-    first_bytes = head(file)
-    runs_code = suffix in _READERS_OF_CODE or is_pickled(first_bytes)
-    if runs_code and not pickle:
-        raise _untrusted_pickle(file)
-    if suffix in _READERS_OF_CODE:
-        return _READERS_OF_CODE[suffix](file)
-    if suffix == ".skops":
-        return _read_skops(file, trust)
-    if suffix == ".pt2":
-        from skedasis.models import torch_export
-
-        return torch_export.program(file, pickle=pickle)
-    return _READERS_OF_DATA[suffix](file)
-
-
-_READERS_OF_DATA: dict[str, Callable[[Path], object]] = {
-    ".txt": _read_lightgbm,
-    ".json": _read_xgboost,
-    ".ubj": _read_xgboost,
-    ".cbm": _read_catboost,
-    ".onnx": _read_onnx,
-}
-"""Readers of formats that hold only data, and need no further argument."""
-
-_READERS_OF_CODE: dict[str, Callable[[Path], object]] = {
-    ".pkl": _read_pickle,
-    ".pickle": _read_pickle,
-    ".joblib": _read_pickle,
-    ".pt": _read_torch_pickle,
-    ".pth": _read_torch_pickle,
-}
-"""Readers of formats that run code when they are loaded."""
-
-SUFFIXES = (*_READERS_OF_DATA, ".skops", ".pt2", *_READERS_OF_CODE)
-"""Suffixes of the files that `load_model` reads."""

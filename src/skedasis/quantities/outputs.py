@@ -543,8 +543,8 @@ def prediction(
     ----------
     model : callable, fitted estimator, differentiable model, or path of a file
         ``f(X) -> (n,)``, or an object with `predict`. A callable gets rows in the same type of container as X. A path
-        is that of a model file saved by LightGBM (``.txt``), XGBoost (``.json``, ``.ubj``), CatBoost (``.cbm``) or an
-        ONNX exporter (``.onnx``). Torch modules, functions returned by `jax.jit`, Keras 3 models,
+        is that of a model file saved by LightGBM, XGBoost, CatBoost, skops, `torch.export` or an ONNX exporter: open
+        what you trust. Torch modules, functions returned by `jax.jit`, Keras 3 models,
         `onnxruntime.InferenceSession` and `onnx.ModelProto` get arrays of their own type, on their own device; see
         Notes.
     slope : callable, optional

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from skedasis._types import Bools, Floats, Values
 from skedasis.models.files import best_iteration
 from skedasis.models.protocols import has_predict_proba
-from skedasis.models.xgboost_files import parse_xgboost_json
 from skedasis.trees.arrays import Indices
 from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
@@ -70,7 +70,7 @@ def load(model: Any) -> Ensemble:
     if missing is not None and not np.isnan(missing):
         raise TreesUnreadable(f"{missing!r} counts as missing in this XGBoost model")
     booster = model.get_booster() if hasattr(model, "get_booster") else model
-    learner = parse_xgboost_json(booster.save_raw("json"), _tree)["learner"]
+    learner = parse_xgboost_json(booster.save_raw("json"))["learner"]
     inner = learner["gradient_booster"]
     if inner["name"] == "gblinear":
         raise TreesUnreadable("XGBoost's gblinear has no trees")
@@ -99,6 +99,24 @@ def load(model: Any) -> Ensemble:
         sums_single=True,
     )
     return assemble(nodes, reading)
+
+
+def parse_xgboost_json(saved: bytes | bytearray) -> dict[str, Any]:
+    r"""Return the parsed JSON of a saved model, whose decimals give every number of the model exactly.
+
+    Examples
+    --------
+    >>> parse_xgboost_json(rb'{"learner": {"feature_names": ["C:\users"]}}')
+    {'learner': {'feature_names': ['C:\\users']}}
+    """
+    # Only names and attributes, which are not used, may have characters beyond ASCII. Latin-1 makes one character of
+    # each byte; in another decoding a single wider character would double the memory of the whole text.
+    text = saved.decode("latin-1")
+    try:
+        return json.loads(text, object_hook=_tree)
+    except ValueError:
+        # XGBoost does not escape a backslash before a "u", so a name such as "C:\users" makes the JSON invalid.
+        return json.loads(text.replace("\\u", "\\\\u"), object_hook=_tree)
 
 
 def _tree(part: dict[str, Any]) -> dict[str, Any] | _Tree:
