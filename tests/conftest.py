@@ -42,7 +42,6 @@ MEASURED_CASES = 10
 leaves out these are those of torch and other libraries, one case of each.
 """
 EVERY_CASE = (
-    "reference/test_closed_forms_pipelines.py",
     "unit/test_where.py",
     "unit/test_hostile_lightgbm.py",
     "unit/test_hostile_onnx.py",

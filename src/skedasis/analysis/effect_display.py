@@ -499,7 +499,7 @@ def _method(
     return replace(base, **grid, **({"center": "start"} if centered else {}))
 
 
-def _quantity(estimator: ModelLike, target: OutputLabel, response_method: str) -> Quantity:
+def _quantity(estimator: object, target: OutputLabel, response_method: str) -> Quantity:
     """Return what is explained: a quantity itself, the probability or score of a class, or a prediction."""
     what = "from_estimator(response_method)"
     check_option(what, response_method, ("auto", "predict_proba", "decision_function"))
