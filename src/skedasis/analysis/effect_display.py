@@ -64,8 +64,8 @@ DisplayKind: TypeAlias = Literal["average", "individual", "both"]
 MethodName: TypeAlias = Literal["auto", "ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"]
 FeatureOrPair: TypeAlias = FeatureLike | Sequence[FeatureLike]
 """A feature, or a pair of features, by name or position."""
-Columns: TypeAlias = Sequence[FeatureLike] | NDArray[np.generic]
-"""Columns of X, or a mask of them, as a list or an array."""
+SomeColumns: TypeAlias = Sequence[FeatureLike] | NDArray[np.generic]
+"""SomeColumns of X, or a mask of them, as a list or an array."""
 DisplayPanel: TypeAlias = str | tuple[str, str]
 """The names of what is drawn on one of the axes."""
 
@@ -186,7 +186,7 @@ class EffectDisplay:
         *,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        categorical_features: Columns | None = None,
+        categorical_features: SomeColumns | None = None,
         feature_names: Sequence[str] | NDArray[np.generic] | None = None,
         target: OutputLabel = None,
         response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
@@ -215,7 +215,7 @@ class EffectDisplay:
         y, sample_weight : arrays of n numbers, optional
             Labels and frequencies of the rows, as in `explain`.
         categorical_features : list of {int, str}, or mask of d truth values, optional
-            Columns of numbers that are categories. Text, booleans and categorical columns always are.
+            SomeColumns of numbers that are categories. Text, booleans and categorical columns always are.
         feature_names : list of d str, optional
             Names of the columns.
         target : label or int, optional

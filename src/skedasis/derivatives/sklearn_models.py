@@ -15,7 +15,7 @@ import numpy as np
 
 from skedasis._types import Container, Floats, ModelRows
 from skedasis.data.frames import FrameTable
-from skedasis.derivatives.kernel_functions import Function, of_process
+from skedasis.derivatives.kernel_functions import ArrayFunction, of_process
 from skedasis.models.introspection import (
     LINEAR,
     LOGISTIC,
@@ -61,7 +61,7 @@ def _derivative(model: object, kind: ExplainedOutput, column: int | None) -> Der
     if make is None or not type(last).__module__.startswith("sklearn."):
         return None
     try:
-        head, scalers = make(last, Target(kind, column)), [_scaler(step) for step in steps]
+        head, scalers = make(last, ExplainedTarget(kind, column)), [_scaler(step) for step in steps]
     except AttributeError:
         # The model is not fitted, which its own call reports, or scikit-learn's release has other attributes.
         return None
@@ -86,7 +86,7 @@ def _steps(model: object) -> list[Any]:
 class Scaler:
     """A linear function of each column, and its slopes, (d,)."""
 
-    scaled: Function
+    scaled: ArrayFunction
     slope: Floats | float
 
 
@@ -109,7 +109,7 @@ _SCALERS = {"MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler"}
 
 
 @dataclass(frozen=True, eq=False)
-class Head:
+class ModelHead:
     """A model without its scalers.
 
     Parameters
@@ -120,7 +120,7 @@ class Head:
         The working memory per row, in numbers; 0 if the gradient is the same for all rows.
     """
 
-    gradient: Function
+    gradient: ArrayFunction
     memory: int
 
 
@@ -133,7 +133,7 @@ class Derivative:
 
     what: str
     scalers: Sequence[Scaler]
-    head: Head
+    head: ModelHead
 
     def __call__(self, X: ModelRows) -> Floats:
         """Return the derivatives at rows in any container that the model takes, computed in chunks."""
@@ -165,15 +165,15 @@ def numbers(X: Container) -> Floats:
 
 
 @dataclass(frozen=True)
-class Target:
+class ExplainedTarget:
     """The output of a model that is differentiated, by its index or class; None stands for the only one."""
 
     kind: ExplainedOutput
     column: int | None
 
 
-def _flat(coefficients: Floats) -> Head:
-    return Head(lambda _: coefficients[None, :], 0)
+def _flat(coefficients: Floats) -> ModelHead:
+    return ModelHead(lambda _: coefficients[None, :], 0)
 
 
 def _of_output(weights: Floats, output: int | None) -> Floats | None:
@@ -186,12 +186,12 @@ def _of_output(weights: Floats, output: int | None) -> Floats | None:
     return weights[:, output] if -count <= output < count else None
 
 
-def _linear(model: Any, target: Target) -> Head | None:
+def _linear(model: Any, target: ExplainedTarget) -> ModelHead | None:
     coefficients = _of_output(np.asarray(model.coef_, dtype=float).T, target.column)
     return None if coefficients is None else _flat(coefficients)
 
 
-def _generalised(model: Any, _: Target) -> Head | None:
+def _generalised(model: Any, _: ExplainedTarget) -> ModelHead | None:
     """Return a generalised linear model; with a log link the slope is the prediction times the coefficients."""
     link = getattr(model, "link", "log")
     coefficients = np.asarray(model.coef_, dtype=float)
@@ -202,10 +202,10 @@ def _generalised(model: Any, _: Target) -> Head | None:
         with np.errstate(over="ignore"):  # infinite if the prediction is; the evaluator reports it
             return np.exp(Z @ coefficients + float(model.intercept_))[:, None] * coefficients
 
-    return Head(gradient, 2 * len(coefficients) + 2)
+    return ModelHead(gradient, 2 * len(coefficients) + 2)
 
 
-def _perceptron(model: Any, target: Target) -> Head | None:
+def _perceptron(model: Any, target: ExplainedTarget) -> ModelHead | None:
     count, column, last = model.n_outputs_, target.column, model.out_activation_
     if target.kind == "prediction":
         if last != "identity" or (column is None and count > 1):
@@ -220,7 +220,7 @@ def _perceptron(model: Any, target: Target) -> Head | None:
     return _layers(weights, biases, model.activation, column, target.kind)
 
 
-def _logistic(model: Any, target: Target) -> Head | None:
+def _logistic(model: Any, target: ExplainedTarget) -> ModelHead | None:
     # One-versus-rest probabilities are normalised afterwards, which is left to finite differences. Releases of
     # scikit-learn before 1.8 have the parameter `multi_class`: "ovr", or "multinomial", which doubles the score of two
     # classes.
@@ -236,7 +236,7 @@ def _logistic(model: Any, target: Target) -> Head | None:
     return _layers([coefficients.T], biases, "identity", target.column, target.kind)
 
 
-def _process(model: Any, target: Target) -> Head | None:
+def _process(model: Any, target: ExplainedTarget) -> ModelHead | None:
     """Return a Gaussian process: a weighted sum of kernels at the rows of its fit."""
     unit = model._y_train_std  # noqa: SLF001 - not public
     own = _of_output(np.asarray(model.alpha_, dtype=float) * unit, target.column)
@@ -248,16 +248,16 @@ def _process(model: Any, target: Target) -> Head | None:
         slope = kernel(Z).gradient
         return np.zeros(Z.shape) if slope is None else slope(own[None, :])
 
-    return Head(gradient, 6 * len(own))
+    return ModelHead(gradient, 6 * len(own))
 
 
-_REGRESSORS: dict[str, Callable[[Any, Target], Head | None]] = {
+_REGRESSORS: dict[str, Callable[[Any, ExplainedTarget], ModelHead | None]] = {
     **dict.fromkeys(LINEAR | MULTI_TASK, _linear),
     **dict.fromkeys(("GammaRegressor", "PoissonRegressor", "TweedieRegressor"), _generalised),
     "GaussianProcessRegressor": _process,
     "MLPRegressor": _perceptron,
 }
-_CLASSIFIERS: dict[str, Callable[[Any, Target], Head | None]] = {
+_CLASSIFIERS: dict[str, Callable[[Any, ExplainedTarget], ModelHead | None]] = {
     **dict.fromkeys(LOGISTIC, _logistic),
     **dict.fromkeys(PERCEPTRON, _perceptron),
 }
@@ -272,7 +272,7 @@ def _layers(
     activation: str,
     column: int,
     kind: ExplainedOutput,
-) -> Head:
+) -> ModelHead:
     """Return dense layers, differentiated by back-propagation."""
     activate, slope = _ACTIVATIONS[activation]
 
@@ -286,7 +286,7 @@ def _layers(
             back = (back * slope(values)) @ w.T
         return back
 
-    return Head(gradient, 2 * (len(weights[0]) + sum(w.shape[1] for w in weights)))
+    return ModelHead(gradient, 2 * (len(weights[0]) + sum(w.shape[1] for w in weights)))
 
 
 def _by_scores(score: Floats, column: int, kind: ExplainedOutput) -> Floats:
@@ -316,7 +316,7 @@ def _sigmoid(z: Floats) -> Floats:
     return np.where(z >= 0, 1.0, e) / (1.0 + e)
 
 
-_ACTIVATIONS: dict[str, tuple[Function, Function]] = {
+_ACTIVATIONS: dict[str, tuple[ArrayFunction, ArrayFunction]] = {
     "identity": (lambda z: z, np.ones_like),
     "logistic": (_sigmoid, lambda a: a * (1.0 - a)),
     "tanh": (np.tanh, lambda a: 1.0 - a * a),

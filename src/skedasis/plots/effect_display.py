@@ -24,9 +24,9 @@ from skedasis.plots.plot import FigureOptions, drawn
 from skedasis.results.effect import Effect
 from skedasis.results.surface import Surface
 
-Grid: TypeAlias = NDArray[np.object_]
+AxesGrid: TypeAlias = NDArray[np.object_]
 """Axes, or None in cells without a panel."""
-AxesLike: TypeAlias = Axes | Sequence[Axes] | Grid
+AxesLike: TypeAlias = Axes | Sequence[Axes] | AxesGrid
 
 WIDE, HIGH = 4.8, 3.7
 """Width and height in inches of a panel of a new figure."""
@@ -36,7 +36,7 @@ class DisplayAxes(NamedTuple):
     """The figure of a display, the axes of its panels, and the axes that were divided into a grid, if any."""
 
     figure: Figure | SubFigure
-    axes: Grid
+    axes: AxesGrid
     bounding: Axes | None
 
 
@@ -56,7 +56,7 @@ def check_axes(what: str, ax: AxesLike | None, panels: int, n_cols: int) -> None
         raise DataError(f"{what}(ax)", f"{len(each)} axes", f"one for each panel ({panels})", fix)
 
 
-def _each(axes: Grid) -> list[Axes]:
+def _each(axes: AxesGrid) -> list[Axes]:
     """Return the axes of a grid, without its empty cells."""
     return [one for one in axes.ravel().tolist() if one is not None]
 
