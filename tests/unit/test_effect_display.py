@@ -245,11 +245,6 @@ class TestEffects:
         assert np.array_equal(display.surfaces["a", "b"].value, surface.value)
         assert repr(display) == "<EffectDisplay: RHALE of a, ALE of town, ALE of a × b>"
 
-    def test_the_drawn_line_is_the_curve(self, model, X):
-        display = draw(model, X, ["a"], method=sd.ALE(bins=6))
-        found = display.effects["a"]
-        np.testing.assert_array_equal(line_of(display.axes_[0, 0], found.x), found.value)
-
     def test_weights_labels_and_seed_are_passed_on(self, model, X, y):
         options = {"sample_weight": np.arange(len(X)) % 3, "random_state": 7}
         found = draw(model, X, ["a"], **options).effects["a"]
@@ -259,9 +254,8 @@ class TestEffects:
         assert loss.axes_[0, 0].get_ylabel() == loss.effects["a"].about.quantity
 
     def test_centered_accumulated_effects_begin_at_zero(self, model, X):
-        for method in ("auto", "ale", "dale"):
+        for method in ("auto", "ale"):
             assert draw(model, X, ["a"], centered=True, method=method).effects["a"].value[0] == 0
-        assert draw(model, X, ["a"]).effects["a"].value[0] != 0
 
     def test_an_outlier_detector_has_scores(self, X):
         numbers = X[["a", "b"]]
@@ -323,15 +317,6 @@ class TestCurves:
     def test_the_average_is_over_all_rows(self, model, X):
         few, all_rows = (draw(model, X, ["a"], kind="both", subsample=n) for n in (3, None))
         assert np.array_equal(few.effects["a"].value, all_rows.effects["a"].value)
-
-    def test_random_state_chooses_the_curves(self, model, X):
-        drawn = [
-            draw(model, X, ["a"], kind="both", subsample=5, random_state=seed)
-            .effects["a"]
-            .curves.row.tolist()
-            for seed in (0, 0, 1)
-        ]
-        assert drawn[0] == drawn[1] != drawn[2]
 
 
 def _curves(ax):
@@ -411,17 +396,12 @@ class TestAxes:
             display.plot(ax=ax)
         assert display.plot(ax=display.axes_).bounding_ax_ is None
 
-    @pytest.mark.parametrize(
-        "as_given", [list, tuple, np.asarray, lambda a: np.asarray(a)[:, None]]
-    )
-    def test_a_list_or_array_of_axes(self, display, as_given):
-        figure = Figure(figsize=(20, 4))
-        axes = list(figure.subplots(1, 5))
-        given = as_given(axes)
-        display.plot(given)
-        assert display.axes_.shape == np.shape(given)
-        assert display.axes_.ravel().tolist() == axes
-        assert [ax.get_xlabel() for ax in axes] == ["a", "b", "c", "a", "town"]
+    @pytest.mark.parametrize("shape", [(5,), (5, 1)])
+    def test_an_array_of_axes(self, display, shape):
+        axes = np.reshape(Figure(figsize=(20, 4)).subplots(1, 5), shape)
+        display.plot(axes)
+        assert display.axes_.tolist() == axes.tolist()
+        assert [ax.get_xlabel() for ax in axes.ravel()] == ["a", "b", "c", "a", "town"]
 
     def test_a_second_display_on_the_same_axes(self, model, X):
         first = draw(model, X, ["a", "c"], method="pdp")

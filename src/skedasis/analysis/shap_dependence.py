@@ -79,18 +79,27 @@ MASKS = 100
 """Coalitions that shap evaluates at a time."""
 
 
+class ShapKeywords(NullKeywords, total=False):
+    """The keywords of `shap_dependence`."""
+
+    y: ArrayLike | None
+    """Labels, for quantities that need them."""
+    shap_values: object
+    """SHAP values of the rows and columns of X."""
+    bins: Scheme
+    """As in `MPlot`."""
+    background: int | None
+    """Number of rows over which the quantity is averaged where columns are absent from a coalition."""
+    max_rows: int | None
+    """Largest number of rows whose SHAP values are computed."""
+
+
 @overload
 def shap_dependence(
     model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureLike,
-    *,
-    y: ArrayLike | None = None,
-    shap_values: object = None,
-    bins: Scheme = "auto",
-    background: int | None = BACKGROUND,
-    max_rows: int | None = SHAP_ROWS,
-    **keywords: Unpack[NullKeywords],
+    **keywords: Unpack[ShapKeywords],
 ) -> MultiOutput[Effect]: ...
 
 
@@ -99,43 +108,19 @@ def shap_dependence(
     model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureList = None,
-    *,
-    y: ArrayLike | None = None,
-    shap_values: object = None,
-    bins: Scheme = "auto",
-    background: int | None = BACKGROUND,
-    max_rows: int | None = SHAP_ROWS,
-    **keywords: Unpack[NullKeywords],
+    **keywords: Unpack[ShapKeywords],
 ) -> MultiOutput[Effects]: ...
 
 
 @overload
 def shap_dependence(
-    model: ModelLike,
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    y: ArrayLike | None = None,
-    shap_values: object = None,
-    bins: Scheme = "auto",
-    background: int | None = BACKGROUND,
-    max_rows: int | None = SHAP_ROWS,
-    **keywords: Unpack[NullKeywords],
+    model: ModelLike, X: TableLike, features: FeatureLike, **keywords: Unpack[ShapKeywords]
 ) -> Effect: ...
 
 
 @overload
 def shap_dependence(
-    model: ModelLike,
-    X: TableLike,
-    features: FeatureList = None,
-    *,
-    y: ArrayLike | None = None,
-    shap_values: object = None,
-    bins: Scheme = "auto",
-    background: int | None = BACKGROUND,
-    max_rows: int | None = SHAP_ROWS,
-    **keywords: Unpack[NullKeywords],
+    model: ModelLike, X: TableLike, features: FeatureList = None, **keywords: Unpack[ShapKeywords]
 ) -> Effects: ...
 
 
