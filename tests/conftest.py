@@ -42,7 +42,6 @@ MEASURED_CASES = 10
 leaves out these are those of torch and other libraries, one case of each.
 """
 EVERY_CASE = (
-    "reference/test_closed_forms_pipelines.py",
     "unit/test_where.py",
 )
 """Files whose cases are measured all: each is another transformer, or another rule of a parser or of a check."""

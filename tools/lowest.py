@@ -44,11 +44,6 @@ COMMON = (
 )
 """Containers, files, the shell, figures, reports, trees, data beyond memory, SHAP values: every dependency is met."""
 NEWER = {
-    "reference/test_closed_forms_frames.py": [
-        "test_frames_with_text[linear-polars]",
-        "test_frames_with_text[bent-polars]",
-        "test_frames_with_text_are_explained[polars]",
-    ],
     "reference/test_tree_models.py": [
         "test_scikit_learn[extra tree]",
         "test_scikit_learn[extra trees]",

@@ -42,7 +42,7 @@ BUDGETS = {
     "_calls": Budget(any=5),
     "_types": Budget(any=7),
     # 20 of these: overloads of `shap_dependence` and `EffectDisplay`, whose first argument is any model of a user.
-    "analysis": Budget(any=79, getattr=6),
+    "analysis": Budget(any=79, getattr=4),
     # 8 of the imports are of results, data sets and expressions, without which help is shown a third faster.
     "cli": Budget(any=40, getattr=14, lazy=32, none=1),
     # 17 of these: objects of pyarrow, which has no types, and lazy rows of other libraries. Three of the attributes
@@ -50,7 +50,7 @@ BUDGETS = {
     "data": Budget(any=28, getattr=4, lazy=7, none=1),
     "datasets": Budget(any=1),
     "demo": Budget(any=12, getattr=1, lazy=1),
-    "derivatives": Budget(any=34, getattr=10, lazy=1),
+    "derivatives": Budget(any=11, getattr=4),
     "distributions": Budget(any=62, getattr=36, lazy=2),
     # 60 of these: overloads of `regions`, `explain(by=)` and `change`, whose first argument is any model of a user.
     "engine": Budget(any=147, getattr=5, lazy=16, none=2),
@@ -81,7 +81,6 @@ INTROSPECTIVE = frozenset(
         "data.time_columns",
         "demo.demo",
         "derivatives.sklearn_models",
-        "derivatives.sklearn_transformers",
         "distributions.base",
         "distributions.ensembles",
         "distributions.gpytorch",
@@ -145,7 +144,6 @@ LAZY = frozenset(
         "data.spool",
         "data.streamed",
         "demo.demo",
-        "derivatives.chain_rule",
         "distributions.ensembles",
         "engine.assemble",
         "engine.explain",

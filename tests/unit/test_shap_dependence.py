@@ -55,7 +55,7 @@ def test_an_additive_model_has_its_components(X):
     def f(X):
         return np.exp(X[:, 0]) - 3 * X[:, 1] + np.sin(X[:, 2])
 
-    es = sd.shap_dependence(f, X, background=None, max_rows=None, n_permutations=1)
+    es = sd.shap_dependence(f, X, background=None, max_rows=None)
     parts = {"x0": np.exp, "x1": lambda x: -3 * x, "x2": np.sin, "x3": np.zeros_like}
     for j, (name, part) in enumerate(parts.items()):
         x, values = rows_of(es[name])
@@ -65,9 +65,7 @@ def test_an_additive_model_has_its_components(X):
 
 def test_a_feature_has_half_of_its_interactions(X):
     """With v(1) = x E[z], v(2) = z E[x] and v(12) = x z."""
-    es = sd.shap_dependence(
-        lambda X: X[:, 0] * X[:, 1], X, background=None, max_rows=None, n_permutations=1
-    )
+    es = sd.shap_dependence(lambda X: X[:, 0] * X[:, 1], X, background=None, max_rows=None)
     x, z = X[:, 0], X[:, 1]
     none, alone, other = (x * z).mean(), x * z.mean(), z * x.mean()
     expected = ((alone - none) + (x * z - other)) / 2
@@ -95,7 +93,7 @@ def test_text_categories_times_and_missing_values_by_the_definition():
         town = X["town"].map({"Aix": 0.0, "Bonn": 1.0, "Cork": 3.0}).to_numpy(float)
         return size * late + town * (X["kind"] == "b").to_numpy()
 
-    es = sd.shap_dependence(f, X, background=None, max_rows=None, n_permutations=1)
+    es = sd.shap_dependence(f, X, background=None, max_rows=None)
     pd.testing.assert_frame_equal(X, before)
     by_hand = np.stack([shapley(f, X, i, np.arange(n)) for i in range(n)])
     for level, value in zip(es["town"].x, es["town"].value, strict=True):
@@ -110,20 +108,23 @@ def test_text_categories_times_and_missing_values_by_the_definition():
     np.testing.assert_array_equal(rows_of(es["size"])[0], observed)
 
 
-def test_three_way_interactions_are_unbiased():
-    """With many permutations the values approach the definition; with one they are apart."""
+def test_three_way_interactions_by_the_definition():
     X = pd.DataFrame(np.random.default_rng(2).normal(size=(12, 3)), columns=list("abc"))
     by_hand = np.stack(
         [shapley(lambda X: np.prod(X.to_numpy(), axis=1), X, i, np.arange(12)) for i in range(12)]
     )
-    expected = by_hand[np.argsort(X["a"]), 0]
-    apart = []
-    for n in (1, 200):
-        explained = {"background": None, "max_rows": None, "n_permutations": n}
-        e = sd.shap_dependence(lambda X: np.prod(X, axis=1), X.to_numpy(), 0, **explained)
-        apart.append(np.abs(rows_of(e)[1] - expected).max() / np.abs(expected).max())
-    # The standard error of 200 pairs of orders is 7 % of that of one.
-    assert apart[1] < 0.05 < 0.2 < apart[0]
+    e = sd.shap_dependence(lambda X: np.prod(X, axis=1), X.to_numpy(), 0, max_rows=None)
+    np.testing.assert_allclose(rows_of(e)[1], by_hand[np.argsort(X["a"]), 0], atol=1e-13)
+    assert e.provenance["exact"] is True
+
+
+def test_many_columns_have_the_permutations_of_shap():
+    """More than shap computes exactly; of an additive model its permutations are exact, too."""
+    X = np.random.default_rng(3).normal(size=(30, 12))
+    e = sd.shap_dependence(lambda X: X.sum(axis=1), X, 0, background=30, max_rows=None)
+    assert "PermutationExplainer" in e.provenance["shap"]
+    assert e.provenance["exact"] is False
+    np.testing.assert_allclose(rows_of(e)[1], np.sort(X[:, 0]) - X[:, 0].mean(), atol=1e-12)
 
 
 @pytest.mark.parametrize("weights", [None, "given"])
@@ -162,7 +163,7 @@ def test_all_rows_are_the_background_with_their_weights(X, background):
         np.array([2.0, -1.0, 0.5, 0.0]),
         np.random.default_rng(4).exponential(size=len(X)) ** 3,
     )
-    explained = {"background": background, "max_rows": None, "n_permutations": 1}
+    explained = {"background": background, "max_rows": None}
     expected = coef * (X - np.average(X, axis=0, weights=w))
     for seed in range(2):
         es = sd.shap_dependence(
@@ -195,15 +196,14 @@ def test_neighbours_in_a_long_table_are_different_rows():
 
 
 def test_trees_are_those_of_shap():
-    """Trees of depth 2 have pairs of features only, of which one permutation is exact; shap.TreeExplainer is exact."""
+    """shap.TreeExplainer evaluates them from their structure."""
     lightgbm = pytest.importorskip("lightgbm")
     rng = np.random.default_rng(4)
     X = rng.normal(size=(100, 5))
     y = X[:, 0] * (X[:, 1] > 0) + X[:, 2]
     settings = {"max_depth": 2, "n_estimators": 30, "verbose": -1, "random_state": 0, "n_jobs": 1}
     model = lightgbm.LGBMRegressor(**settings).fit(X, y)
-    explained = {"background": None, "max_rows": None, "n_permutations": 1}
-    es = sd.shap_dependence(model, X, **explained)
+    es = sd.shap_dependence(model, X, background=100, max_rows=None)
     every = shap.maskers.Independent(X, max_samples=len(X))
     theirs = shap.TreeExplainer(model, every, feature_perturbation="interventional")
     their_values = theirs.shap_values(X, check_additivity=False)
@@ -292,17 +292,15 @@ def test_the_cost_is_what_the_docstring_says(X):
         seen.append(len(X))
         return X[:, 0] * X[:, 1]
 
-    e = sd.shap_dependence(f, X, 0, background=25, max_rows=30, n_permutations=3)
-    counted = e.provenance["model_rows"] + e.provenance["check_rows"]
-    assert sum(seen) == counted
+    e = sd.shap_dependence(f, X, 0, background=25, max_rows=30)
+    assert sum(seen) == e.provenance["model_rows"] + e.provenance["check_rows"]
     assert e.provenance["check_rows"] <= 128
     # A row that is in its own background is not evaluated there again.
-    most = 30 * 25 * 3 * (2 * 4 + 1)
-    assert 0.95 * most < e.provenance["model_rows"] <= most
+    assert 0.9 * 30 * 25 * 2**4 < e.provenance["model_rows"] <= 30 * 25 * 2**4
     assert e.provenance["rows"] == 30
     assert e.provenance["exact"] is False
     assert e.provenance["background_rows"] == 25
-    assert e.provenance["settings"]["n_permutations"] == 3
+    assert e.provenance["settings"]["background"] == 25
 
 
 def test_neither_the_order_of_rows_nor_the_generator_of_others_matters(X):
@@ -369,7 +367,6 @@ def f(X):
         ({"shap_values": "tree"}, "a str, expected finite numbers"),
         ({"shap_values": {"a": 1}}, "a dict, expected finite numbers"),
         ({"background": 0}, "background"),
-        ({"n_permutations": 0}, "n_permutations"),
         ({"max_rows": 1}, "max_rows"),
         ({"bins": 0}, r"Quantile\(k\): got 0"),
         ({"features": "x9"}, "x9"),
@@ -383,8 +380,6 @@ def test_invalid_arguments_are_named(X, keywords, words):
 def test_what_is_not_supported_says_what_to_use(X, tmp_path):
     with pytest.raises(sd.UnsupportedError, match=r"a pair of features.*sd\.explain"):
         sd.shap_dependence(f, X, ("x0", "x1"))
-    with pytest.raises(sd.UnsupportedError, match=r"'force'.*TreeExplainer"):
-        sd.shap_dependence(f, X, tree="force")
     with pytest.raises(sd.UnsupportedError, match=r"2 models.*for m in models"):
         sd.shap_dependence([f, f], X)
     import pyarrow as pa

@@ -2,9 +2,10 @@
 
 The SHAP value of a feature in a row is its Shapley value in the game whose players are the features: a coalition is
 worth the mean of the quantity over background rows in which the coalition's columns have the row's values (Lundberg &
-Lee 2017; the "interventional" or marginal definition). The package shap computes them. What it is given are the numbers
-of rows instead of values: a masked row is a choice of one row of X for each column. So X may have text, categories,
-missing values and times, which a matrix of floats has not, and the model is called with rows in its own container.
+Lee 2017; the "interventional" or marginal definition). The package shap computes them, by the explainer that it
+chooses. What it is given are the numbers of rows instead of values: a masked row is a choice of one row of X for each
+column. So X may have text, categories, missing values and times, which a matrix of floats has not, and the model is
+called with rows in its own container.
 
 The effect is the mean of the SHAP values over the rows of each bin or level, and its heterogeneity their standard
 deviation there: the statistics of an M-plot (`skedasis.methods.mplot`), of the SHAP values in place of the quantity.
@@ -16,17 +17,17 @@ deviation there: the statistics of an M-plot (`skedasis.methods.mplot`), of the 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Protocol, Unpack, cast, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skedasis._arguments import check_int, check_int_or_none
+from skedasis._arguments import check_int_or_none
 from skedasis._types import (
-    Bools,
     Container,
     Floats,
     Ints,
@@ -74,8 +75,23 @@ SHAP_ROWS = 500
 BACKGROUND = 100
 """Rows over which the quantity is averaged where columns are absent, as in shap."""
 
-PERMUTATIONS = 4
-"""Orders of the features, each also reversed. One is exact if no more than two features interact."""
+MASKS = 100
+"""Coalitions that shap evaluates at a time."""
+
+
+class ShapKeywords(NullKeywords, total=False):
+    """The keywords of `shap_dependence`."""
+
+    y: ArrayLike | None
+    """Labels, for quantities that need them."""
+    shap_values: object
+    """SHAP values of the rows and columns of X."""
+    bins: Scheme
+    """As in `MPlot`."""
+    background: int | None
+    """Number of rows over which the quantity is averaged where columns are absent from a coalition."""
+    max_rows: int | None
+    """Largest number of rows whose SHAP values are computed."""
 
 
 @overload
@@ -83,14 +99,7 @@ def shap_dependence(
     model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureLike,
-    *,
-    y: ArrayLike | None = None,
-    shap_values: object = None,
-    bins: Scheme = "auto",
-    background: int | None = BACKGROUND,
-    n_permutations: int = PERMUTATIONS,
-    max_rows: int | None = SHAP_ROWS,
-    **keywords: Unpack[NullKeywords],
+    **keywords: Unpack[ShapKeywords],
 ) -> MultiOutput[Effect]: ...
 
 
@@ -99,46 +108,19 @@ def shap_dependence(
     model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureList = None,
-    *,
-    y: ArrayLike | None = None,
-    shap_values: object = None,
-    bins: Scheme = "auto",
-    background: int | None = BACKGROUND,
-    n_permutations: int = PERMUTATIONS,
-    max_rows: int | None = SHAP_ROWS,
-    **keywords: Unpack[NullKeywords],
+    **keywords: Unpack[ShapKeywords],
 ) -> MultiOutput[Effects]: ...
 
 
 @overload
 def shap_dependence(
-    model: ModelLike,
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    y: ArrayLike | None = None,
-    shap_values: object = None,
-    bins: Scheme = "auto",
-    background: int | None = BACKGROUND,
-    n_permutations: int = PERMUTATIONS,
-    max_rows: int | None = SHAP_ROWS,
-    **keywords: Unpack[NullKeywords],
+    model: ModelLike, X: TableLike, features: FeatureLike, **keywords: Unpack[ShapKeywords]
 ) -> Effect: ...
 
 
 @overload
 def shap_dependence(
-    model: ModelLike,
-    X: TableLike,
-    features: FeatureList = None,
-    *,
-    y: ArrayLike | None = None,
-    shap_values: object = None,
-    bins: Scheme = "auto",
-    background: int | None = BACKGROUND,
-    n_permutations: int = PERMUTATIONS,
-    max_rows: int | None = SHAP_ROWS,
-    **keywords: Unpack[NullKeywords],
+    model: ModelLike, X: TableLike, features: FeatureList = None, **keywords: Unpack[ShapKeywords]
 ) -> Effects: ...
 
 
@@ -152,7 +134,6 @@ def shap_dependence(
     shap_values: object = None,
     bins: Scheme = "auto",
     background: int | None = BACKGROUND,
-    n_permutations: int = PERMUTATIONS,
     max_rows: int | None = SHAP_ROWS,
     **keywords: Unpack[NullKeywords],
 ) -> Effect | Effects | MultiOutput[Effect] | MultiOutput[Effects]:
@@ -176,17 +157,13 @@ def shap_dependence(
     background : int or None
         Number of rows over which the quantity is averaged where columns are absent from a coalition; None for all,
         with their weights. Of fewer rows than there are, each is drawn in proportion to its weight.
-    n_permutations : int
-        Number of random orders in which features join the coalition, in each row; each is also used in reverse. The
-        values are exact if no more than two features interact at a time, and unbiased otherwise.
     max_rows : int or None
         Largest number of rows whose SHAP values are computed, those with the smallest hashes of `random_state` and
         `row_id`. None uses all rows.
     sample_weight, schema, random_state, sample, memory, keep, n_jobs, progress, weight_kind, row_id
         As in `skedasis.explain`.
     tree : {"auto", "off"}
-        Without effect: the mixed rows of coalitions are too many different ones for the evaluation of trees from their
-        structure to be faster than the model.
+        Without effect: the mixed rows of coalitions are too many for the evaluation of trees from their structure.
 
     Returns
     -------
@@ -206,9 +183,10 @@ def shap_dependence(
 
     Notes
     -----
-    Cost: `n_permutations` × (2 d + 1) × `background` model rows for each of at most `max_rows` rows, and at most 128
-    for the check of the model. None with `shap_values`: for an ensemble of trees, pass those of
-    ``shap.TreeExplainer``, which are exact and take less time.
+    Cost: that of ``shap.Explainer`` for each of at most `max_rows` rows, and at most 128 model rows for the check of
+    the model. shap 0.51 computes exact values of up to 10 columns, from 2^d × `background` model rows, and those of
+    more by permutations. None with `shap_values`: for an ensemble of trees, pass those of ``shap.TreeExplainer``, which
+    are exact and take less time.
 
     The SHAP values of an additive model are its components, so that the curve is that of the PDP minus its mean over
     the background. A SHAP value has half of each interaction of two features, where PDP and ALE have none: the
@@ -235,18 +213,9 @@ def shap_dependence(
     started = time.perf_counter()
     check_one_model(model, "shap_dependence", "sd.shap_dependence(m, X)")
     options = replace(ExplainOptions.of("shap_dependence", y=y, **keywords), heterogeneity_rows=0)
-    game = _Game(
-        check_int_or_none("shap_dependence(background)", background, 1, "Use 100, or None for all"),
-        check_int("shap_dependence(n_permutations)", n_permutations, 1, "Use for example 4"),
-        check_int_or_none("shap_dependence(max_rows)", max_rows, 2, "Use 500, or None for all"),
-    )
-    if options.tree == "force":
-        raise UnsupportedError(
-            "shap_dependence(tree)",
-            "'force'",
-            "'auto' or 'off'",
-            "For trees pass shap_values=shap.TreeExplainer(model)(X)",
-        )
+    fix = "Use 100, or None for all"
+    background = check_int_or_none("shap_dependence(background)", background, 1, fix)
+    max_rows = check_int_or_none("shap_dependence(max_rows)", max_rows, 2, fix)
     method = ShapDependence(bins=bins)
     quantity = as_quantity(model)
     rows_of_user, origin = X, dict[str, JsonValue]()
@@ -258,13 +227,13 @@ def shap_dependence(
                 "rows in memory",
                 "Read the rows whose SHAP values these are, and pass them as X",
             )
-        most = [n for n in (game.max_rows, options.sample, X.n_rows) if n is not None]
+        most = [n for n in (max_rows, options.sample, X.n_rows) if n is not None]
         drawn = draw_rows(X, min(most), options)
         rows_of_user, options, origin = drawn.X, drawn.options, drawn.record
     dataset = options.dataset(rows_of_user)
     if shap_values is None:
         dataset = quantity.prepare(dataset)
-        values = _computed(quantity, dataset, game, options)
+        values = _computed(quantity, dataset, background, max_rows, options)
     else:
         values = _given(shap_values, quantity, dataset)
     asked = as_features(cast("Container", rows_of_user), features, "shap_dependence(features)")
@@ -277,12 +246,14 @@ def shap_dependence(
             "SHAP values belong to single features; for pairs use sd.explain(model, X, pair)",
         )
     results: dict[OutputLabel, Effect | Effects] = {}
-    for label, of_output in values.by_output.items():
+    settings = method.describe()
+    if shap_values is None:
+        settings |= {"background": background, "max_rows": max_rows}
+    for label, (output, columns) in values.by_output.items():
         effects = {
-            f.name: _effect(of_output, values, f.name, f.position, method, options)
+            f.name: _effect(columns[:, f.position], output, values.rows, f.name, method, options)
             for (f,) in selection.asked
         }
-        settings = {**method.describe(), **(game.describe() if shap_values is None else {})}
         common = {**values.record, **origin, "settings": settings}
         found = {name: e.with_provenance(common) for name, e in effects.items()}
         record = {**next(iter(found.values())).provenance, "features": list(found)}
@@ -307,58 +278,12 @@ class ShapDependence(MPlot):
 # --- SHAP values ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Game:
-    """How SHAP values are computed.
-
-    Parameters
-    ----------
-    background, n_permutations, max_rows
-        As in `shap_dependence`.
-    """
-
-    background: int | None
-    n_permutations: int
-    max_rows: int | None
-
-    def describe(self) -> dict[str, JsonValue]:
-        """Return the settings for the provenance."""
-        return {
-            "background": self.background,
-            "n_permutations": self.n_permutations,
-            "max_rows": self.max_rows,
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class _OfOutput:
-    """The SHAP values of one output.
-
-    Parameters
-    ----------
-    values : ndarray of float, shape (n, d)
-    quantity : Quantity
-    """
-
-    values: Floats
-    quantity: Quantity
-
-
 @dataclass(frozen=True, eq=False)
 class _ShapValues:
-    """SHAP values of rows, and what computing them took.
-
-    Parameters
-    ----------
-    rows : Dataset
-        The n rows that have SHAP values.
-    by_output : dict of label to _OfOutput
-    record : dict
-        Entries of the provenance.
-    """
+    """SHAP values of rows: by output the quantity and its values, (n, d); and entries of the provenance."""
 
     rows: Dataset
-    by_output: Mapping[OutputLabel, _OfOutput]
+    by_output: Mapping[OutputLabel, tuple[Quantity, Floats]]
     record: dict[str, JsonValue]
 
 
@@ -369,21 +294,8 @@ class _Explanation(Protocol):
     values: Floats
 
 
-class _Explainer(Protocol):
-    """The part of `shap.explainers.PermutationExplainer` that is called."""
-
-    def __call__(
-        self, rows: Floats, *, max_evals: int, batch_size: int, silent: bool
-    ) -> _Explanation: ...
-
-
 def _given(shap_values: object, quantity: Quantity, dataset: Dataset) -> _ShapValues:
-    """Return the caller's SHAP values at the rows of the dataset.
-
-    Raises
-    ------
-    DataError
-    """
+    """Return the caller's SHAP values at the rows of the dataset."""
     what, columns = "shap_dependence(shap_values)", len(dataset.features)
     expected = f"finite numbers of shape ({len(dataset.table):,}, {columns}), those of X"
     raw = shap_values.values if isinstance(shap_values, _Explanation) else shap_values
@@ -404,129 +316,108 @@ def _given(shap_values: object, quantity: Quantity, dataset: Dataset) -> _ShapVa
         fix = "Leave these rows out of X and of the SHAP values"
         raise DataError(what, f"NaN or infinity in {bad:,} rows", expected, fix)
     record: dict[str, JsonValue] = {"shap": "values of the caller"}
-    return _ShapValues(dataset, {None: _OfOutput(values, quantity)}, record)
+    return _ShapValues(dataset, {None: (quantity, values)}, record)
 
 
 def _computed(
-    quantity: Quantity, dataset: Dataset, game: _Game, options: ExplainOptions
+    quantity: Quantity,
+    dataset: Dataset,
+    background: int | None,
+    max_rows: int | None,
+    options: ExplainOptions,
 ) -> _ShapValues:
-    """Return the SHAP values of each output, from the package shap."""
+    """Return the SHAP values of each output, by the explainer that the package shap chooses."""
+    shap = _package()
     stats = CallStats()
-    version, explainer_of = _permutation_explainer()
     outputs = quantity.outputs(dataset, stats)
     checked = probe_model(list(outputs.values()), dataset)
     checked.stats.add(stats)
     stats = CallStats()
-    part = sample_by_hash(dataset, game.max_rows, options.seed)
-    behind, weights = _background(dataset, game.background, options.seed)
-    every = len(part) == len(dataset) and len(behind) == len(dataset)
-    width = len(dataset.features)
-    evaluations = game.n_permutations * (2 * width + 1)
-    # The last column says which row of the background it is.
-    numbers = np.column_stack([np.tile(behind[:, None], (1, width)), np.arange(len(behind))])
-    asked = {label: _MaskedRows(weights) for label in outputs}
-    values = {label: np.empty((len(part), width)) for label in outputs}
+    part = sample_by_hash(dataset, max_rows, options.seed)
+    behind, weights = _background(dataset, background, options.seed)
+    width, size = len(dataset.features), len(behind)
+    exact = len(part) == len(dataset) == size
+    mixed = _MixedRows(np.append(1.0, weights))
+    # Row 0 is the one that is explained, and the others are the background: shap sees no two equal numbers.
+    choices = np.tile(np.arange(1.0, size + 1)[:, None], (1, width))
+    values = np.empty((len(part), width, len(outputs)))
     seeds = row_hashes(part.identifiers, options.seed, "shap: permutations") >> np.uint64(32)
-    copies = max(1, min(evaluations * len(behind), options.memory_bytes // (64 * (width + 8))))
+    copies = max(size, min(MASKS * size, options.memory_bytes // (64 * (width + 8))))
     text = f"SHAP values of {quantity.describe()}"
     with Progress(len(part), text, options.progress) as bar, _own_random_state() as seed:
-        explainers = {
-            label: explainer_of(rows, numbers.astype(float)) for label, rows in asked.items()
-        }
+        explainer = shap.Explainer(mixed, shap.maskers.Independent(choices, max_samples=size))
         checked.caller.heartbeat = lambda: bar.advance(0)
         for i, batch in enumerate(part.batches(1)):
             cache = ResponseCache() if len(outputs) > 1 else None
-            row = np.full((1, width + 1), float(batch.row_id[0]))
-            for label, output in outputs.items():
-                evaluator = output.evaluator(batch, copies, checked.eps, asked[label].used, cache)
+            mixed.rows = np.concatenate([batch.row_id, behind])
+            used = mixed.evaluators or [None] * len(outputs)
+            mixed.evaluators = [
+                output.evaluator(batch, copies, checked.eps, before, cache)
+                for output, before in zip(outputs.values(), used, strict=True)
+            ]
+            for evaluator in mixed.evaluators:
                 evaluator.caller = checked.caller
-                asked[label].evaluator = evaluator
-                # The same permutations for all outputs, whatever the order and the number of rows.
-                seed(int(seeds[i]))
-                explained = explainers[label](
-                    row, max_evals=evaluations, batch_size=evaluations, silent=True
-                )
-                values[label][i] = explained.values[0, :width]
+            # The same permutations, whatever the order and the number of rows.
+            seed(int(seeds[i]))
+            explained = explainer(np.zeros((1, width)), batch_size=MASKS, silent=True)
+            values[i] = explained.values[0].reshape(width, -1)
+            for evaluator in mixed.evaluators:
                 stats.add(evaluator.stats)
             bar.advance()
     record: dict[str, JsonValue] = {
         "model_rows": stats.rows,
         "model_calls": stats.calls,
         "check_rows": checked.stats.rows,
-        "exact": every and width <= 2,
+        "exact": exact and isinstance(explainer, shap.explainers.ExactExplainer),
         "source_rows": len(dataset),
-        "shap": f"shap {version}, permutation explainer",
-        "background_rows": len(behind),
+        "shap": f"shap {shap.__version__}, {type(explainer).__name__}",
+        "background_rows": size,
     }
-    found = {label: _OfOutput(v, outputs[label]) for label, v in values.items()}
+    found = {label: (q, values[:, :, k]) for k, (label, q) in enumerate(outputs.items())}
     return _ShapValues(part, found, record)
 
 
 @dataclass(eq=False)
-class _MaskedRows:
-    """The function that shap calls: from numbers of rows, one for each column, to the quantity at these mixed rows.
+class _MixedRows:
+    """The function that shap explains: each column has the value of one of `rows`, which have `weights`.
 
-    Attributes
-    ----------
-    weights : ndarray of float, shape (b,)
-        Of the rows of the background, on average 1. shap, which has no weights, takes the mean of the weighted values.
-    evaluator : BatchEvaluator
-        That of the row which is explained: its label is that of the mixed rows.
+    shap, which has no weights, takes the mean of the weighted values.
     """
 
     weights: Floats
-    evaluator: BatchEvaluator | None = field(default=None)
+    rows: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    evaluators: list[BatchEvaluator] = field(default_factory=list)
 
-    @property
-    def used(self) -> BatchEvaluator | None:
-        """Return the evaluator of the row before, whose buffer is reused."""
-        return self.evaluator
-
-    def __call__(self, numbers: Floats) -> Floats:
-        """Return the weighted quantity, (m,), for numbers of shape (m, d + 1)."""
-        if self.evaluator is None:
-            raise TypeError("SHAP values were asked for before a row was chosen")
-        rows = numbers.astype(np.int64)
-        changes = {j: DonorRows(rows[:, j, None]) for j in range(rows.shape[1] - 1)}
-        return self.evaluator.sweep_together(changes, len(rows))[0] * self.weights[rows[:, -1]]
+    def __call__(self, choices: Floats) -> Floats:
+        """Return the outputs, (m, o), for positions in `rows`, (m, d)."""
+        positions = choices.astype(np.int64)
+        rows, weights = self.rows[positions], self.weights[positions.max(axis=1)]
+        changes = {j: DonorRows(column[:, None]) for j, column in enumerate(rows.T)}
+        outputs = [e.sweep_together(changes, len(rows))[0] * weights for e in self.evaluators]
+        return np.stack(outputs, axis=1)
 
 
 def _background(dataset: Dataset, most: int | None, seed: int) -> tuple[Ints, Floats]:
     """Return the rows of the table over which the quantity is averaged, and their weights, on average 1.
 
-    A part of the rows, without weights or if they are equal: those with the smallest hashes. With weights rows are
-    drawn systematically in the order of their hashes, so that each is expected as often as its weight says.
+    Fewer than all are drawn systematically in the order of their hashes, in proportion to their weights.
     """
-    n, w = len(dataset), dataset.weights
+    n = len(dataset)
     rows = np.arange(n) if dataset.rows is None else np.arange(len(dataset.table))[dataset.rows]
-    order = np.argsort(row_hashes(dataset.identifiers, seed, "shap: background"), kind="stable")
-    size = n if most is None else min(most, n)
-    if w is None or w.min() == w.max():
-        return rows[np.sort(order[:size])], np.ones(size)
-    if size == n:
+    w = np.ones(n) if dataset.weights is None else dataset.weights
+    if most is None or most >= n:
         return rows, w / w.mean()
+    order = np.argsort(row_hashes(dataset.identifiers, seed, "shap: background"), kind="stable")
     reached = np.cumsum(w[order]) / w.sum()
-    drawn = order[np.searchsorted(reached, (np.arange(size) + 0.5) / size).clip(max=n - 1)]
-    return rows[np.sort(drawn)], np.ones(size)
+    drawn = np.searchsorted(reached, (np.arange(most) + 0.5) / most).clip(max=n - 1)
+    return rows[np.sort(order[drawn])], np.ones(most)
 
 
-class _ExplainerOf(Protocol):
-    """Returns the explainer of a function, with background rows of shape (b, d + 1)."""
-
-    def __call__(self, function: _MaskedRows, background: Floats) -> _Explainer: ...
-
-
-def _permutation_explainer() -> tuple[str, _ExplainerOf]:
-    """Return shap's version, and its explainer by permutations.
-
-    Raises
-    ------
-    UnsupportedError
-    """
+def _package() -> ModuleType:
+    """Return the package shap."""
     try:
         with quiet():  # importing it warns of what its own plots use
             import shap
-            from shap.maskers import Independent
     except ImportError as error:
         raise UnsupportedError(
             "shap_dependence",
@@ -534,30 +425,11 @@ def _permutation_explainer() -> tuple[str, _ExplainerOf]:
             "shap, or SHAP values",
             "Install it: pip install 'skedasis[shap]'; or pass shap_values=",
         ) from error
-
-    class Masker(Independent):
-        def invariants(self, x: Floats) -> Bools:
-            """Return where a background row has the row's own value. The last column is no player."""
-            # shap would take numbers that differ by less than 1e-5 of their size for equal.
-            same = np.asarray(self.data == x)
-            same[:, -1] = True
-            return same
-
-    def explainer_of(function: _MaskedRows, background: Floats) -> _Explainer:
-        masker = Masker(background, max_samples=len(background))
-        return cast("_Explainer", shap.explainers.PermutationExplainer(function, masker))
-
-    return str(shap.__version__), explainer_of
-
-
-class _Seed(Protocol):
-    """Seeds the generator that shap draws from."""
-
-    def __call__(self, seed: int) -> None: ...
+    return shap
 
 
 @contextmanager
-def _own_random_state() -> Generator[_Seed]:
+def _own_random_state() -> Generator[Callable[[int], None]]:
     """Restore NumPy's global generator, from which shap draws its permutations, as it was before."""
     before = np.random.get_state()  # noqa: NPY002
     try:
@@ -571,14 +443,7 @@ def _own_random_state() -> Generator[_Seed]:
 
 @dataclass(frozen=True, eq=False)
 class _KnownValues(Quantity):
-    """A quantity whose values are known: they are the rows' labels.
-
-    Parameters
-    ----------
-    name, unit : str
-    about : str
-        What it is of, for the provenance.
-    """
+    """A quantity whose values are known: they are the rows' labels. `about` says what it is of."""
 
     name: str = "SHAP value"
     unit: str | None = None
@@ -600,22 +465,21 @@ class _KnownValues(Quantity):
 
 
 def _effect(
-    of_output: _OfOutput,
-    values: _ShapValues,
+    column: Floats,
+    base: Quantity,
+    explained: Dataset,
     name: str,
-    position: int,
     method: ShapDependence,
     options: ExplainOptions,
 ) -> Effect:
     """Return the effect of one feature from its SHAP values."""
-    started, base = time.perf_counter(), of_output.quantity
-    column = of_output.values[:, position]
+    started = time.perf_counter()
     known = _KnownValues(
         "SHAP value" if base.name == "prediction" else f"SHAP value of {base.name}",
         base.unit,
         about=f"SHAP value of {name} for {base.describe()}",
     )
-    rows = replace(values.rows, y=column, targets=column)
+    rows = replace(explained, y=column, targets=column)
     resolved, selection = resolve_method_and_selection(method, known, rows, [name], options)
     job = prepare_job(known, resolved, selection, options)
     found = finalize_all(job, run(job), Scores(), {})[None]

@@ -75,7 +75,7 @@ from skedasis.models.registry import adapt_model
 from skedasis.quantities.base import ModelProxy, Quantity
 
 if TYPE_CHECKING:
-    from skedasis.derivatives import chain_rule
+    from skedasis.derivatives.sklearn_models import Derivative
     from skedasis.quantities.inverse import InverseFunction, InverseLike
 
 # --- models that can be explained -----------------------------------------------------------------
@@ -169,7 +169,7 @@ class FromModel(Quantity):
             dataset = as_frames(dataset, [str(n) if isinstance(n, str) else n for n in names])
         return self.with_labels(dataset)
 
-    def _closed_form(self) -> chain_rule.Derivative | None:
+    def _closed_form(self) -> Derivative | None:
         return None
 
     @property
@@ -201,7 +201,7 @@ class FromModel(Quantity):
         if isinstance(self.model, ModelAdapter):
             return self.model.derivative_info(feature, self.place)
         form = self._closed_form()
-        if form is not None and form.knows(feature):
+        if form is not None:
             return DerivativeInfo("slopes", f"closed form of {form.what}")
         if self.stepped:
             model = self.model
@@ -265,7 +265,7 @@ class Prediction(FromModel):
         """Return whether all outputs of the model are explained."""
         return self.shared
 
-    def _closed_form(self) -> chain_rule.Derivative | None:
+    def _closed_form(self) -> Derivative | None:
         if not is_sklearn_or_pipeline(self.model):
             return None
         from skedasis.derivatives import (
@@ -434,7 +434,7 @@ class Probability(FromModel):
         """Return the column index of the class."""
         return self.column
 
-    def _closed_form(self) -> chain_rule.Derivative | None:
+    def _closed_form(self) -> Derivative | None:
         from skedasis.derivatives import sklearn_models
 
         return sklearn_models.probability_derivative(self.model, self.column)
@@ -491,7 +491,7 @@ class Logit(Probability):
         """Return False: the chain rule for mixed derivatives also needs first derivatives."""
         return False
 
-    def _closed_form(self) -> chain_rule.Derivative | None:
+    def _closed_form(self) -> Derivative | None:
         from skedasis.derivatives import sklearn_models
 
         return sklearn_models.logit_derivative(self.model, self.column)

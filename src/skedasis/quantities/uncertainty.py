@@ -25,7 +25,7 @@ from skedasis.quantities.base import Quantity, given_labels
 from skedasis.quantities.outputs import FromModel, check_labels
 
 if TYPE_CHECKING:
-    from skedasis.derivatives import chain_rule
+    from skedasis.derivatives.sklearn_models import Derivative
 
 # --- quantities -----------------------------------------------------------------------------------
 
@@ -80,7 +80,7 @@ class Uncertainty(FromModel):
         """Return whether the predictive distributions are piecewise constant."""
         return self.predictor.stepped
 
-    def _closed_form(self) -> chain_rule.Derivative | None:
+    def _closed_form(self) -> Derivative | None:
         """Return the derivative of the first class's log odds; if it exists, those of all classes do."""
         if not (isinstance(self.predictor, Classifier) and self.of_probabilities):
             return None
