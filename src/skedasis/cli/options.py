@@ -327,7 +327,7 @@ class DataOptions:
     where: Annotated[
         str | None,
         typer.Option(
-            help="Explain only rows that satisfy a condition, such as \"yr == 1 and town in ['a', 'b']\".",
+            help="Explain only rows that satisfy a condition in SQL, such as \"yr = 1 AND town IN ('a', 'b')\".",
             metavar="CONDITION",
             autocompletion=completion.columns,
             rich_help_panel=DATA_PANEL,

@@ -18,6 +18,8 @@ class ArrowType(Protocol):
     def value_type(self) -> ArrowType: ...  # noqa: D102
     @property
     def ordered(self) -> bool: ...  # noqa: D102
+    @property
+    def tz(self) -> str | None: ...  # noqa: D102
     def to_pandas_dtype(self) -> type: ...  # noqa: D102
 
 
@@ -91,16 +93,11 @@ class Expression(Protocol):
 
 
 class Compute(Protocol):
-    """The functions of pyarrow.compute that make expressions, which its own types leave out."""
+    """Functions of pyarrow.compute, which its own types leave out."""
 
-    def field(self, name: str, /) -> Any: ...  # noqa: D102
-    def scalar(self, value: object, /) -> object: ...  # noqa: D102
-    def add(self, x: object, y: object, /) -> object: ...  # noqa: D102
-    def subtract(self, x: object, y: object, /) -> object: ...  # noqa: D102
-    def multiply(self, x: object, y: object, /) -> object: ...  # noqa: D102
-    def divide(self, x: object, y: object, /) -> object: ...  # noqa: D102
-    def floor(self, x: object, /) -> object: ...  # noqa: D102
-    def local_timestamp(self, x: object, /) -> object: ...  # noqa: D102
+    def if_else(self, test: object, x: object, y: object, /) -> ArrowColumn: ...  # noqa: D102
+    def is_nan(self, x: ArrowColumn, /) -> ArrowColumn: ...  # noqa: D102
+    def local_timestamp(self, x: ArrowColumn, /) -> ArrowColumn: ...  # noqa: D102
 
 
 def compute_functions() -> Compute:
