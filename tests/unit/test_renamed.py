@@ -13,8 +13,6 @@ import pytest
 
 import skedasis as sd
 from skedasis import _renamed
-from skedasis.cli.app import app
-from tests.shell import CliRunner
 
 X = np.random.default_rng(0).normal(size=(120, 3))
 Y = X[:, 0] * X[:, 1]
@@ -212,11 +210,3 @@ def test_python_adds_no_suggestion_of_its_own(code, end):
     command = [sys.executable, "-c", f"import skedasis as sd\n{code}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == f"AttributeError: {end}"
-
-
-@pytest.mark.parametrize("command", ["report", "effect", "importance"])
-@pytest.mark.parametrize("old", _renamed.OPTIONS)
-def test_an_old_option_of_the_shell_is_an_error_that_names_the_new_one(old, command):
-    shown = CliRunner().invoke(app, [command, old, "1"], env={"COLUMNS": "200"})
-    assert shown.exit_code == 2
-    assert f"No such option: {old}: it is called {_renamed.OPTIONS[old]}" in shown.output

@@ -177,6 +177,29 @@ HeterogeneityRows = Annotated[
 ]
 
 
+QuantityName = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Quantity to explain: {', '.join(completion.QUANTITIES)}. By default the prediction, or the probability "
+        "of the second of two classes.",
+        metavar="NAME",
+        show_default=False,
+        autocompletion=completion.quantities,
+    ),
+]
+
+
+LossName = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
+        metavar="NAME",
+        show_default=False,
+        autocompletion=completion.losses,
+    ),
+]
+
+
 Curves = Annotated[int, typer.Option(help=help_of("curves"), metavar="N", min=0)]
 
 

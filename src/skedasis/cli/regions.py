@@ -11,7 +11,6 @@ import typer
 import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.inputs import Columns
 from skedasis.cli.options import (
     DataArgument,
@@ -143,25 +142,8 @@ class RegionsOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, Ou
             autocompletion=completion.columns,
         ),
     ] = None
-    quantity: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability of the "
-            "second of two classes.",
-            metavar="NAME",
-            show_default=False,
-            autocompletion=completion.quantities,
-        ),
-    ] = None
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
-            metavar="NAME",
-            show_default=False,
-            autocompletion=completion.losses,
-        ),
-    ] = None
+    quantity: options.QuantityName = None
+    loss: options.LossName = None
     heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
     n_jobs: options.Threads = 1
 

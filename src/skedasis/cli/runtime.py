@@ -28,7 +28,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from skedasis._escaping import visible
-from skedasis._renamed import OPTIONS
 from skedasis.cli.output import say
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 
@@ -53,59 +52,6 @@ _PLAIN = {
 
 _SIGNS = {"│": "|", "─": "-", "²": "^2", "≥": ">=", "≤": "<=", "±": "+-"}
 
-
-_MEANT = {
-    "--by": "for the effect in each region write skedasis regions MODEL DATA FEATURE --by COLUMN",
-    "--ci": "intervals have 95 %; for others use result.interval in Python",
-    "--columns": "name the features after DATA, or write --feature NAME",
-    "--confidence-level": "intervals have 95 %; for others use result.interval in Python",
-    "--delimiter": "leave it out, because the separator is detected",
-    "--depth": "it is called --max-depth",
-    "--drop": "it is called --ignore",
-    "--exclude": "it is called --ignore",
-    "--figure": "write --out FILE.png",
-    "--filter": "it is called --where",
-    "--format": "write --json, or --out FILE.json",
-    "--grid": "it is called --bins",
-    "--kind": "write --categorical NAME for a column of categories",
-    "--label": "it is called --target",
-    "--labels": "it is called --target",
-    "--method": "one method is used; for others write skedasis effect MODEL DATA FEATURE --method NAME",
-    "--metric": "write --loss, such as --loss squared_error",
-    "--n-bins": "it is called --bins",
-    "--output": "it is called --out",
-    "--pairs": "name the features after DATA",
-    "--path": "it is called --out",
-    "--plot": "write --out FILE.png",
-    "--query": "it is called --where",
-    "--save": "it is called --out",
-    "--schema": "write --categorical NAME for a column of categories",
-    "--scoring": "write --loss, such as --loss squared_error",
-    "--sep": "leave it out, because the separator is detected",
-    "--show": "write --out FILE.png",
-    "--to": "it is called --set",
-    "--verbose": "it is called --progress",
-    "--y": "it is called --target",
-}
-"""Option of Python or of other programs → what to write."""
-
-_COMMANDS = {
-    "ale": "effect",
-    "diagnose": "report",
-    "fme": "change",
-    "html": "report",
-    "ledger": "report",
-    "shap": "effect",
-    "what-if": "change",
-    "whatif": "change",
-    "explain": "effect",
-    "ice": "effect",
-    "pdp": "effect",
-    "pfi": "importance",
-    "plot": "effect",
-    "run": "report",
-}
-"""Command of other programs, or function of Python → our command."""
 
 _HINTS = (
     ("sd.prediction(model, output=0)", "In a shell: --class 0, or --class all."),
@@ -204,17 +150,6 @@ def _prepare_usage_error(output: ErrorOutput, error: BaseException) -> None:
     message = getattr(error, "message", None)
     if not isinstance(message, str):
         return
-    option = getattr(error, "option_name", "")
-    meant = f"it is called {OPTIONS[option]}" if option in OPTIONS else _MEANT.get(option)
-    command = re.match(r"No such command '(.*?)'", message)
-    if meant is not None:
-        # What the parser itself suggests are options with similar letters.
-        message = f"No such option: {option}: {meant}."
-        vars(error)["possibilities"] = None
-    elif command is not None and command[1] == "help":
-        message = "No such command 'help'. Write skedasis --help, or skedasis COMMAND --help."
-    elif command is not None and command[1] in _COMMANDS:
-        message = f"No such command {command[1]!r}. Did you mean {_COMMANDS[command[1]]!r}?"
     error.message = visible(message)  # type: ignore[attr-defined] - looked for above
     if output.json:
         _document(error, message, REFUSED)
