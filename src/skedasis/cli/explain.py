@@ -20,14 +20,12 @@ from skedasis.cli.completion import IMPORTANCES, LOSSES, METHODS, importances, l
 from skedasis.cli.inputs import Columns, named
 from skedasis.cli.options import (
     DataArgument,
-    DataOptions,
+    ExplainingOptions,
     FeatureArguments,
     FeatureOptions,
     ModelArgument,
     ModelOptions,
-    OutputOptions,
     Rows,
-    TrustOptions,
 )
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import SCORE_ROWS
@@ -68,7 +66,7 @@ skedasis effect my:clf houses.csv age --quantity entropy --json
 
 
 @dataclass(frozen=True, kw_only=True)
-class EffectOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, OutputOptions):
+class EffectOptions(FeatureOptions, ModelOptions, ExplainingOptions):
     """The options of `skedasis effect`."""
 
     model_: ModelArgument = None
@@ -111,7 +109,6 @@ class EffectOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, Out
     loss: options.LossName = None
     heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
     curves: options.Curves = 0
-    n_jobs: options.Threads = 1
 
 
 def effect(opts: EffectOptions, terminal: Terminal) -> Document:
@@ -123,12 +120,9 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
     )
     path = options.needed(models, data, "effect")
     output.check_out(opts.out, [path, *models])
-    named = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
+    named = inputs.named_features(opts, more)
     labelled = _check(opts, named)
-    table = inputs.read(opts, path, terminal, opts.bars)
-    model = inputs.load(opts, models[0], terminal, opts.bars)
-    rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
-    columns = inputs.columns_of(opts, rows.table, model)
+    model, rows, columns = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
     wanted: list[Any] = columns.find_all(named, "--feature")
     if opts.with_ is not None:
         if len(wanted) > 1:
@@ -141,9 +135,7 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
         keys = {"feature": columns.name(one)} if len(wanted) > 1 else {}
         labels = rows.labels if labelled else None
         found = _explain(opts, quantity, columns, rows, labels, one)
-        several = found.items() if isinstance(found, sd.MultiOutput) else [(None, found)]
-        for label, part in several:
-            results.append(({**keys} if label is None else {**keys, "class": label}, part))
+        results += [({**keys, **label}, part) for label, part in output.by_class(found)]
     changes = _contrasts(opts.contrast, [part for _, part in results])
     found = output.output_results(results, opts.out, terminal, [path, *models])
     if len(wanted) > 1:
@@ -227,16 +219,9 @@ def _explain(
         columns.table.data,
         wanted,
         method=inputs.method_of(name, opts.bins),
-        y=labels,
-        sample_weight=rows.weights,
-        schema=columns.schema,
-        groups=columns.groups,
-        random_state=opts.random_state,
-        sample=rows.sample,
         heterogeneity_rows=opts.heterogeneity_rows,
         curves=opts.curves,
-        n_jobs=opts.n_jobs,
-        progress=opts.bars,
+        **inputs.keywords_of(opts, columns, rows, labels),
     )
 
 
@@ -271,7 +256,7 @@ skedasis importance my:clf houses.csv --target sold --json
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportanceOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, OutputOptions):
+class ImportanceOptions(FeatureOptions, ModelOptions, ExplainingOptions):
     """The options of `skedasis importance`."""
 
     model_: ModelArgument = None
@@ -315,7 +300,6 @@ class ImportanceOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions,
             min=1,
         ),
     ] = None
-    n_jobs: options.Threads = 1
 
 
 def _check_importance(opts: ImportanceOptions, named: Sequence[str]) -> None:
@@ -352,26 +336,16 @@ def importance(opts: ImportanceOptions, terminal: Terminal) -> Document:
     models, data, more = completion.assign_arguments(
         opts.model, opts.data, opts.model_, opts.data_, opts.more
     )
-    named = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
+    named = inputs.named_features(opts, more)
     _check_importance(opts, named)
     path = options.needed(models, data, "importance")
     output.check_out(opts.out, [path, *models])
-    # Check the names of columns before loading the model, which may take long.
-    table = inputs.read(opts, path, terminal, opts.bars)
-    model = inputs.load(opts, models[0], terminal, opts.bars)
     labelled = opts.quantity in (None, *_NEEDS_LABELS)
-    rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
-    columns = inputs.columns_of(opts, rows.table, model)
+    model, rows, columns = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
     opts = _resolve(opts, named, model, columns, inputs.some_labels(rows), terminal)
     found = _compute(opts, named, model, columns, rows)
-    several = found.items() if isinstance(found, sd.MultiOutput) else None
-    results: Any = (
-        [({}, found)] if several is None else [({"class": label}, one) for label, one in several]
-    )
-    return {
-        "rows": rows.counts,
-        **output.output_results(results, opts.out, terminal, [path, *models]),
-    }
+    written = output.output_results(output.by_class(found), opts.out, terminal, [path, *models])
+    return {"rows": rows.counts, **written}
 
 
 def _resolve(
@@ -443,20 +417,17 @@ def _compute(
     from skedasis.methods.permutation import PFI
 
     data: Any = columns.table.data
-    keywords: Any = {"schema": columns.schema, "groups": columns.groups}
-    keywords |= {"sample_weight": rows.weights, "progress": opts.bars, "n_jobs": opts.n_jobs}
-    keywords |= {"sample": rows.sample, "random_state": opts.random_state}
+    keywords = inputs.keywords_of(opts, columns, rows, rows.labels)
     if opts.quantity != "both":
         kind = None if opts.quantity == "prediction" else opts.quantity
         quantity = inputs.quantity_of(model, opts.class_, kind, opts.loss, opts.inverse)
-        wanted = columns.find_all(list(dict.fromkeys(named)), "FEATURE") or None
+        wanted = columns.find_all(named, "FEATURE") or None
         method = PFI(n_repeats=opts.n_repeats, max_samples=opts.rows, conditional=opts.conditional)
-        return explain(quantity, data, wanted, y=rows.labels, method=method, **keywords)
+        return explain(quantity, data, wanted, method=method, **keywords)
     usual, least = _FOREST_ROWS
     return diagnose(
         model,
         data,
-        rows.labels,
         n_repeats=opts.n_repeats,
         max_samples=opts.rows,
         dependence_rows=usual if opts.rows is None else min(usual, max(least, opts.rows)),
@@ -508,7 +479,7 @@ class ModelsOptions(ModelOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, OutputOptions):
+class ReportOptions(FeatureOptions, ModelsOptions, ExplainingOptions):
     """The options of `skedasis report`."""
 
     model_: ModelArgument = None
@@ -603,7 +574,6 @@ class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, Ou
         ),
     ] = None
     heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
-    n_jobs: options.Threads = 1
 
 
 def report(opts: ReportOptions, terminal: Terminal) -> Document:
@@ -621,7 +591,7 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
     numbers = _row_numbers(opts)
     inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target, opts.inverse)
     names = named(specs)
-    wanted = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
+    wanted = inputs.named_features(opts, more)
     table = inputs.read(opts, path, terminal, opts.bars)
     models = {
         name: inputs.load(opts, spec, terminal, opts.bars)
@@ -644,17 +614,10 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
     given: Any = (
         quantities if len(quantities) > 1 else next(iter(quantities.values())),
         columns.table.data,
-        rows.labels,
     )
     settings: Any = {
         "features": columns.find_all(wanted, "--feature") or None,
-        "schema": columns.schema,
-        "groups": columns.groups,
-        "sample_weight": rows.weights,
-        "random_state": opts.random_state,
-        "sample": rows.sample,
-        "n_jobs": opts.n_jobs,
-        "progress": opts.bars,
+        **inputs.keywords_of(opts, columns, rows, rows.labels),
         "pairs": opts.pairs,
         "rows": numbers or not opts.no_rows,
         "uncertainty": opts.uncertainty,

@@ -401,6 +401,13 @@ class FeatureOptions:
     ] = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExplainingOptions(TrustOptions, DataOptions, OutputOptions):
+    """What the commands that explain a model share."""
+
+    n_jobs: Threads = 1
+
+
 def needed(specs: list[str], data: str | None, command: str) -> str:
     """Return the path of the data.
 

@@ -210,8 +210,7 @@ class FileTable:
             fix = f"For the interaction of two write {pair[0]} --with {pair[1]}"
         if name.lower().endswith(_WRITTEN):
             fix = f"For the file that is written, write --out {name}"
-        listed = ", ".join(map(repr, self.names[:12])) + (", …" if len(self.names) > 12 else "")
-        raise DataError(what, repr(name), f"one of {listed}", fix)
+        raise DataError(what, repr(name), f"one of {first_names(self.names)}", fix)
 
     def column(self, name: str) -> Values:
         """Return a column's values."""
@@ -268,6 +267,11 @@ class FileTable:
 
 _WRITTEN = (".html", ".htm", ".png", ".svg", ".pdf", ".json", ".csv", ".npz")
 """Endings of files that commands write."""
+
+
+def first_names(names: Sequence[str]) -> str:
+    """Return the first of some names, for messages."""
+    return ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
 
 
 def no_rows(condition: str, n: int, what: str) -> DataError:

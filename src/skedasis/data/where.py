@@ -18,6 +18,7 @@ import numpy as np
 
 from skedasis._types import Container, Ints
 from skedasis.data.arrow import ArrowColumn, ArrowTable, compute_functions
+from skedasis.data.readers import first_names
 from skedasis.errors import DataError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -72,11 +73,10 @@ class Condition:
 
     def error(self, problem: str, fix: str = _FIX) -> DataError:
         """Return the error for a problem, of which DuckDB gives the place in further lines."""
-        listed = ", ".join(map(repr, self.names[:12])) + (", …" if len(self.names) > 12 else "")
         return DataError(
             self.what,
             f"{self.text[:60]!r} ({problem.splitlines()[0][:150].rstrip('.!')})",
-            f"one SQL condition on {listed}",
+            f"one SQL condition on {first_names(self.names)}",
             fix,
         )
 
