@@ -240,7 +240,7 @@ def test_random_conditions_select_the_rows_that_polars_selects(text, data):
         ("hum IS NOT missing", "missing"),
         ("tmep > 1", "no column 'tmep'.*Did you mean 'temp'"),
         ("TEMP > 1", "no column 'TEMP'.*Did you mean 'temp'"),
-        ("town = south", "no column 'south'.*Put text between '"),
+        ("town = south", "no column 'south'.*Text stands between single"),
         ('town = "a"', "no column 'a'"),
         ("rows.yr = 1", "no column 'rows.yr'"),
         ("1 = 1", "names no column"),

@@ -35,8 +35,8 @@ from skedasis.cli.output import Terminal
 from skedasis.cli.parquet import ParquetTable, is_parquet, opened
 from skedasis.data.dataset import as_dataset
 from skedasis.data.factorize import missing_mask
-from skedasis.data.features import Declared, Feature, SchemaEntry
-from skedasis.data.readers import FileTable, first_names, read_table
+from skedasis.data.features import Declared, Feature, SchemaEntry, first_names
+from skedasis.data.readers import FileTable, read_table
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import files
 from skedasis.models.introspection import (

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_option, is_int, shown
 from skedasis._calls import checked_call
-from skedasis._types import Floats
+from skedasis._types import Container, Floats
 from skedasis.data.arrow import (
     ArrowField,
     ArrowSchema,
@@ -436,7 +436,7 @@ class ParquetData:
             if self.expression is not None:
                 table = table.filter(self.expression)
             if self.condition is not None:
-                table = table.take(self.condition.rows(table))
+                table = table.take(self.condition.rows(cast("Container", table)))
             if self.weight_name is not None:
                 weights = table.column(self.weight_name).cast(pa.float64()).to_numpy().astype(float)
                 self._check_weights(weights, file, group)

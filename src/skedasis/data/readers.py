@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from skedasis._types import Container, Ints, Values
-from skedasis.data.features import check_names
+from skedasis.data.features import check_names, first_names
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
@@ -252,8 +252,9 @@ class FileTable:
         for name in found.columns:
             if name not in self.names:
                 near = _nearest_name(name, self.names)
-                meant = "Put text between '" if near is None else f"Did you mean {near!r}?"
-                raise found.error(f"there is no column {name!r}", meant)
+                meant = "" if near is None else f"Did you mean {near!r}? "
+                fix = f"{meant}Text stands between single quotation marks"
+                raise found.error(f"there is no column {name!r}", fix)
         return found
 
     def take(self, rows: Ints) -> FileTable:
@@ -267,11 +268,6 @@ class FileTable:
 
 _WRITTEN = (".html", ".htm", ".png", ".svg", ".pdf", ".json", ".csv", ".npz")
 """Endings of files that commands write."""
-
-
-def first_names(names: Sequence[str]) -> str:
-    """Return the first of some names, for messages."""
-    return ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
 
 
 def no_rows(condition: str, n: int, what: str) -> DataError:

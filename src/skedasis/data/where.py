@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from skedasis._types import Container, Ints
 from skedasis.data.arrow import ArrowColumn, ArrowTable, compute_functions
-from skedasis.data.readers import first_names
+from skedasis.data.features import first_names
 from skedasis.errors import DataError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Condition:
     what: str
     columns: tuple[str, ...] = ()
 
-    def rows(self, data: Container | ArrowTable) -> Ints:
+    def rows(self, data: Container) -> Ints:
         """Return the numbers of the rows for which it is true; raise `DataError` for values that do not compare."""
         import duckdb
         import pyarrow as pa
@@ -61,14 +61,14 @@ class Condition:
         except (duckdb.Error, pa.ArrowException) as error:
             raise self.error(str(error)) from error
 
-    def _table(self, data: Container | ArrowTable) -> ArrowTable:
+    def _table(self, data: Container) -> ArrowTable:
         """Return the columns that the condition names."""
         import narwhals.stable.v2 as nw
         import pyarrow as pa
 
         if isinstance(data, np.ndarray):
             return pa.table({name: data[:, self.names.index(name)] for name in self.columns})
-        frame = nw.from_native(cast("Any", data), eager_only=True)
+        frame = nw.from_native(data, eager_only=True)
         return cast("ArrowTable", frame.select(list(self.columns)).to_arrow())
 
     def error(self, problem: str, fix: str = _FIX) -> DataError:
@@ -96,8 +96,8 @@ def parse(text: str, names: Sequence[str], what: str = "--where") -> Condition:
         raise given.error("more than a condition on a row")
     for name in _volatile() & {node.get("function_name") for node in nodes}:
         raise given.error(f"{name} is not the same each time that rows are read")
-    parts: list[list[str]] = [n["column_names"] for n in nodes if n.get("class") == "COLUMN_REF"]
-    used = tuple(dict.fromkeys(".".join(part) for part in parts))
+    parts = [n["column_names"] for n in nodes if n.get("class") == "COLUMN_REF"]
+    used = tuple(dict.fromkeys(".".join(part) for part in cast("list[list[str]]", parts)))
     if not used:
         raise given.error("it names no column")
     if len({name.lower() for name in used}) < len(used):
@@ -105,12 +105,12 @@ def parse(text: str, names: Sequence[str], what: str = "--where") -> Condition:
     return Condition(text, given.names, what, used)
 
 
-def _tree(condition: Condition) -> tuple[object, list[dict[str, Any]]]:
+def _tree(condition: Condition) -> tuple[object, list[dict[str, object]]]:
     """Return the tree of a query without its condition, and all nodes of the condition."""
     query = "SELECT json_serialize_sql('SELECT 1 FROM rows WHERE ' || ?)"
     with _database().cursor() as connection:
         found = connection.execute(query, [condition.text]).fetchall()
-    nodes: list[dict[str, Any]] = []
+    nodes: list[dict[str, object]] = []
     try:
         tree = json.loads(found[0][0], object_hook=lambda node: nodes.append(node) or node)
     except RecursionError:

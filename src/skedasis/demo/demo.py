@@ -26,8 +26,8 @@ from rich.table import Table as Lines
 from skedasis._files import write_bytes
 from skedasis._types import Container, Floats, Ints, TableLike, TreeMode, Values
 from skedasis.data.factorize import missing_mask
-from skedasis.data.features import Feature
-from skedasis.data.readers import FileTable, first_names, read_table
+from skedasis.data.features import Feature, first_names
+from skedasis.data.readers import FileTable, read_table
 from skedasis.datasets.real import load
 from skedasis.errors import DataError, quiet
 from skedasis.plots.scales import ROUNDING_NOISE, counted, number, number_or_zero
