@@ -44,10 +44,10 @@ BUDGETS = {
     # 20 of these: overloads of `shap_dependence` and `EffectDisplay`, whose first argument is any model of a user.
     "analysis": Budget(any=79, getattr=4),
     # 8 of the imports are of results, data sets and expressions, without which help is shown a third faster.
-    "cli": Budget(any=40, getattr=14, lazy=32, none=1),
+    "cli": Budget(any=40, getattr=14, lazy=30, none=1),
     # 17 of these: objects of pyarrow, which has no types, and lazy rows of other libraries. Three of the attributes
     # tell in the error for X or a schema what was passed instead.
-    "data": Budget(any=28, getattr=4, lazy=7, none=1),
+    "data": Budget(any=27, getattr=4, lazy=7, none=1),
     "datasets": Budget(any=1),
     "demo": Budget(any=12, getattr=1, lazy=1),
     "derivatives": Budget(any=11, getattr=4),

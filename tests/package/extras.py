@@ -56,6 +56,12 @@ if not Path("linear.skops").exists():
     skops.io.dump(LinearRegression().fit(X, 2.0 * X[:, 0]), "linear.skops")
 show(sd.explain(sd.prediction("linear.skops"), X, 0, progress=False))
 """,
+    "sql": """
+from skedasis.data.readers import FileTable
+
+rows = FileTable(np.arange(6.0).reshape(3, 2), ("a", "b"))
+print(len(rows.where("a > 0 AND b < 5", "--where")))
+""",
     "onnx": """
 show(sd.explain(sd.prediction("linear.onnx"), X, 0, method="ale", progress=False))
 """,
@@ -71,7 +77,7 @@ show(effect)
 }
 """Extra → a program. What is missing here has a reason in `tests/package/test_extras.py`."""
 
-OUTPUT = {"sklearn": "2", "trees": "0"}
+OUTPUT = {"sklearn": "2", "sql": "1", "trees": "0"}
 """What a program prints, if not the slope of its line, 2."""
 
 

@@ -73,7 +73,7 @@ CHUNKS = ("--memory", "20KB")
 @pytest.mark.parametrize("data", ["rides.parquet", "parts"])
 @pytest.mark.parametrize("memory", [(), CHUNKS], ids=["memory", "chunks"])
 def test_where_explains_the_rows_that_satisfy_it(folder, frame, data, memory):
-    condition = "yr in [0, 1] and not hum > 0.5"
+    condition = "yr IN (0, 1) AND NOT hum > 0.5"
     done = _json("effect", "rides:model", data, "temp", "--where", condition, *memory)
     rows = frame[frame["yr"].isin([0, 1]) & (frame["hum"] <= 0.5)].reset_index(drop=True)
     from rides import model
@@ -91,16 +91,16 @@ def test_every_command_that_reads_data_takes_where(folder):
         ("regions", "rides:model", "rides.parquet", "temp"),
         ("interactions", "rides:model", "rides.parquet", "temp", "hum", "--no-h2"),
     ):
-        done = _json(*command, "--where", "yr == 1 and hum is not missing")
+        done = _json(*command, "--where", "yr = 1 AND hum IS NOT NULL")
         assert done["rows"]["where"] == done["rows"]["used"] < N, command
 
 
 def test_the_page_says_which_rows_it_is_about(folder):
     options = ("--features", "temp", "--pairs", 0, "--no-regions", "--out", "r.html")
-    done = _json("report", "rides:model", "rides.parquet", *options, "--where", "town == 'x'")
+    done = _json("report", "rides:model", "rides.parquet", *options, "--where", "town = 'x'")
     many = done["rows"]["where"]
     page = (folder / "r.html").read_text("utf-8")
-    assert f"This page is about {many:,} of 2,000 rows of the data, those where town == " in page
+    assert f"This page is about {many:,} of 2,000 rows of the data, those where town = " in page
 
 
 @pytest.mark.many
@@ -108,11 +108,10 @@ def test_the_page_says_which_rows_it_is_about(folder):
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ("yr == 7", "which none of 2,000 rows satisfies"),
-        ("yrs == 1", "Did you mean 'yr'"),
-        ("yr == '1'", "without quotation marks"),
-        ("yr = 1", "Write == to compare"),
-        ("__import__('os')", "no call of a function"),
+        ("yr = 7", "which none of 2,000 rows satisfies"),
+        ("yrs = 1", "Did you mean 'yr'"),
+        ("town = 1", "Could not convert string"),
+        ("yr IN (SELECT 1)", "more than a condition on a row"),
     ],
 )
 def test_a_wrong_condition_is_refused(folder, condition, message, memory):
@@ -121,7 +120,7 @@ def test_a_wrong_condition_is_refused(folder, condition, message, memory):
 
 
 def test_numbers_of_rows_are_refused_beside_where(folder):
-    call = ("report", "rides:model", "rides.parquet", "--rows", "3", "--where", "yr == 1")
+    call = ("report", "rides:model", "rides.parquet", "--rows", "3", "--where", "yr = 1")
     assert "beside --where" in _run(*call, code=2)
 
 

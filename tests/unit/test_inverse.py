@@ -12,7 +12,6 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neural_network import MLPRegressor
 
 import skedasis as sd
-from skedasis.cli.completion import INVERSES
 from skedasis.quantities.inverse import KNOWN, as_inverse, differentiate
 from tests.helpers import refused
 
@@ -267,10 +266,6 @@ def test_name_unit_and_description():
 def test_quantities_can_be_pickled(inverse):
     q = sd.prediction(SMOOTH, inverse=inverse)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(q)).at(X), q.at(X))
-
-
-def test_the_shell_completes_all_names():
-    assert tuple(KNOWN) == INVERSES
 
 
 def test_several_outputs():

@@ -12,16 +12,13 @@ import typer
 import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.inputs import Columns
 from skedasis.cli.options import (
     DataArgument,
-    DataOptions,
+    ExplainingOptions,
     ModelArgument,
     ModelOptions,
-    OutputOptions,
     Rows,
-    TrustOptions,
 )
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.errors import DataError
@@ -53,7 +50,7 @@ _FORM = "FEATURE=MOVE, such as age=+1, age=-10%, age=x2, age=40 or town=north"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeOptions(ModelOptions, TrustOptions, DataOptions, OutputOptions):
+class ChangeOptions(ModelOptions, ExplainingOptions):
     """The options of `skedasis change`."""
 
     model_: ModelArgument = None
@@ -94,26 +91,8 @@ class ChangeOptions(ModelOptions, TrustOptions, DataOptions, OutputOptions):
             help="CSV file for the change of each row.", metavar="FILE", show_default=False
         ),
     ] = None
-    quantity: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability of the "
-            "second of two classes.",
-            metavar="NAME",
-            show_default=False,
-            autocompletion=completion.quantities,
-        ),
-    ] = None
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
-            metavar="NAME",
-            show_default=False,
-            autocompletion=completion.losses,
-        ),
-    ] = None
-    n_jobs: options.Threads = 1
+    quantity: options.QuantityName = None
+    loss: options.LossName = None
 
 
 def change(opts: ChangeOptions, terminal: Terminal) -> Document:
@@ -130,22 +109,14 @@ def change(opts: ChangeOptions, terminal: Terminal) -> Document:
     if not more and not opts.set_:
         raise DataError("FEATURE=MOVE", "none", _FORM, "Name what moves")
     labelled = inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
-    table = inputs.read(opts, path, terminal, opts.bars)
-    model = inputs.load(opts, models[0], terminal, opts.bars)
-    rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
-    columns = inputs.columns_of(opts, rows.table, model)
+    model, rows, columns = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
     moves = _moves(columns, more, "FEATURE=MOVE")
     to = _moves(columns, opts.set_ or (), "--set")
     by = None if opts.by is None else _by(columns, opts.by)
     quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss)
     labels = rows.labels if labelled else None
     found = _found(opts, quantity, columns, rows, labels, (moves, to, by))
-    results: list[tuple[Document, output.Result]] = (
-        [({}, found)]
-        if isinstance(found, sd.Change)
-        else [({"class": label}, one) for label, one in found.items()]
-    )
-    written = output.output_results(results, opts.out, terminal, [path, *models])
+    written = output.output_results(output.by_class(found), opts.out, terminal, [path, *models])
     if opts.rows is not None:
         one_file = isinstance(found, sd.Change)
         changes = [found] if isinstance(found, sd.Change) else list(found.values())
@@ -175,14 +146,7 @@ def _found(
         moves,
         to=to,
         by=by,
-        y=labels,
-        sample_weight=rows.weights,
-        schema=columns.schema,
-        groups=columns.groups,
-        random_state=opts.random_state,
-        sample=rows.sample,
-        n_jobs=opts.n_jobs,
-        progress=opts.bars,
+        **inputs.keywords_of(opts, columns, rows, labels),
     )
 
 

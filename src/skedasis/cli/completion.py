@@ -41,12 +41,6 @@ IMPORTANCES = {
 }
 
 
-INVERSES = (
-    *("exp", "exp2", "exp10", "expm1", "log", "log1p", "square", "cube", "sqrt", "cbrt"),
-    *("reciprocal", "sinh", "tanh", "expit", "ndtr", "identity"),
-)
-
-
 LOSSES = ("squared_error", "absolute_error", "pinball", "log_loss", "zero_one")
 
 
@@ -76,7 +70,9 @@ def losses(incomplete: str) -> list[str]:
 
 def inverses(incomplete: str) -> list[str]:
     """Complete names of functions of predictions."""
-    return [name for name in INVERSES if name.startswith(incomplete)]
+    from skedasis.quantities.inverse import KNOWN
+
+    return [name for name in KNOWN if name.startswith(incomplete)]
 
 
 def checks(incomplete: str) -> list[tuple[str, str]]:

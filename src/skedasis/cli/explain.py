@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.completion import IMPORTANCES, LOSSES, METHODS, QUANTITIES, importances, losses
+from skedasis.cli.completion import IMPORTANCES, LOSSES, METHODS, importances, losses
 from skedasis.cli.inputs import Columns, named
 from skedasis.cli.options import (
     DataArgument,
-    DataOptions,
+    ExplainingOptions,
     FeatureArguments,
     FeatureOptions,
     ModelArgument,
     ModelOptions,
-    OutputOptions,
     Rows,
-    TrustOptions,
 )
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import SCORE_ROWS
@@ -31,8 +29,6 @@ from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import is_classifier, title
 
 if TYPE_CHECKING:
-    from skedasis.methods.permutation import PFI
-    from skedasis.quantities.base import Quantity
     from skedasis.report.report import Report
     from skedasis.results.contrast import Contrast
     from skedasis.results.effect import Effect
@@ -66,7 +62,7 @@ skedasis effect my:clf houses.csv age --quantity entropy --json
 
 
 @dataclass(frozen=True, kw_only=True)
-class EffectOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, OutputOptions):
+class EffectOptions(FeatureOptions, ModelOptions, ExplainingOptions):
     """The options of `skedasis effect`."""
 
     model_: ModelArgument = None
@@ -105,28 +101,10 @@ class EffectOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, Out
             show_default=False,
         ),
     ] = None
-    quantity: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability of the "
-            "second of two classes.",
-            metavar="NAME",
-            show_default=False,
-            autocompletion=completion.quantities,
-        ),
-    ] = None
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
-            metavar="NAME",
-            show_default=False,
-            autocompletion=completion.losses,
-        ),
-    ] = None
+    quantity: options.QuantityName = None
+    loss: options.LossName = None
     heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
     curves: options.Curves = 0
-    n_jobs: options.Threads = 1
 
 
 def effect(opts: EffectOptions, terminal: Terminal) -> Document:
@@ -138,12 +116,9 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
     )
     path = options.needed(models, data, "effect")
     output.check_out(opts.out, [path, *models])
-    named = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
+    named = inputs.named_features(opts, more)
     labelled = _check(opts, named)
-    table = inputs.read(opts, path, terminal, opts.bars)
-    model = inputs.load(opts, models[0], terminal, opts.bars)
-    rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
-    columns = inputs.columns_of(opts, rows.table, model)
+    model, rows, columns = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
     wanted: list[Any] = columns.find_all(named, "--feature")
     if opts.with_ is not None:
         if len(wanted) > 1:
@@ -156,9 +131,7 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
         keys = {"feature": columns.name(one)} if len(wanted) > 1 else {}
         labels = rows.labels if labelled else None
         found = _explain(opts, quantity, columns, rows, labels, one)
-        several = found.items() if isinstance(found, sd.MultiOutput) else [(None, found)]
-        for label, part in several:
-            results.append(({**keys} if label is None else {**keys, "class": label}, part))
+        results += [({**keys, **label}, part) for label, part in output.by_class(found)]
     changes = _contrasts(opts.contrast, [part for _, part in results])
     found = output.output_results(results, opts.out, terminal, [path, *models])
     if len(wanted) > 1:
@@ -237,16 +210,9 @@ def _explain(
         columns.table.data,
         wanted,
         method=inputs.method_of(name, opts.bins),
-        y=labels,
-        sample_weight=rows.weights,
-        schema=columns.schema,
-        groups=columns.groups,
-        random_state=opts.random_state,
-        sample=rows.sample,
         heterogeneity_rows=opts.heterogeneity_rows,
         curves=opts.curves,
-        n_jobs=opts.n_jobs,
-        progress=opts.bars,
+        **inputs.keywords_of(opts, columns, rows, labels),
     )
 
 
@@ -281,7 +247,7 @@ skedasis importance my:clf houses.csv --target sold --json
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportanceOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, OutputOptions):
+class ImportanceOptions(FeatureOptions, ModelOptions, ExplainingOptions):
     """The options of `skedasis importance`."""
 
     model_: ModelArgument = None
@@ -325,56 +291,31 @@ class ImportanceOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions,
             min=1,
         ),
     ] = None
-    n_jobs: options.Threads = 1
 
 
-@dataclass(frozen=True)
-class ImportanceSettings:
-    """Settings of `skedasis importance`, checked for consistency."""
+def _check_importance(opts: ImportanceOptions, named: Sequence[str]) -> None:
+    """Raise `DataError` for options that exclude each other."""
 
-    quantity: str | None
-    loss: str | None
-    n_repeats: int
-    rows: int | None
-    conditional: bool
-    class_: str | None
-    seed: int
-    features: tuple[str, ...]
-    n_jobs: int
-    inverse: str | None = None
-
-    def __post_init__(self) -> None:
-        inputs.kind_of(None, None, None, self.inverse)
-        if self.inverse is not None and self.quantity not in (None, "loss", "prediction"):
-            self._refuse("--inverse", "loss or prediction", "Leave one of them out")
-        if self.quantity is not None and self.quantity not in IMPORTANCES:
-            known = ", ".join(IMPORTANCES)
-            raise DataError(
-                "--quantity", repr(self.quantity), f"one of {known}", "Choose one of these"
-            )
-        if self.class_ is not None and self.quantity != "prediction":
-            self._refuse("--class", "prediction", "Add --quantity prediction, or leave --class out")
-        if self.loss is not None and self.quantity not in (None, "loss"):
-            self._refuse("--loss", "loss", "Leave --quantity out")
-        if self.conditional and self.quantity in ("both", "entropy", "variance", "prediction"):
-            # Conditional permutation preserves the joint distribution, so the mean is unchanged (Proposition 3).
-            self._refuse("--conditional", "likelihood or loss", "Leave --conditional out")
-        if self.features and self.quantity == "both":
-            # The diagnosis needs all features to find those that share information.
-            self._refuse(
-                "FEATURE", "likelihood or entropy", "Choose one of these, or name no feature"
-            )
-
-    def _refuse(self, option: str, expected: str, fix: str) -> None:
-        got = "no --quantity" if self.quantity is None else f"--quantity {self.quantity}"
+    def refuse(option: str, expected: str, fix: str) -> None:
+        got = "no --quantity" if opts.quantity is None else f"--quantity {opts.quantity}"
         raise DataError(option, got, f"--quantity {expected}", fix)
 
-    @property
-    def method(self) -> PFI:
-        """Return the permutation method."""
-        from skedasis.methods.permutation import PFI
-
-        return PFI(n_repeats=self.n_repeats, max_samples=self.rows, conditional=self.conditional)
+    inputs.kind_of(None, None, None, opts.inverse)
+    if opts.inverse is not None and opts.quantity not in (None, "loss", "prediction"):
+        refuse("--inverse", "loss or prediction", "Leave one of them out")
+    if opts.quantity is not None and opts.quantity not in IMPORTANCES:
+        known = ", ".join(IMPORTANCES)
+        raise DataError("--quantity", repr(opts.quantity), f"one of {known}", "Choose one of these")
+    if opts.class_ is not None and opts.quantity != "prediction":
+        refuse("--class", "prediction", "Add --quantity prediction, or leave --class out")
+    if opts.loss is not None and opts.quantity not in (None, "loss"):
+        refuse("--loss", "loss", "Leave --quantity out")
+    if opts.conditional and opts.quantity in ("both", "entropy", "variance", "prediction"):
+        # Conditional permutation preserves the joint distribution, so the mean is unchanged (Proposition 3).
+        refuse("--conditional", "likelihood or loss", "Leave --conditional out")
+    if named and opts.quantity == "both":
+        # The diagnosis needs all features to find those that share information.
+        refuse("FEATURE", "likelihood or entropy", "Choose one of these, or name no feature")
 
 
 def importance(opts: ImportanceOptions, terminal: Terminal) -> Document:
@@ -386,71 +327,53 @@ def importance(opts: ImportanceOptions, terminal: Terminal) -> Document:
     models, data, more = completion.assign_arguments(
         opts.model, opts.data, opts.model_, opts.data_, opts.more
     )
-    named = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
-    settings = ImportanceSettings(
-        opts.quantity,
-        opts.loss,
-        opts.n_repeats,
-        opts.rows,
-        opts.conditional,
-        opts.class_,
-        opts.random_state,
-        tuple(dict.fromkeys(named)),
-        opts.n_jobs,
-        opts.inverse,
-    )
+    named = inputs.named_features(opts, more)
+    _check_importance(opts, named)
     path = options.needed(models, data, "importance")
     output.check_out(opts.out, [path, *models])
-    # Check the names of columns before loading the model, which may take long.
-    table = inputs.read(opts, path, terminal, opts.bars)
-    model = inputs.load(opts, models[0], terminal, opts.bars)
-    labelled = settings.quantity in (None, *_NEEDS_LABELS)
-    rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
-    columns = inputs.columns_of(opts, rows.table, model)
-    settings = _resolve(settings, model, columns, inputs.some_labels(rows), terminal)
-    found = _compute(settings, model, columns, rows, opts.bars)
-    several = found.items() if isinstance(found, sd.MultiOutput) else None
-    results: Any = (
-        [({}, found)] if several is None else [({"class": label}, one) for label, one in several]
-    )
-    return {
-        "rows": rows.counts,
-        **output.output_results(results, opts.out, terminal, [path, *models]),
-    }
+    labelled = opts.quantity in (None, *_NEEDS_LABELS)
+    model, rows, columns = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
+    opts = _resolve(opts, named, model, columns, inputs.some_labels(rows), terminal)
+    found = _compute(opts, named, model, columns, rows)
+    written = output.output_results(output.by_class(found), opts.out, terminal, [path, *models])
+    return {"rows": rows.counts, **written}
 
 
 def _resolve(
-    settings: ImportanceSettings,
+    opts: ImportanceOptions,
+    named: Sequence[str],
     model: Any,
     columns: Columns,
     labels: Values | None,
     terminal: Terminal,
-) -> ImportanceSettings:
-    """Choose the quantity and the loss if the options leave them open, and print the choice."""
-    if settings.quantity is None:
-        open_ = settings.loss is None and settings.inverse is None
+) -> ImportanceOptions:
+    """Choose the quantity and the loss if the options leave them open, and print the choice.
+
+    Raises
+    ------
+    DataError
+        If labels are needed but not given.
+    """
+    if opts.quantity is None:
+        open_ = opts.loss is None and opts.inverse is None
         predictive = open_ and _is_predictive(model, columns)
-        usual = "likelihood" if settings.conditional or settings.features else "both"
-        settings = replace(settings, quantity=usual if predictive else "loss")
-        if not predictive and settings.loss is None:
-            settings = replace(settings, loss=_usual_loss(model, labels))
+        usual = "likelihood" if opts.conditional or named else "both"
+        opts = replace(opts, quantity=usual if predictive else "loss")
+        if not predictive and opts.loss is None:
+            opts = replace(opts, loss=_usual_loss(model, labels))
             why = f"{title(model)} has no predictive distribution"
             why = why if open_ else "--inverse applies to predictions"
-            terminal.say(f"loss      {settings.loss}, because {why}")
-    if settings.quantity == "loss" and settings.loss is None:
-        settings = replace(settings, loss=_usual_loss(model, labels))
-    if settings.quantity in _NEEDS_LABELS and labels is None:
-        raise _no_target(settings)
-    return settings
-
-
-def _no_target(settings: ImportanceSettings) -> DataError:
-    return DataError(
-        "--target",
-        f"none, for --quantity {settings.quantity}",
-        "the column of the labels",
-        "Add --target COLUMN, or use --quantity entropy or prediction, which need no labels",
-    )
+            terminal.say(f"loss      {opts.loss}, because {why}")
+    if opts.quantity == "loss" and opts.loss is None:
+        opts = replace(opts, loss=_usual_loss(model, labels))
+    if opts.quantity in _NEEDS_LABELS and labels is None:
+        raise DataError(
+            "--target",
+            f"none, for --quantity {opts.quantity}",
+            "the column of the labels",
+            "Add --target COLUMN, or use --quantity entropy or prediction, which need no labels",
+        )
+    return opts
 
 
 def _is_predictive(model: Any, columns: Columns) -> bool:
@@ -477,53 +400,30 @@ def _usual_loss(model: object, labels: Values | None) -> str:
 
 
 def _compute(
-    settings: ImportanceSettings, model: Any, columns: Columns, rows: Rows, bars: bool | None
+    opts: ImportanceOptions, named: Sequence[str], model: Any, columns: Columns, rows: Rows
 ) -> Any:
     """Compute the importances or the diagnosis."""
     from skedasis.analysis.diagnose import diagnose
     from skedasis.engine.explain import explain
+    from skedasis.methods.permutation import PFI
 
     data: Any = columns.table.data
-    keywords: Any = {"schema": columns.schema, "groups": columns.groups}
-    keywords |= {"sample_weight": rows.weights, "progress": bars, "n_jobs": settings.n_jobs}
-    keywords |= {"sample": rows.sample}
-    if settings.quantity != "both":
-        quantity = _quantity(settings, model)
-        wanted = columns.find_all(settings.features, "FEATURE") or None
-        keywords |= {"y": rows.labels, "method": settings.method, "random_state": settings.seed}
-        return explain(quantity, data, wanted, **keywords)
-    if inputs.some_labels(rows) is None:
-        raise _no_target(settings)
+    keywords = inputs.keywords_of(opts, columns, rows, rows.labels)
+    if opts.quantity != "both":
+        kind = None if opts.quantity == "prediction" else opts.quantity
+        quantity = inputs.quantity_of(model, opts.class_, kind, opts.loss, opts.inverse)
+        wanted = columns.find_all(named, "FEATURE") or None
+        method = PFI(n_repeats=opts.n_repeats, max_samples=opts.rows, conditional=opts.conditional)
+        return explain(quantity, data, wanted, method=method, **keywords)
     usual, least = _FOREST_ROWS
     return diagnose(
         model,
         data,
-        rows.labels,
-        n_repeats=settings.n_repeats,
-        max_samples=settings.rows,
-        dependence_rows=usual if settings.rows is None else min(usual, max(least, settings.rows)),
-        random_state=settings.seed,
+        n_repeats=opts.n_repeats,
+        max_samples=opts.rows,
+        dependence_rows=usual if opts.rows is None else min(usual, max(least, opts.rows)),
         **keywords,
     )
-
-
-def _quantity(settings: ImportanceSettings, model: Any) -> Quantity:
-    from skedasis.quantities import uncertainty
-    from skedasis.quantities.loss import LossName, loss
-
-    if settings.quantity == "loss":
-        kind = cast(LossName, settings.loss or "squared_error")  # `loss` checks it
-        if settings.inverse is not None:
-            return loss(inputs.quantity_of(model, None, inverse=settings.inverse), kind)
-        return loss(model, kind)
-    if settings.quantity == "prediction":
-        return inputs.quantity_of(model, settings.class_, inverse=settings.inverse)
-    kinds = {
-        "likelihood": uncertainty.nll,
-        "entropy": uncertainty.entropy,
-        "variance": uncertainty.predictive_variance,
-    }
-    return kinds[str(settings.quantity)](model)
 
 
 # ---------------------------------------------------------------------------------------- report
@@ -570,7 +470,7 @@ class ModelsOptions(ModelOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, OutputOptions):
+class ReportOptions(FeatureOptions, ModelsOptions, ExplainingOptions):
     """The options of `skedasis report`."""
 
     model_: ModelArgument = None
@@ -583,25 +483,8 @@ class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, Ou
         str | None,
         typer.Option(help="Title of the page.", metavar="TEXT", rich_help_panel=PAGE_PANEL),
     ] = None
-    quantity: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability of the "
-            "second of two classes.",
-            metavar="NAME",
-            show_default=False,
-            autocompletion=completion.quantities,
-        ),
-    ] = None
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
-            metavar="NAME",
-            show_default=False,
-            autocompletion=completion.losses,
-        ),
-    ] = None
+    quantity: options.QuantityName = None
+    loss: options.LossName = None
     pairs: Annotated[
         int,
         typer.Option(
@@ -682,7 +565,6 @@ class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, Ou
         ),
     ] = None
     heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
-    n_jobs: options.Threads = 1
 
 
 def report(opts: ReportOptions, terminal: Terminal) -> Document:
@@ -700,7 +582,7 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
     numbers = _row_numbers(opts)
     inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target, opts.inverse)
     names = named(specs)
-    wanted = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
+    wanted = inputs.named_features(opts, more)
     table = inputs.read(opts, path, terminal, opts.bars)
     models = {
         name: inputs.load(opts, spec, terminal, opts.bars)
@@ -723,17 +605,10 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
     given: Any = (
         quantities if len(quantities) > 1 else next(iter(quantities.values())),
         columns.table.data,
-        rows.labels,
     )
     settings: Any = {
         "features": columns.find_all(wanted, "--feature") or None,
-        "schema": columns.schema,
-        "groups": columns.groups,
-        "sample_weight": rows.weights,
-        "random_state": opts.random_state,
-        "sample": rows.sample,
-        "n_jobs": opts.n_jobs,
-        "progress": opts.bars,
+        **inputs.keywords_of(opts, columns, rows, rows.labels),
         "pairs": opts.pairs,
         "rows": numbers or not opts.no_rows,
         "uncertainty": opts.uncertainty,

@@ -19,12 +19,18 @@ import numpy as np
 from skedasis._arguments import as_bytes
 from skedasis._types import Values
 from skedasis.cli.completion import QUANTITIES
-from skedasis.cli.options import DataOptions, Rows, TrustOptions
+from skedasis.cli.options import (
+    DataOptions,
+    ExplainingOptions,
+    FeatureOptions,
+    Rows,
+    TrustOptions,
+)
 from skedasis.cli.output import Terminal
 from skedasis.cli.parquet import ParquetTable, is_parquet, opened
 from skedasis.data.dataset import as_dataset
 from skedasis.data.factorize import missing_mask
-from skedasis.data.features import Declared, Feature, SchemaEntry
+from skedasis.data.features import Declared, Feature, SchemaEntry, first_names
 from skedasis.data.readers import FileTable, read_table
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, nearest
 from skedasis.models import files
@@ -118,6 +124,38 @@ def _rows_in_chunks(
     terminal.say(f"reading   {len(used):,} rows in chunks, because they need more than --memory")
     sample, selected = _sample(opts, len(used), terminal), len(table) if table.read else None
     return Rows(used, None, None, table.read or len(table), left, sample, selected)
+
+
+def opened_all(
+    opts: ExplainingOptions, path: str, spec: str, terminal: Terminal, *, labelled: bool
+) -> tuple[Any, Rows, Columns]:
+    """Return the model, the rows and the columns of a command."""
+    # Names of columns are checked before the model is loaded, which may take long.
+    table = read(opts, path, terminal, opts.bars)
+    model = load(opts, spec, terminal, opts.bars)
+    rows = rows_of(opts, table, terminal, labelled=labelled)
+    return model, rows, columns_of(opts, rows.table, model)
+
+
+def named_features(opts: FeatureOptions, more: Sequence[str]) -> list[str]:
+    """Return the features that arguments and options name, each once."""
+    return list(dict.fromkeys([*more, *(opts.feature or ()), *listed(opts.features, "--features")]))
+
+
+def keywords_of(
+    opts: ExplainingOptions, columns: Columns, rows: Rows, labels: Values | None
+) -> dict[str, Any]:
+    """Return the arguments about the data that all functions of the library take."""
+    return {
+        "y": labels,
+        "sample_weight": rows.weights,
+        "schema": columns.schema,
+        "groups": columns.groups,
+        "random_state": opts.random_state,
+        "sample": rows.sample,
+        "n_jobs": opts.n_jobs,
+        "progress": opts.bars,
+    }
 
 
 def some_labels(rows: Rows) -> Values | None:
@@ -247,9 +285,9 @@ def _missing_name(name: str, holder: object, where: str) -> DataError:
     public = [
         n for n, v in attributes.items() if not (n.startswith("_") or isinstance(v, ModuleType))
     ]
-    near = nearest(name, public)
-    fix = f"Did you mean {near!r}?" if near else "Check the name"
-    expected = f"one of {_first_names(public)}" if public else "an object with this attribute"
+    near = difflib.get_close_matches(name, public, 1)
+    fix = f"Did you mean {near[0]!r}?" if near else "Check the name"
+    expected = f"one of {first_names(public)}" if public else "an object with this attribute"
     return DataError("--model", f"no {name!r} in {where}", expected, fix)
 
 
@@ -268,7 +306,7 @@ def features_of(table: FileTable, model: object, excluded: Sequence[str] = ()) -
     if wanted is not None and wanted != len(left.names):
         raise DataError(
             "the columns",
-            f"{len(left.names)} without target, weights and ignored columns ({_first_names(left.names)})",
+            f"{len(left.names)} without target, weights and ignored columns ({first_names(left.names)})",
             f"{wanted}, as many as the model takes",
             "Exclude columns that are not features with --ignore COLUMN, or save the model with column names",
         )
@@ -282,10 +320,6 @@ def _width(model: Any) -> int | None:
         if callable(count):
             return int(count())  # type: ignore[call-overload]
     return fitted_width(model)
-
-
-def _first_names(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:6])) + (", …" if len(names) > 6 else "")
 
 
 # --------------------------------------------------------------- quantities, columns and methods
@@ -441,9 +475,9 @@ class Columns:
                 continue
             matched = [one for text, one in known.items() if pattern.search(text)]
             if not matched:
-                listed = ", ".join(map(repr, list(known)[:12])) + (", …" if len(known) > 12 else "")
                 got = f"the pattern {name!r}, which matches none of {len(known)} features"
-                raise DataError(option, got, f"a pattern for some of {listed}", "Check the pattern")
+                some = f"a pattern for some of {first_names(list(known))}"
+                raise DataError(option, got, some, "Check the pattern")
             found |= dict.fromkeys(matched)
         return list(found)
 

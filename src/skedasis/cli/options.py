@@ -165,6 +165,29 @@ HeterogeneityRows = Annotated[
 ]
 
 
+QuantityName = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Quantity to explain: {', '.join(completion.QUANTITIES)}. By default the prediction, or the probability "
+        "of the second of two classes.",
+        metavar="NAME",
+        show_default=False,
+        autocompletion=completion.quantities,
+    ),
+]
+
+
+LossName = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
+        metavar="NAME",
+        show_default=False,
+        autocompletion=completion.losses,
+    ),
+]
+
+
 Curves = Annotated[int, typer.Option(help=help_of("curves"), metavar="N", min=0)]
 
 
@@ -315,7 +338,7 @@ class DataOptions:
     where: Annotated[
         str | None,
         typer.Option(
-            help="Explain only rows that satisfy a condition, such as \"yr == 1 and town in ['a', 'b']\".",
+            help="Explain only rows that satisfy a condition in SQL, such as \"yr = 1 AND town IN ('a', 'b')\".",
             metavar="CONDITION",
             autocompletion=completion.columns,
             rich_help_panel=DATA_PANEL,
@@ -364,6 +387,13 @@ class FeatureOptions:
             autocompletion=completion.listed_columns,
         ),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainingOptions(TrustOptions, DataOptions, OutputOptions):
+    """What the commands that explain a model share."""
+
+    n_jobs: Threads = 1
 
 
 def needed(specs: list[str], data: str | None, command: str) -> str:

@@ -291,6 +291,13 @@ def show(result: Result, terminal: Terminal) -> None:
         terminal.show(surface(result) if isinstance(result, sd.Surface) else numbers(result))
 
 
+def by_class(found: Result | sd.MultiOutput[Any]) -> list[tuple[Document, Result]]:
+    """Return a result, or those of several classes or outputs, with the labels that distinguish them."""
+    if isinstance(found, sd.MultiOutput):
+        return [({"class": label}, one) for label, one in found.items()]
+    return [({}, found)]
+
+
 def output_results(
     found: Sequence[tuple[Document, Result]],
     out: Path | None,

@@ -15,7 +15,7 @@ from skedasis.errors import DataError
 
 if TYPE_CHECKING:
     from skedasis.data.parquet import ParquetData
-    from skedasis.data.where import Where
+    from skedasis.data.where import Condition
 
 _SUFFIXES = (".parquet", ".pq")
 _PATTERN = "*?["
@@ -73,11 +73,20 @@ def _as_data(source: ParquetData) -> Container:
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable(FileTable):
-    """A table whose rows are read in chunks."""
+    """A table whose rows are read in chunks.
+
+    Parameters
+    ----------
+    source : ParquetData
+        The rows, with the selected columns as features.
+    path : str
+    chosen : Condition, optional
+        Of the rows that are used; None for all.
+    """
 
     source: ParquetData
     path: str
-    condition: Where | None = None
+    chosen: Condition | None = None
 
     @classmethod
     def of(cls, source: ParquetData, path: str) -> ParquetTable:
@@ -101,17 +110,15 @@ class ParquetTable(FileTable):
             self, data=_as_data(replace(self.source, columns=tuple(names))), names=tuple(names)
         )
 
-    def where(self, expression: str, what: str) -> ParquetTable:
-        """Return the rows for which an expression on the columns is true: files are read for it, and not copied."""
-        from skedasis.data.where import parse  # for `--where` alone
-
-        table = replace(self, condition=parse(expression, self.names, what), read=len(self))
+    def where(self, text: str, what: str) -> ParquetTable:
+        """Return the rows for which a condition on the columns is true: files are read for it, and not copied."""
+        table = replace(self, chosen=self.condition(text, what), read=len(self))
         try:
             found = table.with_roles(None, None)
             len(found)
         except DataError as error:
             if _NOTHING in str(error):
-                raise no_rows(expression, len(self), what) from None
+                raise no_rows(text, len(self), what) from None
             raise
         return found
 
@@ -136,13 +143,8 @@ class ParquetTable(FileTable):
         from skedasis.data.parquet import parquet
 
         given = None if target is None else ~pc.field(target).is_null(nan_is_null=True)
-        needed = () if target is None else (target,)
-        if self.condition is not None:
-            condition = self.condition.expression(self.source.schema)
-            given = condition if given is None else given & condition
-            needed += self.condition.columns
         source = parquet(self.path, list(self.names), target, weight, filters=given)
-        if needed:
-            # An expression does not say which columns it needs, so that all would be read.
-            source = replace(source, filter_names=tuple(dict.fromkeys(needed)))
+        # An expression does not say which columns it needs, so that all would be read.
+        needed = None if target is None else (target,)
+        source = replace(source, filter_names=needed, condition=self.chosen)
         return replace(self, data=_as_data(source), source=source)

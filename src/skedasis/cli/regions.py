@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -11,18 +10,15 @@ import typer
 import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.inputs import Columns
 from skedasis.cli.options import (
     DataArgument,
-    DataOptions,
+    ExplainingOptions,
     FeatureArguments,
     FeatureOptions,
     ModelArgument,
     ModelOptions,
-    OutputOptions,
     Rows,
-    TrustOptions,
 )
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import ALPHA, MAX_DEPTH, SCORE_ROWS, WORTH
@@ -63,7 +59,7 @@ CRITERIA = ("auto", "within", "curves")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegionsOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, OutputOptions):
+class RegionsOptions(FeatureOptions, ModelOptions, ExplainingOptions):
     """The options of `skedasis regions`."""
 
     model_: ModelArgument = None
@@ -143,27 +139,9 @@ class RegionsOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, Ou
             autocompletion=completion.columns,
         ),
     ] = None
-    quantity: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability of the "
-            "second of two classes.",
-            metavar="NAME",
-            show_default=False,
-            autocompletion=completion.quantities,
-        ),
-    ] = None
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
-            metavar="NAME",
-            show_default=False,
-            autocompletion=completion.losses,
-        ),
-    ] = None
+    quantity: options.QuantityName = None
+    loss: options.LossName = None
     heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
-    n_jobs: options.Threads = 1
 
 
 def regions(opts: RegionsOptions, terminal: Terminal) -> Document:
@@ -178,25 +156,14 @@ def regions(opts: RegionsOptions, terminal: Terminal) -> Document:
     )
     path = options.needed(models, data, "regions")
     output.check_out(opts.out, [path, *models])
-    named = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
-    named = list(dict.fromkeys(named))
+    named = inputs.named_features(opts, more)
     labelled = _check(opts, named)
-    table = inputs.read(opts, path, terminal, opts.bars)
-    model = inputs.load(opts, models[0], terminal, opts.bars)
-    rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
-    columns = inputs.columns_of(opts, rows.table, model)
+    model, rows, columns = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
     wanted = columns.find_all(named, "--feature")
     quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
     found = _found(opts, quantity, columns, rows, rows.labels if labelled else None, wanted)
-    results: Sequence[tuple[Document, output.Result]] = (
-        [({"class": label}, one) for label, one in found.items()]
-        if isinstance(found, sd.MultiOutput)
-        else [({}, found)]
-    )
-    return {
-        "rows": rows.counts,
-        **output.output_results(results, opts.out, terminal, [path, *models]),
-    }
+    written = output.output_results(output.by_class(found), opts.out, terminal, [path, *models])
+    return {"rows": rows.counts, **written}
 
 
 def _check(opts: RegionsOptions, named: list[str]) -> bool:
@@ -252,15 +219,8 @@ def _found(
         name = "rhale"
     keywords: Any = {
         "method": None if name is None else inputs.method_of(name, opts.bins),
-        "y": labels,
-        "sample_weight": rows.weights,
-        "schema": columns.schema,
-        "groups": columns.groups,
-        "random_state": opts.random_state,
-        "sample": rows.sample,
         "heterogeneity_rows": opts.heterogeneity_rows,
-        "n_jobs": opts.n_jobs,
-        "progress": opts.bars,
+        **inputs.keywords_of(opts, columns, rows, labels),
     }
     if opts.by is not None:
         return sd.explain(

@@ -339,8 +339,12 @@ def find_feature(features: Sequence[Feature], wanted: Hashable, what: str = "fea
         )
     texts = [f.name for f in features]
     fix = _which_feature(wanted, texts)
-    listed = ", ".join(repr(n) for n in texts[:12]) + (", …" if len(texts) > 12 else "")
-    raise DataError(what, shown(wanted), f"one of {listed}", fix)
+    raise DataError(what, shown(wanted), f"one of {first_names(texts)}", fix)
+
+
+def first_names(names: Sequence[str]) -> str:
+    """Return the first of some names, for messages."""
+    return ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
 
 
 def _which_feature(wanted: object, names: Sequence[str]) -> str:

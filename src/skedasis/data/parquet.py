@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_option, is_int, shown
 from skedasis._calls import checked_call
-from skedasis._types import Floats
+from skedasis._types import Container, Floats
 from skedasis.data.arrow import (
     ArrowField,
     ArrowSchema,
@@ -32,6 +32,9 @@ from skedasis.data.dataset import check_weight_sizes
 from skedasis.data.features import check_names
 from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.stats.order_statistics import exact_sum, rounded
+
+if TYPE_CHECKING:
+    from skedasis.data.where import Condition
 
 Library: TypeAlias = Literal["numpy", "pandas", "polars", "pyarrow"]
 """What the rows are held in when the model is called."""
@@ -114,6 +117,8 @@ class ParquetData:
         The path, as the caller gave it.
     spooled : str, optional
         What was written to these files first, if they are temporary.
+    condition : Condition, optional
+        Of the rows that are used, besides the expression.
     """
 
     files: tuple[ParquetFile, ...]
@@ -128,6 +133,7 @@ class ParquetData:
     container: Library | None = None
     described: str = ""
     spooled: str | None = None
+    condition: Condition | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         many = f"{len(self.files):,} file{'s' * (len(self.files) != 1)}"
@@ -177,7 +183,7 @@ class ParquetData:
     @cached_property
     def _used(self) -> _Used:
         """The rows that are used of each row group; from the metadata alone if there are no weights and no filter."""
-        if self.weight_name is None and self.expression is None:
+        if self.weight_name is None and self.expression is None and self.condition is None:
             return _Used(tuple(rows for file in self.files for rows in file.rows))
         counts: list[int] = []
         smallest, largest, total = float("inf"), 0.0, 0
@@ -378,6 +384,7 @@ class ParquetData:
             needed += self.filter_names
         elif self.expression is not None:
             needed = list(_all_names(opened, constants))
+        needed += self.condition.columns if self.condition is not None else ()
         needed = list(dict.fromkeys([*needed, *([self.weight_name] if self.weight_name else [])]))
         stored = [name for name in needed if name not in constants]
         with self._readable(file, group):
@@ -397,6 +404,8 @@ class ParquetData:
                     table = table.append_column(name, pa.array([value] * len(table), kind))
             if self.expression is not None:
                 table = table.filter(self.expression)
+            if self.condition is not None:
+                table = table.take(self.condition.rows(cast("Container", table)))
             if self.weight_name is not None:
                 weights = table.column(self.weight_name).cast(pa.float64()).to_numpy().astype(float)
                 self._check_weights(weights, file, group)

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from skedasis._types import Container, Ints, Values
-from skedasis.data.features import check_names
-from skedasis.errors import DataError, nearest
+from skedasis.data.features import check_names, first_names
+from skedasis.errors import DataError
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     from narwhals.typing import IntoDataFrame
+
+    from skedasis.data.where import Condition
 
 Library: TypeAlias = Literal["pandas", "polars"]
 """A library that reads files and has data frames."""
@@ -169,8 +171,7 @@ class FileTable:
             fix = f"For the interaction of two write {pair[0]} --with {pair[1]}"
         if name.lower().endswith(_WRITTEN):
             fix = f"For the file that is written, write --out {name}"
-        listed = ", ".join(map(repr, self.names[:12])) + (", …" if len(self.names) > 12 else "")
-        raise DataError(what, repr(name), f"one of {listed}", fix)
+        raise DataError(what, repr(name), f"one of {first_names(self.names)}", fix)
 
     def column(self, name: str) -> Values:
         """Return a column's values."""
@@ -191,14 +192,31 @@ class FileTable:
         frame = nw.from_native(self.data, eager_only=True)
         return FileTable(frame.select(list(names)).to_native(), tuple(names))
 
-    def where(self, expression: str, what: str) -> FileTable:
-        """Return the rows for which an expression on the columns is true; see `skedasis.data.where.parse`."""
+    def where(self, text: str, what: str) -> FileTable:
+        """Return the rows for which a condition on the columns is true; see `skedasis.data.where.parse`.
+
+        Raises
+        ------
+        DataError
+            For an invalid condition, and if there is no such row; `what` is the argument, for the message.
+        """
+        rows = self.condition(text, what).rows(self.data)
+        if not len(rows):
+            raise no_rows(text, len(self), what)
+        return replace(self.take(rows), read=len(self))
+
+    def condition(self, text: str, what: str) -> Condition:
+        """Return a condition on the columns that there are."""
         from skedasis.data.where import parse  # for `--where` alone
 
-        mask = parse(expression, self.names, what).mask(self.data, self.names)
-        if not mask.any():
-            raise no_rows(expression, len(self), what)
-        return replace(self.take(np.flatnonzero(mask)), read=len(self))
+        found = parse(text, self.names, what)
+        for name in found.columns:
+            if name not in self.names:
+                near = _nearest_name(name, self.names)
+                meant = "" if near is None else f"Did you mean {near!r}? "
+                fix = f"{meant}Text stands between single quotation marks"
+                raise found.error(f"there is no column {name!r}", fix)
+        return found
 
     def take(self, rows: Ints) -> FileTable:
         """Return some of the rows."""
@@ -213,9 +231,9 @@ _WRITTEN = (".html", ".htm", ".png", ".svg", ".pdf", ".json", ".csv", ".npz")
 """Endings of files that commands write."""
 
 
-def no_rows(expression: str, n: int, what: str) -> DataError:
-    """Return the error for an expression that is true for none of n rows."""
-    got = f"{expression[:60]!r}, which none of {n:,} rows satisfies"
+def no_rows(condition: str, n: int, what: str) -> DataError:
+    """Return the error for a condition that is true for none of n rows."""
+    got = f"{condition[:60]!r}, which none of {n:,} rows satisfies"
     fix = "Check the values; rows with a missing value satisfy no comparison"
     return DataError(what, got, "a condition that some rows satisfy", fix)
 

@@ -19,8 +19,9 @@ from rich.markup import escape
 from rich.table import Table as Lines
 
 from skedasis._files import write_bytes
-from skedasis._types import Bools, Container, Floats, Ints, TableLike, TreeMode, Values
-from skedasis.data.features import Feature
+from skedasis._types import Container, Floats, Ints, TableLike, TreeMode, Values
+from skedasis.data.factorize import missing_mask
+from skedasis.data.features import Feature, first_names
 from skedasis.data.readers import FileTable, read_table
 from skedasis.datasets.real import load
 from skedasis.errors import DataError, quiet
@@ -133,11 +134,11 @@ def user_problem(path: str | Path, target: str | None, class_: str | None) -> Pr
     """Return the learning problem of a user's file."""
     table = read_table(path)
     if target is None:
-        listed = ", ".join(map(repr, table.names[:12])) + (", …" if len(table.names) > 12 else "")
-        raise DataError("--target", "no target", f"one of {listed}", "Name the column to predict")
+        known = f"one of {first_names(table.names)}"
+        raise DataError("--target", "no target", known, "Name the column to predict")
     table.place(target, "--target")
     values = table.column(target)
-    there = np.flatnonzero(~missing(values))
+    there = np.flatnonzero(~missing_mask(values))
     notes: list[str] = []
     if len(there) < len(values):
         table, values = table.take(there), values[there]
@@ -164,16 +165,6 @@ def user_problem(path: str | Path, target: str | None, class_: str | None) -> Pr
         notes=(*notes, *reasons),
         source=str(path),
     )
-
-
-def missing(values: Values) -> Bools:
-    """Return a mask of missing values."""
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    if values.dtype.kind != "O":
-        return np.zeros(len(values), dtype=bool)
-    # By type and text, because comparisons with pandas' NA return NA.
-    return np.array([v is None or repr(v) in ("nan", "<NA>", "NaT") for v in values], dtype=bool)
 
 
 def _target(values: Values, target: str, class_: str | None) -> tuple[Values, str | None]:
@@ -218,7 +209,7 @@ def _usable_columns(table: FileTable, target: str) -> tuple[list[str], list[str]
         if name == target:
             continue
         values = table.column(name)
-        present = values[~missing(values)]
+        present = values[~missing_mask(values)]
         numeric = values.dtype.kind in "iuf"
         reason = _numeric_problem(name, present) if numeric else _text_problem(present)
         if reason:
@@ -345,7 +336,7 @@ def _encoders(problem: Problem) -> tuple[Any, list[Any]]:
 
     table, nominal = problem.table, list(problem.nominal)
     numeric = [n for n in table.names if n not in nominal]
-    has_missing = any(missing(table.column(n)).any() for n in numeric)
+    has_missing = any(missing_mask(table.column(n)).any() for n in numeric)
     # Only scalers, so that the network's derivatives remain available in closed form.
     scale: list[Any] = [SimpleImputer()] * has_missing + [StandardScaler()]
     if not nominal:
