@@ -29,11 +29,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PIL import Image
+from sybil import Document
 
 import skedasis as sd
 from skedasis import datasets
 from skedasis.errors import DataError
-from tools.pages import ROOT, blocks
+from tools.pages import ROOT, code, shrunk
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -174,11 +175,9 @@ def section_with_regions(report: Report) -> str:
 def pages_of_the_guide() -> Generator[dict[str, Path]]:
     """Run the code of docs/guides/report.md in an empty folder, and return the pages that it writes by their names."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        names: dict[str, object] = {"__name__": "__main__"}
-        for block in blocks(GUIDE.read_text("utf-8")):
-            if block.language == "python":
-                with contextlib.redirect_stdout(None):
-                    exec(compile(block.code, str(GUIDE), "exec"), names)  # noqa: S102 - our own page
+        for example in Document.parse(str(GUIDE), code):
+            with contextlib.redirect_stdout(None):
+                example.evaluate()
         yield {path.stem: path for path in Path(folder).glob("*.html")}
 
 
@@ -248,10 +247,8 @@ def take_for_docs(browser: Browser, pages: Mapping[str, Path]) -> list[Path]:
     for picture in IN_DOCS:
         made.append(DOCS / f"{picture.name}.png")
         made[-1].parent.mkdir(exist_ok=True)
-        taken = take(browser, pages[picture.page], picture, picture.at).convert("RGB")
-        # By coverage: a median cut would turn the few green pixels of a curve into blue ones.
-        cut = Image.Quantize.MAXCOVERAGE
-        taken.quantize(COLOURS, method=cut, kmeans=4).save(made[-1], optimize=True)
+        taken = take(browser, pages[picture.page], picture, picture.at)
+        made[-1].write_bytes(shrunk(taken, COLOURS))
     return made
 
 
