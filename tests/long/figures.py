@@ -205,9 +205,12 @@ def summarized(page: str, figures: dict[str, Figure]) -> str:
 Measure = Callable[..., None]
 
 
+LONG = pytest.mark.long
+
+
 def long_case(*values: Any) -> Any:
     """Return a case of a parametrized test that only `make test-long` runs."""
-    return pytest.param(*values, marks=pytest.mark.long)
+    return pytest.param(*values, marks=LONG)
 
 
 def usually(values: Any, *usual: Any) -> list[Any]:
