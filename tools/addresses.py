@@ -30,13 +30,6 @@ _ILLUSTRATION = re.compile(rf"^{_IMAGE}\n\n(?:\*(?!\*)[^*]+\*\n\n)?", re.MULTILI
 class Addresses:
     """The addresses that are known.
 
-    Parameters
-    ----------
-    repository : str
-        Of the repository's page, such as ``"https://github.com/OWNER/skedasis"``; empty if there is none.
-    documentation : str
-        Of the site; empty if there is none.
-
     Raises
     ------
     ValueError

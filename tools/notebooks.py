@@ -120,14 +120,7 @@ def pictures_of(cell: NotebookNode) -> list[bytes]:
 
 
 def as_markdown(notebook: NotebookNode, name: str) -> tuple[str, dict[str, bytes]]:
-    """Return a notebook as a page, and its pictures by the names by which the page refers to them.
-
-    Parameters
-    ----------
-    notebook : NotebookNode
-    name : str
-        Of the notebook's file, without its ending.
-    """
+    """Return a notebook as a page, and its pictures by the names by which the page refers to them."""
     parts: list[str] = []
     pictures: dict[str, bytes] = {}
     for cell in notebook.cells:

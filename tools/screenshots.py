@@ -62,22 +62,7 @@ SETTLED = 400
 
 @dataclass(frozen=True)
 class Picture:
-    """A screenshot.
-
-    Parameters
-    ----------
-    name : str
-        Of the file, without its ending.
-    page : str
-        Key of the report.
-    window : tuple of int
-        Width and height in CSS pixels, and of the picture.
-    at : str
-        Id of the element at the top; "regions" for the most important feature with regions. Empty for the top.
-    dark : bool
-    choose : str
-        Value of the position of a switch, such as "o2" for the second class; empty for the first position.
-    """
+    """A screenshot of a report: `at` is the id of the element at the top, `choose` the value of a switch's position."""
 
     name: str
     page: str
@@ -114,14 +99,7 @@ IN_DOCS = (
 
 # ------------------------------------------------------------------------------------- the pages
 def make_reports(folder: Path, data: datasets.Dataset) -> dict[str, Report]:
-    """Return reports of one model, of three models, and of a classifier.
-
-    Parameters
-    ----------
-    folder : Path
-    data : Dataset
-        The table of the regression models.
-    """
+    """Return reports of one model, of three models, and of a classifier."""
     from sklearn.datasets import load_wine
     from sklearn.ensemble import (
         HistGradientBoostingClassifier,
@@ -183,16 +161,7 @@ def pages_of_the_guide() -> Generator[dict[str, Path]]:
 
 # ---------------------------------------------------------------------------------- the pictures
 def take(browser: Browser, page: Path, picture: Picture, at: str) -> Image.Image:
-    """Return the screenshot of a page.
-
-    Parameters
-    ----------
-    browser : Browser
-    page : Path
-    picture : Picture
-    at : str
-        Id of the element at the top; empty for the top of the page.
-    """
+    """Return the screenshot of a page."""
     width, height = picture.window
     context = browser.new_context(
         viewport={"width": width, "height": height},
