@@ -121,7 +121,7 @@ def results(records: Sequence[Record]) -> str:
     seconds = sum(record.seconds for record in records)
     versions = ", ".join(sorted({record.version for record in records}))
     head = (
-        f"Made by `make experiments` with skedasis {versions}: {len(records)} experiments, "
+        f"Made by `python -m experiments` with skedasis {versions}: {len(records)} experiments, "
         f"{seconds / 60:.0f} minutes of processor time. Of {len(claims)} claims {holding} hold, {refuted} do not, "
         f"{len(claims) - holding - refuted} cannot be decided. Each claim that holds is also a test "
         "(`tests/experiments`). “Deviation” means standard deviation; “Ours” marks statements that are not from the "

@@ -24,21 +24,11 @@ _LINK = r"\[(?P<text>[^\[\]]*)\]\((?P<link>[^()\s]+)\)"
 _MARKDOWN = re.compile(f"{_IMAGE}|{_LINK}")
 _ILLUSTRATION = re.compile(rf"^{_IMAGE}\n\n(?:\*(?!\*)[^*]+\*\n\n)?", re.MULTILINE)
 """An image that is a paragraph, and its caption: a paragraph in italics below it."""
-_TAG_IMAGE = re.compile(r"<img\b[^>]*>|</?picture\b[^>]*>|<source\b[^>]*>")
-_TAG_LINK = re.compile(r'<a\b[^>]*\bhref="([^"]+)"[^>]*>(.*?)</a>', re.DOTALL)
-_ATTRIBUTE = re.compile(r'\b(src|srcset)="([^"]+)"')
 
 
 @dataclass(frozen=True)
 class Addresses:
     """The addresses that are known.
-
-    Parameters
-    ----------
-    repository : str
-        Of the repository's page, such as ``"https://github.com/OWNER/skedasis"``; empty if there is none.
-    documentation : str
-        Of the site; empty if there is none.
 
     Raises
     ------
@@ -140,36 +130,17 @@ class _Rewriter:
             text = _ILLUSTRATION.sub(
                 lambda found: found[0] if _is_absolute(found["image"]) else "", text
             )
-        text = _MARKDOWN.sub(self._markdown, text)
-        text = _TAG_IMAGE.sub(self._image_tag, text)
-        return _TAG_LINK.sub(self._link_tag, text)
+        return _MARKDOWN.sub(self._markdown, text)
 
     def _markdown(self, found: re.Match[str]) -> str:
-        if found["image"]:
-            address = self._image(found["image"])
-            return f"![{found['alt']}]({address})" if address else ""
-        address = self._link(found["link"])
-        return f"[{found['text']}]({address})" if address else found["text"]
-
-    def _image_tag(self, found: re.Match[str]) -> str:
-        attributes = _ATTRIBUTE.findall(found[0])
-        if any(not self._image(place) for _, place in attributes):
-            return ""
-        if not attributes and not self.addresses.repository:  # a picture whose images are gone
-            return ""
-        return _ATTRIBUTE.sub(lambda part: f'{part[1]}="{self._image(part[2])}"', found[0])
-
-    def _link_tag(self, found: re.Match[str]) -> str:
-        address = self._link(found[1])
-        return found[0].replace(f'"{found[1]}"', f'"{address}"') if address else found[2]
-
-    def _link(self, target: str) -> str:
+        target = found["image"] or found["link"]
         if _is_absolute(target):
-            return target
-        return self.addresses.page(target) or self.addresses.file(target, self.tag)
-
-    def _image(self, target: str) -> str:
-        return target if _is_absolute(target) else self.addresses.file(target, self.tag, "raw")
+            return found[0]
+        if found["image"]:
+            address = self.addresses.file(target, self.tag, "raw")
+            return f"![{found['alt']}]({address})" if address else ""
+        address = self.addresses.page(target) or self.addresses.file(target, self.tag)
+        return f"[{found['text']}]({address})" if address else found["text"]
 
 
 def _is_absolute(target: str) -> bool:

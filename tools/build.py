@@ -23,15 +23,7 @@ DIST = ROOT / "dist"
 
 
 def release_faults(tag: str, root: Path = ROOT) -> list[str]:
-    """Return what does not agree with the tag of a release; nothing if all is ready.
-
-    Parameters
-    ----------
-    tag : str
-        ``"v"`` and the version.
-    root : Path
-        The folder of the project.
-    """
+    """Return what does not agree with the tag of a release; nothing if all is ready."""
     version = tag.removeprefix("v")
     code = (root / "src" / "skedasis" / "__init__.py").read_text("utf-8")
     changes = (root / "CHANGELOG.md").read_text("utf-8")

@@ -29,11 +29,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PIL import Image
+from sybil import Document
 
 import skedasis as sd
 from skedasis import datasets
 from skedasis.errors import DataError
-from tools.pages import ROOT, blocks
+from tools.pages import ROOT, code, shrunk
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -61,22 +62,7 @@ SETTLED = 400
 
 @dataclass(frozen=True)
 class Picture:
-    """A screenshot.
-
-    Parameters
-    ----------
-    name : str
-        Of the file, without its ending.
-    page : str
-        Key of the report.
-    window : tuple of int
-        Width and height in CSS pixels, and of the picture.
-    at : str
-        Id of the element at the top; "regions" for the most important feature with regions. Empty for the top.
-    dark : bool
-    choose : str
-        Value of the position of a switch, such as "o2" for the second class; empty for the first position.
-    """
+    """A screenshot of a report: `at` is the id of the element at the top, `choose` the value of a switch's position."""
 
     name: str
     page: str
@@ -113,14 +99,7 @@ IN_DOCS = (
 
 # ------------------------------------------------------------------------------------- the pages
 def make_reports(folder: Path, data: datasets.Dataset) -> dict[str, Report]:
-    """Return reports of one model, of three models, and of a classifier.
-
-    Parameters
-    ----------
-    folder : Path
-    data : Dataset
-        The table of the regression models.
-    """
+    """Return reports of one model, of three models, and of a classifier."""
     from sklearn.datasets import load_wine
     from sklearn.ensemble import (
         HistGradientBoostingClassifier,
@@ -174,26 +153,15 @@ def section_with_regions(report: Report) -> str:
 def pages_of_the_guide() -> Generator[dict[str, Path]]:
     """Run the code of docs/guides/report.md in an empty folder, and return the pages that it writes by their names."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        names: dict[str, object] = {"__name__": "__main__"}
-        for block in blocks(GUIDE.read_text("utf-8")):
-            if block.language == "python":
-                with contextlib.redirect_stdout(None):
-                    exec(compile(block.code, str(GUIDE), "exec"), names)  # noqa: S102 - our own page
+        for example in Document.parse(str(GUIDE), code):
+            with contextlib.redirect_stdout(None):
+                example.evaluate()
         yield {path.stem: path for path in Path(folder).glob("*.html")}
 
 
 # ---------------------------------------------------------------------------------- the pictures
 def take(browser: Browser, page: Path, picture: Picture, at: str) -> Image.Image:
-    """Return the screenshot of a page.
-
-    Parameters
-    ----------
-    browser : Browser
-    page : Path
-    picture : Picture
-    at : str
-        Id of the element at the top; empty for the top of the page.
-    """
+    """Return the screenshot of a page."""
     width, height = picture.window
     context = browser.new_context(
         viewport={"width": width, "height": height},
@@ -248,10 +216,8 @@ def take_for_docs(browser: Browser, pages: Mapping[str, Path]) -> list[Path]:
     for picture in IN_DOCS:
         made.append(DOCS / f"{picture.name}.png")
         made[-1].parent.mkdir(exist_ok=True)
-        taken = take(browser, pages[picture.page], picture, picture.at).convert("RGB")
-        # By coverage: a median cut would turn the few green pixels of a curve into blue ones.
-        cut = Image.Quantize.MAXCOVERAGE
-        taken.quantize(COLOURS, method=cut, kmeans=4).save(made[-1], optimize=True)
+        taken = take(browser, pages[picture.page], picture, picture.at)
+        made[-1].write_bytes(shrunk(taken, COLOURS))
     return made
 
 

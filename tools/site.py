@@ -120,10 +120,11 @@ def _mathml(latex: str, display: str) -> str:
 
 def live() -> str:
     """Return the page that the first code of docs/guides/report.md writes, for readers to try."""
-    from tools.pages import blocks
+    from sybil import Document
 
-    guide = (ROOT / "docs" / "guides" / "report.md").read_text("utf-8")
-    code = next(block.code for block in blocks(guide) if block.language == "python")
+    from tools.pages import code
+
+    guide = Document.parse(str(ROOT / "docs" / "guides" / "report.md"), code)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        exec(compile(code, "docs/guides/report.md", "exec"), {"__name__": "__main__"})  # noqa: S102 - our own page
+        next(guide.examples()).evaluate()
         return Path("report.html").read_text("utf-8")

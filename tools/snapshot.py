@@ -38,7 +38,7 @@ from skedasis.results.checks.elevated_regions import ElevatedRegion
 from skedasis.results.effects import Rank
 from skedasis.results.importance import ImportanceRank
 from skedasis.results.multi_model import ModelsImportanceRank, ModelsRank
-from tools.pages import ROOT, blocks
+from tools.pages import ROOT, outputs
 
 FOLDER = ROOT / "tests" / "snapshot"
 RESULTS, TEXTS = FOLDER / "results.json", FOLDER / "texts.json"
@@ -57,136 +57,65 @@ COST = (
     *("slope_rows", "slope_calls", "check_rows", "check_calls"),
     *("score_rows", "score_calls", "score_exact", "tree_rows"),
 )
-"""What is read of a provenance."""
+"""What is read of a provenance; None stands for what does not apply."""
 
 
-def cost(provenance: Mapping[str, Any]) -> list[Any]:
-    """Return what a result has cost; None stands for what does not apply."""
-    return [provenance.get(name) for name in COST]
+def table(spec: str) -> Table:
+    """Return the table of words ``name``, ``name=attribute`` or ``name=attribute,attribute``, which is a list.
+
+    An attribute may be a path, ``of.it``, and be called, ``adjusted()``. ``cost`` is `COST`.
+    """
+
+    def value(of: Any, path: str) -> Any:
+        for name in path.split("."):
+            of = getattr(of, name.removesuffix("()"))
+            of = of() if name.endswith("()") else of
+        return of
+
+    def column(names: str) -> Callable[[Any], Any]:
+        if names == "cost":
+            return lambda of: [of.provenance.get(name) for name in COST]
+        if "," in names:
+            return lambda of: [value(of, name) for name in names.split(",") if name]
+        return lambda of: value(of, names)
+
+    pairs = (word.partition("=")[::2] for word in spec.split())
+    return {name: column(names or name) for name, names in pairs}
 
 
-EFFECT: Table = {
-    "cost": lambda e: cost(e.provenance),
-    "x": lambda e: e.x,
-    "value": lambda e: e.value,
-    "heterogeneity": lambda e: e.heterogeneity,
-    "accumulated_std": lambda e: e.accumulated_std,
-    "std_error": lambda e: e.std_error,
-    "freedom": lambda e: e.df,
-    "importance": lambda e: e.importance,
-    "score": lambda e: [e.heterogeneity_score, e.heterogeneity_score_error],
-    "rows": lambda e: [e.missing, e.untrusted_rows],
-}
-BINS: Table = {
-    "left": lambda b: b.left,
-    "right": lambda b: b.right,
-    "count": lambda b: b.count,
-    "weight": lambda b: b.weight,
-    "effect": lambda b: b.effect,
-    "std": lambda b: b.std,
-    "std_error": lambda b: b.std_error,
-    "empty": lambda b: b.empty,
-    "trusted": lambda b: b.trusted,
-    "trend": lambda b: b.slope_change,
-}
-LEVELS: Table = {
-    "level": lambda v: v.values,
-    "count": lambda v: v.count,
-    "weight": lambda v: v.weight,
-}
-KEPT: Table = {
-    "x": lambda r: r.x,
-    "effect": lambda r: r.effect,
-    "across": lambda r: r.bin_slope,
-    "weight": lambda r: r.weight,
-    "exact": lambda r: r.exact,
-}
-CURVES: Table = {
-    "x": lambda c: c.x,
-    "value": lambda c: c.value,
-    "row": lambda c: c.row,
-    "exact": lambda c: c.exact,
-}
-MISSING: Table = {
-    "point": lambda m: [m.effect, m.std, m.std_error, m.count, m.weight, m.value, m.exact],
-}
-SCORE: Table = {
-    "pairs": lambda s: [s.pairs, s.effective_pairs, s.vif, s.exact],
-    "scale": lambda s: [s.quantity_std, s.quantity_range],
-}
-SURFACE: Table = {
-    "cost": lambda s: cost(s.provenance),
-    "x0": lambda s: s.x[0],
-    "x1": lambda s: s.x[1],
-    "value": lambda s: s.value,
-    "heterogeneity": lambda s: s.heterogeneity,
-    "std_error": lambda s: s.std_error,
-    "freedom": lambda s: s.df,
-    "strength": lambda s: s.interaction_strength(),
-    "whole": lambda s: s.includes_main_effects,
-}
-CELLS: Table = {
-    "count": lambda c: c.count,
-    "weight": lambda c: c.weight,
-    "effect": lambda c: c.effect,
-    "std": lambda c: c.std,
-    "std_error": lambda c: c.std_error,
-    "empty": lambda c: c.empty,
-}
-IMPORTANCE: Table = {
-    "cost": lambda p: cost(p.provenance),
-    "features": lambda p: p.features,
-    "mean": lambda p: p.mean,
-    "std": lambda p: p.std,
-    "std_error": lambda p: p.std_error,
-    "freedom": lambda p: p.df,
-    "values": lambda p: p.values,
-    "baseline": lambda p: p.baseline,
-    "rows": lambda p: p.rows,
-}
-LOCAL: Table = {
-    "row": lambda p: p.row,
-    "own": lambda p: p.before,
-    "after": lambda p: p.after,
-    "difference": lambda p: p.difference,
-}
-OF_MODELS: Table = {
-    "value": lambda m: m.value,
-    "between": lambda m: m.between,
-    "std_error": lambda m: m.std_error,
-    "freedom": lambda m: m.df,
-    "reached": lambda m: m.reached,
-    "correction": lambda m: [m.correction, m.overlap],
-    "each": lambda m: m.values,
-    "cost": lambda m: cost(m.provenance),
-}
-EFFECT_OF_MODELS: Table = {
-    **OF_MODELS,
-    "x": lambda m: m.x,
-    "heterogeneity": lambda m: m.heterogeneity,
-    "importance": lambda m: m.importance,
-    "score": lambda m: [m.heterogeneity_score, m.heterogeneity_score_error],
-}
-SURFACE_OF_MODELS: Table = {
-    **OF_MODELS,
-    "x0": lambda m: m.x[0],
-    "x1": lambda m: m.x[1],
-    "heterogeneity": lambda m: m.heterogeneity,
-    "strength": lambda m: m.interaction_strength(),
-}
-IMPORTANCE_OF_MODELS: Table = {
-    **OF_MODELS,
-    "features": lambda m: m.features,
-    "baseline": lambda m: m.baseline,
-}
-DIAGNOSIS: Table = {
-    "likelihood": lambda d: d.likelihood,
-    "entropy": lambda d: d.entropy,
-    "r2": lambda d: d.r2_others,
-    "r2_target": lambda d: d.r2_with_target,
+PAIR: Table = {"x0": lambda s: s.x[0], "x1": lambda s: s.x[1]}
+EFFECT = table(
+    "cost x value heterogeneity accumulated_std std_error freedom=df importance "
+    "score=heterogeneity_score,heterogeneity_score_error rows=missing,untrusted_rows"
+)
+BINS = table("left right count weight effect std std_error empty trusted trend=slope_change")
+LEVELS = table("level=values count weight")
+KEPT = table("x effect across=bin_slope weight exact")
+CURVES = table("x value row exact")
+MISSING = table("point=effect,std,std_error,count,weight,value,exact")
+SCORE = table("pairs=pairs,effective_pairs,vif,exact scale=quantity_std,quantity_range")
+SURFACE = (
+    table("cost")
+    | PAIR
+    | table("value heterogeneity std_error freedom=df strength=interaction_strength()")
+    | table("whole=includes_main_effects")
+)
+CELLS = table("count weight effect std std_error empty")
+IMPORTANCE = table("cost features mean std std_error freedom=df values baseline rows")
+LOCAL = table("row own=before after difference")
+OF_MODELS = table(
+    "value between std_error freedom=df reached correction=correction,overlap each=values cost"
+)
+EFFECT_OF_MODELS = OF_MODELS | table(
+    "x heterogeneity importance score=heterogeneity_score,heterogeneity_score_error"
+)
+SURFACE_OF_MODELS = OF_MODELS | PAIR | table("heterogeneity strength=interaction_strength()")
+IMPORTANCE_OF_MODELS = OF_MODELS | table("features baseline")
+DIAGNOSIS = {
+    **table("likelihood entropy r2=r2_others r2_target=r2_with_target"),
     "partners": lambda d: [" ".join(names) for names in d.partners],
     "verdicts": lambda d: [verdict.kind for verdict in d.verdicts],
-    "cost": lambda d: cost(d.provenance),
+    **table("cost"),
     "ranking": lambda d: [line.feature for line in d.ranking()],
 }
 STATISTIC: Table = {
@@ -195,55 +124,26 @@ STATISTIC: Table = {
     "normalised-interval": lambda s: [*s.naled_interval, *np.ravel(s.naler_interval)],
     "noise": lambda s: [s.noise, s.noise_limit, s.is_noise],
     "p": lambda s: [s.p_value, *s.p_aler],
-    "okoli": lambda s: s.okoli,
-    "rows": lambda s: [s.n, s.exact],
+    **table("okoli rows=n,exact"),
 }
-SPLIT: Table = {
-    "left": lambda s: s.left,
-    "right": lambda s: s.right,
-    "count": lambda s: s.count,
-    "total": lambda s: s.total,
-    "within": lambda s: s.within,
-    "residual": lambda s: s.residual,
-    "p": lambda s: s.p_value,
-    "share": lambda s: s.share,
-    "adjusted": lambda s: s.adjusted(),
-}
-TEST: Table = {
-    "score": lambda t: [t.score, t.std_error, t.lower],
-    "p": lambda t: [t.p_value, t.above, t.effective_pairs],
-    "verdict": lambda t: t.verdict,
-}
-RISE: Table = {
-    "ends": lambda r: [r.left, r.right],
-    "near": lambda r: [r.near, r.near_error, r.near_rows],
-    "elsewhere": lambda r: [r.elsewhere, r.elsewhere_error, r.elsewhere_rows],
-    "verdict": lambda r: r.verdict,
-}
-FLAG: Table = {
-    "code": lambda f: [f.feature, f.code, f.severity],
+SPLIT = table("left right count total within residual p=p_value share adjusted=adjusted()")
+TEST = table("score=score,std_error,lower p=p_value,above,effective_pairs verdict")
+RISE = table(
+    "ends=left,right near=near,near_error,near_rows "
+    "elsewhere=elsewhere,elsewhere_error,elsewhere_rows verdict"
+)
+FLAG = {
+    **table("code=feature,code,severity"),
     "where": lambda f: f.where if isinstance(f.where, str) else list(f.where or ()),
     "numbers": lambda f: [v for v in f.numbers.values() if isinstance(v, (int, float, np.number))],
 }
-RANK: Table = {
-    "feature": lambda r: r.feature,
-    "numbers": lambda r: [
-        *(r.importance, r.heterogeneity_score, r.heterogeneity_score_error),
-        *(r.bins, r.untrusted_rows, r.missing),
-    ],
-}
-IMPORTANCE_RANK: Table = {
-    "feature": lambda r: r.feature,
-    "numbers": lambda r: [r.mean, r.std, r.std_error, r.lower, r.upper],
-}
-MODELS_RANK: Table = {
-    "feature": lambda r: r.feature,
-    "numbers": lambda r: [r.importance, r.between, r.heterogeneity_score, r.first],
-}
-MODELS_IMPORTANCE_RANK: Table = {
-    "feature": lambda r: r.feature,
-    "numbers": lambda r: [r.mean, r.between, r.std_error, r.lower, r.upper, r.first],
-}
+RANK = table(
+    "feature numbers=importance,heterogeneity_score,heterogeneity_score_error,bins,untrusted_rows,"
+    "missing"
+)
+IMPORTANCE_RANK = table("feature numbers=mean,std,std_error,lower,upper")
+MODELS_RANK = table("feature numbers=importance,between,heterogeneity_score,first")
+MODELS_IMPORTANCE_RANK = table("feature numbers=mean,between,std_error,lower,upper,first")
 TOLD: Table = {
     "places": lambda t: [p.feature for p in t.importance_points],
     "ends": lambda t: [
@@ -260,9 +160,9 @@ TOLD: Table = {
     "shown": lambda t: [s.shown for s in t.interactions.strengths],
     "surfaces": lambda t: [s.value for s in t.pairs],
     "trust": lambda t: [f"{f.feature} {f.code}" for flags in t.checks.values() for f in flags],
-    "ledger": lambda t: t.ledger,
+    **table("ledger"),
     "regions": lambda t: dict(t.regions),
-    "quality": lambda t: t.quality,
+    **table("quality"),
     "unsure": lambda t: t.uncertainty and [e.importance for e in t.uncertainty.rhale.values()],
     "diagnosis": lambda t: t.uncertainty and t.uncertainty.diagnosis,
 }
@@ -270,7 +170,7 @@ LEDGER: Table = {
     "parts": lambda v: [p.name for p in v.parts],
     "shares": lambda v: [p.share for p in v.parts],
     "errors": lambda v: [p.std_error for p in v.parts],
-    "drawn": lambda v: [v.as_drawn, v.variance],
+    **table("drawn=as_drawn,variance"),
 }
 REGIONS: Table = {
     "rules": lambda r: list(r.rules),
@@ -288,16 +188,17 @@ INTERACTIONS: Table = {
 QUALITY: Table = {
     "kind": lambda q: q.kind,
     "measures": lambda q: [m.value for m in q.measures],
-    "rows": lambda q: [q.rows, q.left_out],
-    "calibration": lambda q: q.calibration_error,
+    **table("rows=rows,left_out calibration=calibration_error"),
 }
 
 
-def read(key: str, what: Any, *tables: Table) -> Found:
-    """Yield what tables say of a result, taken apart."""
-    for table in tables:
-        for name, of in table.items():
-            yield from flat(f"{key}/{name}", of(what))
+def read(key: str, what: Any, table: Table, *inner: tuple[str, str, Table]) -> Found:
+    """Yield what a table says of a result, taken apart; then the same of its parts."""
+    for name, of in table.items():
+        yield from flat(f"{key}/{name}", of(what))
+    for name, attribute, its in inner:
+        if (part := getattr(what, attribute)) is not None:
+            yield from read(f"{key}/{name}", part, its)
 
 
 @singledispatch
@@ -319,42 +220,6 @@ def parts(what: Any, key: str) -> Found:
 
 def _single(value: Any) -> bool:
     return value is None or isinstance(value, (str, int, float, np.generic))
-
-
-@parts.register
-def _(what: sd.Effect, key: str) -> Found:
-    yield from read(key, what, EFFECT)
-    for name, part, table in (
-        ("bins", what.bins, BINS),
-        ("levels", what.levels, LEVELS),
-        ("kept", what.rows, KEPT),
-        ("curves", what.curves, CURVES),
-        ("missing", what.missing_point, MISSING),
-        ("pairs", what.swap_score, SCORE),
-    ):
-        if part is not None:
-            yield from read(f"{key}/{name}", part, table)
-
-
-@parts.register
-def _(what: sd.Surface, key: str) -> Found:
-    yield from read(key, what, SURFACE)
-    if what.cells is not None:
-        yield from read(f"{key}/cells", what.cells, CELLS)
-
-
-@parts.register
-def _(what: sd.Importance, key: str) -> Found:
-    yield from read(key, what, IMPORTANCE)
-    if what.local is not None:
-        yield from read(f"{key}/local", what.local, LOCAL)
-
-
-@parts.register(sd.Effects)
-@parts.register(sd.MultiModelEffects)
-def _(what: Any, key: str) -> Found:
-    for name, effect in what.items():
-        yield from flat(f"{key}/{name}", effect)
 
 
 @parts.register
@@ -381,7 +246,20 @@ def _(what: ReportContent, key: str) -> Found:
         yield from read(f"{key}/{k}", section, TOLD)
 
 
+INNER: dict[type, tuple[tuple[str, str, Table], ...]] = {
+    sd.Effect: (
+        *(("bins", "bins", BINS), ("levels", "levels", LEVELS), ("kept", "rows", KEPT)),
+        *(("curves", "curves", CURVES), ("missing", "missing_point", MISSING)),
+        ("pairs", "swap_score", SCORE),
+    ),
+    sd.Surface: (("cells", "cells", CELLS),),
+    sd.Importance: (("local", "local", LOCAL),),
+}
+"""Parts of results: their names, their attributes and their tables."""
 for kind, table in {
+    sd.Effect: EFFECT,
+    sd.Surface: SURFACE,
+    sd.Importance: IMPORTANCE,
     sd.MultiModelEffect: EFFECT_OF_MODELS,
     sd.MultiModelSurface: SURFACE_OF_MODELS,
     sd.MultiModelImportance: IMPORTANCE_OF_MODELS,
@@ -400,7 +278,8 @@ for kind, table in {
     sd.Interactions: INTERACTIONS,
     Quality: QUALITY,
 }.items():
-    parts.register(kind, lambda what, key, table=table: read(key, what, table))
+    inner = INNER.get(kind, ())
+    parts.register(kind, lambda what, key, t=table, inner=inner: read(key, what, t, *inner))
 
 
 def flat(key: str, what: Any) -> Found:
@@ -495,9 +374,7 @@ def texts() -> dict[str, list[str]]:
         if line != heading:
             numbers += _NUMBER.findall(line)
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
-        page = path.read_text("utf-8")
-        outputs = [page[slice(*b.printed)] for b in blocks(page) if b.printed is not None]
-        for k, text in enumerate(outputs):
+        for k, text in enumerate(outputs(path.read_text("utf-8"))):
             found[f"{path.relative_to(ROOT).as_posix()}/{k}"] = _NUMBER.findall(text)
     return found
 

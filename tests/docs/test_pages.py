@@ -9,42 +9,15 @@ from typing import Any
 
 import pytest
 
-from tools.pages import ROOT, blocks, needs, pages, run
+from tools.pages import ROOT, fences, needs, pages, run
 
-PAGES = pages()
 MARKDOWN = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LANGUAGES = {"python", "text", "shell", "console", "r", "toml", "bibtex"}
+LANGUAGES = {"python", "text", "shell", "console", "bibtex"}
 KEPT = 100_000
 """Bytes of a picture, at most."""
 
-TUTORIALS = {
-    "README.md",
-    "docs/explanation/errors.md",
-    "docs/explanation/heterogeneity.md",
-    "docs/explanation/importance.md",
-    "docs/explanation/regions.md",
-    "docs/gallery/index.md",
-    "docs/guides/beyond-memory.md",
-    "docs/guides/contrasts.md",
-    "docs/guides/figures.md",
-    "docs/guides/interactions.md",
-    "docs/guides/ledger.md",
-    "docs/guides/migrate.md",
-    "docs/guides/pairs.md",
-    "docs/guides/read-rhale.md",
-    "docs/guides/regions.md",
-    "docs/guides/reliability.md",
-    "docs/guides/report.md",
-    "docs/guides/scale.md",
-    "docs/guides/speed.md",
-    "docs/guides/uncertainty.md",
-    "docs/index.md",
-    "docs/models/gaussian-process.md",
-    "docs/models/pipeline.md",
-    "docs/models/save-compare.md",
-    "docs/start.md",
-}
-"""Pages that run for several seconds: they fit models of real data, simulate, or write whole reports."""
+QUICK = ("docs/guides/bins.md", "docs/reference/results.md")
+"""Pages that run in a second. All others are slow: they fit models of real data, simulate, or write whole reports."""
 
 
 def _name(path: Any) -> str:
@@ -52,18 +25,10 @@ def _name(path: Any) -> str:
 
 
 def _case(path: Any) -> Any:
-    asked = needs(path.read_text("utf-8"))
-    marks = [pytest.mark.torch] if asked else []
-    marks += [pytest.mark.slow] if _name(path) in TUTORIALS else []
-    return pytest.param(path, id=_name(path), marks=marks)
+    return pytest.param(path, id=_name(path), marks=[pytest.mark.slow] * (_name(path) not in QUICK))
 
 
-def test_the_pages_that_are_slow_exist():
-    assert {_name(path) for path in PAGES} >= TUTORIALS
-
-
-@pytest.mark.many
-@pytest.mark.parametrize("path", [_case(path) for path in PAGES])
+@pytest.mark.parametrize("path", [_case(path) for path in pages()])
 def test_the_code_of_a_page_runs_and_prints_what_the_page_says(path):
     for library in needs(path.read_text("utf-8")):
         if find_spec(library) is None:  # not imported, because Keras then chooses its backend
@@ -73,48 +38,61 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_says(path):
     assert run(path) == []
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("path", MARKDOWN, ids=_name)
-def test_every_fence_is_code_of_a_known_language_and_none_is_hidden_from_the_run(path):
-    text = path.read_text("utf-8")
-    assert {block.language for block in blocks(text)} <= LANGUAGES
-    # An indented fence would be displayed but never run.
-    assert not re.search(r"^[ \t]+```python", text, re.MULTILINE)
-    assert len(re.findall(r"^```python", text, re.MULTILINE)) == sum(
-        block.language == "python" for block in blocks(text)
-    )
+PAGE = """
+```python
+print(7)
+```
+
+```text
+8
+```
+
+```python
+from matplotlib.figure import Figure
+Figure(figsize=(1, 1))
+```
+
+![A square](square.png)
+"""
 
 
-@pytest.mark.parametrize("path", MARKDOWN, ids=_name)
-def test_shell_lines_are_commands_that_exist(path):
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
-    for block in blocks(path.read_text("utf-8")):
-        if block.language != "shell":
-            continue
-        for line in filter(
-            None, (line.partition("#")[0].strip() for line in block.code.splitlines())
-        ):
-            words = line.removeprefix("$ ").split()
-            assert words[0] in {"make", "pip", "python", "skedasis"} or "=" in words[0], line
-            if words[0] == "make":
-                assert words[1] in targets, line
+def test_outputs_that_differ_are_named_and_written_with_the_figures(tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(PAGE, encoding="utf-8")
+    assert run(path) == ["page.md:2 prints\n7\n", f"page.md:10 draws no {tmp_path}/square.png"]
+    assert run(path, write=True) == ["page.md:2 prints\n7\n"]
+    assert path.read_text("utf-8") == PAGE.replace("8", "7")
+    assert (tmp_path / "square.png").read_bytes().startswith(b"\x89PNG")
+    assert run(path) == []
 
 
-@pytest.mark.parametrize("path", MARKDOWN, ids=_name)
-def test_links_and_pictures_of_a_page_are_there(path):
-    text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+def test_every_fence_is_code_of_a_known_language_and_none_is_hidden_from_the_run():
+    for path in MARKDOWN:
+        text = path.read_text("utf-8")
+        assert {block.lexemes["language"] for block in fences(text)} <= LANGUAGES, path
+        # An indented fence would be displayed but never run.
+        assert not re.search(r"^[ \t]+```python", text, re.MULTILINE), path
+        assert 2 * len(fences(text)) == len(re.findall(r"^```", text, re.MULTILINE)), path
+
+
+def test_shell_lines_are_commands_that_exist():
+    for path in MARKDOWN:
+        for block in fences(path.read_text("utf-8")):
+            for line in block.lexemes["source"].splitlines():
+                if block.lexemes["language"] == "shell" and (said := line.partition("#")[0]):
+                    first = said.removeprefix("$ ").split()[0]
+                    assert first in {"make", "pip", "python", "skedasis"} or "=" in first, line
+
+
+def test_links_and_pictures_of_a_page_are_there_and_pictures_say_what_is_to_be_seen():
     made = {"papers.md", "changelog.md", "report.html", "RESULTS.md"}
-    for target in re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", text):
-        if target.startswith(("http", "mailto:")) or target.rpartition("/")[2] in made:
-            continue
-        assert (path.parent / target).exists(), target
-
-
-@pytest.mark.many
-@pytest.mark.parametrize("path", MARKDOWN, ids=_name)
-def test_every_picture_says_what_is_to_be_seen(path):
-    for alt, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", path.read_text("utf-8")):
-        assert len(alt) > 15, target
+    for path in MARKDOWN:
+        text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", text):
+            if not target.startswith(("http", "mailto:")) and target.rpartition("/")[2] not in made:
+                assert (path.parent / target).exists(), (path, target)
+        for alt, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text):
+            assert len(alt) > 15, (path, target)
 
 
 def test_every_picture_is_shown_and_small():

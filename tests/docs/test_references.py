@@ -8,7 +8,7 @@ from unicodedata import combining, normalize
 
 import pytest
 
-from tools.pages import ROOT, blocks
+from tools.pages import ROOT, fences
 
 DOCS = ROOT / "docs"
 LIST = DOCS / "explanation" / "references.md"
@@ -111,7 +111,6 @@ def test_the_reader_of_bibtex_objects():
         parsed("@misc{a,\n title = {x} here\n}")
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("key", sorted(ENTRIES))
 def test_every_entry_is_valid(key):
     entry = ENTRIES[key]
@@ -131,7 +130,6 @@ def test_every_entry_is_valid(key):
     assert "year" not in entry.fields or key.startswith(family[:5]) or key[:5] in family
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("key", sorted(ENTRIES))
 def test_the_list_says_the_same(key):
     entry, line = ENTRIES[key], listed()[key]
@@ -170,9 +168,9 @@ def test_what_pages_cite_is_there():
 
 def test_bibtex_to_copy_is_that_of_the_file():
     own: dict[str, Entry] = {}
-    for block in blocks(LIST.read_text("utf-8")):
-        if block.language == "bibtex":
-            own |= parsed(block.code)
+    for block in fences(LIST.read_text("utf-8")):
+        if block.lexemes["language"] == "bibtex":
+            own |= parsed(block.lexemes["source"])
     assert {"skedasis", "gkolemis2023rhale", "apley2020", "wood2024"} <= set(own)
     assert all(entry == ENTRIES[key] for key, entry in own.items() if key != "skedasis")
 
@@ -195,72 +193,6 @@ def test_docstrings_give_the_years_of_their_sources():
                 wrong.append(f"{path.name}: {name} {year}")
     assert not wrong
     assert {("Apley", "2020"), ("Chan", "1983"), ("Okoli", "2023"), ("Holm", "1979")} <= said
-
-
-CFF_KEYS = {
-    *(
-        "abstract",
-        "authors",
-        "cff-version",
-        "commit",
-        "contact",
-        "date-released",
-        "doi",
-        "identifiers",
-    ),
-    *("keywords", "license", "license-url", "message", "preferred-citation", "references"),
-    *("repository", "repository-artifact", "repository-code", "title", "type", "url", "version"),
-}
-"""All of CFF 1.2.0."""
-CFF_REFERENCE = {
-    *(
-        "abstract",
-        "authors",
-        "collection-title",
-        "conference",
-        "doi",
-        "edition",
-        "end",
-        "identifiers",
-    ),
-    *(
-        "isbn",
-        "issue",
-        "journal",
-        "notes",
-        "number",
-        "pages",
-        "publisher",
-        "section",
-        "start",
-        "status",
-    ),
-    *("title", "type", "url", "version", "volume", "year"),
-}
-"""Of a reference, those that may occur here."""
-CFF_TYPES = {"article", "book", "conference-paper", "generic", "report", "software", "unpublished"}
-"""Of the specification's list, what may occur here."""
-
-
-def test_citation_file_is_cff():
-    yaml = pytest.importorskip("yaml")
-    cff = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    assert cff["cff-version"] == "1.2.0"
-    assert {"cff-version", "message", "title", "authors"} <= set(cff) <= CFF_KEYS
-    assert cff["type"] in {"software", "dataset"}
-    for reference in cff["references"]:
-        assert {"authors", "title", "type"} <= set(reference) <= CFF_REFERENCE
-        assert reference["type"] in CFF_TYPES
-        assert reference.get("status", "submitted") in {
-            "abstract", "advance-online", "in-preparation", "in-press", "preprint", "submitted"
-        }  # fmt: skip
-        for author in reference["authors"]:
-            assert set(author) in ({"given-names", "family-names"}, {"name"})
-        for entity in ("conference", "publisher"):
-            assert set(reference.get(entity, {"name": ""})) == {"name"}
-    from skedasis import __version__
-
-    assert str(cff["version"]) == __version__
 
 
 def test_citation_file_agrees_with_the_bibtex():

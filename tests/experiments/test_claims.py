@@ -43,14 +43,11 @@ QUICK = {
 
 def _case(experiment: Experiment) -> Any:
     quick = (experiment.paper, experiment.name) in QUICK and not experiment.slow
-    marks = [] if quick else [pytest.mark.slow]
     longest = (experiment.paper, experiment.name) in LONGEST or FULL & set(experiment.data)
-    marks += [pytest.mark.long] if longest else []
-    marks += [pytest.mark.torch] if {"torch", "gpytorch"} & set(experiment.needs) else []
-    return pytest.param(experiment, id=f"{experiment.paper}-{experiment.name}", marks=marks)
+    mark = () if quick else pytest.mark.long if longest else pytest.mark.slow
+    return pytest.param(experiment, id=f"{experiment.paper}-{experiment.name}", marks=mark)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("experiment", [_case(e) for e in EXPERIMENTS])
 def test_a_small_run_comes_to_the_same_verdicts(experiment):
     if reason := experiment.missing():

@@ -12,7 +12,7 @@ from experiments.entropy.networks import dropout_network
 from experiments.entropy.propositions import COPIES, RHO, _doubled, joint, pfi, rows
 
 
-@pytest.mark.torch
+@pytest.mark.slow
 def test_adam_ends_where_the_optimum_is():
     pytest.importorskip("gpytorch", reason="gpytorch is not installed")
     rng = np.random.default_rng(0)
@@ -26,7 +26,7 @@ def test_adam_ends_where_the_optimum_is():
     np.testing.assert_allclose(deviation, spread, rtol=0.1)
 
 
-@pytest.mark.torch
+@pytest.mark.slow
 def test_without_dropout_all_samples_are_one_network_and_the_noise_is_that_of_its_residuals():
     pytest.importorskip("torch", reason="torch is not installed")
     rng = np.random.default_rng(1)
@@ -42,7 +42,7 @@ def test_without_dropout_all_samples_are_one_network_and_the_noise_is_that_of_it
     np.testing.assert_allclose(deviation, found.noise)
 
 
-@pytest.mark.torch
+@pytest.mark.slow
 def test_samples_are_networks_with_units_left_out():
     pytest.importorskip("torch", reason="torch is not installed")
     rng = np.random.default_rng(2)

@@ -10,6 +10,7 @@ changed the result, and that the figures need a review.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -150,9 +151,53 @@ def as_table(figures: dict[str, Figure]) -> str:
 
 
 def write(figures: dict[str, Figure], path: Path = KEPT) -> None:
-    """Write the file, and the page in the same folder."""
+    """Write the file, the page in the same folder, and for all figures the tables of the documentation."""
     path.write_text(as_json(figures), encoding="utf-8")
     path.with_name(TABLE).write_text(as_table(figures), encoding="utf-8")
+    if path == KEPT:
+        PAGE.write_text(summarized(PAGE.read_text(encoding="utf-8"), figures), encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------- the documentation
+
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "reliability.md"
+SUMMARIES = {
+    "curves, each point": (r"interval_coverage.*intervals_and_bands", "each"),
+    "curves, simultaneous bands": (r"interval_coverage.*intervals_and_bands", "all at once"),
+    "surfaces, each cell": (r"surface_errors", "each|cells"),
+    "surfaces, simultaneous bands": (r"surface_errors", "all at once"),
+    "contrasts, by formula": (r"contrast_coverage.*analytic", "mean"),
+    "contrasts, bootstrap": (r"contrast_coverage.*bootstrap", "mean"),
+    "changes, by formula": (r"change_coverage.*test_intervals_cover\b", "analytic"),
+    "changes, bootstrap": (r"change_coverage.*bootstrap", "bootstrap"),
+    "importances": (r"pfi_coverage", "held"),
+    "statistics of ALE": (r"ale_statistics_coverage.*intervals", "ALE.*|NALED"),
+    "heterogeneity score, light tails, 2,000 rows or more": (
+        r"test_heterogeneity_score.*intervals_cover",
+        "held",
+    ),
+    "changes, data with long tails": (r"change_coverage.*long_tails", "analytic"),
+    "curves, bins chosen on the same rows": (r"bins_that_were_chosen", "each"),
+    "Theorem 1: no interaction, no alarm": (r"theorem1.*p_values", "rejected at 5 %"),
+    "statistics of ALE: no effect": (r"ale_statistics.*p_values", ".*rejected at 5 %"),
+    "regions: none in noise": (r"regions_null.*(noise|walks|several)", "regions"),
+}
+"""The rows of the page's tables: regular expressions of the tests that they summarize, and of their figures."""
+
+
+def summarized(page: str, figures: dict[str, Figure]) -> str:
+    """Return the page with its rows renewed: simulations, draws, and the lowest, median and highest value."""
+    for what, (tests, names) in SUMMARIES.items():
+        split = ((*key.rpartition(BETWEEN)[::2], figure) for key, figure in figures.items())
+        of = [f for test, name, f in split if re.search(tests, test) and re.fullmatch(names, name)]
+        values = [f.value for f in of]
+        spread = (min(values), float(np.median(values)), max(values))
+        cells = (what, f"{len(of)}", f"{sum(f.draws for f in of):,}", *(f"{v:.3f}" for v in spread))
+        row = re.compile(rf"^\| {re.escape(what)} \|.*$", re.MULTILINE)
+        page, changed = row.subn(f"| {' | '.join(cells)} |", page)
+        if changed != 1:
+            raise LookupError(f"{PAGE.name} has {changed} rows {what!r}, expected one")
+    return page
 
 
 # ---------------------------------------------------------------------- pytest hooks and fixtures
@@ -160,7 +205,7 @@ def write(figures: dict[str, Figure], path: Path = KEPT) -> None:
 Measure = Callable[..., None]
 
 
-LONG = (pytest.mark.slow, pytest.mark.long)
+LONG = pytest.mark.long
 
 
 def long_case(*values: Any) -> Any:
@@ -170,7 +215,7 @@ def long_case(*values: Any) -> Any:
 
 def usually(values: Any, *usual: Any) -> list[Any]:
     """Return values as cases, of which all but the usual ones run in the long run only."""
-    return [pytest.param(value, marks=() if value in usual else LONG) for value in values]
+    return [value if value in usual else long_case(value) for value in values]
 
 
 FAULTS = pytest.StashKey[list[str]]()
@@ -264,7 +309,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Keeper(Path(config.getoption("figures"))))
 
 
-def note(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Record which tests measure figures, before pytest deselects tests."""
     config.stash[MEASURING] = [
         i.nodeid

@@ -15,6 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+DEVELOPERS = {"bench", "dev", "docs", "lint", "test", "versions"}
+"""Extras that are not for users."""
 PATIENCE = 400
 """Seconds for a single command: an environment is some hundred megabytes."""
 

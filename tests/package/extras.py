@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -87,47 +85,21 @@ def write_files(folder: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
     pq.write_table(pa.table({"a": X[:, 0]}), folder / "rows.parquet")
-    (folder / "linear.onnx").write_bytes(linear_onnx([2.0, 0.0]))
+    (folder / "linear.onnx").write_bytes(linear_onnx())
 
 
-def linear_onnx(weights: list[float]) -> bytes:
-    """Return a model in ONNX, without the library: the product of the rows and a column of weights.
-
-    Numbers are those of the fields in ONNX's definition of its messages.
-    """
-    d = len(weights)
-    constant = _message(
-        (1, d), (1, 1), (2, 1), (4, struct.pack(f"<{d}f", *weights)), (8, b"w")
-    )  # dims, type (float), data, name
-    node = _message((1, b"x"), (1, b"w"), (2, b"y"), (4, b"MatMul"))
-    graph = _message(
-        (1, node), (2, b"g"), (5, constant), (11, _value(b"x", d)), (12, _value(b"y", 1))
+def linear_onnx() -> bytes:
+    """Return a model in ONNX, the double of the first of two columns; no model without the library that makes them."""
+    try:
+        from onnx import TensorProto, helper
+    except ImportError:
+        return b"none"
+    x, y = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", columns])
+        for name, columns in (("x", 2), ("y", 1))
     )
-    return _message(
-        (1, 8), (7, graph), (8, _message((2, 13)))
-    )  # versions of the form, of operators
-
-
-def _value(name: bytes, columns: int) -> bytes:
-    """Return the description of an array of n rows of 32-bit numbers."""
-    shape = _message((1, _message((2, b"n"))), (1, _message((1, columns))))
-    return _message((1, name), (2, _message((1, _message((1, 1), (2, shape))))))
-
-
-def _message(*fields: tuple[int, Any]) -> bytes:
-    """Return a message of Protocol Buffers: numbers as varints, bytes with their length."""
-    out = b""
-    for number, value in fields:
-        if isinstance(value, int):
-            out += _varint(number << 3) + _varint(value)
-        else:
-            out += _varint(number << 3 | 2) + _varint(len(value)) + value
-    return out
-
-
-def _varint(number: int) -> bytes:
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
+    weights = helper.make_tensor("w", TensorProto.FLOAT, [2, 1], [2.0, 0.0])
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    graph = helper.make_graph([node], "g", [x], [y], [weights])
+    versions = [helper.make_opsetid("", 13)]
+    return helper.make_model(graph, ir_version=8, opset_imports=versions).SerializeToString()

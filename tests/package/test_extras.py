@@ -6,16 +6,21 @@ import re
 
 import pytest
 
-from tests.package.building import PROJECT, ROOT, Environment, built, within_reach
-from tests.package.extras import OUTPUT, PROGRAMS, ROWS, linear_onnx, write_files
+from tests.package.building import (
+    DEVELOPERS,
+    PROJECT,
+    ROOT,
+    Environment,
+    built,
+    within_reach,
+)
+from tests.package.extras import OUTPUT, PROGRAMS, ROWS, write_files
 
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-DEVELOPERS = {"bench", "dev", "docs", "lint", "test"}
-"""Extras that are not for users."""
 ELSEWHERE = {
     "all": "all of them: some gigabytes",
-    "keras": "needs a back end, such as that of the extra torch or jax; `make test-rest` tests it",
-    "torch": "brings gigabytes for graphics cards; `make test-rest` tests it",
+    "keras": "needs a back end, such as that of the extra torch or jax; `make test-all` tests it",
+    "torch": "brings gigabytes for graphics cards; `make test-all` tests it",
 }
 """Extras that are not installed here, and why."""
 MODELS = {"trees": "sklearn"}
@@ -37,6 +42,8 @@ def wheel(tmp_path_factory):
     [pytest.param(extra, marks=[] if extra in USUAL else [pytest.mark.long]) for extra in PROGRAMS],
 )
 def test_an_extra_alone_does_what_it_is_for(wheel, tmp_path, extra):
+    if extra == "onnx":
+        pytest.importorskip("onnx")  # which makes the model
     env = Environment.made(tmp_path, wheel, f"[{MODELS.get(extra, extra)}]")
     write_files(env.folder)
     program = env.folder / "program.py"
@@ -66,9 +73,3 @@ def test_the_documentation_says_what_each_extra_brings():
         if name != "all":
             packages = {re.split(r"[<>=\[]", line)[0] for line in EXTRAS[name]} - {"skedasis"}
             assert packages <= set(re.findall(r"`([\w-]+)`", row[1])), name
-
-
-def test_the_model_in_onnx_is_one(tmp_path):
-    onnx = pytest.importorskip("onnx")
-    (tmp_path / "m.onnx").write_bytes(linear_onnx([2.0, 0.0]))
-    onnx.checker.check_model(str(tmp_path / "m.onnx"), full_check=True)

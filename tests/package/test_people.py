@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import tomllib
 from pathlib import Path
@@ -14,6 +13,7 @@ import skedasis as sd
 from skedasis.cli.app import app
 from skedasis.models import files
 from skedasis.results import export, io
+from tests.package.building import DEVELOPERS
 
 yaml = pytest.importorskip("yaml")  # which the documentation needs
 
@@ -68,12 +68,6 @@ def test_the_suffixes_of_model_files_are_named():
     assert set(re.findall(r"`(\.\w+)`", section)) == set(files.SUFFIXES)
 
 
-def test_limits_are_those_of_the_code():
-    limits = SECURITY.partition("## Limits of memory")[2].partition("Tests:")[0]
-    assert 'sd.load(path, memory="1GB")' in limits
-    assert inspect.signature(sd.load).parameters["memory"].default == "1GB"
-
-
 # --- the page about stability, the versions and the changelog -------------------------------------
 
 
@@ -88,20 +82,10 @@ def test_formats_and_versions_of_python_are_those_of_the_code():
 
 
 def test_dependencies_have_lower_bounds_alone():
-    users = [
-        d
-        for e, ds in PROJECT["optional-dependencies"].items()
-        if e in extras_for_users()
-        for d in ds
-    ]
+    extras = PROJECT["optional-dependencies"]
+    users = [line for extra in set(extras) - DEVELOPERS for line in extras[extra]]
     for line in PROJECT["dependencies"] + users:
         assert line.startswith("skedasis[") or re.fullmatch(r"[\w.-]+>=[\d.]+", line), line
-
-
-def extras_for_users() -> set[str]:
-    """Return the extras for users, as the list of public names has them."""
-    listed = (ROOT / "tests/package/public_names.txt").read_text("utf-8")
-    return set(re.search("^extras: (.*)$", listed, re.MULTILINE)[1].split(", "))
 
 
 def test_the_changelog_has_this_version_after_what_is_not_released():
@@ -114,32 +98,6 @@ def test_the_changelog_has_this_version_after_what_is_not_released():
 
 
 # --- issue forms ----------------------------------------------------------------------------------
-
-KEYS = {
-    "markdown": ({"value"}, set()),
-    "input": ({"label"}, {"description", "placeholder", "value"}),
-    "textarea": ({"label"}, {"description", "placeholder", "value", "render"}),
-    "dropdown": ({"label", "options"}, {"description", "multiple", "default"}),
-    "checkboxes": ({"label", "options"}, {"description"}),
-}
-"""Kind of an element → the attributes that it must have, and others that it may have (GitHub's schema for forms)."""
-
-
-@pytest.mark.parametrize("path", sorted(FORMS.glob("[!c]*.yml")), ids=lambda path: path.stem)
-def test_a_form_is_one(path):
-    form = yaml.safe_load(path.read_text("utf-8"))
-    assert set(form) == {"name", "description", "labels", "body"}
-    assert all(isinstance(form[key], str) for key in ("name", "description"))
-    asked = [element for element in form["body"] if element["type"] != "markdown"]
-    assert len({element["id"] for element in asked}) == len(asked)
-    assert any(element["validations"]["required"] for element in asked if "validations" in element)
-    for element in form["body"]:
-        must, may = KEYS[element["type"]]
-        assert must <= set(element["attributes"]) <= must | may
-        assert set(element) <= {"type", "id", "attributes", "validations"}
-        options = element["attributes"].get("options", ())
-        # YAML reads some words as truth values.
-        assert all(isinstance(option, (str, dict)) for option in options)
 
 
 def test_there_are_forms_for_all_that_people_report():

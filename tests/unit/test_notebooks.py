@@ -149,7 +149,6 @@ TABLES = (
 )
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 def test_html_stands_alone(results, asked, kind):
     calls = len(asked.seen)
@@ -194,7 +193,6 @@ def test_a_table_holds_the_numbers(results):
     assert {f.message.replace("\x00", "") for f in flags} <= set(read(flags._repr_html_()).text)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_bundle_holds_what_is_wanted(results, kind):
     result = results[kind]
@@ -246,7 +244,6 @@ def test_a_ranking_is_the_tuple_that_it_was(results):
 EXPLORED = tuple(kind for kind in KINDS if kind not in TABLES)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("kind", EXPLORED)
 def test_a_page_is_written_as_it_is_shown(results, asked, tmp_path, kind):
     calls, path = len(asked.seen), tmp_path / "new" / "page.html"
