@@ -58,10 +58,10 @@ CASES: dict[str, tuple[Any, int, str]] = {
     "slopes of ice": (sd.ICE(grid=[-0.8, 0.0, 0.7], derivative=True), 2, "nominal"),
     "ale": (sd.ALE(bins=EDGES), 2, "nominal"),
 }
+USUAL = ("ale of levels", "mplot of levels", "ale")
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
-@pytest.mark.many
 @every_case
 def test_rows_that_count_otherwise_are_rows_of_other_weights(case):
     """A replicate equals a full run of `explain` with the counts as weights."""
@@ -75,10 +75,13 @@ def test_rows_that_count_otherwise_are_rows_of_other_weights(case):
     np.testing.assert_allclose(source.value(counts), want.value, rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@every_case
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize(
+    ("case", "weights"),
+    [
+        pytest.param(case, weights, id=name, marks=() if name in USUAL else pytest.mark.slow)
+        for (name, case), weights in zip(CASES.items(), 7 * [None, WEIGHTS], strict=True)
+    ],
+)
 def test_bootstrap_and_formula_agree(case, weights):
     method, feature, kind = case
     e = explain(method, feature, kind, sample_weight=weights)
@@ -239,9 +242,7 @@ def by_hand(X: np.ndarray, weight: np.ndarray, center: str) -> np.ndarray:
     return value - np.average(value[level], weights=weight) if center == "mean" else value
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("center", ["mean", "start"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("center", "weighted"), [("mean", False), ("start", True)])
 def test_errors_are_sums_of_squared_influences(center, weighted):
     """The influence of each row is the numerical derivative of the effect by its weight.
 
@@ -297,7 +298,6 @@ def truth(center: str) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("center", [pytest.param("mean", marks=pytest.mark.long), "start"])
 def test_intervals_cover_as_often_as_they_say(center):
     """About 270 of 300 intervals cover the true value: a binomial count with a standard deviation of 5."""
@@ -312,10 +312,3 @@ def test_intervals_cover_as_often_as_they_say(center):
         share = share[1:]
     assert share.min() > 0.85
     assert share.max() < 0.95
-
-
-def test_rows_that_two_steps_share_matter_here():
-    """Otherwise the tests above could not distinguish the formula from one that assumes independent steps."""
-    e = explain(sd.ALE(center="start"))
-    alone = np.sqrt(np.append(0.0, np.cumsum(e.bins.std_error**2)))
-    assert alone[2] / e.std_error[2] > 1.25

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from tests.helpers import refused
+from tests.helpers import paired, refused
 
 N = 240
 LEVELS = (0, 1, 2, 3)
@@ -82,10 +82,7 @@ def same(got: np.ndarray, want: np.ndarray, size: float) -> None:
     assert np.nanmax(np.abs(got - want), initial=0.0) <= 1e-12 * size
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@pytest.mark.parametrize("kind", ["plain", "frequency", "sampling"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "kind"), paired(CASES, ["plain", "frequency", "sampling"]))
 def test_rows_counted_otherwise_are_rows_repeated(name, kind):
     """Compare all statistics, at the same edges. With sampling weights, a repeated row keeps its weight."""
     case, X, rng = CASES[name], data(), np.random.default_rng(9)
@@ -135,13 +132,6 @@ def test_counts_that_are_none_are_refused():
     assert e.resampled(np.ones((0, N))).shape == (0, 6)
     with refused(sd.UnsupportedError, "a part of the rows"):
         explain(CASES["ale mean"], data(), keep=800).resampled(np.ones(N))
-
-
-def test_a_resampled_figure_that_is_not_there_is_refused():
-    with refused(sd.DataError, "(of)", "'importance'"):
-        explain(CASES["ale mean"], data()).resampled(np.ones(N), "mean")
-    with refused(sd.UnsupportedError, "no bins"):
-        explain(CASES["pdp"], data()).resampled(np.ones(N), "bins")
 
 
 # ------------------------------------------------------------------------------ bins with linear slopes

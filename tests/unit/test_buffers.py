@@ -126,11 +126,3 @@ def test_whole_numbers_beyond_the_digits_of_a_float_are_put_as_they_are():
         (batch,) = as_dataset(X).batches(2)
         swept = batch.tile(1).swept({0: LevelReplacement(np.array([[0]]), np.array([0]))}, 1)
         assert rows_of(swept) == [[big, 1], [big, 2]]
-
-
-def test_labels_that_are_numbers_are_labels():
-    X = pd.DataFrame({1: ["a", "b"], 0: ["c", "d"]})
-    (batch,) = as_dataset(X).batches(2)
-    swept = batch.tile(1).swept({0: LevelReplacement(np.array([[1, 0]]), np.array([0, 1]))}, 1)
-    assert list(swept.columns) == [1, 0]
-    assert rows_of(swept) == [["b", "c"], ["a", "d"]]

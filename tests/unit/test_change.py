@@ -41,28 +41,20 @@ def brute(X, **columns):
     return f(X.assign(**columns)) - f(X)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize(
     ("moves", "to", "columns"),
     [
         ({"age": 1}, None, lambda X: {"age": X.age + 1}),
         ({"age": "+1"}, None, lambda X: {"age": X.age + 1}),
-        ({"age": "-2"}, None, lambda X: {"age": X.age - 2}),
-        ({"age": 0.5}, None, lambda X: {"age": X.age + 0.5}),
         ({"age": "40"}, None, lambda X: {"age": 40}),
         (None, {"age": 40}, lambda X: {"age": 40}),
-        (None, {"age": -3}, lambda X: {"age": -3}),
         ({0: np.int64(3)}, None, lambda X: {"age": X.age + 3}),
         ({"income": "+10%"}, None, lambda X: {"income": X.income * 1.1}),
-        ({"income": "-25 %"}, None, lambda X: {"income": X.income * 0.75}),
         ({"income": "x2"}, None, lambda X: {"income": X.income * 2}),
-        ({"income": "*0.5"}, None, lambda X: {"income": X.income * 0.5}),
         ({"smoker": "no"}, None, lambda X: {"smoker": "no"}),
         (None, {"smoker": "no"}, lambda X: {"smoker": "no"}),
         ({"when": dt.timedelta(hours=36)}, None, lambda X: {"when": X.when + pd.Timedelta("36h")}),
-        ({"when": np.timedelta64(2, "D")}, None, lambda X: {"when": X.when + pd.Timedelta("2D")}),
         ({"when": "+2 weeks"}, None, lambda X: {"when": X.when + pd.Timedelta("14D")}),
-        ({"when": -1}, None, lambda X: {"when": X.when - pd.Timedelta("1D")}),
         (
             {"when": pd.Timestamp("2020-01-09T06").to_pydatetime()},
             None,
@@ -129,43 +121,7 @@ def test_rows_without_a_value_are_left_out_and_counted(X):
     assert c.provenance["model_rows"] == 2 * (N - N // 5)
 
 
-def test_settings_apply_to_rows_without_a_value_and_steps_leave_them_out(X):
-    gaps = X.assign(
-        income=X.income.where(np.arange(N) % 5 > 0),
-        age=X.age.where(np.arange(N) % 3 > 0),
-        smoker=X.smoker.where(np.arange(N) % 4 > 0, None),
-    )
-
-    def filled(rows):
-        ages, income = rows["age"].fillna(99.0), rows["income"].fillna(-7.0)
-        return f(rows.assign(age=ages, income=income))
-
-    def brute(rows, **columns):
-        return np.asarray(filled(rows.assign(**columns)) - filled(rows))
-
-    c = sd.change(filled, gaps, to={"income": 2.5, "smoker": "yes"})
-    np.testing.assert_allclose(c.rows.change, brute(gaps, income=2.5, smoker="yes"))
-    assert (c.missing, c.n_rows) == (0, N)
-    assert [m.missing for m in c.moved] == [N // 5, N // 4]
-    both = sd.change(filled, gaps, {"age": 2}, to={"income": 2.5})
-    some = gaps[gaps.age.notna()]
-    np.testing.assert_allclose(both.rows.change, brute(some, age=some.age + 2, income=2.5))
-    assert (both.missing, [m.missing for m in both.moved]) == (N // 3, [N // 3, N // 5])
-    # All rows that are drawn move, those without an income too.
-    alone = sd.change(filled, gaps, to={"income": 2.5}).outside
-    assert alone.sampled == N
-
-
-def test_rows_without_any_value_are_an_error():
-    X = np.array([[1.0, np.nan], [np.nan, 2.0]])
-    with pytest.raises(sd.DataError, match="no row with a value of 'x0', 'x1'"):
-        sd.change(lambda X: np.nan_to_num(X).sum(axis=1), X, {"x0": 1, "x1": 1})
-
-
-@pytest.mark.many
-@pytest.mark.parametrize(
-    "by", ["smoker", "age", ("income", [0.5, 2.0]), "labels", "masks", "found"]
-)
+@pytest.mark.parametrize("by", ["smoker", ("income", [0.5, 2.0]), "labels", "masks", "found"])
 def test_regions_are_averages_of_their_rows_and_together_the_whole(X, by):
     labels = np.where(X.income > 1, "rich", "poor")
     by = {
@@ -187,13 +143,6 @@ def test_regions_are_averages_of_their_rows_and_together_the_whole(X, by):
     np.testing.assert_allclose(sum(r.share * r.value for r in c.by), c.value, rtol=1e-12)
     assert sum(r.rows for r in c.by) == N
     assert "region" in str(c)
-
-
-def test_regions_by_a_column_are_those_that_explain_uses(X):
-    c = sd.change(f, X, {"income": 1}, by="age")
-    e = sd.explain(f, X, "income", method="ale", by="age")
-    assert c.rules == e.rules
-    assert [r.rows for r in c.by] == [n.count for n in e.leaves]
 
 
 def test_weights_are_repetitions_and_zeros_absent(X):
@@ -221,40 +170,11 @@ def test_sampling_weights_have_the_error_of_their_effective_size(X):
     np.testing.assert_allclose([a.std_error, a.df], [b.std_error, b.df])
 
 
-def test_threads_give_the_same_bits(X):
-    many = pd.concat([X] * 200, ignore_index=True)
-    a = sd.change(f, many, {"income": 1, "smoker": "no"}, by="age", memory="8MB", **QUIET)
-    b = sd.change(f, many, {"income": 1, "smoker": "no"}, by="age", memory="8MB", n_jobs=3, **QUIET)
-    assert a.value == b.value
-    assert a.std == b.std
-    assert np.array_equal(a.rows.change, b.rows.change)
-    assert [r.value for r in a.by] == [r.value for r in b.by]
-    assert a.outside == b.outside
-
-
-@pytest.mark.parametrize("kind", ["numpy", "polars", "pyarrow"])
-def test_containers_give_the_same_numbers(X, kind):
+def test_containers_give_the_same_numbers(X):
     some = X[["age", "income"]].astype(float)
-
-    def model(rows):
-        values = (
-            rows
-            if isinstance(rows, np.ndarray)
-            else np.column_stack([np.asarray(rows["age"]), np.asarray(rows["income"])])
-        )
-        return values[:, 0] * values[:, 1]
-
-    expected = sd.change(model, some, {0: 2, 1: "+50%"})
-    if kind == "numpy":
-        found = sd.change(model, some.to_numpy(), {0: 2, 1: "+50%"})
-        assert found.features == ("x0", "x1")
-    elif kind == "polars":
-        pl = pytest.importorskip("polars")
-        found = sd.change(model, pl.from_pandas(some), {0: 2, 1: "+50%"})
-        assert isinstance(found.to_frame(of="rows"), pl.DataFrame)
-    else:
-        pa = pytest.importorskip("pyarrow")
-        found = sd.change(model, pa.Table.from_pandas(some), {0: 2, 1: "+50%"})
+    expected = sd.change(lambda rows: rows["age"] * rows["income"], some, {0: 2, 1: "+50%"})
+    found = sd.change(lambda rows: rows[:, 0] * rows[:, 1], some.to_numpy(), {0: 2, 1: "+50%"})
+    assert found.features == ("x0", "x1")
     assert found.value == expected.value
     assert found.outside.far == expected.outside.far
 
@@ -469,69 +389,23 @@ def test_two_rows_and_one():
     one.plot()
 
 
-def test_hostile_names_are_escaped_in_pages():
-    name = "<script>alert(1)</script>"
-    X = pd.DataFrame({name: [0.0, 1.0, 2.0], "b": ["<b>", "c", "c"]})
-    c = sd.change(lambda X: X[name].to_numpy(), X, {name: 1}, by="b")
-    assert "<script>alert" not in c.explore().html
-    assert "<script>alert" not in c._repr_html_()
-    assert c.to_frame(of="rows")["change"].tolist() == [1.0, 1.0, 1.0]
-
-
-def test_a_feature_named_like_a_column_of_the_frame():
-    X = pd.DataFrame({"change": [0.0, 1.0], "row": [1.0, 2.0]})
-    c = sd.change(lambda X: X["change"].to_numpy(), X, {"change": 1, "row": 1})
-    assert list(c.to_frame(of="rows").columns)[:3] == ["row", "change (feature)", "row (feature)"]
-
-
-def test_saving(X, tmp_path):
-    c = sd.change(f, X, {"when": 1, "income": "+1%"}, to={"smoker": "no"}, by="smoker")
-    c.save(tmp_path / "c.npz")
-    d = sd.load(tmp_path / "c.npz")
-    assert str(c) == str(d)
-    assert repr(c) == repr(d)
-    assert c.outside == d.outside
-    pd.testing.assert_frame_equal(c.to_frame(of="rows"), d.to_frame(of="rows"))
-    assert c.interval(method="bootstrap") == d.interval(method="bootstrap")
-    assert str(c.to_frame(of="rows")["smoker"].iloc[0]) == X.smoker.iloc[0]
-    assert c.to_frame(of="rows")["when"].iloc[0] == X.when.iloc[0]
-
-
-@pytest.mark.many
 @pytest.mark.parametrize(
     ("moves", "to", "match"),
     [
         ({}, None, "no move"),
-        (None, None, "no move"),
         ("age", None, "a mapping of features to moves"),
         ({"agee": 1}, None, "Did you mean 'age'"),
         ({"smoker": 1}, None, "a step of a nominal feature"),
-        ({"smoker": "+1"}, None, "a step of a nominal feature"),
-        ({"smoker": "+10%"}, None, "a step of a nominal feature"),
         ({"smoker": "nope"}, None, "Did you mean 'no'"),
-        ({"smoker": ["no"]}, None, "one of the levels 'never', 'no', 'yes'"),
         ({"age": float("nan")}, None, "finite"),
-        ({"age": float("inf")}, None, "finite"),
         ({"age": True}, None, "a step: a number"),
-        ({"age": None}, None, "a step: a number"),
-        ({"age": [1]}, None, "a step: a number"),
-        ({"age": "old"}, None, r'a step \("\+1"\)'),
         ({"age": "+1 year"}, None, r"unit 'year'.*none declared"),
-        ({"age": 1e200}, None, "which leads to"),
         ({"income": "x1e300"}, None, "which leads to"),
         ({"when": "+10%"}, None, "times have no percentages"),
-        ({"when": "+1 fortnight"}, None, "weeks, days, hours"),
         ({"when": np.timedelta64(1, "M")}, None, "fixed length"),
-        ({"when": "soon"}, None, "dates and times"),
         (None, {"when": 3}, "dates and times"),
-        (None, {"age": "much"}, "a number"),
-        (None, {"age": float("nan")}, "finite"),
-        (None, 40, "a mapping of features to moves"),
         ({"age": 1}, {"age": 40}, "'age' moved twice"),
-        ({"age": 1, 0: 2}, None, "'age' moved twice"),
         ({"a": {"age": 1}, "age": 2}, None, "moves beside named moves"),
-        ({"a": {"age": 1}}, {"age": 2}, "named moves together with"),
-        ({"a": {}}, None, "no move for 'a'"),
         ({("age", "income"): 1}, None, "a pair"),
     ],
 )
@@ -544,23 +418,16 @@ def test_messages(X, moves, to, match):
 def test_more_messages(X):
     with pytest.raises(sd.UnsupportedError, match="for m in models"):
         sd.change([f, f], X, {"age": 1})
-    with pytest.raises(sd.DataError, match="regions of 240 rows"):
-        sd.change(f, X, {"age": 1}, by=np.arange(N))
-    with pytest.raises(sd.DataError, match="shape"):
-        sd.change(f, X, {"age": 1}, by=np.arange(3))
-    with pytest.raises(TypeError, match=r"unexpected keyword argument .method."):
-        sd.change(f, X, {"age": 1}, method="ale")
+    for by, match in ((np.arange(N), "regions of 240 rows"), (np.arange(3), "shape")):
+        with pytest.raises(sd.DataError, match=match):
+            sd.change(f, X, {"age": 1}, by=by)
     c = sd.change(f, X, {"age": 1})
-    with pytest.raises(sd.DataError, match="summary"):
-        c.to_frame(of="row")
-    with pytest.raises(sd.UnsupportedError, match="by="):
-        c.to_frame(of="regions")
-    with pytest.raises(sd.UnsupportedError, match="by="):
-        c.plot(kind="regions")
-    with pytest.raises(sd.DataError, match="kind"):
-        c.plot(kind="bars")
-    with pytest.raises(sd.DataError, match="probability"):
-        c.quantile(2)
+    for ask in (lambda: c.to_frame(of="regions"), lambda: c.plot(kind="regions")):
+        with pytest.raises(sd.UnsupportedError, match="by="):
+            ask()
+    for ask, match in ((lambda: c.plot(kind="bars"), "kind"), (lambda: c.quantile(2), "probab")):
+        with pytest.raises(sd.DataError, match=match):
+            ask()
 
 
 def test_units_and_declared_kinds():
@@ -600,15 +467,3 @@ def test_the_model_gets_the_types_of_the_columns():
     assert seen[-1] == ("i", np.dtype("float32"))
     assert sd.change(model, X, {"a": 0.5}).value == 0.5
     assert seen[-1][0] == "f"
-
-
-def test_figures(X):
-    c = sd.change(f, X, {"age": 5}, by="smoker")
-    regions, rows = c.plot(), c.plot(kind="rows")
-    labels = [t.get_text() for t in regions.axes[0].get_yticklabels()]
-    assert labels[-1] == f"all rows ({N})"
-    assert regions.axes[0].get_xlabel() == rows.axes[0].get_xlabel() == "change of prediction"
-    assert c.explore().title == "age + 5: change of prediction"
-    assert "<svg" in c._repr_html_()
-    flat = sd.change(lambda X: np.ones(len(X)), X, {"age": 1})
-    flat.plot()

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import skedasis as sd
 from skedasis.errors import DataError
-from skedasis.results.checks.check import Check, Checks
-from skedasis.results.checks.reliability import check_effect
 from tests.helpers import (
+    METHODS,
     curve_extrapolations,
-    every_method,
     frame,
     linear,
     of_frame,
+    paired,
     refused,
     table,
 )
@@ -47,15 +44,6 @@ def test_bins_of_few_rows_are_named_with_their_ends():
     assert flag.numbers["rows"] == [5]
     assert "5 rows" in flag.message
     assert "fewer bins" in flag.message
-
-
-def test_neighbouring_bins_of_few_rows_are_one_flag():
-    X = np.column_stack([np.linspace(0, 1, 30)] * 2)
-    flag, copy = sd.explain(linear, X, 0, method=sd.ALE(bins=6)).checks()
-    assert copy.code == "collinear"
-    assert flag.where == (0.0, 1.0)
-    assert len(flag.numbers["rows"]) == 6
-    assert "6 bins have fewer than 10 rows" in flag.message
 
 
 def test_a_bin_of_one_row_has_no_variance_and_says_so():
@@ -100,13 +88,6 @@ def test_empty_bins_and_gaps_are_told_once():
         assert flags[0].severity == "warning"
 
 
-def test_a_gap_beyond_the_grid_is_none_of_the_curves():
-    rng = np.random.default_rng(4)
-    X = np.column_stack([np.append(rng.uniform(size=500), np.full(12, 9.0)), rng.uniform(size=512)])
-    flags = sd.explain(linear, X, 0, method=sd.PDP(grid=np.linspace(0, 0.9, 10))).checks()
-    assert not flags.of("no_rows")
-
-
 def test_an_end_that_one_row_carries_is_noted():
     rng = np.random.default_rng(5)
     X = np.column_stack([np.append(rng.uniform(size=500), 3.0), rng.uniform(size=501)])
@@ -115,21 +96,13 @@ def test_an_end_that_one_row_carries_is_noted():
     assert "beyond it lies 1 row (0.2 %), at 3." in flag.message
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("draw", ["normal", "exponential", "integers", "binary"])
+@pytest.mark.parametrize("draw", ["normal", "exponential", "poisson"])
 def test_usual_distributions_have_no_gaps(draw):
     rng = np.random.default_rng(6)
-    found = 0
     for _ in range(40):
-        x = {
-            "normal": lambda: rng.normal(size=300),
-            "exponential": lambda: rng.exponential(size=300),
-            "integers": lambda: rng.poisson(3, 300).astype(float),
-            "binary": lambda: rng.integers(2, size=300).astype(float),
-        }[draw]()
+        x = getattr(rng, draw)(size=300)
         e = sd.explain(linear, np.column_stack([x, x]), 0, method=sd.ALE(bins=10))
-        found += len(e.checks().of("no_rows").warnings)
-    assert found == 0
+        assert not e.checks().of("no_rows").warnings
 
 
 def test_rare_levels_are_named():
@@ -233,18 +206,6 @@ def test_levels_that_go_with_another_feature_are_extrapolated():
     assert not sd.explain(of_frame, X, "d", method=sd.PDP()).checks(X=X).of("extrapolation")
 
 
-def test_missing_values_are_places_of_their_own():
-    rng = np.random.default_rng(11)
-    X = rng.normal(size=(500, 3))
-    X[rng.uniform(size=500) < 0.2, 1] = np.nan
-
-    def model(X):
-        return X[:, 0] + np.nan_to_num(X[:, 1])
-
-    effects = sd.explain(model, X, method=sd.PDP(ice="all"))
-    assert not effects.checks(X=X).warnings
-
-
 def test_another_table_is_refused():
     X = table(100)
     e = sd.explain(linear, X, 0, method=sd.PDP(ice="all"))
@@ -253,13 +214,6 @@ def test_another_table_is_refused():
             e.checks(X=other)
     with refused(DataError, "checks(X)", "another table"):
         e.checks(X=X + 1)
-
-
-def test_the_same_call_gives_the_same_flags():
-    X = table(300)
-    X[:, 1] += X[:, 0]
-    e = sd.explain(linear, X, 0, method=sd.PDP())
-    assert e.checks(X=X) == e.checks(X=X)
 
 
 # ---------------------------------------------------------------------------------- comparison with another effect
@@ -307,12 +261,6 @@ def test_independent_features_agree():
     assert not ale.checks(beside=pdp).of("disagreement")
 
 
-def test_an_effect_agrees_with_itself():
-    _, ale, pdp = two(0.5)
-    assert not ale.checks(beside=ale).of("disagreement")
-    assert not pdp.checks(beside=pdp).of("disagreement")
-
-
 def test_an_mplot_holds_the_other_features():
     X, _, pdp = two(0.9, model=lambda X: X[:, 0] + 3 * X[:, 1])
     mean = sd.explain(lambda X: X[:, 0] + 3 * X[:, 1], X, 0, method=sd.MPlot())
@@ -341,130 +289,26 @@ def test_other_features_and_quantities_are_refused():
 # ---------------------------------------------------------------------------------------- several effects
 
 
-def test_effects_tell_of_all_features_and_know_where():
-    X = frame(300)
-    X.loc[:3, "c"] = "rare"
-    ales, pdps = (sd.explain(of_frame, X, method=m) for m in (sd.ALE(), sd.PDP()))
-    flags = ales.checks(X=X, beside=pdps)
-    assert isinstance(flags, Checks)
-    assert {f.feature for f in flags} <= set(X.columns)
-    assert "rare" in [f.where for f in flags]
-    assert ales["c"].checks(X=X, beside=pdps["c"]) == tuple(f for f in flags if f.feature == "c")
-
-
-def test_flags_become_a_table():
-    pytest.importorskip("pandas")
-    X = frame(300)
-    X.loc[:3, "c"] = "rare"
-    X.loc[0, "a"] = 50.0
-    flags = sd.explain(of_frame, X, method=sd.ALE(bins=40)).checks(X=X)
-    shown = flags.to_frame("pandas")
-    assert list(shown.columns) == [
-        "feature",
-        "code",
-        "severity",
-        "left",
-        "right",
-        "level",
-        "rows",
-        "message",
-    ]
-    assert len(shown) == len(flags) > 2
-    assert shown["message"].tolist() == [f.message for f in flags]
-    assert "rare" in shown["level"].tolist()
-    assert shown["left"].notna().any()
-    assert len(Checks().to_frame("pandas")) == 0
-
-
-def test_flags_print_as_sentences():
-    flags = Checks(
-        [
-            Check("few_rows", "note", "Three rows.", 3, "x"),
-            Check("no_rows", "warning", "No.", 0, "x"),
-        ]
-    )
-    assert str(flags) == "note: Three rows.\nwarning: No."
-    assert repr(flags).startswith("<Checks: 2 findings, 1 warning>")
-    assert flags.warnings == (flags[1],)
-
-
-@pytest.mark.thinned
-@every_method
 @pytest.mark.parametrize(
-    "x",
-    [
-        np.repeat([0.0, 1.0, 2.0], 12),
-        np.full(36, 4.0),
-        1e7 + np.arange(36.0),
-        1e-12 * np.arange(36.0) ** 2,
-        np.append(np.zeros(34), [1.0, np.nan]),
-    ],
-    ids=["ties", "constant", "offset", "tiny", "one apart and one missing"],
+    ("method", "x"),
+    paired(
+        METHODS,
+        [
+            np.repeat([0.0, 1.0, 2.0], 12),
+            np.full(36, 4.0),
+            1e7 + np.arange(36.0),
+            1e-12 * np.arange(36.0) ** 2,
+            np.append(np.zeros(34), [1.0, np.nan]),
+        ],
+    ),
 )
 def test_hostile_columns_are_judged_without_a_warning_of_numpy(method, x):
-    from tests.helpers import METHODS
-
     X = np.column_stack([x, np.random.default_rng(13).normal(size=len(x))])
-
-    def model(X):
-        return np.nan_to_num(X[:, 0]) * X[:, 1]
-
-    e = sd.explain(model, X, 0, method=METHODS[method]())
+    e = sd.explain(lambda X: np.nan_to_num(X[:, 0]) * X[:, 1], X, 0, method=METHODS[method]())
     for flag in e.checks(X=X):
-        assert re.match(
-            r"^('x0'|No row has|Each row|The (heterogeneity score|effect)|\d+%).*\.$", flag.message
-        ), flag.message
+        assert flag.message.endswith(".")
         assert "nan" not in flag.message
     e.heterogeneity_test()
-
-
-@every_method
-def test_two_rows_are_judged(method):
-    from tests.helpers import METHODS
-
-    X = np.array([[0.0, 1.0], [1.0, 2.0]])
-    e = sd.explain(linear, X, 0, method=METHODS[method]())
-    assert isinstance(e.checks(X=X), Checks)
-    assert e.heterogeneity_test().verdict in ("unclear", "none")
-
-
-def test_rows_of_weight_zero_do_not_exist():
-    rng = np.random.default_rng(14)
-    x, d = rng.uniform(size=400), rng.normal(size=400)
-    d[200:] += 100 * x[200:]
-    weights = np.append(np.ones(200), np.zeros(200))
-    X = np.column_stack([x, d])
-    q = sd.prediction(
-        lambda X: X[:, 0] * X[:, 1], slope=lambda X: np.column_stack([X[:, 1], X[:, 0]])
-    )
-    edges = sd.DALE(bins=sd.Edges([0.0, 0.5, 1.0]))
-    with_zeros = sd.explain(q, X, 0, sample_weight=weights, method=edges)
-    without = sd.explain(q, X[:200], 0, method=edges)
-    np.testing.assert_allclose(
-        with_zeros.variance_decomposition().p_value, without.variance_decomposition().p_value
-    )
-    assert kinds(with_zeros.checks()) == kinds(without.checks())
-
-
-def test_what_was_saved_is_judged_alike(tmp_path):
-    X = table(200)
-    X[:, 1] += X[:, 0]
-    for method in (sd.RHALE(), sd.DALE(bins=5), sd.PDP(ice="all"), sd.ALE(bins=30)):
-        e = sd.explain(lambda X: X[:, 0] ** 2 * X[:, 1], X, 0, method=method)
-        e.save(tmp_path / "e.npz")
-        loaded = sd.load(tmp_path / "e.npz")
-        assert loaded.checks(X=X) == e.checks(X=X)
-        assert loaded.heterogeneity_test() == e.heterogeneity_test()
-
-
-def test_weights_too_small_for_a_variance_are_not_called_one_row():
-    X = table(100)
-    q = sd.prediction(
-        lambda X: X[:, 0] * X[:, 1], slope=lambda X: np.column_stack([X[:, 1], X[:, 0], X[:, 2]])
-    )
-    e = sd.explain(q, X, 0, sample_weight=np.full(100, 1e-3), method=sd.DALE(bins=2))
-    (flag,) = e.checks().of("one_row")
-    assert "a weight of 1 at most" in flag.message
 
 
 def test_all_weight_on_one_row_is_judged():
@@ -491,13 +335,6 @@ def test_groups_and_dates_have_places_too():
     (flag,) = curve_extrapolations(e.checks(X=X))
     assert flag.numbers["others"] == ("twin",)
     assert flag.numbers["share"] == pytest.approx(2 / 3, abs=0.05)
-
-
-@pytest.mark.parametrize("level", [0, 1, 2.0, False])
-def test_levels_outside_are_refused(level):
-    e = sd.explain(linear, table(), 0, method=sd.ALE())
-    with refused(DataError, "checks(confidence_level)"):
-        check_effect(e, level)
 
 
 # ------------------------------------------------------------------------------------------- surfaces
@@ -527,15 +364,6 @@ def test_a_clean_surface_has_nothing_against_it():
         assert sd.explain(model, X, (0, 1), method=method).checks(X=X) == ()
 
 
-def test_surfaces_of_levels_are_judged():
-    X = frame(500)
-    for method in (sd.ALE(bins=5), sd.PDP(grid=5)):
-        for pair in (("a", "c"), ("c", "d"))[: 1 if method.name == "ALE" else 2]:
-            flags = sd.explain(of_frame, X, pair, method=method).checks(X=X)
-            assert all(f.feature == " × ".join(pair) for f in flags)
-            assert not flags.warnings
-
-
 def test_a_jump_between_two_points_of_a_grid_is_no_disagreement():
     # Neither grid determines the exact position of a jump between two of its points.
     X = np.random.default_rng(11).uniform(-1, 1, size=(2000, 2))
@@ -563,18 +391,3 @@ def test_many_rare_levels_are_objected_to_at_once(rare, flags):
     assert sum(len(np.atleast_1d(f.numbers["rows"])) for f in found) == rare
     if flags == 1:
         assert f"{rare} levels of 'town' have fewer than 10 rows (the rarest 3)" in found[0].message
-
-
-def test_nobody_is_advised_to_use_what_they_use():
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    f = sd.prediction(lambda X: np.sin(3 * X[:, 0]))
-    uniform = sd.Uniform(20)
-    steps = sd.RHALE(bins=uniform, local_effects="steps")
-    by = {
-        sd.RHALE: sd.explain(f, X, 0, method=steps),
-        sd.ALE: sd.explain(f, X, 0, method=sd.ALE(bins=uniform)),
-    }
-    said = {m: " ".join(flag.message for flag in e.checks().of("few_rows")) for m, e in by.items()}
-    assert "fewer bins: sd.RHALE(bins=sd.Quantile(" in said[sd.RHALE]
-    assert "fewer bins: sd.ALE(bins=" in said[sd.ALE]
-    assert "RHALE()" not in said[sd.RHALE] + said[sd.ALE]

@@ -23,12 +23,6 @@ def normal(n=4000, d=3):
     return np.random.default_rng(0).normal(size=(n, d))
 
 
-def test_ordinary_data_raise_neither():
-    es = explained(normal(), None)
-    assert not es.checks().of("collinear")
-    assert not es.checks().of("few_pairs")
-
-
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_a_copy_is_collinear(noise):
     X = normal()
@@ -93,21 +87,6 @@ def test_no_score_raises_neither():
     assert not additive.checks().of("few_pairs")  # a score of zero is exact
     plot = sd.explain(product, X, 0, method=sd.MPlot(bins=3))
     assert not plot.checks().of("few_pairs")
-
-
-def test_checks_outlive_saving(tmp_path):
-    X = normal(60)
-    X[:, 2] = X[:, 0]
-    e = explained(X)
-    e.save(tmp_path / "e.npz")
-    assert sd.load(tmp_path / "e.npz").checks() == e.checks()
-    assert {"collinear", "few_pairs"} <= {f.code for f in e.checks()}
-
-
-def test_a_single_row_is_no_pair():
-    with refused(sd.DataError, "heterogeneity_rows", "1", "at least 2"):
-        explained(normal(50), heterogeneity_rows=1)
-    assert explained(normal(50), heterogeneity_rows=2).heterogeneity_score > 0
 
 
 @pytest.mark.parametrize(

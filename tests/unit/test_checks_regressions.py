@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,58 +27,15 @@ def _surface(method: Any = None, **more: Any) -> sd.Surface:
 # ------------------------------------------------------------------------------------ bad input
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("level", [None, "x", True, 0, 1, np.array([0.5, 0.9])], ids=repr)
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda level: _surface().interval(level),
-        lambda level: _effect().checks(level),
-        lambda level: _effect().heterogeneity_test(level),
-        lambda level: _effect("ice").elevated_regions(level),
-    ],
-    ids=["surface", "trust", "heterogeneity", "rises"],
-)
-def test_levels_are_numbers_between_zero_and_one(ask: Callable[[Any], Any], level: Any) -> None:
-    with refused(sd.DataError, "level", "between 0 and 1"):
-        ask(level)
-
-
-@pytest.mark.many
-@pytest.mark.parametrize("seed", [-1, 1.5, "x", True], ids=repr)
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda seed: _surface().interval(0.9, "bootstrap", replicates=3, random_state=seed),
-        lambda seed: _surface().checks(random_state=seed),
-        lambda seed: _effect().checks(random_state=seed),
-        lambda seed: _effect().variance_decomposition(random_state=seed),
-        lambda seed: sd.null_distribution(
-            lambda X, y: bent, X, X[:, 0], n_repeats=1, random_state=seed
-        ),
-    ],
-    ids=["surface", "trust of a surface", "trust", "split", "chance"],
-)
-def test_seeds_are_whole_numbers_from_zero(ask: Callable[[Any], Any], seed: Any) -> None:
-    with refused(sd.DataError, repr(seed)):
-        ask(seed)
-
-
-@pytest.mark.parametrize("beside", [5, "x", {}, [1]], ids=repr)
-def test_only_effects_stand_beside_an_effect(beside: Any) -> None:
+def test_wrong_arguments_are_refused() -> None:
+    for ask in (_surface().interval, _effect().checks, _effect().heterogeneity_test):
+        with refused(sd.DataError, "level", "between 0 and 1"):
+            ask(np.array([0.5, 0.9]))
+    for ask in (_surface().checks, _effect().checks, _effect().variance_decomposition):
+        with refused(sd.DataError, "-1"):
+            ask(random_state=-1)
     with refused(sd.DataError, "beside"):
-        _effect().checks(beside=beside)
-
-
-def test_only_effects_by_feature_stand_beside_effects() -> None:
-    both = sd.explain(bent, X, [0, 1], method="ale", progress=False)
-    with refused(sd.DataError, "beside", "by feature"):
-        both.checks(beside=_effect("pdp"))
-
-
-def test_counts_of_a_surface_are_numbers() -> None:
-    with refused(sd.DataError, "resampled(counts)"):
-        _surface().resampled([["a"] * len(X)])
+        _effect().checks(beside={})
 
 
 def test_a_surface_is_not_compared_with_columns_in_another_order() -> None:

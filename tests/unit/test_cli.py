@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -66,19 +65,11 @@ def one_line(result, code=2):
 # ---------------------------------------------------------------------------------------- effects
 
 
-@pytest.mark.slow
-def test_effect_prints_its_bins(folder):
-    done = effect()
-    assert done.exit_code == 0, done.output
-    assert "a: effect on prediction (RHALE)" in done.stdout
-    assert "2.00" in done.stdout
-
-
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("ending", ["png", "svg"])
 def test_effect_writes_a_figure(folder, ending):
     done = effect("--out", f"new/a.{ending}")
     assert done.exit_code == 0, done.output
-    begins = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[ending]
+    begins = {"png": b"\x89PNG", "svg": b"<?xml"}[ending]
     assert (folder / "new" / f"a.{ending}").read_bytes().startswith(begins)
 
 
@@ -97,30 +88,16 @@ def test_effect_writes_its_numbers(folder):
         assert content["provenance"]["method"] == method.upper()
 
 
-def test_models_get_the_columns_that_they_know(folder):
-    assert effect(feature="b").exit_code == 0
-    inner = effect("--target", "y", model="kitchen:Room.model")
-    assert inner.exit_code == 0, inner.output
-    chosen = effect("--class", "1", model="kitchen:classes")
-    assert "P(y = 1)" in chosen.stdout
-
-
-@pytest.mark.many
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         ({"feature": "aa"}, "Did you mean 'a'"),
         ({"model": "kitchen"}, "expected MODULE:OBJECT"),
-        ({"model": "kitchn:linear"}, "no module 'kitchn'"),
         ({"model": "needy:linear"}, "needs 'no_such_library_at_all'"),
         ({"model": "kitchen:lineal"}, "no 'lineal' in kitchen"),
-        ({"model": "kitchen:classes"}, "3 classes and no class_"),
-        ({"model": "kitchen:answer"}, "expected a callable"),
         ({"model": "kitchen:classes", "extra": ["--class", "7"]}, "class_='7'"),
-        ({"extra": ["--method", "magic"]}, "expected one of 'ale'"),
         ({"extra": ["--out", "a.gif"]}, "a name that ends in .png"),
         ({"extra": ["--data", "dada.csv"]}, "Did you mean 'data.csv'"),
-        ({"extra": ["--target", "z"], "model": "kitchen:Room.model"}, "--target: got 'z'"),
         ({"extra": ["--ignore", "few_rows"]}, "use --ignore-check few_rows"),
     ],
 )
@@ -157,96 +134,7 @@ def test_report(folder):
     assert "LinearRegression" in page
 
 
-@pytest.mark.slow
-def test_report_of_two(folder):
-    (folder / "kitchen.py").write_text(
-        MODULE + "\nsame = LinearRegression().fit(X[['b', 'a']], X['y'])"
-    )
-    models = ("--model", "kitchen:linear", "--model", "kitchen:same")
-    done = call("report", *models, "--data", "data.csv", "--feature", "a", "--out", "page.html")
-    assert done.exit_code == 0, done.output
-    assert ">same<" in (folder / "page.html").read_text("utf-8")
-
-
-def test_demo_passes_its_options_on(monkeypatch, tmp_path):
-    seen = {}
-
-    def demo(*args, **kwargs):
-        seen.update(kwargs, args=args)
-        return SimpleNamespace(path=tmp_path / "report.html", figures=(tmp_path / "a.png",))
-
-    monkeypatch.setattr("skedasis.demo.demo.demo", demo)
-    done = call(
-        *(
-            "demo",
-            "--data",
-            "x.csv",
-            "--target",
-            "t",
-            "--out",
-            tmp_path,
-            "--class",
-            "c",
-            "--rows",
-            9,
-        )
-    )
-    assert done.exit_code == 0, done.output
-    assert [str(a) for a in seen["args"]] == ["x.csv", "t", str(tmp_path)]
-    assert (seen["class_"], seen["rows"], seen["random_state"]) == ("c", 9, 0)
-    assert seen["progress"] is None
-    done = call("demo", "--sample", 9, "--no-progress", "--json", "--out", tmp_path)
-    assert json.loads(done.stdout)["written"] == [
-        str(p) for p in (tmp_path / "report.html", tmp_path / "a.png")
-    ]
-    assert (seen["rows"], seen["progress"]) == (9, False)
-
-
-def test_demo_errors_are_one_line(folder):
-    assert "Did you mean 'y'" in one_line(call("demo", "--data", "data.csv", "--target", "yy"))
-
-
-@pytest.mark.slow
-def test_datasets(monkeypatch):
-    done = call("datasets")
-    assert done.exit_code == 0, done.output
-    for name in ("diabetes", "concrete", "running_example"):
-        assert name in done.stdout
-
-
-def test_info():
-    done = call("info")
-    assert done.exit_code == 0
-    assert sd.__version__ in done.stdout
-    assert np.__version__ in done.stdout
-
-
-def test_wrong_options_are_typers_own():
-    done = call("effect", "--modl", "x")
-    assert done.exit_code == 2
-    assert "modl" in done.output
-
-
 # -------------------------------------------------------------------------- the installed command
-
-
-def shell(*args, **kwargs):
-    command = [sys.executable, "-m", "skedasis.cli", *args]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **kwargs)
-
-
-def test_the_package_is_the_command():
-    command = [sys.executable, "-m", "skedasis", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, f"skedasis {sd.__version__}\n")
-
-
-def test_the_real_command(folder):
-    done = shell("effect", "--model", "kitchen:linear", "--data", "data.csv", "--feature", "nope")
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("--feature: got 'nope'")
-    assert done.stderr.count("\n") == 1
 
 
 def test_help_loads_little():
@@ -259,15 +147,7 @@ def test_help_loads_little():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["demo"],
-        *(pytest.param(c, marks=pytest.mark.slow) for c in (["info"], ["datasets"])),
-        # The help loads none of the libraries, as the test above says.
-        *(pytest.param(c, marks=pytest.mark.long) for c in (["--help"], ["effect", "--help"])),
-    ],
-)
+@pytest.mark.parametrize("command", ["demo", "info"])
 def test_commands_start_after_a_plain_install(folder, command):
     hidden = "('sklearn', 'pandas', 'polars', 'pyarrow', 'torch')"
     code = f"""
@@ -278,14 +158,11 @@ class Hide:
 sys.meta_path.insert(0, Hide())
 found = importlib.util.find_spec
 importlib.util.find_spec = lambda n, p=None: None if n.split('.')[0] in {hidden} else found(n, p)
-sys.argv[1:] = {command}
+sys.argv[1:] = ['{command}']
 from skedasis.cli import main
 main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
-    if command == ["demo"]:
-        assert done.returncode == 2
-        assert "pip install 'skedasis[sklearn]'" in done.stderr
-    else:
-        assert done.returncode == 0, done.stderr
+    assert done.returncode == (2 if command == "demo" else 0)
+    assert ("pip install 'skedasis[sklearn]'" in done.stderr) == (command == "demo")

@@ -13,20 +13,8 @@ from tests.made_regions import bikes
 from tests.shell import CliRunner
 
 MODULE = """
-import numpy as np
-
 def rentals(X):
     return X["hr"] * X["workingday"] + X["temp"]
-
-class Two:
-    classes_ = np.array(["few", "many"])
-    def predict_proba(self, X):
-        p = 1 / (1 + np.exp(-np.asarray(X["hr"] * X["temp"] / 10, float)))
-        return np.column_stack([1 - p, p])
-    def predict(self, X):
-        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
-
-many = Two()
 """
 
 GIVEN = ("--max-rows", "30", "--heterogeneity-rows", "0")
@@ -57,8 +45,8 @@ def calls(monkeypatch):
     return found
 
 
-def run(*arguments, model="rentals"):
-    given = ["interactions", f"shop_of_pairs:{model}", "bikes.csv", *arguments]
+def run(*arguments):
+    given = ["interactions", "shop_of_pairs:rentals", "bikes.csv", *arguments]
     return CliRunner().invoke(app, given)
 
 
@@ -107,31 +95,12 @@ def test_files(folder):
     assert sd.load(folder / "it.npz")["hr", "workingday"].h2 > 0.1
 
 
-def test_the_document_has_the_total(folder):
-    result = json.loads(run(*GIVEN, "--json").output)["results"][0]
-    assert result["kind"] == "Interactions"
-    assert result["features"] == ["hr", "workingday", "temp"]
-    assert 0 < result["h2"] < 1
-    unknown = json.loads(run(*GIVEN, "--no-h2", "--json").output)["results"][0]
-    assert unknown["h2"] is None
-    assert [pair["h2"] for pair in unknown["pairs"]] == [None] * 3
-
-
-def test_a_classifier_is_explained_by_its_class(folder):
-    result = json.loads(run(*GIVEN, "--class", "many", "--json", model="many").output)["results"][0]
-    assert result["pairs"][0]["features"] == ["hr", "temp"]
-
-
-@pytest.mark.many
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("hr",), "at least two features"),
-        (("hr", "hr"), "at least two features"),
         (("hr", "nothing"), "nothing"),
         (("--max-rows", "1"), "--max-rows"),
-        (("-o", "it.docx"), "--out"),
-        (("--method", "shap"), "shap"),
         (("--quantity", "loss"), "--target"),
     ],
 )

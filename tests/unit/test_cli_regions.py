@@ -83,21 +83,6 @@ def test_no_feature_means_all_of_them(folder, calls):
     assert list(result["regions"]) == ["hr", "temp"]
 
 
-def test_several_features_may_have_joint_regions(folder, calls):
-    assert run("hr", "temp", "--joint", "--bins", "9").exit_code == 0
-    assert calls[0]["features"] == [0, 2]
-    assert calls[0]["joint"] is True
-    assert calls[0]["method"] == sd.RHALE(bins=9)
-
-
-def test_regions_of_a_column_are_explained(folder, calls):
-    done = run("hr", "--by", "workingday")
-    assert done.exit_code == 0, done.output
-    (call,) = calls
-    assert call["by"] == 1  # the position of workingday
-    assert "max_depth" not in call
-
-
 @pytest.mark.slow
 def test_files(folder, calls):
     for name in ("r.csv", "r.json", "r.npz", "r.png", "r.html"):
@@ -116,19 +101,14 @@ def test_files(folder, calls):
     assert 0 < document["heterogeneity_explained"] <= 1
 
 
-@pytest.mark.many
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("hr", "--alpha", "1.5"), "--alpha"),
-        (("hr", "--worth", "-1"), "--worth"),
         (("hr", "--criterion", "gini"), "--criterion"),
         (("hr", "--joint"), "--joint"),
         (("hr", "--by", "temp", "--max-depth", "3"), "--max-depth with --by"),
         (("hr", "--split-on", "nothing"), "--split-on"),
-        (("nothing",), "nothing"),
-        (("hr", "-o", "r.docx"), "--out"),
-        (("hr", "--method", "shap"), "shap"),
     ],
 )
 def test_invalid_arguments_are_errors_before_anything_is_computed(

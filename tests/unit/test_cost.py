@@ -1,18 +1,21 @@
-"""Model rows that a pass asks for, counted from its plan: compared with the rows that the pass then spends."""
+"""Model rows that a pass asks for, counted from its plan or told in a warning, against those that it spends."""
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import skedasis as sd
+from skedasis.engine import run
 from skedasis.engine.cost import COUNTED, count_rows, count_rows_of
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.progress import Progress, announced
 from skedasis.engine.rounds import Prepared, compute, prepare
 from skedasis.quantities.outputs import as_quantity
+from tests.helpers import paired
 
 METHODS = {"ALE": sd.ALE(), "PDP": sd.PDP(), "MPlot": sd.MPlot()}
 
@@ -94,9 +97,7 @@ def test_the_count_of_the_main_pass_is_what_it_spends_and_calls_no_model(case):
         assert later == 0  # so the count is exact
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("case", "name"), paired(CASES, METHODS))
 def test_the_count_of_another_method_is_what_it_spends(case, name):
     function, X = CASES[case]
     ready, model = prepared(function, X)
@@ -133,7 +134,54 @@ def test_a_method_that_needs_derivatives_is_not_planned_without_the_model():
         count_rows_of(job, sd.RHALE(), ["x0"])
 
 
-def test_an_announcement_is_in_the_description_of_bars_within_it_only():
-    with announced("report: 5 rows"):
-        assert Progress(1, "ALE").what == "ALE (report: 5 rows)"
-    assert Progress(1, "ALE").what == "ALE"
+# ------------------------------------------------------------------ warnings of what a call costs
+
+MANY = np.random.default_rng(0).normal(size=(60_000, 2))
+OFF = {"progress": False, "heterogeneity_rows": 0, "memory": "1MB"}
+
+
+def product(X):
+    return np.asarray(X)[:, 0] * np.asarray(X)[:, 1]
+
+
+@pytest.mark.parametrize(
+    ("method", "less"),
+    [
+        (sd.PDP(grid=50), r"sd\.ALE\(\)"),
+        (sd.ALE(), "sample of the rows"),
+        (sd.PFI(), "max_samples"),
+    ],
+)
+def test_the_estimate_is_what_is_spent(method, less, monkeypatch):
+    monkeypatch.setattr(run, "COSTLY", 100_000)
+    model = Counter(product)
+    with pytest.warns(sd.CostWarning, match=less) as found:
+        sd.explain(model, MANY, method=method, **OFF)
+    (text,) = [str(w.message) for w in found]
+    said = float(text.split("about ")[1].split(" rows")[0])
+    assert said == pytest.approx(model.rows, rel=0.1)
+    assert found[0].filename == __file__
+
+
+@pytest.mark.slow
+def test_ordinary_calls_and_walked_trees_do_not_warn(monkeypatch):
+    sklearn = pytest.importorskip("sklearn.ensemble")
+    tree = sklearn.HistGradientBoostingRegressor(max_iter=5).fit(MANY[:999], MANY[:999, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sd.explain(Counter(product), MANY, method=sd.PDP(), **OFF)
+        monkeypatch.setattr(run, "COSTLY", 100_000)
+        sd.explain(tree, MANY, method=sd.PDP(), **OFF)
+
+
+def test_data_in_chunks_warn_after_the_first(tmp_path, monkeypatch):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"a": MANY[:, 0], "b": MANY[:, 1]}), tmp_path / "p.parquet")
+    monkeypatch.setattr(run, "COSTLY", 100_000)
+    data = sd.parquet(tmp_path, container="numpy")
+    model = Counter(product)
+    with pytest.warns(sd.CostWarning) as found:
+        sd.explain(model, data, method=sd.ALE(), **OFF)
+    said = float(str(found[0].message).split("about ")[1].split(" rows")[0])
+    assert said == pytest.approx(model.rows, rel=0.1)
+    assert len(found) == 1

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
 from tests.helpers import METHODS, accumulated, refused, same_effect
@@ -129,22 +126,6 @@ def test_every_kind_of_feature(levels, name, method):
     assert "promoted" not in e.provenance
 
 
-def test_whole_numbers_are_promoted_for_points_between_them_and_the_provenance_says_so(levels):
-    model = sd.prediction(lambda X: X["many"] * X["z"], slope=lambda X: np.c_[X["z"], X["many"]])
-    X, bins = levels[["many", "z"]], sd.Edges([0, 10.5, 40, 89])
-    e = sd.explain(model, X, "many", method=sd.RHALE(bins=bins), curves=5, **OFF)
-    z = X["z"].to_numpy()[e.curves.row]
-    assert np.diff(e.curves.value) == pytest.approx(np.outer(z, np.diff(e.x)))
-    assert ("promoted" in e.provenance) == bool((e.x % 1 != 0).any())
-
-
-def test_a_constant_feature_has_flat_curves(X):
-    X = np.c_[np.ones(N), X[:, 1]]
-    e = sd.explain(product, X, 0, method="ale", curves=4, **OFF)
-    assert e.curves.value.shape == (4, len(e.x))
-    assert (e.curves.value == 0).all()
-
-
 def test_a_group_of_columns_moves_together():
     rng = np.random.default_rng(0)
     code = rng.integers(0, 3, 200)
@@ -211,11 +192,6 @@ def test_rows_do_not_depend_on_batches_threads_and_order(X):
     assert set(other.curves.row) != set(first.curves.row)
 
 
-def test_fewer_curves_are_a_part_of_more(X):
-    few, many = (sd.explain(product, X, 0, method="ale", curves=n, **OFF).curves for n in (10, 25))
-    assert set(few.row) < set(many.row)
-
-
 @pytest.mark.parametrize("method", ["ale", "rhale", "pdp"])
 def test_rows_without_the_feature_have_no_curve(X, method):
     missing = X.copy()
@@ -228,12 +204,6 @@ def test_rows_without_the_feature_have_no_curve(X, method):
     assert e.missing_point is not None
 
 
-def test_left_out_levels_have_no_curve(levels):
-    method = sd.ALE(top_levels=2)
-    e = sd.explain(of("town"), levels, "town", method=method, curves=N, **OFF)
-    assert (levels["town"].isin(list(e.x)).to_numpy().nonzero()[0] == e.curves.row).all()
-
-
 def test_weights_are_repetitions(X):
     w = np.random.default_rng(5).integers(0, 4, N)
     weighted = sd.explain(product, X, 0, method="ale", sample_weight=w, curves=N, **OFF)
@@ -242,14 +212,6 @@ def test_weights_are_repetitions(X):
     repeated = sd.explain(product, np.repeat(X, w, axis=0), 0, method="ale", curves=4 * N, **OFF)
     own = np.repeat(weighted.curves.value, w[w > 0], axis=0)
     assert repeated.curves.value == pytest.approx(own, rel=1e-9, abs=1e-12)
-
-
-def test_equal_weights_stay_weights(X):
-    """Colours have one value for each row of X, also where rows of weight zero were left out."""
-    w = np.where(np.arange(N) < 100, 0.0, 2.0)
-    e = sd.explain(product, X, 0, method="ale", sample_weight=w, curves=9, **OFF)
-    assert (e.curves.weight == 2).all()
-    e.plot(color=X[:, 1])
 
 
 def test_rows_are_drawn_by_their_weights(X):
@@ -283,43 +245,6 @@ def test_trees_cost_nothing_and_agree_with_the_called_model(X):
     assert called.provenance["curve_rows"] == 15 * sum(len(e.x) for e in called.values())
 
 
-def test_outputs_share_rows_and_model_rows(X):
-    y = np.digitize(product(X), [-0.2, 0.2])
-    model = LogisticRegression().fit(X, y)
-    found = sd.explain(sd.probability(model, class_="all"), X, 0, method="ale", curves=10, **OFF)
-    several = list(found.values())
-    assert all((e.curves.row == several[0].curves.row).all() for e in several)
-    assert several[0].provenance["curve_rows"] == 10 * len(several[0].x)
-    total = sum(e.curves.value for e in several)
-    assert np.abs(total).max() < 1e-12  # probabilities sum to one
-
-
-def test_each_of_several_models_has_its_own(X):
-    models = [lambda X, k=k: k * product(X) for k in (1.0, 2.0)]
-    found = sd.explain(models, X, 0, method="ale", curves=10, **OFF)
-    one, two = found.models
-    assert (one.curves.row == two.curves.row).all()
-    assert two.curves.value == pytest.approx(2 * one.curves.value)
-    p = found.provenance
-    assert one.provenance["curve_rows"] == 10 * len(one.x)
-    assert p["curve_rows"] == 2 * one.provenance["curve_rows"]
-    folds = [np.arange(200), np.arange(200, N)]
-    found = sd.explain(models, X, 0, method="ale", curves=10, cv=folds, **OFF)
-    assert all(
-        np.isin(e.curves.row, rows).all() for e, rows in zip(found.models, folds, strict=True)
-    )
-
-
-def test_an_entropy_has_curves(X):
-    model = LogisticRegression().fit(X, product(X) > 0.1)
-    e = sd.explain(sd.entropy(model), X, 1, method="ale", curves=6, **OFF)
-    rows = np.repeat(X[e.curves.row], len(e.x), axis=0)
-    rows[:, 1] = np.tile(e.x, 6)
-    p = model.predict_proba(rows)
-    own = -(p * np.log(p)).sum(axis=1).reshape(6, -1)
-    assert np.diff(e.curves.value) == pytest.approx(np.diff(own))
-
-
 @pytest.mark.parametrize("method", ["ale", sd.PDP(ice=0)])
 def test_the_effect_of_all_rows_has_curves_and_those_of_regions_have_none(X, method):
     model = Counted(product)
@@ -331,14 +256,6 @@ def test_the_effect_of_all_rows_has_curves_and_those_of_regions_have_none(X, met
         assert all(e.curves is None for e in found.effects)
     searched = sd.regions(product, X, 0, method=method, curves=8, **OFF)
     assert (searched.whole.curves.row == found.whole.curves.row).all()
-
-
-def test_regions_of_several_outputs_share_model_rows(X):
-    model = LogisticRegression().fit(X, np.digitize(product(X), [-0.2, 0.2]))
-    q = sd.probability(model, class_="all")
-    found = sd.explain(q, X, 0, by=X[:, 1] > 0, method="ale", curves=8, **OFF)
-    one = next(iter(found.values()))
-    assert one.provenance["curve_rows"] == 8 * len(one.whole.x)
 
 
 # ------------------------------------------------------------------------------------ data beyond memory
@@ -370,32 +287,6 @@ def test_streams_draw_the_same_rows(tmp_path, levels, weighted):
 
 
 # ------------------------------------------------------------------------------------ results
-def test_curves_are_saved_exported_and_tabulated(X, tmp_path):
-    e = sd.explain(product, X, 0, method="ale", curves=5, **OFF)
-    e.save(tmp_path / "e.npz")
-    loaded = sd.load(tmp_path / "e.npz")
-    assert (loaded.curves.value == e.curves.value).all()
-    assert (loaded.curves.row == e.curves.row).all()
-    table = e.to_frame("pandas", of="curves")
-    assert len(table) == 5 * len(e.x)
-    assert table["value"].to_numpy() == pytest.approx(e.curves.value.ravel())
-    ice = e.to_dict(rows=True)["ice"]
-    assert ice["value"] == e.curves.value.tolist()
-    assert "ice" not in e.to_dict()
-
-
-def test_intervals_contrasts_and_checks_do_not_use_them(X):
-    bare = sd.explain(product, X, 0, method="ale", keep=0, **OFF)
-    e = sd.explain(product, X, 0, method="ale", keep=0, curves=25, **OFF)
-    for method in ("analytic", "bootstrap"):
-        a, b = bare.interval(method=method), e.interval(method=method)
-        assert np.array_equal(np.array(a), np.array(b), equal_nan=True)
-        assert str(bare.contrast(-0.5, 0.5, method=method)) == str(
-            e.contrast(-0.5, 0.5, method=method)
-        )
-    assert [c.message for c in bare.checks()] == [c.message for c in e.checks()]
-    with refused(sd.UnsupportedError, "elevated_regions", "ICE"):
-        e.elevated_regions()
 
 
 def test_other_bins_keep_the_curves_at_their_points(X):
@@ -413,17 +304,6 @@ def test_other_bins_keep_the_curves_at_their_points(X):
     assert e.rebin(sd.Uniform(5)).curves is None
 
 
-def test_a_comparison_of_times_shifts_curves(levels):
-    from skedasis.results.time_axis import align_time_axis
-
-    early = levels.assign(day=levels["day"] - pd.Timedelta("30D"))
-    a, b = (sd.explain(of("day"), X, "day", curves=4, **OFF) for X in (levels, early))
-    moved = align_time_axis(b, a)
-    assert moved.bins.edges == pytest.approx(moved.points[[0, -1]])
-    own = early["day"].to_numpy()[b.curves.row]
-    assert (moved.time.times(moved.curves.x) == own).all()
-
-
 # ------------------------------------------------------------------------------------ errors
 @pytest.mark.parametrize(
     ("method", "features", "word"),
@@ -434,17 +314,3 @@ def test_what_has_no_curves_says_so_before_the_model_is_called(X, method, featur
     with refused(sd.UnsupportedError, "explain(curves)", word, "Leave curves out"):
         sd.explain(model, X, features, method=method, y=product(X), curves=3, **OFF)
     assert model.rows == 0
-
-
-@pytest.mark.parametrize("given", [-1, 2.5, True, "all", None])
-def test_a_number_of_rows_is_expected(X, given):
-    with refused(sd.DataError, "curves", "a number of rows"):
-        sd.explain(product, X, curves=given)
-
-
-def test_a_saved_effect_with_curves_of_another_length_is_refused(X, tmp_path):
-    e = sd.explain(product, X, 0, method="ale", curves=3, **OFF)
-    wrong = replace(e, curves=replace(e.curves, value=e.curves.value[:, 1:]))
-    wrong.save(tmp_path / "e.npz")
-    with pytest.raises(sd.DataError, match="curves"):
-        sd.load(tmp_path / "e.npz")

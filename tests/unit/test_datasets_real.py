@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import importlib.util
 import io
@@ -22,17 +21,6 @@ def loaded(name):
         pytest.skip(f"{error}")
 
 
-def test_diabetes_is_in_its_units():
-    diabetes = real.load_diabetes()
-    assert list(diabetes.X.columns) == list(diabetes.feature_names)
-    assert diabetes.X.shape == (442, 10)
-    assert diabetes.y.shape == (442,)
-    assert diabetes.X["age"].between(19, 79).all()
-    assert diabetes.units["bp"] == "mmHg"
-    assert set(diabetes.units) <= {*diabetes.feature_names, diabetes.target}
-
-
-@pytest.mark.many
 @pytest.mark.parametrize(
     ("name", "shape", "target_mean"),
     [
@@ -52,26 +40,6 @@ def test_tables(name, shape, target_mean):
     assert set(table.units) <= {*table.feature_names, table.target}
     if target_mean is not None:
         assert table.y.mean() == pytest.approx(target_mean, abs=1e-4)
-
-
-def test_missing_values_stay_missing():
-    assert loaded("california_housing").X["total_bedrooms"].isna().sum() == 207
-    credit = loaded("credit").X
-    missing = credit.isna().sum()
-    assert {column: int(n) for column, n in missing.items() if n} == {
-        "Home": 6,
-        "Marital": 1,
-        "Job": 2,
-        "Income": 381,
-        "Assets": 47,
-        "Debt": 18,
-    }
-    assert credit["Home"].nunique() == 6
-
-
-def test_whole_numbers_stay_whole():
-    assert loaded("bike_sharing_hour").X["hr"].dtype.kind == "i"
-    assert loaded("california_housing").X["median_income"].dtype.kind == "f"
 
 
 CALIFORNIA = """
@@ -172,72 +140,6 @@ def test_public_files_are_downloaded_once(source, answer, tmp_path):
     assert (tmp_path / "chosen" / "tiny.csv").read_bytes() == TEXT.encode()
 
 
-def test_codes_of_a_downloaded_file_become_texts(source, answer, monkeypatch, tmp_path):
-    """The file of a package that decodes it has texts, and rows of unknown target are not in it."""
-    coded = "KIND,amount,t\n1,5,1\n2,99,2\n0,7,1\n1,8,0\n"
-    wanted = "kind,amount,t\nrent,5,good\nown,,bad\n,7,good\n"
-    made = real._Source(
-        sha256=hashlib.sha256(wanted.encode()).hexdigest(),
-        target="t",
-        description="",
-        units={},
-        url="https://example.org/coded.csv",
-        header="kind,amount,t",
-        codes={"kind": {"0": "", "1": "rent", "2": "own"}, "t": {"1": "good", "2": "bad"}},
-        missing={"amount": ("99",)},
-    )
-    monkeypatch.setitem(real._SOURCES, "coded", made)
-    answer(coded.encode())
-    table = real.load("coded")
-    assert table.y.tolist() == ["good", "bad", "good"]
-    assert table.X["kind"].tolist()[:2] == ["rent", "own"]
-    np.testing.assert_array_equal(table.X["amount"], [5.0, np.nan, 7.0])
-    assert (tmp_path / "chosen" / "coded.csv").read_text() == wanted
-
-
-def test_the_public_file_of_credit_is_that_of_the_package():
-    """Its public source has codes: encoded and decoded, the table has its checksum."""
-    found = [f / "credit.csv" for f in real.folders() if (f / "credit.csv").is_file()]
-    if not found:
-        pytest.skip("no credit.csv")
-    source = real._SOURCES["credit"]
-    names = {
-        column: {text: code for code, text in texts.items()}
-        for column, texts in source.codes.items()
-    }
-    header, *rows = csv.reader(io.StringIO(found[0].read_text("utf-8")))
-    assert ",".join(header) == source.header
-    # The first of several codes of a missing value: both become an empty cell.
-    absent = {column: cells[0] for column, cells in source.missing.items()}
-    coded = [
-        [
-            names.get(n, {}).get(cell, cell or absent.get(n, ""))
-            for n, cell in zip(header, row, strict=True)
-        ]
-        for row in rows
-    ]
-    coded.append(["0", *coded[0][1:]])  # the status of one row is not known
-    raw = "".join(f"{','.join(line)}\n" for line in [header, *coded]).encode()
-    assert not any(text in raw.decode() for text in ("good", "married", "fixed"))
-    decoded = real._decoded_cells(raw, source)
-    assert hashlib.sha256(decoded).hexdigest() == source.sha256
-
-
-def test_nothing_is_downloaded_unless_allowed(source, answer):
-    asked = answer(TEXT.encode())
-    with pytest.raises(DataError, match=r"no tiny\.csv in .* expected a CSV .* set SKEDASIS_DATA"):
-        real.load("tiny", download=False)
-    assert asked == []
-
-
-def test_a_failing_download_says_what_to_do(source, answer):
-    answer(TimeoutError("timed out"))
-    with pytest.raises(
-        DataError, match=r"got timed out, expected a response from https.*SKEDASIS_DATA"
-    ):
-        real.load("tiny")
-
-
 def test_a_changed_file_is_refused(source, answer, tmp_path):
     answer(TEXT.replace("4", "5").encode())
     with pytest.raises(DataError, match=r"example\.org.*: got sha256 .*expected"):
@@ -247,11 +149,6 @@ def test_a_changed_file_is_refused(source, answer, tmp_path):
     (tmp_path / "chosen" / "tiny.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match=r"tiny\.csv: got sha256 .*Remove or replace it"):
         real.load("tiny")
-
-
-def test_unknown_names_are_listed():
-    with pytest.raises(DataError, match=r"got 'boston', expected one of .*'credit'"):
-        real.load("boston")
 
 
 def test_without_pandas_tables_are_arrays(source, tmp_path, monkeypatch):
@@ -264,9 +161,3 @@ def test_without_pandas_tables_are_arrays(source, tmp_path, monkeypatch):
     table = real.load("tiny")
     np.testing.assert_array_equal(table.X, [[1.0, 0.5], [2.0, np.nan]])
     assert real.load_diabetes().X.shape == (442, 10)
-
-
-def test_without_sklearn_the_error_says_so(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(DataError, match="pip install scikit-learn"):
-        real.load_diabetes()

@@ -34,25 +34,3 @@ def test_so_it_is_of_groups_and_of_several_models(towns):
     assert len(e.value) == 3
     several = sd.explain([model, model], towns, "town")
     assert several.between.tolist() == [0.0] * 3
-
-
-@pytest.mark.parametrize("method", [sd.RHALE(), sd.DALE(), "rhale"])
-def test_a_method_that_is_named_is_taken_at_its_word(towns, method):
-    with pytest.raises(sd.UnsupportedError, match=r"nominal.*Use sd.ALE\(\) or sd.PDP\(\)\.$"):
-        sd.explain(model, towns, "town", method=method)
-    codes = towns.assign(town=towns["town"].map({"x": 0, "y": 1, "z": 2}))
-    with pytest.raises(sd.UnsupportedError, match=r"'town': .continuous."):
-        sd.explain(lambda X: X["a"], codes, "town", method=method, schema={"town": "nominal"})
-
-
-def test_a_ranking_is_printed_as_a_table(towns):
-    ranking = sd.explain(model, towns).ranking()
-    head, first, second = str(ranking).splitlines()
-    assert " ".join(head.split()) == (
-        "feature importance heterogeneity score bins untrusted rows missing mostly by"
-    )
-    assert first.split()[:2] == ["a", f"{ranking[0].importance:.4g}"]
-    assert len(head) == len(first) == len(second)
-    assert str(ranking[:0]) == "()"
-    pf = sd.explain(sd.loss(model, "squared_error"), towns, y=np.zeros(300), method=sd.PFI())
-    assert str(pf.ranking()).splitlines()[0].split()[:2] == ["feature", "mean"]

@@ -8,6 +8,7 @@ import pytest
 import skedasis as sd
 from skedasis.results.checks import variance_decomposition
 from skedasis.results.checks.variance_decomposition import split_variance
+from tests.helpers import paired
 
 
 def draw(seed, n=40):
@@ -69,19 +70,9 @@ def test_a_p_value_of_permutations_is_their_share():
 
 
 @pytest.mark.slow
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("spacing", "weighted"),
-    [
-        ("even", False),
-        ("clustered", True),
-        ("some ties", True),
-        ("two at each", False),
-        pytest.param("even", True, marks=pytest.mark.long),
-        pytest.param("clustered", False, marks=pytest.mark.long),
-        pytest.param("some ties", False, marks=pytest.mark.long),
-        pytest.param("two at each", True, marks=pytest.mark.long),
-    ],
+    paired(["even", "clustered", "some ties", "two at each"], [False, True, True, False]),
 )
 def test_the_variance_at_given_x_is_unbiased_for_any_spacing_and_weights(spacing, weighted):
     rng = np.random.default_rng(6)

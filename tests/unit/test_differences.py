@@ -11,6 +11,7 @@ from sklearn.ensemble import (
 )
 
 import skedasis as sd
+from tests.helpers import paired
 
 METHODS = [
     sd.ALE(),
@@ -30,10 +31,8 @@ def whole(levels, rows=90):
     return X
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("method", METHODS, ids=repr)
-@pytest.mark.parametrize("levels", [[0, 1], [0, 1, 2], [-4, -3, -2]], ids=str)
-def test_a_step_between_whole_numbers_has_its_own_height(levels, method):
+@pytest.mark.parametrize(("method", "levels"), paired(METHODS, [[0, 1], [0, 1, 2], [-4, -3, -2]]))
+def test_a_step_between_whole_numbers_has_its_own_height(method, levels):
     X = whole(levels)
     middle = (levels[0] + levels[-1]) / 2 + 0.25
     e = sd.explain(lambda X: 5.0 * (X[:, 0] > middle) + X[:, 1], X, 0, method=method)
@@ -41,11 +40,7 @@ def test_a_step_between_whole_numbers_has_its_own_height(levels, method):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "method",
-    [pytest.param(sd.RHALE(), marks=pytest.mark.slow), sd.RHALE(sd.Greedy()), sd.UALE()],
-    ids=repr,
-)
+@pytest.mark.parametrize("method", [sd.RHALE(), sd.RHALE(sd.Greedy()), sd.UALE()], ids=repr)
 def test_a_known_piecewise_constant_model_steps_from_each_value_to_the_next(method):
     X = whole([0, 4, 10], rows=300)
     y = 5.0 * (X[:, 0] > 5) * (1 + (X[:, 1] > 0))

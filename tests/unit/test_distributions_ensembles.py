@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,20 +11,17 @@ from sklearn.ensemble import (
     BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
-    GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression, Perceptron
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeRegressor
 
 import skedasis as sd
-from tests.helpers import refused, table
+from tests.helpers import paired, refused, table
 
 X = table(90)
 THREE = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.4, 0.4])]
@@ -106,11 +100,15 @@ def test_weights_are_repetitions():
             )
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
-@pytest.mark.parametrize("framed", [False, True])
-@pytest.mark.parametrize("wrap", ["bare", "pipeline", "search"])
-def test_the_trees_of_a_forest(kind, framed, wrap):
+@pytest.mark.parametrize(
+    ("wrap", "kind", "framed"),
+    paired(
+        ["bare", "pipeline", "search"],
+        [RandomForestClassifier, ExtraTreesClassifier],
+        [True, False],
+    ),
+)
+def test_the_trees_of_a_forest(wrap, kind, framed):
     data = pd.DataFrame(X, columns=["a", "b", "c"]) if framed else X
     forest = kind(8, max_depth=4, random_state=0)
     if wrap == "search":
@@ -206,20 +204,6 @@ def test_samples_of_a_function_by_index_and_at_once():
     )
 
 
-def test_a_mean_is_what_a_mixture_answers_when_called():
-    np.testing.assert_allclose(
-        sd.ensemble(probabilities, samples=3)(X),
-        np.mean([probabilities(X, s) for s in range(3)], axis=0),
-        rtol=1e-14,
-    )
-    e = sd.ensemble(mean_and_std, samples=3)
-    np.testing.assert_allclose(e(X), mean(X, 1), rtol=1e-13)
-    np.testing.assert_allclose(sd.prediction(e).at(X), mean(X, 1), rtol=1e-13)
-    assert sd.explain(e, X, 0, method="pdp").provenance["model_rows"] > 0
-    p = sd.ensemble(probabilities, samples=3)
-    np.testing.assert_array_equal(sd.probability(p, 1).at(X), p(X)[:, 1])
-
-
 def test_noise_may_depend_on_the_row():
     def noise(X):
         return 0.1 + X[:, 2] ** 2
@@ -256,46 +240,6 @@ def test_members_of_several_kinds():
     assert np.isfinite(sd.entropy(means).at(X)).all()
 
 
-def test_members_fitted_on_frames_and_on_arrays_stand_side_by_side():
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    named, plain = LogisticRegression().fit(frame, THREE), LogisticRegression(C=0.1).fit(X, THREE)
-    for members in ([named, plain], [plain, named]):
-        e = sd.ensemble(members)
-        p = [named.predict_proba(frame), plain.predict_proba(X)]
-        np.testing.assert_allclose(
-            sd.entropy(e).at(frame), parts_of(np.array(p))["total"], rtol=1e-12
-        )
-        np.testing.assert_array_equal(sd.entropy(e).at(X), sd.entropy(e).at(frame))
-    with refused(sd.DataError, "2 columns"):
-        sd.entropy(sd.ensemble([plain, plain])).at(X[:, :2])
-
-
-def test_ensembles_pickle_and_copy():
-    models = [LogisticRegression(C=c).fit(X, THREE) for c in (0.1, 1.0)]
-    for e in (
-        sd.ensemble(models),
-        sd.ensemble(RandomForestClassifier(3).fit(X, THREE)),
-        sd.ensemble(mean_and_std, 3),
-    ):
-        q = sd.entropy(e, part="epistemic")
-        for again in (pickle.loads(pickle.dumps(q)), copy.deepcopy(q)):
-            np.testing.assert_array_equal(again.at(X), q.at(X))
-
-
-def test_the_same_numbers_whatever_the_batch(monkeypatch):
-    e = sd.ensemble(mean_and_std, samples=4)
-    for q in (
-        sd.entropy(e),
-        sd.entropy(e, part="epistemic"),
-        sd.predictive_quantile(e, 0.9),
-        sd.nll(e),
-    ):
-        whole = q.at(X, NUMBER)
-        monkeypatch.setattr("skedasis.quantities.base.CALL_ROWS", 7)
-        np.testing.assert_array_equal(q.at(X, NUMBER), whole)
-        monkeypatch.undo()
-
-
 # ------------------------------------------------------------------------------------------ errors
 
 
@@ -310,12 +254,6 @@ def test_one_has_nothing_to_disagree_with():
     ):
         with refused(sd.DataError, "two or more"):
             make()
-
-
-@pytest.mark.parametrize("samples", [0, -3, 2.5, "3", True])
-def test_samples_are_whole_numbers_from_2(samples):
-    with pytest.raises(sd.DataError):
-        sd.ensemble(probabilities, samples=samples)
 
 
 def test_members_have_the_same_classes():
@@ -336,88 +274,24 @@ def test_members_have_the_same_classes():
         )
 
 
-@pytest.mark.parametrize("noise", [0, -1.0, np.nan, np.inf, "0.1", True])
-def test_noise_is_a_positive_number(noise):
-    with refused(sd.DataError, "noise"):
-        sd.ensemble(mean, samples=3, noise=noise)
-
-
-def test_noise_has_a_place_only_beside_a_mean():
-    with refused(sd.DataError, "noise", "Omit noise="):
-        sd.ensemble(RandomForestClassifier(3).fit(X, THREE), noise=1.0)
-    for f in (probabilities, mean_and_std):
-        with refused(sd.DataError, "noise", "Omit noise="):
-            sd.entropy(sd.ensemble(f, samples=3, noise=1.0)).at(X)
-
-
-@pytest.mark.parametrize(
-    "weights", [[1, 2], [1, -1, 1], [0, 0, 0], [1, np.nan, 1], "abc", [[1, 1, 1]], 3]
-)
+@pytest.mark.parametrize("weights", [[1, 2], [1, -1, 1], [0, 0, 0], [1, np.nan, 1], "abc"])
 def test_weights_are_one_number_a_member(weights):
     with refused(sd.DataError, "weights"):
         sd.ensemble(mean_and_std, samples=3, weights=weights)
 
 
-def test_weights_of_all_samples_at_once_are_counted_when_they_come():
-    e = sd.ensemble(lambda X: np.array([probabilities(X, s) for s in range(3)]), weights=[1, 2])
-    with refused(sd.DataError, "2 weights", "3 weights, one per member"):
-        sd.entropy(e).at(X)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        LogisticRegression().fit(X, THREE),
-        GaussianProcessRegressor().fit(X, NUMBER),
-        GradientBoostingRegressor(n_estimators=2).fit(X, NUMBER),
-        DecisionTreeRegressor().fit(X, NUMBER),
-        RandomForestRegressor(),
-        RandomForestRegressor,
-        "text",
-        3,
-    ],
-    ids=lambda m: str(m)[:20],
-)
-def test_what_is_no_mixture_is_refused(model):
-    with refused(sd.UnsupportedError, "not a mixture", "sd.ensemble([model, model2"):
-        sd.ensemble(model)
-
-
-def test_an_ensemble_is_no_member_list_of_itself():
-    with refused(sd.UnsupportedError, "not a mixture"):
-        sd.ensemble(sd.ensemble(mean_and_std, samples=2))
-
-
 def test_arguments_that_say_nothing_are_refused():
     forest = RandomForestClassifier(3).fit(X, THREE)
-    with refused(sd.DataError, "samples"):
-        sd.ensemble(forest, samples=5)
-    with refused(sd.DataError, "samples"):
-        sd.ensemble([mean_and_std, mean_and_std], samples=5)
-    with refused(sd.DataError, "output"):
-        sd.ensemble(forest, output="logits")
-    with refused(sd.DataError, "output"):
-        sd.ensemble([forest, forest], output="logits")
-
-
-def test_several_labels_at_once_are_refused():
-    both = np.stack([NUMBER, NUMBER], axis=1)
+    for options in ({"samples": 5}, {"output": "logits"}):
+        for model in (forest, [forest, forest]):
+            with refused(sd.DataError, *options):
+                sd.ensemble(model, **options)
+    for samples in (0, 2.5, True):
+        with pytest.raises(sd.DataError):
+            sd.ensemble(probabilities, samples=samples)
+    for model in (LogisticRegression().fit(X, THREE), RandomForestRegressor(), "text"):
+        with refused(sd.UnsupportedError, "not a mixture", "sd.ensemble([model, model2"):
+            sd.ensemble(model)
+    both = RandomForestRegressor(3).fit(X, np.stack([NUMBER, NUMBER], axis=1))
     with refused(sd.UnsupportedError, "2 labels at once"):
-        sd.ensemble(RandomForestRegressor(3).fit(X, both))
-    with refused(sd.UnsupportedError, "2 labels at once"):
-        sd.ensemble(RandomForestClassifier(3).fit(X, np.stack([THREE, THREE], axis=1)))
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        lambda X: np.zeros(len(X)),
-        lambda X: np.zeros((3, len(X) + 1)),
-        lambda X: np.zeros((len(X), 3)),
-        lambda X: (np.zeros((3, len(X))), np.ones((2, len(X)))),
-        lambda X: (np.zeros(len(X)), np.ones(len(X))),
-    ],
-)
-def test_samples_of_other_shapes_are_refused(answer):
-    with refused(sd.ModelOutputError, "all samples", "f(X, s)"):
-        sd.entropy(sd.ensemble(answer)).at(X)
+        sd.ensemble(both)

@@ -8,14 +8,13 @@ import scipy.stats as st
 
 import skedasis as sd
 from skedasis.distributions.base import Labels
-from skedasis.distributions.categorical import ClassSum, as_classes
+from skedasis.distributions.categorical import as_classes
 from skedasis.distributions.continuous import (
-    as_label_numbers,
     as_normal,
     find_integer_roots,
     find_roots,
 )
-from skedasis.distributions.scipy import as_distribution, is_distribution
+from skedasis.distributions.scipy import as_distribution
 from tests.helpers import refused
 
 X = np.random.default_rng(0).normal(size=(40, 2))
@@ -33,20 +32,6 @@ def test_labels_of_classes_are_found_whatever_their_type():
         strange = np.empty(1, dtype=object)
         strange[0] = [1, 2]
         labels.encode(strange, "q")
-
-
-def test_a_long_list_of_unknown_labels_is_cut():
-    with refused(sd.DataError, "…", "100 of 100 rows"):
-        Labels("classes", list("ab")).encode(np.arange(100.0), "q")
-
-
-def test_probabilities_may_be_objects_integers_or_masked():
-    p = np.array([[0.25, 0.75], [1.0, 0.0]])
-    expected = st.entropy(p, axis=1)
-    for given in (p.tolist(), p.astype(object), np.ma.MaskedArray(p), np.asfortranarray(p)):
-        np.testing.assert_allclose(sd.entropy(lambda X, g=given: g).at(X[:2]), expected, rtol=1e-14)
-    hard = np.array([[0, 1], [1, 0]])
-    np.testing.assert_array_equal(sd.entropy(lambda X: hard).at(X[:2]), 0.0)
 
 
 def test_single_precision_sums_to_1_within_its_own_rounding():
@@ -83,52 +68,6 @@ def test_the_type_that_a_model_computed_in_is_found(k):
         assert frozen.dtype == np.dtype(expected)
 
 
-def test_single_precision_models_are_explained_without_noise_from_rounding():
-    def exact(X):
-        return X[:, 0], np.exp(0.3 * X[:, 1])
-
-    def single(X):
-        return tuple(a.astype(np.float32) for a in exact(X))
-
-    found, expected = (
-        sd.explain(sd.entropy(g), X, 1, method=sd.DALE(bins=2)).bins.effect for g in (single, exact)
-    )
-    np.testing.assert_allclose(found, expected, rtol=2e-3)
-    np.testing.assert_allclose(expected, 0.3, rtol=1e-6)
-
-
-def test_what_was_answered_is_kept_as_a_copy():
-    p, mean, std = np.full((N, 2), 0.5), np.zeros(N), np.ones(N)
-    kept = [as_classes(p, N, "m"), as_normal(mean, std, N, "m")]
-    p[:], mean[:], std[:] = np.nan, np.nan, np.nan
-    assert np.isfinite(kept[0].entropy()).all()
-    assert np.isfinite(kept[1].entropy()).all()
-    kept[1].mean()[:] = np.nan
-    assert (kept[1].mean() == 0).all()
-
-
-def test_members_of_other_precision_make_a_mixture_of_the_coarser():
-    total = ClassSum("m")
-    p = np.random.default_rng(3).dirichlet([1.0, 1.0], size=N)
-    total.add(as_classes(p, N, "m"), 1.0)
-    total.add(as_classes(p.astype(np.float32), N, "m"), 1.0)
-    assert total.mixture().dtype == np.dtype("f4")
-    with refused(sd.DataError, "two or more"):
-        ClassSum("m").mixture()
-
-
-def test_parts_of_one_distribution_are_refused_where_they_are_read_too():
-    for found in (as_normal(X[:, 0], np.ones(N), N, "m"), as_classes(np.full((N, 2), 0.5), N, "m")):
-        for read in (found.entropy, found.variance):
-            with refused(sd.UnsupportedError, "sd.ensemble"):
-                read("epistemic")
-
-
-def test_classes_are_no_labels_of_numbers():
-    with refused(sd.UnsupportedError, "classes"):
-        as_label_numbers(np.arange(3))
-
-
 # ----------------------------------------------------------------- SciPy distributions as responses
 
 
@@ -137,24 +76,16 @@ def test_classes_are_no_labels_of_numbers():
     [
         (lambda X: st.norm(0.0, 1.0), ("mean of shape ()",)),
         (lambda X: st.gamma(2.0), ("distributions of shape ()", "one number for each row")),
-        (lambda X: st.gamma(np.ones(3)), ("shape (3,)",)),
         (
             lambda X: st.gamma(np.where(X[:, 0] > 0, 1.0, -1.0)),
             ("invalid parameters", "of 40 rows"),
         ),
         (lambda X: st.norm(X[:, 0], -np.ones(N)), ("NaN",)),
-        (lambda X: st.Normal(mu=0.0, sigma=1.0), ("mean of shape ()",)),
     ],
 )
 def test_distributions_of_another_shape_are_refused(answer, words):
     with refused(sd.ModelOutputError, *words):
         sd.entropy(answer).at(X)
-
-
-def test_distributions_without_parameters_are_refused():
-    assert not is_distribution(st.multivariate_normal(np.zeros(2)))
-    with refused(sd.UnsupportedError, "norm_gen", "Give it parameters"):
-        sd.entropy(lambda X: st.norm).at(X)
 
 
 def test_labels_that_cannot_occur_are_counted():

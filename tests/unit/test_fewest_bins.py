@@ -46,8 +46,7 @@ def drawn(seed):
     return edges, curve, weight, float(10 ** rng.uniform(-4, 1) * curve.var())
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(0, 150, 10))
 def test_no_other_partition_has_fewer_bins_or_is_nearer(seed):
     edges, curve, weight, tolerance2 = drawn(seed)
     kept = fewest_bins(edges, curve, weight, tolerance2)
@@ -101,11 +100,6 @@ def test_cells_without_rows_do_not_matter():
 def test_a_flat_curve_is_one_bin(level):
     edges = np.linspace(-1, 2, 33)
     assert tuple(fewest_bins(edges, np.full(33, level), np.ones(32), 0.0)) == (0, 32)
-
-
-def test_a_straight_line_is_one_bin():
-    edges = np.cumsum(np.random.default_rng(0).gamma(1.0, size=33))
-    assert len(fewest_bins(edges, 3 * edges - 1, np.ones(32), 1e-12)) == 2
 
 
 def _tolerance_terms(e):

@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 import skedasis as sd
-from skedasis.results.frames import effect_table
-from tests.helpers import bent, refused, table
+from tests.helpers import refused
 
 N = 90
 SCRIPT = "<script>alert('a')</script>"
@@ -85,36 +84,6 @@ def test_steps_have_text_for_edges():
     assert grades["right"].iloc[-1] == "4"
 
 
-@pytest.mark.parametrize(
-    ("values", "texts"),
-    [
-        ([True, False], ["False", "True"]),
-        ([2, 1, 3], ["1", "2", "3"]),
-        ([1, "1", None, 2.5], ["1", "2.5", "'1'", "missing"]),
-    ],
-)
-def test_levels_of_any_type_are_text(values, texts):
-    rows = pd.DataFrame({"c": pd.Series(values * 8, dtype=object), "x": 1.0})
-    e = sd.explain(
-        lambda rows: np.arange(len(rows)) * 0.0,
-        rows,
-        "c",
-        method=sd.PDP(),
-        schema={"c": "nominal"},
-        progress=False,
-    )
-    assert sorted(e.to_frame()["level"]) == sorted(texts)
-    steps = sd.explain(
-        lambda rows: np.arange(len(rows)) * 0.0,
-        rows,
-        "c",
-        method=sd.ALE(),
-        schema={"c": "nominal"},
-        progress=False,
-    ).to_frame(of="bins")
-    assert set(steps["left"]) | set(steps["right"]) == set(texts)
-
-
 def test_one_point_of_missing_values_is_one_row():
     e = explain(sd.ALE(bins=5), "gaps")
     shown = e.to_frame(of="missing")
@@ -125,18 +94,6 @@ def test_one_point_of_missing_values_is_one_row():
     # A missing value counts as 2: the effect is 2 minus the observed mean, the same for every row.
     assert row["effect"] == pytest.approx(2.0 - X["gaps"].mean(), rel=1e-9)
     assert row["std"] == pytest.approx(0.0, abs=1e-12)
-
-
-def test_no_point_of_missing_values_is_an_error():
-    with refused(sd.UnsupportedError, "'a'", "no point of missing values", "missing in some rows"):
-        explain(sd.ALE(bins=5), "a").to_frame(of="missing")
-    with refused(sd.UnsupportedError, "no point of missing values"):
-        explain(sd.ALE(bins=5), ["a", SCRIPT]).to_frame(of="missing")
-
-
-def test_all_points_of_missing_values_together():
-    shown = explain(sd.ALE(bins=5)).to_frame(of="missing")
-    assert shown["feature"].tolist() == ["gaps"]
 
 
 @backends
@@ -164,16 +121,6 @@ def _no_text(value: Any) -> bool:
     return not isinstance(value, str)
 
 
-def test_numbers_alone_have_no_levels():
-    es = explain(sd.ALE(bins=4), ["a", "gaps"])
-    for of, place in (("effect", ["x"]), ("bins", ["left", "right"])):
-        shown = es.to_frame(of=of)
-        assert not [c for c in shown if "level" in c]
-        assert list(shown)[1 : 1 + len(place)] == place
-    names = ["feature", "x", "value", "heterogeneity", "std_error", "accumulated_std"]
-    assert list(es.to_frame()) == names
-
-
 def test_the_spread_has_a_table_on_cells_of_its_own():
     e = explain(sd.ALE(bins=4), "a")
     shown = e.to_frame(of="spread")
@@ -183,57 +130,6 @@ def test_the_spread_has_a_table_on_cells_of_its_own():
     assert sorted(levels["level"]) == LEVELS
     with refused(sd.UnsupportedError, "has no spread"):
         explain(sd.ALE(bins=4), "a", heterogeneity_rows=0).to_frame(of="spread")
-
-
-@backends
-def test_bins_and_steps_in_one_table(backend):
-    es = explain(sd.ALE(bins=4))
-    shown = columns(es.to_frame(backend, of="bins"))
-    assert list(shown)[:5] == ["feature", "left", "left_level", "right", "right_level"]
-    assert len(shown["feature"]) == sum(len(e.bins) for e in es.values())
-    first = shown["feature"].index(SCRIPT)
-    assert np.isnan(shown["left"][first])
-    assert shown["left_level"][first] == es[SCRIPT].levels.labels[0]
-    assert shown["right_level"][first] == es[SCRIPT].levels.labels[1]
-    assert shown["right"][0] == es["a"].bins.right[0]
-    assert _no_text(shown["right_level"][0])
-
-
-@backends
-def test_curves_over_levels(backend):
-    es = explain(sd.ICE(grid=3))
-    e = es[SCRIPT]
-    own = columns(e.to_frame(backend, of="curves"))
-    assert list(own) == ["feature", "row", "level", "value"]
-    assert own["level"] == list(e.levels.labels) * N
-    assert own["row"] == np.repeat(np.arange(N), 3).tolist()
-    np.testing.assert_array_equal(own["value"], e.curves.value.ravel())
-    both = columns(es.to_frame(backend, of="curves"))
-    assert list(both) == ["feature", "row", "x", "level", "value"]
-    assert len(both["value"]) == sum(f.curves.value.size for f in es.values())
-
-
-def test_a_ranking_counts_levels():
-    lines = {r.feature: r for r in explain(sd.ALE(bins=4)).ranking()}
-    assert (lines[SCRIPT].bins, lines["grade"].bins, lines["a"].bins) == (3, 4, 4)
-    assert lines["gaps"].missing == 10
-    assert lines["grade"].untrusted_rows == 0
-    shown = explain(sd.ALE(bins=4)).to_frame(of="ranking")
-    assert list(shown) == [
-        *("feature", "importance", "heterogeneity_score", "heterogeneity_score_error"),
-        *("bins", "untrusted_rows", "missing"),
-        *("depends_on", "depends_on_share", "depends_on_error"),
-    ]
-    assert shown["importance"].is_monotonic_decreasing
-
-
-def test_what_an_effect_does_not_have():
-    with refused(sd.UnsupportedError, "of='bins'", repr(SCRIPT), "which has no bins"):
-        explain(sd.PDP(), SCRIPT).to_frame(of="bins")
-    with refused(sd.UnsupportedError, "of='curves'", "curves=30"):
-        explain(sd.ALE(), SCRIPT).to_frame(of="curves")
-    with refused(sd.DataError, "'steps'", "'missing'"):
-        explain(sd.ALE(), "a").to_frame(of="steps")
 
 
 def test_a_table_is_in_the_library_of_the_data():
@@ -289,18 +185,6 @@ def test_cells_of_a_surface(backend):
         assert (count, weight, empty) == (here.sum(), WEIGHTS[here].sum(), not here.any())
 
 
-def test_surfaces_of_numbers_and_of_levels():
-    rows = table()
-    s = sd.explain(bent, rows, (0, 1), method=sd.DALE(bins=4), progress=False)
-    cells = s.to_frame("pandas", of="cells")
-    assert len(cells) == 16
-    assert cells["count"].sum() == len(rows)
-    assert cells["left0"].dtype == float
-    s = explain(sd.ALE(order={SCRIPT: "similarity"}), (SCRIPT, "grade"))
-    assert s.to_frame(of="cells")["left1"].tolist() == ["1", "2", "3"] * 2
-    assert len(s.to_frame()) == 12
-
-
 def test_a_pdp_has_points_but_no_cells():
     s = explain(sd.PDP(grid=3), ("a", SCRIPT))
     assert len(s.to_frame()) == 9
@@ -308,14 +192,3 @@ def test_a_pdp_has_points_but_no_cells():
         s.to_frame(of="cells")
     with refused(sd.DataError, "'curves'", "'effect' or 'cells'"):
         s.to_frame(of="curves")
-
-
-def test_columns_are_of_one_length():
-    for method in (sd.ALE(bins=3), sd.ICE(grid=3), sd.MPlot(bins=3), sd.RHALE()):
-        for e in explain(method).values():
-            for of in ("effect", "bins", "curves", "missing"):
-                try:
-                    lengths = {len(column) for column in effect_table(e, of).values()}
-                except sd.UnsupportedError:
-                    continue
-                assert len(lengths) == 1

@@ -11,7 +11,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
-from sklearn.preprocessing import LabelEncoder, StandardScaler
+from sklearn.preprocessing import LabelEncoder
 
 import skedasis as sd
 from skedasis.errors import ModelOutputError
@@ -20,16 +20,12 @@ X = np.random.default_rng(0).normal(size=(300, 3))
 Y = X[:, 0] * X[:, 1] + np.sin(X[:, 2])
 DEPENDENT = {
     "rank": lambda Z: rankdata(Z[:, 0]),
-    "share": lambda Z: rankdata(Z[:, 0]) / len(Z),
     "centred": lambda Z: Z[:, 0] - Z[:, 0].mean(),
     "far from zero": lambda Z: 50.0 + Z[:, 0] - Z[:, 0].mean(),
     "scaled": lambda Z: Z[:, 0] / Z[:, 0].std(),
-    "least and most": lambda Z: (Z[:, 0] - Z[:, 0].min()) / np.ptp(Z[:, 0]),
     "row before": lambda Z: np.diff(Z[:, 0], prepend=Z[0, 0]),
-    "row behind": lambda Z: np.diff(Z[:, 0], append=Z[-1, 0]),
     "sum so far": lambda Z: np.cumsum(Z[:, 0]),
     "noise by position": lambda Z: Z[:, 0] + np.random.default_rng(0).normal(size=len(Z)),
-    "refitted scaler": lambda Z: StandardScaler().fit_transform(Z)[:, 0],
 }
 
 
@@ -45,18 +41,14 @@ def test_responses_that_depend_on_other_rows_are_refused(name: str, order: str) 
 
 OF_LEVELS = {
     "numbers of levels": lambda D: D["a"] + LabelEncoder().fit_transform(D["g"]),
-    "numbers of few levels": lambda D: D["a"] + LabelEncoder().fit_transform(D["h"]),
     "codes": lambda D: D["a"] + D["g"].astype("category").cat.codes,
-    "dummies": lambda D: D["a"] + 3.0 * pd.get_dummies(D["g"]).iloc[:, 0],
     "means by level": lambda D: D["a"] + D.groupby("g")["b"].transform("mean"),
     "mean of the call": lambda D: D["a"] + D["m"].fillna(D["m"].mean()),
-    "value before": lambda D: D["a"] + D["m"].ffill().fillna(0.0),
 }
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_levels_numbered_and_missing_values_filled_by_the_call_are_refused(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+def test_levels_numbered_and_missing_values_filled_by_the_call_are_refused() -> None:
+    rng = np.random.default_rng(0)
     D = pd.DataFrame(rng.normal(size=(600, 3)), columns=list("abm"))
     D["g"], D["h"] = rng.choice(list("uvw"), 600), rng.choice(list("pq"), 600)
     D.loc[rng.uniform(size=600) < 0.2, "m"] = np.nan
@@ -65,18 +57,6 @@ def test_levels_numbered_and_missing_values_filled_by_the_call_are_refused(seed:
             sd.explain(model, D, "a", method="pdp")
     codes = {"u": 0.0, "v": 1.0, "w": 2.0}
     sd.explain(lambda D: D["a"] + D["g"].map(codes) + D["m"].fillna(0.0), D, "a", method="pdp")
-
-
-def test_a_transformer_fitted_on_the_training_data_is_explained() -> None:
-    scaler = StandardScaler().fit(X)
-    effect = sd.explain(lambda Z: scaler.transform(Z)[:, 0], X, 0, method=sd.PDP(grid=[0.0, 1.0]))
-    np.testing.assert_allclose(np.diff(effect.value), 1.0 / X[:, 0].std(), rtol=1e-9)
-
-
-def test_a_random_model_is_said_to_be_random() -> None:
-    rng = np.random.default_rng(0)
-    with pytest.raises(ModelOutputError, match="two different responses for the same rows"):
-        sd.explain(lambda Z: Z[:, 0] + 1e-6 * rng.normal(size=len(Z)), X, 0)
 
 
 ROUNDED = {
@@ -100,13 +80,7 @@ def test_rounding_that_depends_on_the_size_of_a_call_is_no_dependence(name: str)
             assert said["check_rows"] in (128, 192)
 
 
-def test_columns_that_only_the_model_reads_may_hold_anything() -> None:
-    D = pd.DataFrame({"a": X[:, 0], "lists": [[1, 2]] * len(X)})
-    e = sd.explain(lambda D: 2.0 * D["a"], D, "a", heterogeneity_rows=0)
-    assert e.importance == pytest.approx(2 * X[:, 0].std(), rel=0.05)
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9])
+@pytest.mark.parametrize("n", [1, 3, 4, 9])
 def test_few_rows_are_checked_too(n: int) -> None:
     assert sd.explain(lambda Z: Z[:, 0], X[:n], 0, method="pdp").provenance["check_rows"] == 2 * n
     if n >= 4:
@@ -114,6 +88,7 @@ def test_few_rows_are_checked_too(n: int) -> None:
             sd.explain(DEPENDENT["centred"], X[:n], 0, method="pdp")
 
 
+@pytest.mark.slow
 def test_batch_normalisation_in_training_mode_is_refused_and_in_evaluation_explained() -> None:
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)

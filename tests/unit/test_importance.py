@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
-import pickle
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from scipy import stats
 
@@ -129,19 +124,13 @@ def test_the_interval_over_repeats_is_students_of_their_mean():
     assert low[2] == high[2] == 0
 
 
-@pytest.mark.parametrize("level", [0, 1, -0.5, 1.5, 95, np.nan, True])
+@pytest.mark.parametrize("level", [0, 95, True, "0.95"])
 def test_levels_that_are_none_are_refused(level):
     with refused(sd.DataError, "interval(confidence_level)", repr(level), "between 0 and 1"):
         made().interval(level)
 
 
-@pytest.mark.parametrize("level", ["0.95", None, [0.9]])
-def test_levels_that_are_no_numbers_are_refused(level):
-    with refused(sd.DataError, "interval(confidence_level)", "between 0 and 1"):
-        made().interval(level)
-
-
-@pytest.mark.parametrize("method", ["bootstrap", "", None, "Analytic"])
+@pytest.mark.parametrize("method", ["bootstrap", None])
 def test_unknown_intervals_are_refused(method):
     with refused(sd.DataError, "interval(method)", repr(method), "'analytic'", "'repeats'"):
         made().interval(method=method)
@@ -164,143 +153,24 @@ def test_few_repeats_have_no_analytic_interval(repeats):
 # ---------------------------------------------------------------------------------------- tables
 
 
-def frames(pf, of):
-    return {
-        "pandas": pf.to_frame("pandas", of=of),
-        "polars": pf.to_frame("polars", of=of),
-        "pyarrow": pf.to_frame("pyarrow", of=of),
-    }
-
-
-def columns_of(frame):
-    if isinstance(frame, pd.DataFrame):
-        return {c: frame[c].tolist() for c in frame}
-    return frame.to_dict(as_series=False) if isinstance(frame, pl.DataFrame) else frame.to_pydict()
-
-
-def test_tables_are_frames_of_the_library_asked_for():
-    found = frames(made(), "importance")
-    assert isinstance(found["pandas"], pd.DataFrame)
-    assert isinstance(found["polars"], pl.DataFrame)
-    assert isinstance(found["pyarrow"], pa.Table)
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_a_table_has_a_line_a_feature(library):
+def test_tables():
     pf = made()
-    columns = columns_of(frames(pf, "importance")[library])
+    columns = pf.to_frame("pandas")
     assert list(columns) == ["feature", "mean", "std", "std_error", "lower", "upper"]
-    assert columns["feature"] == list(FEATURES)
-    np.testing.assert_array_equal(columns["mean"], pf.mean)
-    np.testing.assert_array_equal(columns["std"], pf.std)
-    np.testing.assert_array_equal(columns["std_error"], ERROR)
-    np.testing.assert_array_equal(columns["lower"], pf.interval()[0])
-    np.testing.assert_array_equal(columns["upper"], pf.interval()[1])
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_a_table_of_values_has_a_line_for_each_repeat(library):
-    columns = columns_of(frames(made(), "values")[library])
-    assert list(columns) == ["feature", "repeat", "value"]
+    assert columns["feature"].tolist() == list(FEATURES)
+    lower, upper = pf.interval()
+    for name, expected in (("mean", pf.mean), ("std", pf.std), ("lower", lower), ("upper", upper)):
+        np.testing.assert_array_equal(columns[name], expected)
+    columns = pf.to_frame("polars", of="values").to_dict(as_series=False)
     assert columns["feature"] == [f for f in FEATURES for _ in range(4)]
     assert columns["repeat"] == [0, 1, 2, 3] * 4
     np.testing.assert_array_equal(columns["value"], VALUES.ravel())
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_a_table_of_rows_has_a_line_for_each_feature_and_row(library):
-    columns = columns_of(frames(made(), "local")[library])
-    assert list(columns) == ["feature", "row", "before", "difference"]
-    assert columns["feature"] == [f for f in FEATURES for _ in range(3)]
+    columns = pf.to_frame("pyarrow", of="local").to_pydict()
     assert columns["row"] == [7, 3, 11] * 4
     np.testing.assert_array_equal(columns["before"], np.tile(OWN, 4))
     np.testing.assert_array_equal(columns["difference"], local().difference.ravel())
-
-
-def test_tables_are_of_the_kind_of_x():
-    assert isinstance(made(library="polars").to_frame(), pl.DataFrame)
-    assert isinstance(made(library="pandas").to_frame(), pd.DataFrame)
-    assert isinstance(made().to_frame(), pd.DataFrame)
-
-
-def test_tables_that_there_are_not():
-    with refused(sd.DataError, "to_frame(of)", "'rows'", "'importance'", "'values'", "'local'"):
-        made().to_frame(of="rows")
-    with refused(
-        sd.UnsupportedError,
-        "to_frame(of='local')",
-        "without values of single rows",
-        "sd.PFI(local=1000)",
-    ):
+    with refused(sd.UnsupportedError, "to_frame(of='local')", "sd.PFI(local=1000)"):
         made(local=None).to_frame(of="local")
-
-
-# ---------------------------------------------------------------------------------------- as text
-
-
-def test_what_it_says_of_itself():
-    text = repr(made())
-    for part in ("Importance of 4 features", "entropy", "PFI", "4 repeats", "'ä ö' (3)"):
-        assert part in text
-    assert "b" in repr(made(features=("b",), values=VALUES[:1].copy(), local=None))
-
-
-@pytest.mark.parametrize(
-    ("parts", "axis"),
-    [
-        ({}, "rise of entropy [nats]"),
-        ({"unit": None}, "rise of entropy"),
-        ({"provenance": {"metric": "roc_auc"}}, "fall of roc_auc"),
-        ({"unit": None, "provenance": {"metric": "mine"}}, "fall of mine"),
-    ],
-)
-def test_the_axis_names_what_is_compared(parts, axis):
-    assert made(**parts).axis == axis
-
-
-def test_the_axis_of_a_metric_that_is_better_the_smaller_it_is():
-    """Importance is then the increase of the metric."""
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    method = sd.PFI(metric="max_error", n_repeats=3)
-    pf = sd.explain(lambda X: X[:, 0], X, y=X[:, 0], method=method)
-    assert pf.baseline == 0
-    assert pf.mean[0] > 0  # the error grew
-    assert pf.axis == "rise of max_error"
-
-
-def test_provenance_can_be_added_to():
-    pf = made(provenance={"random_state": 3})
-    more = pf.with_provenance({"rows": 40})
-    assert more.provenance == {"random_state": 3, "rows": 40}
-    assert pf.provenance == {"random_state": 3}
-    json.dumps(more.provenance)
-
-
-# ----------------------------------------------------------------------------------- immutability
-
-
-def test_a_result_does_not_change():
-    pf = made()
-    with pytest.raises(FrozenInstanceError):
-        pf.baseline = 0.0
-    with pytest.raises(FrozenInstanceError):
-        pf.local.exact = True
-    for array in (pf.values, pf.std_error, pf.df, pf.local.before, pf.local.after, pf.local.row):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 0
-
-
-def test_the_weights_of_a_result_do_not_change():
-    rows = local(weight=np.ones(3))
-    with pytest.raises(ValueError, match="read-only"):
-        rows.weight[0] = 2
-
-
-def test_a_result_can_be_pickled():
-    pf = made()
-    again = pickle.loads(pickle.dumps(pf))
-    np.testing.assert_array_equal(again.values, pf.values)
-    assert again.ranking() == pf.ranking()
 
 
 # ------------------------------------------------------------------------------------------ files
@@ -327,24 +197,3 @@ def test_a_file_gives_back_what_was_saved(tmp_path):
             assert not again.local.after.flags.writeable
         if result.local is not None and result.local.weight is not None:
             np.testing.assert_array_equal(again.local.weight, weights)
-
-
-def test_several_importances_go_into_one_file(tmp_path):
-    X = np.random.default_rng(0).normal(size=(30, 2))
-    q = sd.prediction(lambda X: np.stack([X[:, 0], X[:, 1] ** 2], axis=1), output="all")
-    found = sd.explain(q, X, method="pfi")
-    from skedasis.results.io import save
-
-    save(found, tmp_path / "both.npz")
-    again = sd.load(tmp_path / "both.npz")
-    assert list(again) == [0, 1]
-    for k in again:
-        np.testing.assert_array_equal(again[k].values, found[k].values)
-
-
-def test_missing_intervals_come_back_from_a_file(tmp_path):
-    X = np.random.default_rng(0).normal(size=(30, 2))
-    pf = sd.explain(lambda X: X[:, 0], X, method=sd.PFI(n_repeats=1))
-    assert np.isnan(pf.std_error).all()
-    pf.save(tmp_path / "pf.npz")
-    assert np.isnan(sd.load(tmp_path / "pf.npz").std_error).all()

@@ -12,12 +12,11 @@ from scipy.special import ndtri
 import skedasis as sd
 from skedasis.results.intervals.analytic import blocks_of
 from skedasis.stats.resampling import BootstrapDraws, ErrorBlocks, bootstrap_rng, quantile_t, sup_t
-from tests.helpers import refused
+from tests.helpers import refused, usually
 
 N = 300
 CUT = sd.Edges([-1.0, -0.5, -0.1, 0.3, 1.0], closed="left")
 SCHEMA = {0: sd.Feature("c", "nominal", levels=(0, 1, 2, 3))}
-ORDERED = {0: sd.Feature("c", "ordinal", levels=(0, 1, 2, 3))}
 
 
 def data(n: int = N, seed: int = 0) -> np.ndarray:
@@ -53,7 +52,6 @@ EFFECTS = {
     "pdp": explain(sd.PDP(grid=[-0.8, 0.0, 0.3, 0.7], ice="all")),
     "centred pdp": explain(sd.PDP(grid=[-0.8, 0.0, 0.3, 0.7], ice="all", center="mean")),
 }
-every_effect = pytest.mark.parametrize("e", EFFECTS.values(), ids=EFFECTS)
 
 
 def covariance(blocks: ErrorBlocks) -> np.ndarray:
@@ -61,10 +59,7 @@ def covariance(blocks: ErrorBlocks) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------ covariance of bands
-
-
-@pytest.mark.many
-@every_effect
+@pytest.mark.parametrize("e", usually(EFFECTS, "ale", "weighted levels", "centred pdp"))
 def test_errors_together_are_what_resampled_rows_vary_by(e):
     """The covariance of a band: its diagonal agrees with the standard errors, all of it with a bootstrap."""
     found = covariance(blocks_of(e, "value"))
@@ -96,9 +91,7 @@ def test_bins_have_students_interval(e):
     assert np.abs((above - below) / (high - low) - 1).max() < 0.12
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@every_effect
+@pytest.mark.parametrize("e", usually(EFFECTS, "ale merged", "levels", "mplot"))
 @pytest.mark.parametrize("of", ["value", "bins"])
 def test_a_band_lies_between_the_interval_and_bonferroni(e, of):
     if of == "bins" and e.bins is None:
@@ -131,14 +124,6 @@ def test_critical_values_are_those_of_closed_forms():
     want = quantile_t(np.array([4.0]), 0.95 ** (1 / 3))[0]
     assert sup_t(ts, 0.95, 200_000) == pytest.approx(want, rel=0.015)
     assert math.isnan(sup_t(ErrorBlocks(np.zeros((3, 2)), np.arange(2), np.ones(2)), 0.95))
-
-
-def test_bands_are_the_same_every_time():
-    for e in EFFECTS.values():
-        for one, two in zip(
-            e.interval(simultaneous=True), e.interval(simultaneous=True), strict=True
-        ):
-            np.testing.assert_array_equal(one, two)
 
 
 def test_a_band_of_curves_that_are_not_kept_is_bonferronis():
@@ -271,8 +256,7 @@ MOMENTS = {
 }
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("case", MOMENTS.values(), ids=MOMENTS)
+@pytest.mark.parametrize("case", usually(MOMENTS, "ale", "mplot", "sampled"))
 def test_moments_give_what_rows_give(case):
     method, feature, options = case
     e = explain(method, feature, X=data(900), **options)
@@ -368,7 +352,7 @@ def test_bins_that_do_not_choose_are_refused():
 # -------------------------------------------------------------------------------------------- bad input
 
 
-@pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, True, False, float("nan"), "0.95", None, 95])
+@pytest.mark.parametrize("level", [0, 1, True, float("nan"), None])
 def test_levels_outside_are_refused(level):
     for one in (ALE, sd.explain(model, data(), [1, 2], method=sd.ALE(bins=3), progress=False)):
         for method in ("analytic", "bootstrap"):
@@ -376,7 +360,7 @@ def test_levels_outside_are_refused(level):
                 one.interval(level, method)
 
 
-@pytest.mark.parametrize("replicates", [0, 1, -5, 1.5, True, "9", None])
+@pytest.mark.parametrize("replicates", [1, 1.5, True])
 def test_replicates_that_are_none_are_refused(replicates):
     with refused(sd.DataError, "interval(replicates)", "at least 2"):
         ALE.interval(method="bootstrap", replicates=replicates)
@@ -446,18 +430,6 @@ def test_what_cannot_vary_has_no_width():
     for options in ({}, {"of": "bins"}, {"simultaneous": True}):
         low, high = e.interval(**options)
         np.testing.assert_allclose(high - low, want)
-
-
-def test_loaded_effects_have_the_same_intervals(tmp_path):
-    for k, e in enumerate(EFFECTS.values()):
-        e.save(tmp_path / f"{k}.npz")
-        again = sd.load(tmp_path / f"{k}.npz")
-        for options in (
-            {"simultaneous": True},
-            {"method": "bootstrap", "replicates": 20},
-            {"method": "bootstrap", "of": "importance", "replicates": 20},
-        ):
-            np.testing.assert_array_equal(again.interval(**options), e.interval(**options))
 
 
 # ------------------------------------------------------------------------------------------ importances

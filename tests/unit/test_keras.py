@@ -13,7 +13,7 @@ import pytest
 import skedasis as sd
 from tests.helpers import refused
 
-pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 X = np.random.default_rng(0).normal(size=(200, 3))
 
@@ -54,13 +54,6 @@ def test_values_and_slopes_are_those_by_hand(keras):
     assert e.provenance["quantity"] == "prediction(Sequential)"
 
 
-def test_dropout_is_off(keras):
-    model = network(keras, extra=[keras.layers.Dropout(0.5)])
-    values, slopes = by_hand(model)
-    np.testing.assert_allclose(sd.prediction(model).at(X), values, atol=1e-5)
-    np.testing.assert_allclose(sd.prediction(model).slopes(X), slopes, atol=1e-5)
-
-
 def test_several_outputs_and_probabilities(keras):
     model = network(keras, 3, "softmax")
     p = model.predict(X, verbose=0)
@@ -68,16 +61,6 @@ def test_several_outputs_and_probabilities(keras):
     every = sd.explain(sd.prediction(model, output="all"), X, 0, method=sd.DALE(4))
     total = sum(every[k].bins.effect for k in range(3))
     np.testing.assert_allclose(total, 0, atol=1e-5)  # probabilities sum to 1
-
-
-def test_nothing_is_printed(keras, capsys):
-    sd.explain(network(keras), X, method="ale")
-    assert capsys.readouterr() == ("", "")
-
-
-def test_another_number_of_columns_is_refused(keras):
-    with refused(sd.DataError, "X with 2 columns", "3"):
-        sd.explain(network(keras), X[:, :2])
 
 
 def test_a_model_that_is_not_built_is_refused(keras):
@@ -119,7 +102,6 @@ print(said)
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "said"), [("jax", "JAX autodiff (Keras)"), ("numpy", "central differences")]
 )

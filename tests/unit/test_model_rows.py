@@ -11,6 +11,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.engine import progress
+from tests.helpers import paired
 
 N, D = 900, 4
 
@@ -60,12 +61,11 @@ CASES = {
 EVERY_CASE = pytest.mark.parametrize(("method", "slopes"), CASES.values(), ids=CASES)
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@EVERY_CASE
-@pytest.mark.parametrize("memory", ["1GB", "20KB"])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_the_counts_are_those_of_the_model(method, slopes, memory, threads):
+@pytest.mark.parametrize(
+    ("case", "memory", "threads"), paired(CASES.values(), ["1GB", "20KB"], [1, 2, 2])
+)
+def test_the_counts_are_those_of_the_model(case, memory, threads):
+    method, slopes = case
     model = Counted()
     options = {"memory": memory, "n_jobs": threads, "progress": False}
     es = sd.explain(quantity(model, slopes), data(), method=method, **options)
@@ -82,9 +82,6 @@ def test_the_counts_are_those_of_the_model(method, slopes, memory, threads):
 
 
 # -------------------------------------------------------------------------- limits of the cost
-
-
-@pytest.mark.many
 @EVERY_CASE
 def test_no_method_costs_more_rows_than_it_says(method, slopes):
     model = Counted()
@@ -114,17 +111,6 @@ def test_pdp_costs_exactly_its_grid():
         assert said["model_rows"] == points * N * D
 
 
-def test_ale_costs_less_where_edges_are_the_rows_own_values():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 6, size=(N, D)).astype(float)
-    said = sd.explain(Counted(), X, method=sd.ALE(bins=20)).provenance
-    # Every row is on an edge of its bin and evaluated at the other edge; all features share the rows themselves.
-    assert said["model_rows"] == N * D + N
-    X[:, 0] = rng.normal(size=N)
-    said = sd.explain(Counted(), X, method=sd.ALE(bins=20)).provenance
-    assert N * D + N < said["model_rows"] <= 2 * N + N * (D - 1) + N
-
-
 def test_differences_and_steps_cost_what_is_said():
     X = np.random.default_rng(0).normal(size=(N, 2))
     assert sd.explain(Counted(), X, 0, method="rhale").provenance["model_rows"] == 2 * N
@@ -135,15 +121,6 @@ def test_differences_and_steps_cost_what_is_said():
     assert 2 * N <= flat.provenance["model_rows"] <= 4 * N
     # The rows, one swap each, and at most four more for each row for the spread.
     assert 2 * N < flat.provenance["score_rows"] <= 6 * N
-
-
-def test_rows_of_weight_zero_cost_nothing():
-    weights = np.where(np.arange(N) % 3 == 0, 0.0, 1.0)
-    said = sd.explain(
-        Counted(), data(), method=sd.PDP(grid=[0.0, 1.0]), sample_weight=weights
-    ).provenance
-    assert said["model_rows"] == 2 * D * (N - N // 3)
-    assert said["rows"] == N - N // 3
 
 
 def test_few_rows_with_missing_values_need_few_calls():
@@ -192,17 +169,6 @@ def test_calls_carry_about_a_hundred_thousand_rows(method, n):
     assert calls.mean() >= 50_000
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("method", [sd.ALE(bins=20), sd.PDP(grid=50, ice=0), sd.RHALE()])
-@pytest.mark.parametrize("memory", ["50KB", "1MB"])
-def test_calls_stay_within_the_memory_budget(method, memory):
-    model, X = Counted(), data(5000, 10)
-    sd.explain(model, X, [0, 9], method=method, memory=memory)
-    budget = {"50KB": 50_000, "1MB": 1_000_000}[memory]
-    work = [rows for rows in model.rows if rows not in (64, 128, 256, 384, 512)]  # calls of checks
-    assert max(work) * X[0].nbytes <= budget
-
-
 def extra_memory(n, method, **options):
     """Return the peak memory in bytes, without X."""
     X = np.random.default_rng(0).normal(size=(n, 3))
@@ -248,12 +214,9 @@ def test_rows_are_kept_up_to_their_budget_and_a_sample_says_so():
 
 
 # ------------------------------------------------------------------------------------- provenance
-
-
-@pytest.mark.many
-@EVERY_CASE
-def test_the_provenance_is_complete_and_plain(method, slopes):
-    X = data()
+@pytest.mark.parametrize("case", ["ale", "pdp", "rhale-slopes", "dale-differences"])
+def test_the_provenance_is_complete_and_plain(case):
+    (method, slopes), X = CASES[case], data()
     weights = np.full(N, 2.0)
     model = Counted()
     options = {"sample_weight": weights, "random_state": 5, "progress": False}
@@ -287,17 +250,6 @@ def test_the_provenance_is_complete_and_plain(method, slopes):
         assert wanted in said["local_effects"]
 
 
-def test_a_rebinned_result_says_how():
-    X = np.random.default_rng(0).uniform(size=(500, 2))
-    model = Counted()
-    e = sd.explain(model, X, 0, method=sd.RHALE(), keep="1KB")
-    again = e.rebin(sd.Uniform(7))
-    assert again.provenance["rebinned"] == {"scheme": "Uniform", "k": 7}
-    assert again.provenance["exact"] is False or np.isin(again.x, e.cells.edges).all()
-    assert e.provenance["exact"] is True
-    assert "rebinned" not in e.provenance
-
-
 # ------------------------------------------------------------------------------------- progress
 
 
@@ -318,29 +270,10 @@ def opened(monkeypatch):
 
 @pytest.mark.parametrize(
     ("asked", "terminal", "shown"),
-    [
-        (None, False, False),
-        (None, True, True),
-        (False, True, False),
-        (False, False, False),
-        (True, False, True),
-        (True, True, True),
-    ],
+    [(None, False, False), (None, True, True), (False, True, False), (True, False, True)],
 )
 def test_a_bar_appears_when_asked_for_or_on_a_terminal(opened, monkeypatch, asked, terminal, shown):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
     sd.explain(Counted(), data(), method=sd.ALE(bins=5), progress=asked)
     assert bool(opened) is shown
     assert all(bar.done == bar.total for bar in opened)
-
-
-def test_short_work_shows_no_bar_even_when_asked(opened, monkeypatch, capfd):
-    monkeypatch.setattr(progress, "_DELAY", 2.0)
-    sd.explain(Counted(), data(), method=sd.ALE(bins=5), progress=True)
-    assert not opened
-    assert capfd.readouterr() == ("", "")
-
-
-def test_nothing_is_written_without_a_terminal(capfd):
-    sd.explain(Counted(), data(), method=sd.ALE(bins=5))
-    assert capfd.readouterr() == ("", "")

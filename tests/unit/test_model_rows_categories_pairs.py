@@ -80,10 +80,6 @@ def test_a_categorical_ale_moves_each_row_once_to_each_neighbour(memory):
     assert list(e.x) == order
 
 
-def test_a_category_of_two_levels_costs_two_rows_each():
-    assert explained(FLAG, sd.ALE())[0] == 2 * N
-
-
 def test_the_rows_themselves_are_shared_by_all_categories_of_a_call():
     X = data()
     rows, _ = explained([CODES, MORE_CODES, FLAG], sd.ALE(order={CODES: [0.0, 1, 2, 3, 4]}))
@@ -98,13 +94,6 @@ def test_the_order_of_levels_costs_nothing():
         rows, e = explained(CODES, sd.ALE(order=asked))
         first, last = e.x[[0, -1]]
         assert rows == 3 * N - at_levels(X, CODES, first, last)
-
-
-def test_rhale_of_an_ordinal_feature_costs_what_its_ale_does():
-    X = data()
-    rows, e = explained(MORE_CODES, sd.RHALE())
-    assert rows == 3 * N - at_levels(X, MORE_CODES, 0, 3)
-    assert len(e.levels) == MORE_LEVELS
 
 
 def test_levels_that_are_cut_cost_nothing():
@@ -215,16 +204,6 @@ def test_a_constant_feature_of_a_pair_saves_its_moves():
     assert explained((CODES, NUMBER), sd.ALE(bins=4), X)[0] <= 2 * N
 
 
-def test_pairs_of_rows_without_a_value_are_not_moved():
-    X = data()
-    X[:100, NUMBER] = np.nan
-    model = Counted()
-    s = sd.explain(
-        sd.prediction(lambda Z: model(np.nan_to_num(Z))), X, (NUMBER, OTHER), method=sd.ALE(bins=4)
-    )
-    assert s.provenance["model_rows"] == 4 * (N - 100)
-
-
 # --------------------------------------------------------------------------------------------- M-plots
 
 
@@ -307,14 +286,7 @@ def test_rows_without_a_value_of_a_category_are_a_level_and_cost_no_more():
 
 @pytest.mark.parametrize(
     ("features", "method"),
-    [
-        (None, sd.ALE(bins=5)),
-        (0, sd.PDP(grid=4)),
-        ((0, 1), sd.ALE(bins=3)),
-        ((0, 1), sd.PDP(grid=3)),
-        (0, sd.RHALE()),
-        (None, sd.MPlot()),
-    ],
+    [(None, sd.ALE(bins=5)), ((0, 1), sd.PDP(grid=3)), (0, sd.RHALE()), (None, sd.MPlot())],
 )
 def test_all_classes_cost_the_rows_of_one(features, method):
     X = data()[:, :3]
