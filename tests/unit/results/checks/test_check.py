@@ -14,7 +14,7 @@ import skedasis as sd
 from skedasis.results.checks.check import CODES, Check, Code
 from tests.helpers import refused, table
 
-PAGE = Path(__file__).parents[2] / "docs/reference/checks.md"
+PAGE = Path(__file__).parents[4] / "docs/reference/checks.md"
 
 
 # ------------------------------------------------------------------------------------- codes
