@@ -562,3 +562,23 @@ def test_zero_has_no_sign(method, zeros):
     assert str(pair.sides[0].two_values) == "(0.0, 2.0)"
     alone = sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(), progress=False)
     assert str(alone.points[0]) == "0.0"
+
+
+def test_derivatives_of_levels_are_refused():
+    with refused(sd.UnsupportedError, "derivative=True", "'c'", "a numeric feature"):
+        sd.explain(model, frame(), "c", method=sd.PDP(derivative=True))
+
+
+@pytest.mark.parametrize(("wanted", "of"), [("a", "label"), ("c", "residual")])
+def test_m_plots_of_labels_need_numbers(wanted, of):
+    X = frame()
+    method = sd.MPlot(of=of, bins=3)
+    with refused(sd.DataError, f"MPlot(of={of!r})", "no labels", "y=y"):
+        sd.explain(model, X, wanted, method=method)
+    for y in (["yes", "no"] * (N // 2), np.full(N, np.nan), [None] * N):
+        with refused(sd.DataError, "y", "not finite numbers", "Encode classes"):
+            sd.explain(model, X, wanted, y=y, method=method)
+    with refused(sd.DataError, "y", str(N)):
+        sd.explain(model, X, wanted, y=np.zeros(7), method=method)
+    e = sd.explain(model, X, wanted, y=np.arange(N) % 2 == 0, method=method)
+    assert np.isfinite(e.value).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
@@ -11,7 +12,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.stats.moments import power_of_two
-from tests.helpers import paired, refused
+from tests.helpers import refused
 
 N = 240
 RNG = np.random.default_rng(0)
@@ -73,7 +74,7 @@ def plain() -> dict[str, dict[str, float]]:
         pytest.param(
             *case, marks=() if case[0] in ("rhale", "pair", "contrast") else pytest.mark.slow
         )
-        for case in paired(CALLS, [-300, 440, 440])
+        for case in itertools.product(CALLS, [-300, 440])
     ],
 )
 def test_a_power_of_two_in_the_quantity_is_one_in_the_result(plain, name, exponent):
@@ -94,9 +95,8 @@ def test_a_power_of_two_in_the_quantity_is_one_in_the_result(plain, name, expone
     assert scaled or name == "ledger"  # shares only
 
 
-@pytest.mark.parametrize(
-    ("method", "exponent"), paired(["rhale", "ale", "dale", "pdp"], [-220, 100, 220])
-)
+@pytest.mark.parametrize("method", ["rhale", "ale", "dale", "pdp"])
+@pytest.mark.parametrize("exponent", [-220, 100, 220])
 def test_a_power_of_two_in_a_feature_changes_no_digit(method, exponent):
     """Floats above 2**53 have no fraction left, but they are no whole numbers between which there are none."""
     unit = 2.0**exponent

@@ -270,3 +270,13 @@ def test_the_result(found, data, tmp_path):
     loaded = sd.load(tmp_path / "ledger.npz")
     assert str(loaded) == text
     np.testing.assert_array_equal(numbers(loaded), numbers(found))
+
+
+@pytest.mark.slow
+def test_sampling_weights_do_not_depend_on_their_scale(data):
+    w = np.random.default_rng(0).uniform(1, 3, len(data))
+    one, two = (
+        sd.ledger(model, data, sample_weight=c * w, weight_kind="sampling", effects=None)
+        for c in (1, 1000)
+    )
+    np.testing.assert_allclose(numbers(one), numbers(two), atol=1e-8)

@@ -153,21 +153,6 @@ def test_quantities(folder, quantity, heading):
     assert "3 repeats" in text
 
 
-def test_classes(folder):
-    text = printed(
-        *("--quantity", "prediction", "--class", "2", "--n-repeats", 3),
-        model="bazaar:three",
-        target=None,
-    )
-    assert "P(y = 2)" in text
-    printed(
-        *("--quantity", "prediction", "--class", "all", "--n-repeats", 3, "--out", "k.csv"),
-        model="bazaar:three",
-        target=None,
-    )
-    assert sorted(p.name for p in folder.glob("k-*.csv")) == ["k-0.csv", "k-1.csv", "k-2.csv"]
-
-
 # -------------------------------------------------------------------------------------- files
 
 

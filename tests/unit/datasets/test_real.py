@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import io
 import urllib.request
 
@@ -149,15 +148,3 @@ def test_a_changed_file_is_refused(source, answer, tmp_path):
     (tmp_path / "chosen" / "tiny.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match=r"tiny\.csv: got sha256 .*Remove or replace it"):
         real.load("tiny")
-
-
-def test_without_pandas_tables_are_arrays(source, tmp_path, monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "pandas" else find(name)
-    )
-    (tmp_path / "chosen").mkdir()
-    (tmp_path / "chosen" / "tiny.csv").write_text(TEXT)
-    table = real.load("tiny")
-    np.testing.assert_array_equal(table.X, [[1.0, 0.5], [2.0, np.nan]])
-    assert real.load_diabetes().X.shape == (442, 10)

@@ -64,23 +64,6 @@ def test_what_the_features_of_the_regression_share(example):
         assert stats.kstest(X[:, j], "norm").pvalue > 1e-4
 
 
-@pytest.mark.parametrize("band", [0.05, 0.2, 0.9])
-def test_the_border_is_uniform_and_has_nothing_inside(band):
-    X, _ = SquareBorder(band=band).sample(MANY, random_state=3)
-    far = np.abs(X).max(axis=1)
-    assert far.min() >= 1 - band
-    assert far.max() <= 1
-    # The fraction (r^2 - a^2) / (1 - a^2) of the rows is between the squares of half sides a and r.
-    a = 1 - band
-    assert stats.kstest(far, lambda r: (r**2 - a**2) / (1 - a**2)).pvalue > 1e-4
-    # Rows are uniform along the border of a square: over the eighths of the angle, and along each side.
-    eighth = np.floor((np.arctan2(X[:, 1], X[:, 0]) + np.pi) / (np.pi / 4)).astype(int) % 8
-    counts = np.bincount(eighth, minlength=8)
-    assert stats.chisquare(counts).pvalue > 1e-4
-    along = np.abs(X).min(axis=1) / far
-    assert stats.kstest(along, "uniform").pvalue > 1e-4
-
-
 # ----------------------------------------------------------------------------- true values
 @every_variant
 def test_labels_are_drawn_from_the_distribution_that_is_said(example):

@@ -11,7 +11,6 @@ from sklearn.ensemble import (
 )
 
 import skedasis as sd
-from tests.helpers import paired
 
 METHODS = [
     sd.ALE(),
@@ -31,7 +30,8 @@ def whole(levels, rows=90):
     return X
 
 
-@pytest.mark.parametrize(("method", "levels"), paired(METHODS, [[0, 1], [0, 1, 2], [-4, -3, -2]]))
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+@pytest.mark.parametrize("levels", [[0, 1], [0, 1, 2], [-4, -3, -2]], ids=str)
 def test_a_step_between_whole_numbers_has_its_own_height(method, levels):
     X = whole(levels)
     middle = (levels[0] + levels[-1]) / 2 + 0.25

@@ -277,3 +277,14 @@ def test_a_bar_appears_when_asked_for_or_on_a_terminal(opened, monkeypatch, aske
     sd.explain(Counted(), data(), method=sd.ALE(bins=5), progress=asked)
     assert bool(opened) is shown
     assert all(bar.done == bar.total for bar in opened)
+
+
+def test_ale_costs_less_where_edges_are_the_rows_own_values():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, size=(N, D)).astype(float)
+    said = sd.explain(Counted(), X, method=sd.ALE(bins=20)).provenance
+    # Every row is on an edge of its bin and evaluated at the other edge; all features share the rows themselves.
+    assert said["model_rows"] == N * D + N
+    X[:, 0] = rng.normal(size=N)
+    said = sd.explain(Counted(), X, method=sd.ALE(bins=20)).provenance
+    assert N * D + N < said["model_rows"] <= 2 * N + N * (D - 1) + N

@@ -317,3 +317,24 @@ def test_all_classes_cost_the_rows_of_one(features, method):
     keys = ("model_rows", "model_calls", "check_rows")
     for part in everything.values():
         assert [part.provenance[k] for k in keys] == [one.provenance[k] for k in keys]
+
+
+def test_rhale_of_an_ordinal_feature_costs_what_its_ale_does():
+    X = data()
+    rows, e = explained(MORE_CODES, sd.RHALE())
+    assert rows == 3 * N - at_levels(X, MORE_CODES, 0, 3)
+    assert len(e.levels) == MORE_LEVELS
+
+
+def test_pairs_of_rows_without_a_value_are_not_moved():
+    X = data()
+    X[:100, NUMBER] = np.nan
+    model = Counted()
+    s = sd.explain(
+        sd.prediction(lambda Z: model(np.nan_to_num(Z))), X, (NUMBER, OTHER), method=sd.ALE(bins=4)
+    )
+    assert s.provenance["model_rows"] == 4 * (N - 100)
+
+
+def test_a_category_of_two_levels_costs_two_rows_each():
+    assert explained(FLAG, sd.ALE())[0] == 2 * N

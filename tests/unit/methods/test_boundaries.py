@@ -997,3 +997,47 @@ def test_the_largest_whole_number_is_no_bin_of_its_own(top):
     assert e.bins.right[-1] == top
     assert e.bins.count.sum() == len(X)
     assert np.isfinite(e.value).all()
+
+
+@pytest.mark.parametrize("grid", [frozenset(), (), [0.0, np.nan], [np.inf], 0, -1, True, "all"])
+def test_a_grid_is_finite_points_levels_or_their_number(grid):
+    with refused(sd.DataError, "PDP(grid)"):
+        sd.PDP(grid=grid)
+
+
+@pytest.mark.parametrize("ice", [-1, 1.5, "some", True])
+def test_curves_of_rows_are_a_number_or_all(ice):
+    with refused(sd.DataError, "PDP(ice)", "a number of curves, or 'all'"):
+        sd.PDP(ice=ice)
+
+
+@pytest.mark.parametrize(("size", "more"), [(12, False), (13, True)])
+def test_the_first_twelve_levels_are_named(size, more):
+    X = pd.DataFrame({"town": [f"t{i:02}" for i in range(size)] * 9})
+    with pytest.raises(sd.DataError) as caught:
+        sd.change(lambda X: np.zeros(len(X)), X, {"town": "nowhere"})
+    assert ("'t11', …" in str(caught.value)) is more
+    assert ("…" in str(caught.value)) is more
+
+
+def test_a_truth_value_is_no_step():
+    with refused(sd.DataError, "change['town']", "got True, expected one of"):
+        sd.change(_linear, _town(), {"town": True})
+    with refused(sd.DataError, "change['town']", "1, a step of an ordinal feature"):
+        sd.change(_linear, _town(), {"town": 1})
+
+
+@pytest.mark.parametrize("method", [sd.ALE, sd.DALE, sd.RHALE, sd.UALE, sd.MPlot])
+@pytest.mark.parametrize("bins", [0, 2.5, "many", None])
+def test_bins_are_checked_before_there_are_data(method, bins):
+    with refused(sd.DataError, "expected"):
+        method(bins=bins)
+
+
+def test_a_percentage_without_a_sign_is_told_to_have_one():
+    X = np.arange(1.0, 9.0)[:, None]
+    with refused(sd.DataError, "change['x0']", 'Write the sign: "+10%" or "-10%"'):
+        sd.change(lambda X: X[:, 0], X, {"x0": "10%"})
+    for text in ("ten", "ten%"):
+        with refused(sd.DataError, "change['x0']", 'Use for example "+1"'):
+            sd.change(lambda X: X[:, 0], X, {"x0": text})

@@ -157,7 +157,8 @@ def test_a_copy_has_importance_but_none_given_the_other(rng):
     assert given.mean[2] == pytest.approx(alone.mean[2], rel=0.1)
 
 
-@pytest.mark.parametrize(("n", "d"), [(300, 2), (2000, 6)])
+@pytest.mark.parametrize("d", [2, 6])
+@pytest.mark.parametrize("n", [300, 2000])
 def test_of_independent_features_it_is_the_same(n, d, rng):
     """A tree also finds splits in noise. Subgroups from these must not restrict the values of the feature itself."""
     X = rng.normal(size=(n, d))
@@ -296,7 +297,7 @@ def test_subgroups_do_not_depend_on_the_order_of_rows():
 
 @pytest.mark.parametrize(
     ("scale", "offset"),
-    [(1e-12, 0.0), (1.0, 1.7e9), (1e300, 0.0)],
+    [(1e9, 0.0), (1e-6, -1.0), (1e-12, 0.0), (1.0, 1.7e9), (1e300, 0.0)],
 )
 def test_units_and_offsets_do_not_matter(scale, offset, rng):
     c = rng.integers(0, 4, 600) * 10.0
@@ -304,3 +305,12 @@ def test_units_and_offsets_do_not_matter(scale, offset, rng):
     moved = X * scale + offset
     assert len(np.unique(found(X, "x0"))) == 4
     np.testing.assert_array_equal(found(moved, "x0"), found(X, "x0"))
+
+
+def test_what_is_asked_for_may_be_a_category(rng):
+    n = 900
+    k = rng.integers(0, 3, n)
+    X = pd.DataFrame({"c": np.array(["u", "v", "w"])[k], "x": 9.0 * k + rng.normal(size=n)})
+    group = found(X, "c")
+    for g in np.unique(group):
+        assert len(np.unique(k[group == g])) == 1

@@ -111,13 +111,6 @@ def test_answers_are_put_together_as_they_came(clock, answer):
     np.testing.assert_array_equal(found, answer(X[:3000]))
 
 
-@pytest.mark.parametrize("answer", [lambda X: pd.Series(X[:, 0]), lambda X: (X[:, 0], X[:, 1])])
-def test_other_answers_come_in_one_piece(clock, answer):
-    caller, model, sizes = met(clock, lambda n: n * 1e-3, answer)
-    found, calls = caller.call(model, X[:3000], 3000)
-    assert (sizes, calls, type(found)) == ([3000], 1, type(answer(X)))
-
-
 @pytest.mark.parametrize("method", [sd.ALE, sd.RHALE])
 def test_a_batch_without_rows_between_the_edges_is_not_asked(method):
     """Estimators raise for an array without rows, so the model is not called."""

@@ -85,15 +85,6 @@ def test_a_function_is_traced_for_two_numbers_of_rows_only():
     assert len(traced) <= 4
 
 
-def test_single_precision_is_jaxs_own_default():
-    with jax.enable_x64(False):
-        q = sd.prediction(jax.jit(smooth))
-        assert q.raw(X).dtype == np.float32
-        assert q.at(X).dtype == np.float64
-        np.testing.assert_allclose(q.slopes(X)[:, 2], 1)
-        np.testing.assert_allclose(q.slopes(X)[:, 1], 2 * np.sin(X[:, 0]) * X[:, 1], atol=1e-5)
-
-
 def test_probabilities_and_losses():
     q = sd.probability(jax.jit(lambda x: jax.nn.softmax(network(x))), 1)
     p = np.exp(network_np := np.tanh(X @ W1) @ W2)

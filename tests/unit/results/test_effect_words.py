@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.figures.effect import effect_figure
 from skedasis.results.effect_words import depends_on_cell, depends_on_text
 from skedasis.stats.depends_on import DependsOn
 
@@ -140,16 +139,3 @@ def test_a_note_names_the_feature_how_much_and_the_call(es):
     assert found.numbers == vars(es["x0"].depends_on)
     assert not es["x2"].checks().of("depends_on")
     assert not es["x0"].checks(ignore="depends_on").of("depends_on")
-
-
-# --- figures and hostile names --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", [sd.RHALE(), sd.PDP(ice=20, center="mean")])
-def test_a_figure_has_a_note(method):
-    spec = effect_figure(sd.explain(product, X, "x0", method=method))
-    (note,) = [n for n in spec.main.notes if " by " in n]
-    assert note.startswith("mostly by x1 (")
-    assert note.endswith("): sd.regions(…)")
-    assert note in spec.alt
-    assert not [n for n in effect_figure(sd.explain(product, X, "x2")).main.notes if " by " in n]

@@ -183,12 +183,3 @@ def test_cells_of_a_surface(backend):
         top = X["a"] <= high if high == s.x[0][-1] else X["a"] < high
         here = ((X["a"] >= low) & top & X[SCRIPT].isin([one, other])).to_numpy()
         assert (count, weight, empty) == (here.sum(), WEIGHTS[here].sum(), not here.any())
-
-
-def test_a_pdp_has_points_but_no_cells():
-    s = explain(sd.PDP(grid=3), ("a", SCRIPT))
-    assert len(s.to_frame()) == 9
-    with refused(sd.UnsupportedError, "of='cells'", "PDP", "Use ALE or DALE"):
-        s.to_frame(of="cells")
-    with refused(sd.DataError, "'curves'", "'effect' or 'cells'"):
-        s.to_frame(of="curves")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from skedasis.stats.grid import Cells, bucket, locate, uniform_edges
-from tests.helpers import paired
 
 N = 20_000
 
@@ -25,23 +24,18 @@ def values(kind):
 
 @pytest.mark.parametrize("uniform", [True, False])
 @pytest.mark.parametrize("closed", ["left", "right"])
-@pytest.mark.parametrize(
-    ("k", "kind"),
-    paired(
-        [511, 512, 513, 514, 1024, 4095, 4096, 4097, 4098],
-        ["normal", "long tail", "whole", "far", "tiny", "clump"],
-    ),
-)
-def test_cells_are_those_of_a_search(k, kind, closed, uniform):
-    x = values(kind)
-    quantiles = np.quantile(x, np.linspace(0, 1, k + 1), method="inverted_cdf")
-    edges = uniform_edges(x.min(), x.max(), k) if uniform else np.unique(quantiles)
-    cell = Cells(edges, closed).locate(x)
-    if closed == "left":
-        inside = (edges[cell] <= x) & ((x < edges[cell + 1]) | (cell == len(edges) - 2))
-    else:
-        inside = (x <= edges[cell + 1]) & ((edges[cell] < x) | (cell == 0))
-    assert inside.all()
+@pytest.mark.parametrize("k", [511, 512, 513, 514, 1024, 4095, 4096, 4097, 4098])
+def test_cells_are_those_of_a_search(k, closed, uniform):
+    for kind in ("normal", "long tail", "whole", "far", "tiny", "clump"):
+        x = values(kind)
+        quantiles = np.quantile(x, np.linspace(0, 1, k + 1), method="inverted_cdf")
+        edges = uniform_edges(x.min(), x.max(), k) if uniform else np.unique(quantiles)
+        cell = Cells(edges, closed).locate(x)
+        if closed == "left":
+            inside = (edges[cell] <= x) & ((x < edges[cell + 1]) | (cell == len(edges) - 2))
+        else:
+            inside = (x <= edges[cell + 1]) & ((edges[cell] < x) | (cell == 0))
+        assert inside.all()
 
 
 def test_values_beyond_the_edges_are_counted_with_the_ends():

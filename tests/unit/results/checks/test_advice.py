@@ -164,27 +164,6 @@ def test_regions_are_found_where_they_are_advised(feature):
     assert len(curves.curves) > 0
 
 
-def test_effects_on_different_points_are_computed_on_the_same():
-    X = np.random.default_rng(4).uniform(-1, 1, size=(2000, 2))
-
-    def f(X):
-        return 5.0 * (X[:, 0] > 0.0123)
-
-    fine, wide = (
-        sd.explain(f, X, 0, method=sd.ALE(bins=sd.Edges(z)))
-        for z in (np.linspace(-1, 1, 41), [-1, 1])
-    )
-    (flag,) = fine.checks(beside=wide).of("disagreement")
-    after = followed(*calls(flag.message), X, 0, fine, wide, f)
-    assert not fine.checks(beside=after).of("disagreement")
-    fine, wide = (
-        sd.explain(f, X, 0, method=sd.PDP(grid=z)) for z in (np.linspace(-1, 1, 41), [-1, 1])
-    )
-    (flag,) = fine.checks(beside=wide).of("disagreement")
-    after = followed(*calls(flag.message), X, 0, fine, wide, f)
-    assert not fine.checks(beside=after).of("disagreement")
-
-
 def test_a_group_is_advised_where_it_can_be_made():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(600, 3)).round()
