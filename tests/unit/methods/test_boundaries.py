@@ -1041,3 +1041,14 @@ def test_a_percentage_without_a_sign_is_told_to_have_one():
     for text in ("ten", "ten%"):
         with refused(sd.DataError, "change['x0']", 'Use for example "+1"'):
             sd.change(lambda X: X[:, 0], X, {"x0": text})
+
+
+@pytest.mark.parametrize("method", [sd.ALE, sd.RHALE, sd.PDP, sd.MPlot, sd.PFI])
+def test_a_model_is_not_an_option_of_a_method(method):
+    class Fitted:
+        def predict(self, X):
+            return X[:, 0]
+
+    for model in (lambda X: X[:, 0], Fitted(), pd.DataFrame({"a": [1.0]})):
+        with pytest.raises((TypeError, ValueError), match="explain"):
+            method(model)

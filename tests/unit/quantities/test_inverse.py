@@ -267,3 +267,11 @@ def test_numerical_derivatives_of_a_kinked_function():
     np.testing.assert_allclose(
         differentiate(lambda v: np.clip(v, 0, 10), v), [0, 0, 1, 1, 1, 0], atol=1e-12
     )
+
+
+def test_jumps_of_trees_are_those_of_the_inverse():
+    e = sd.explain(sd.prediction(TREES, inverse="exp"), X, 0, method=sd.PDP(grid="exact"))
+    plain = sd.explain(TREES, X, 0, method=sd.PDP(grid="exact"))
+    np.testing.assert_array_equal(e.x, plain.x)
+    by_calls = sd.explain(lambda X: np.exp(TREES.predict(X)), X, 0, method=sd.PDP(grid=e.x))
+    np.testing.assert_allclose(e.value, by_calls.value, rtol=1e-12)
