@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,20 @@ PATTERN = re.compile(r"^.+: got .+, expected .+\. .+[.?!]$", re.DOTALL)
 every_method = pytest.mark.parametrize("method", sorted(METHODS))
 accumulated = pytest.mark.parametrize("method", ACCUMULATED)
 sloped = pytest.mark.parametrize("method", SLOPED)
+
+
+def paired(*values: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Return cases that have each value of each list: as many as the longest list has values."""
+    lists = [list(v) for v in values]
+    return [tuple(v[k % len(v)] for v in lists) for k in range(max(map(len, lists)))]
+
+
+def usually(cases: Mapping[str, Any], *names: str) -> list[Any]:
+    """Return all cases as parameters, of which those with other names are slow."""
+    return [
+        pytest.param(case, id=name, marks=() if name in names else pytest.mark.slow)
+        for name, case in cases.items()
+    ]
 
 
 def table(n: int = 80, d: int = 3, seed: int = 0) -> np.ndarray:

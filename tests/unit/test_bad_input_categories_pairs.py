@@ -1,8 +1,6 @@
-"""Bad input to categorical and pair effects: a correct result, or an error that states what is wrong."""
+"""Bad input to effects of levels, pairs and groups: a correct result, or an error that states what is wrong."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import skedasis as sd
-from tests.helpers import frame, refused, rise
+from tests.helpers import frame, paired, refused, rise
 from tests.helpers import of_frame as model
 
 N = 120
@@ -31,9 +29,7 @@ def encoded(X):
     return make_pipeline(columns, LinearRegression()).fit(X, model(X))
 
 
-@pytest.mark.thinned
-@every_method
-@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize(("method", "first"), paired(METHODS, [False, True]))
 def test_a_level_that_the_model_does_not_know_is_named(method, first):
     X = frame()
     fitted = encoded(X[X["c"] != "x"])
@@ -47,21 +43,9 @@ def test_a_level_that_the_model_does_not_know_is_named(method, first):
     assert "while skedasis called prediction(Pipeline" in notes
 
 
-def test_a_level_that_the_model_knows_is_not_blamed():
-    X = frame()
-    fitted = encoded(X[X["c"] != "x"])
-    # The first row of level p has an unknown level of c; the first row of level q does not.
-    X.loc[[0, 1], ["c", "d"]] = [["x", "p"], ["u", "q"]]
-    with pytest.raises(ValueError, match="unknown categories") as caught:
-        sd.explain(fitted, X, "c", method="ale")
-    assert "levels of 'd'" not in "\n".join(caught.value.__notes__)
-
-
-@every_method
-def test_a_model_that_answers_nan_for_one_level_is_refused(method):
-    X = frame()
+def test_a_model_that_answers_nan_for_one_level_is_refused():
     with refused(sd.ModelOutputError, "prediction", "NaN or infinity", "finite numbers"):
-        sd.explain(lambda Z: np.where(Z["c"] == "v", np.nan, 1.0), X, "c", method=method)
+        sd.explain(lambda Z: np.where(Z["c"] == "v", np.nan, 1.0), frame(), "c", method="ale")
 
 
 # --------------------------------------------------------------------------- few rows and many levels
@@ -82,9 +66,7 @@ def test_a_level_of_one_row_is_a_level_like_others(method):
         assert np.isnan(e.heterogeneity[place])
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("n", [1, 2])
-@every_method
+@pytest.mark.parametrize(("method", "n"), [("ale", 1), ("pdp", 2), ("ice", 1), ("mplot", 2)])
 def test_a_row_or_two_are_explained(method, n):
     X = frame(n)
     for name, e in sd.explain(model, X, method=method).items():
@@ -99,8 +81,7 @@ def test_a_row_or_two_are_explained(method, n):
             assert np.isfinite(s.interaction_strength())
 
 
-@pytest.mark.many
-@every_method
+@pytest.mark.parametrize("method", ["ale", "pdp", "mplot"])
 def test_an_identifier_is_refused_by_name_and_left_out_of_all(method):
     n = 10_000
     rng = np.random.default_rng(0)
@@ -148,19 +129,6 @@ def test_rows_of_cut_levels_are_counted_in_pairs_too():
 # ----------------------------------------------------------------------------------------- orders
 
 
-def test_a_declared_order_that_misses_a_level_is_refused():
-    for kind in ("ordinal", "nominal"):
-        schema = {"c": sd.Feature("c", kind=kind, levels=("u", "v", "w"))}
-        for method in METHODS:
-            with refused(
-                sd.DataError, "levels of feature 'c'", "without 'x'", "Add the observed levels"
-            ):
-                sd.explain(model, frame(), "c", method=method, schema=schema)
-    twice = {"c": sd.Feature("c", kind="ordinal", levels=("u", "v", "w", "x", "u"))}
-    with refused(sd.DataError, "'u' more than once"):
-        sd.explain(model, frame(), "c", method="ale", schema=twice)
-
-
 def test_an_order_that_is_none_is_refused():
     X = frame()
     for order, words in (
@@ -193,23 +161,6 @@ def test_two_nominal_features_need_orders():
 # ------------------------------------------------------------------------------------------ pairs
 
 
-def test_what_is_no_pair_is_refused():
-    X = frame()
-    for twice in (("a", "a"), ("a", 0), (2, "c")):
-        with refused(sd.DataError, "with itself"):
-            sd.explain(model, X, twice, method="ale")
-    for wanted in (("a",), ("a", "b", "c"), ()):
-        with refused(
-            sd.UnsupportedError, f"a tuple of {len(wanted)}", "a list of names or of pairs"
-        ):
-            sd.explain(model, X, wanted, method="pdp")
-    for mixed in (["a", ("a", "b")], [("a", "b"), "c"]):
-        with refused(sd.DataError, "single features and pairs", "once with the pairs"):
-            sd.explain(model, X, mixed, method="ale")
-    with refused(sd.DataError, "'z'", "'a'"):
-        sd.explain(model, X, ("a", "z"), method="ale")
-
-
 @pytest.mark.parametrize("method", ["rhale", "uale", "mplot"])
 def test_methods_of_one_feature_refuse_a_pair(method):
     with refused(sd.UnsupportedError, "('a', 'b')", "two features", "ALE, DALE or PDP"):
@@ -226,13 +177,6 @@ def test_pairs_of_derivatives_refuse_categories_and_steps():
     for bins in (sd.Optimal(), sd.Greedy(), sd.AutoUniform()):
         with refused(sd.UnsupportedError, type(bins).__name__, "Uniform, Quantile or Edges"):
             sd.explain(model, X, ("a", "b"), method=sd.ALE(bins=bins))
-
-
-def test_surfaces_of_pdp_refuse_what_curves_have():
-    X = frame()
-    for method in (sd.PDP(center="start"), sd.PDP(anchor=0.0), sd.PDP(derivative=True)):
-        with refused(sd.UnsupportedError, "two features", "center=None or 'mean'"):
-            sd.explain(model, X, ("a", "b"), method=method)
 
 
 @pytest.mark.parametrize("method", ["ale", "dale"])
@@ -303,23 +247,6 @@ def test_a_pair_of_which_no_row_has_both_values_is_refused():
 # --------------------------------------------------------------------------- labels, grids and anchors
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("wanted", ["a", "c"])
-@pytest.mark.parametrize("of", ["label", "residual"])
-def test_m_plots_of_labels_need_numbers(wanted, of):
-    X = frame()
-    method = sd.MPlot(of=of, bins=3)
-    with refused(sd.DataError, f"MPlot(of={of!r})", "no labels", "y=y"):
-        sd.explain(model, X, wanted, method=method)
-    for y in (["yes", "no"] * (N // 2), np.full(N, np.nan), [None] * N):
-        with refused(sd.DataError, "y", "not finite numbers", "Encode classes"):
-            sd.explain(model, X, wanted, y=y, method=method)
-    with refused(sd.DataError, "y", str(N)):
-        sd.explain(model, X, wanted, y=np.zeros(7), method=method)
-    e = sd.explain(model, X, wanted, y=np.arange(N) % 2 == 0, method=method)
-    assert np.isfinite(e.value).all()
-
-
 def test_grids_of_levels_that_nobody_has_are_refused():
     X = frame()
     for grid in (["u", "zz"], {"c": ["zz"]}):
@@ -360,11 +287,6 @@ def test_anchors_that_are_nowhere_are_refused():
     assert es["a"](0.5) == pytest.approx(0.0, abs=0.1)
 
 
-def test_derivatives_of_levels_are_refused():
-    with refused(sd.UnsupportedError, "derivative=True", "'c'", "a numeric feature"):
-        sd.explain(model, frame(), "c", method=sd.PDP(derivative=True))
-
-
 # ----------------------------------------------------------------------------------- several outputs
 
 
@@ -386,19 +308,6 @@ def test_outputs_that_are_not_there_are_refused():
     for output in (["r", "r"], [], [0, 1], True, 1.5, "every"):
         with refused(sd.DataError, "prediction(output)", "'all'"):
             sd.prediction(two, output=output)
-
-
-def test_too_few_names_of_outputs_are_refused():
-    with refused(sd.ModelOutputError, "2 outputs", "expected 1", "output='all'"):
-        sd.explain(sd.prediction(two, output=["r"]), frame(), "a", method="ale")
-
-
-def test_all_outputs_of_a_model_that_has_one_column():
-    found = sd.explain(
-        sd.prediction(lambda Z: Z[["a"]].to_numpy(), output="all"), frame(), "a", method="ale"
-    )
-    assert list(found) == [0]
-    assert rise(found[0]) == pytest.approx(found[0].x[-1] - found[0].x[0])
 
 
 class Classifier:
@@ -438,22 +347,238 @@ def test_a_class_that_is_called_all_is_meant_itself():
         sd.probability(LinearRegression().fit([[0.0], [1.0]], [0, 1]), class_="all")
 
 
-def test_settings_are_not_shared_with_the_caller():
-    order = list("xwvu")
-    method = sd.ALE(order=order)
-    e = sd.explain(model, frame(), "c", method=method)
-    order.clear()
-    assert e.spec.parameters["order"] == list("xwvu")
-    assert replace(method, order=None).order is None
+# ----------------------------------------------------------------------------------------- groups
 
 
-def test_a_dictionary_of_models_is_no_model_and_the_message_explains_them():
-    X = np.random.default_rng(0).normal(size=(60, 2))
-    models = {"one": lambda X: X[:, 0], "two": lambda X: 2 * X[:, 0]}
-    each = "{name: sd.prediction(m, output=0) for name, m in models.items()}"
-    with refused(sd.UnsupportedError, "2 models", each):
-        sd.prediction(models, output=0)
-    with refused(sd.UnsupportedError, "{name: sd.loss(m, 'absolute_error') for name, m in"):
-        sd.loss(models, "absolute_error")
-    quantities = {name: sd.prediction(m) for name, m in models.items()}
-    assert sd.explain(quantities, X)["x0"].importance > 0
+def blocks():
+    """Return two numeric columns and a one-hot block of three columns."""
+    X = frame()
+    code = np.arange(N) % 3
+    return pd.DataFrame({"a": X["a"], **{f"h_{k}": (code == k) * 1 for k in range(3)}, "k": X["b"]})
+
+
+def of_block(X):
+    return X["a"] * X["h_0"] + 2.0 * X["h_1"]
+
+
+BLOCK = ["h_0", "h_1", "h_2"]
+
+
+def test_a_column_that_is_moved_with_others_is_not_asked_for_alone():
+    options = {"groups": {"district": BLOCK}, "method": "ale"}
+    for wanted in ("h_1", 1, ["a", "h_1"], ("a", "h_1")):
+        with refused(sd.DataError, "a column of the group", "'district'"):
+            sd.explain(of_block, blocks(), wanted, **options)
+    assert list(sd.explain(of_block, blocks(), **options)) == ["a", "district", "k"]
+
+
+@pytest.mark.parametrize("method", ["rhale", "uale", "dale"])
+def test_groups_have_no_slopes(method):
+    options = {"groups": {"district": BLOCK}, "method": method}
+    with refused(sd.UnsupportedError, "'district'", "nominal", "sd.ALE()"):
+        sd.explain(of_block, blocks(), "district", **options)
+    e = sd.explain(of_block, blocks(), **options)["district"]
+    assert e.spec.method == "ALE"
+    assert method.upper() in e.provenance["instead_of"]
+
+
+# ----------------------------------------------------------------------------------------- missing
+
+
+EMPTY = {
+    "number": (np.nan, None),
+    "nominal": (pd.Series([None] * N, dtype=object), None),
+    "ordinal": (pd.Categorical([None] * N, categories=["lo", "hi"], ordered=True), None),
+}
+
+
+@pytest.mark.parametrize(("kind", "method"), paired(EMPTY, METHODS))
+def test_a_feature_without_any_value_is_refused(kind, method):
+    X = frame().assign(e=EMPTY[kind][0])
+    with refused(sd.DataError, "feature 'e'", "only missing values", "Leave the feature out"):
+        sd.explain(model, X, "e", method=method)
+    if method in ("ale", "pdp"):
+        with refused(sd.DataError, "feature 'e'", "only missing values"):
+            sd.explain(model, X, ("a", "e"), method=method)
+
+
+EXPLAINERS = {
+    "explain": lambda X: sd.explain(model, X),
+    "pdp": lambda X: sd.explain(model, X, method="pdp"),
+    "several": lambda X: sd.explain([model, model], X),
+    "regions": lambda X: sd.regions(model, X),
+    "interactions": lambda X: sd.interactions(model, X, max_rows=20),
+    "ledger": lambda X: sd.ledger(model, X),
+    "streamed": lambda X: sd.explain(model, X),
+}
+
+
+@pytest.mark.parametrize("explained_by", EXPLAINERS)
+def test_features_without_any_value_are_left_out_of_all(explained_by, tmp_path):
+    """The others are explained as if the column were a constant that the model does not use."""
+    full = frame().assign(k=np.arange(N) % 3)
+    full["k"] = full["k"].map({0: "u", 1: "v", 2: "w"})
+    X = full.assign(e=np.nan, o=pd.Series([None] * N, dtype=object))
+    if explained_by == "streamed":
+        for name, table in (("full", full), ("X", X)):
+            table.to_parquet(tmp_path / f"{name}.parquet")
+        full, X = (sd.parquet(tmp_path / f"{name}.parquet") for name in ("full", "X"))
+    with pytest.warns(sd.LeftOutWarning, match=r"2 features with only missing values .*: e, o\."):
+        found = EXPLAINERS[explained_by](X)
+    if explained_by in ("explain", "pdp", "streamed"):
+        expected = EXPLAINERS[explained_by](full)
+        assert list(found) == list(expected)
+        for name, effect in expected.items():
+            np.testing.assert_array_equal(found[name].value, effect.value)
+
+
+def test_nothing_but_features_without_any_value_is_refused():
+    with refused(sd.DataError, "feature 'e'", "only missing values"):
+        sd.explain(model, pd.DataFrame({"e": np.full(N, np.nan), "f": np.full(N, np.nan)}))
+
+
+@pytest.mark.parametrize("fails", [True, False])
+@pytest.mark.parametrize("method", [sd.ALE(bins=4), sd.RHALE(), sd.DALE(bins=3)])
+def test_a_model_that_takes_no_missing_values_costs_the_point_only(method, fails):
+    """Only the missing-value point needs the model at missing values. Its failure is recorded in the provenance."""
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    X[1, 0] = X[3, 0] = np.nan  # not among the rows of the model check
+
+    def f(Z):
+        if fails and np.isnan(Z).any():
+            raise ValueError("Input X contains NaN.")
+        return 2 * Z[:, 0] + Z[:, 1]
+
+    e = sd.explain(f, X, 0, method=method)
+    assert e.missing == 2
+    assert e.missing_point is None
+    assert "no point for missing values" in e.provenance["missing"]
+    assert ("contains NaN" if fails else "NaN or infinity") in e.provenance["missing"]
+    assert rise(e) == pytest.approx(2 * (e.x[-1] - e.x[0]), rel=1e-6)
+
+
+# ----------------------------------------------------------------------------------- kinds of columns
+@pytest.mark.parametrize(
+    ("method", "dtype"), paired(METHODS, [int, float, np.int8, np.float32, object, bool])
+)
+def test_codes_that_are_declared_nominal_are_levels(method, dtype):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2 if dtype is bool else 4, size=N), rng.integers(0, 2, N)])
+    X = X.astype(dtype)
+    seen = set()
+
+    def f(Z):
+        seen.add(Z.dtype)
+        return Z[:, 0].astype(float) ** 2 + Z[:, 1].astype(float)
+
+    e = sd.explain(f, X, 0, method=method, schema={"x0": "nominal"})
+    assert sorted(e.levels.values) == sorted({*X[:, 0].tolist()})
+    assert seen == {X.dtype}
+    if method != "mplot":
+        squares = np.array([float(v) ** 2 for v in e.levels.values])
+        np.testing.assert_allclose(e.value - e.value[0], squares - squares[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_columns_of_pandas_own_types(method):
+    flag = pd.array([True, False, pd.NA, True] * (N // 4), dtype="boolean")
+    count = pd.array([1, 2, pd.NA, 4] * (N // 4), dtype="Int64")
+    X = frame().assign(
+        flag=flag, count=count, any=np.array(["u", 3, None, True] * (N // 4), object)
+    )
+
+    def f(Z):
+        return (
+            Z["flag"].astype("Float64").fillna(0.5) + Z["count"].astype("Float64").fillna(9.0)
+        ).to_numpy(dtype=float) + (Z["any"] == "u")
+
+    es = sd.explain(f, X, ["flag", "count", "any"], method=method, schema={"count": "ordinal"})
+    assert set(es["flag"].levels.values) == {True, False, None}
+    assert es["count"].levels.values == (1, 2, 4)
+    assert es["count"].missing == N // 4
+    assert es["count"].missing_point.count == N // 4
+    assert set(es["any"].levels.values) == {"u", 3, None, True}
+    if method != "mplot":
+        assert es["flag"]([True]) - es["flag"]([False]) == pytest.approx(1.0)
+        assert es["flag"]([None]) - es["flag"]([False]) == pytest.approx(0.5)
+        assert es["count"]([4]) - es["count"]([1]) == pytest.approx(3.0)
+        assert es["any"](["u"]) - es["any"]([3]) == pytest.approx(1.0)
+
+
+def test_values_that_read_alike_are_different_levels():
+    X = pd.DataFrame({"k": np.array([1, "1", True, "True"] * 30, dtype=object), "a": np.arange(N)})
+    e = sd.explain(lambda Z: Z["a"] + 5.0 * (Z["k"] == "1"), X, "k", method="ale")
+    assert len(e.levels) == 4
+    assert len(set(e.levels.labels)) == 4
+    assert e(np.array(["1"], dtype=object)) - e(np.array([1], dtype=object)) == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[True, False], [1, 0], [("a", 1), ("b", 2)], [np.bool_(True), np.int64(3)]],
+    ids=str,
+)
+def test_columns_are_found_by_labels_of_any_type(labels, tmp_path):
+    values = np.random.default_rng(0).normal(size=(N, 2))
+    X = pd.DataFrame(values, columns=pd.Index(labels, tupleize_cols=False, dtype=object))
+
+    def f(Z):
+        return Z.iloc[:, 0] + 3 * Z.iloc[:, 1]
+
+    first, second = labels
+    es = sd.explain(f, X, list(labels))
+    es.save(tmp_path / "es.skd")
+    loaded = sd.load(tmp_path / "es.skd")
+    for label, slope in ((first, 1.0), (second, 3.0)):
+        expected = slope * X[label].std(ddof=0)
+        for e in (es[label], sd.explain(f, X, label), loaded[str(label)]):
+            assert (e.feature, e.importance) == (str(label), pytest.approx(expected))
+        assert sd.change(f, X, {label: 2.0}).value == pytest.approx(2 * slope)
+        assert sd.explain(f, X, label, schema={label: {"unit": "m"}}).about.feature.unit == "m"
+    assert sd.explain(f, X, (first, second)).features == (str(first), str(second))
+
+
+# ----------------------------------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize(
+    ("wanted", "weight"),
+    paired(["c", ("a", "c"), ("c", "d"), "a"], [2.0**-300, 2.0**-20, 2.0**40]),
+)
+def test_the_size_of_weights_does_not_change_values(wanted, weight):
+    X = frame()
+    for method in (sd.ALE(order={"c": list("uvwx"), "d": ["p", "q"]}), sd.PDP(grid=4)):
+        plain = sd.explain(model, X, wanted, method=method)
+        heavy = sd.explain(model, X, wanted, method=method, sample_weight=np.full(N, weight))
+        np.testing.assert_allclose(heavy.value, plain.value, atol=1e-11)
+
+
+@pytest.mark.parametrize("zeros", [(0.0, -0.0), (-0.0, 0.0)])
+@pytest.mark.parametrize("method", [sd.ALE(bins=4), sd.PDP(grid=4)])
+def test_zero_has_no_sign(method, zeros):
+    """Minus zero is zero, in whatever order the rows are."""
+    X = np.column_stack([[*zeros, 2.0, 2.0] * 5, np.random.default_rng(0).normal(size=20)])
+    pair = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=method, progress=False)
+    assert str(pair.sides[0].two_values) == "(0.0, 2.0)"
+    alone = sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(), progress=False)
+    assert str(alone.points[0]) == "0.0"
+
+
+def test_derivatives_of_levels_are_refused():
+    with refused(sd.UnsupportedError, "derivative=True", "'c'", "a numeric feature"):
+        sd.explain(model, frame(), "c", method=sd.PDP(derivative=True))
+
+
+@pytest.mark.parametrize(("wanted", "of"), [("a", "label"), ("c", "residual")])
+def test_m_plots_of_labels_need_numbers(wanted, of):
+    X = frame()
+    method = sd.MPlot(of=of, bins=3)
+    with refused(sd.DataError, f"MPlot(of={of!r})", "no labels", "y=y"):
+        sd.explain(model, X, wanted, method=method)
+    for y in (["yes", "no"] * (N // 2), np.full(N, np.nan), [None] * N):
+        with refused(sd.DataError, "y", "not finite numbers", "Encode classes"):
+            sd.explain(model, X, wanted, y=y, method=method)
+    with refused(sd.DataError, "y", str(N)):
+        sd.explain(model, X, wanted, y=np.zeros(7), method=method)
+    e = sd.explain(model, X, wanted, y=np.arange(N) % 2 == 0, method=method)
+    assert np.isfinite(e.value).all()

@@ -66,17 +66,6 @@ def test_importing_makes_few_calls(tmp_path):
     assert 0 < calls[-1] < 105_000
 
 
-def test_every_public_name_is_there_and_listed():
-    for name in sd.__all__:
-        assert getattr(sd, name) is not None
-    assert set(sd.__all__) <= set(dir(sd))
-
-
-def test_a_name_that_is_not_there_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="nothing"):
-        sd.nothing  # noqa: B018
-
-
 def test_explaining_one_feature_of_a_function_touches_few_files():
     """A new maintainer who follows ``sd.explain(f, X, "a")`` to the number reads at most these."""
     package = Path(sd.__file__).parent

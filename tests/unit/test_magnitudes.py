@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
@@ -67,9 +68,15 @@ def plain() -> dict[str, dict[str, float]]:
     return {name: dict(numbers(call(q).to_dict())) for name, call in CALLS.items()}
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("exponent", [-300, 440])
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    ("name", "exponent"),
+    [
+        pytest.param(
+            *case, marks=() if case[0] in ("rhale", "pair", "contrast") else pytest.mark.slow
+        )
+        for case in itertools.product(CALLS, [-300, 440])
+    ],
+)
 def test_a_power_of_two_in_the_quantity_is_one_in_the_result(plain, name, exponent):
     """A number has the unit of the quantity, that of its square, or none. A warning would be an error."""
     unit = 2.0**exponent
@@ -88,7 +95,6 @@ def test_a_power_of_two_in_the_quantity_is_one_in_the_result(plain, name, expone
     assert scaled or name == "ledger"  # shares only
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("method", ["rhale", "ale", "dale", "pdp"])
 @pytest.mark.parametrize("exponent", [-220, 100, 220])
 def test_a_power_of_two_in_a_feature_changes_no_digit(method, exponent):
@@ -115,14 +121,9 @@ def test_the_unit_of_numbers_is_a_power_of_two():
 # --------------------------------------------------------------------------------------- limits
 
 
-@pytest.mark.parametrize("method", ["rhale", "ale", "pdp", "mplot", "pfi"])
+@pytest.mark.parametrize("method", ["rhale", "pdp", "pfi"])
 @pytest.mark.parametrize(
-    ("size", "words"),
-    [
-        (5e-320, ("at most", "1e-100")),
-        (1e-120, ("at most", "1e-100")),
-        (1e200, ("up to", "1e+140")),
-    ],
+    ("size", "words"), [(1e-120, ("at most", "1e-100")), (1e200, ("up to", "1e+140"))]
 )
 def test_quantities_out_of_range_are_refused(method, size, words):
     with refused(sd.ModelOutputError, "prediction(function)", *words, "logarithm"):
@@ -149,9 +150,7 @@ def test_slopes_out_of_range_are_refused(unit, size):
     ("weights", "words"),
     [
         (WEIGHTS * 1e-200, ("positive weights down to", "at least 1e-100")),
-        (np.full(N, 1e-320), ("positive weights down to", "at least 1e-100")),
         (WEIGHTS * 1e200, ("sum to more than", "2**53")),
-        (np.full(N, 1e308), ("sum to more than", "2**53")),
     ],
 )
 def test_weights_out_of_range_are_refused(weights, words):
@@ -174,15 +173,11 @@ def test_the_size_of_sampling_weights_does_not_matter(size):
     "weights",
     [
         WEIGHTS + 0j,
-        [1 + 1j] * N,
-        WEIGHTS.astype("m8[s]"),
         WEIGHTS.astype("M8[s]"),
         pd.Series(pd.to_timedelta(WEIGHTS, unit="h")),
-        ["1"] * N,
         np.array(["1"] * N, dtype=object),
-        np.array([b"1"] * N),
     ],
-    ids=["complex", "list", "durations", "times", "pandas", "text", "objects", "bytes"],
+    ids=["complex", "times", "pandas", "objects"],
 )
 def test_values_that_numpy_would_convert_are_no_weights(weights):
     with refused(sd.DataError, "sample_weight", "not numbers", "weight of each row"):
@@ -204,15 +199,3 @@ def test_weights_may_be_real_numbers_of_any_type(weights, plain_weights):
     got = sd.explain(bent, X, 0, method="ale", sample_weight=weights)
     want = sd.explain(bent, X, 0, method="ale", sample_weight=plain_weights)
     np.testing.assert_array_equal(got.value, want.value)
-
-
-def test_masked_weights_and_labels_are_missing():
-    masked = np.ma.masked_less(WEIGHTS, 1.0)
-    with refused(
-        sd.DataError, "sample_weight", f"{int(masked.mask.sum())} values that are NaN", "weight"
-    ):
-        sd.explain(bent, X, 0, sample_weight=masked)
-    with refused(sd.DataError, "y", "masked labels", "Leave these rows out"):
-        sd.explain(bent, X, 0, method=sd.MPlot(of="label"), y=masked)
-    with refused(sd.DataError, "y", "not finite numbers", "numbers"):
-        sd.explain(bent, X, 0, method=sd.MPlot(of="label"), y=WEIGHTS + 1j)

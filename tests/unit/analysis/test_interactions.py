@@ -1,0 +1,234 @@
+"""`sd.interactions`: its arguments, costs, results and errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.analysis.interactions import interactions_of
+from skedasis.engine.assemble import finalize_all
+from skedasis.engine.options import ExplainOptions
+from skedasis.engine.rounds import Computed, compute, prepare
+from tests.helpers import refused
+
+FAST: dict[str, Any] = {"ale": False, "heterogeneity_rows": 0}
+
+
+def table(n: int = 60, d: int = 3) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(n, d))
+
+
+def product(X: Any) -> np.ndarray:
+    X = np.asarray(X)
+    return X[:, 0] * X[:, 1] + X[:, 2]
+
+
+class Counting:
+    """A function that counts the rows of its calls."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        self.rows += len(X)
+        return product(X)
+
+
+# --- results --------------------------------------------------------------------------------------
+
+
+def test_a_pair_is_found_in_both_orders():
+    it = sd.interactions(product, table(), **FAST)
+    a, b = it["x0", "x1"], it["x1", "x0"]
+    assert (a.feature_0, b.feature_0) == ("x0", "x1")
+    assert a.h2 == b.h2
+    assert (a.modulates_01, a.modulates_10) == (b.modulates_10, b.modulates_01)
+    assert ("x1", "x0") in it
+    assert ("x1", "x9") not in it
+    assert list(it) == [("x0", "x1"), ("x0", "x2"), ("x1", "x2")]
+    with refused(sd.DataError, "it['x0', 'x1']"):
+        it["x0", "nothing"]
+
+
+def test_several_outputs_share_the_model_rows():
+    def both(X: np.ndarray) -> np.ndarray:
+        return np.column_stack([product(X), X[:, 1] * X[:, 2]])
+
+    found = sd.interactions(sd.prediction(both, output="all"), table(), **FAST)
+    assert set(found) == {0, 1}
+    assert found[0].ranking()[0].feature_1 == "x1"
+    assert (found[1].ranking()[0].feature_0, found[1].ranking()[0].feature_1) == ("x1", "x2")
+    alone = sd.interactions(lambda X: X[:, 1] * X[:, 2], table(), **FAST)
+    assert found[1]["x1", "x2"].h2_unnormalized == alone["x1", "x2"].h2_unnormalized
+    model_rows = found[0].provenance["model_rows"]
+    assert model_rows == found[1].provenance["model_rows"]
+
+
+def test_model_rows_are_those_that_are_documented():
+    X = table(200)
+    X[:, 2] = X[:, 2] > 0
+    model = Counting()
+    it = sd.interactions(model, X, max_rows=30, **FAST)
+    known = it.provenance
+    counted = known["model_rows"] + known["check_rows"] + known["score_rows"]
+    assert model.rows == counted
+    effects = sd.explain(product, X, heterogeneity_rows=0).provenance["model_rows"]
+    # Two features of 30 values, one of 2, and of their pairs one of 900 and two of at most 60 distinct combinations.
+    singles, pairs = (30 + 30 + 2) * 30, (30 + 30 + 30) * 30
+    assert known["model_rows"] - effects == singles + pairs + 30
+
+
+def test_the_rows_are_a_seeded_sample_that_does_not_depend_on_other_arguments():
+    X = table(300)
+    a = sd.interactions(product, X, max_rows=40, **FAST)
+    b = sd.interactions(product, X, [("x0", "x1")], max_rows=40, **FAST)
+    c = sd.interactions(product, X, max_rows=40, random_state=1, **FAST)
+    assert a["x0", "x1"].h2 == b["x0", "x1"].h2
+    assert a["x0", "x1"].h2 != c["x0", "x1"].h2
+
+
+def test_features_with_too_many_levels_have_h2_only():
+    n = 2200
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"id": [f"row {i}" for i in range(n)], "a": rng.normal(size=n), "b": rng.normal(size=n)}
+    )
+    with pytest.warns(sd.LeftOutWarning, match="id"):
+        it = sd.interactions(
+            lambda d: (d["a"] * d["b"]).to_numpy(), frame, max_rows=20, heterogeneity_rows=0
+        )
+    line = it["id", "a"]
+    assert line.h2 == 0.0
+    assert np.isnan([line.ale_strength, line.modulates_01]).all()
+    assert np.isnan({o.feature: o for o in it.overall}["id"].importance)
+    assert it["a", "b"].ale_strength > 0.5
+
+
+@pytest.mark.parametrize("method", ["pdp", "ale", "dale", None])
+def test_methods_of_the_effects(method: Any):
+    def slope(X: np.ndarray) -> np.ndarray:
+        return np.column_stack([X[:, 1], X[:, 0], np.ones(len(X))])
+
+    q = sd.prediction(product, slope=slope)
+    it = sd.interactions(q, table(1000), method=method, h2=False, ale=False)
+    assert it["x0", "x1"].modulates_01 == pytest.approx(1, abs=0.01)
+    none = sd.interactions(q, table(1000), method=method, h2=False, ale=False, heterogeneity_rows=0)
+    assert np.isnan(none["x0", "x1"].modulates_01)
+    assert it.provenance["settings"]["method"] == ("RHALE" if method is None else method.upper())
+
+
+def test_estimated_shares_beyond_0_and_1_are_in_the_frame_and_not_in_texts():
+    it = sd.interactions(product, table(), h2=False, **FAST)
+    pairs = tuple(replace(p, modulates_01=2.419, modulates_10=-0.17) for p in it.pairs)
+    it = replace(it, pairs=pairs)
+    assert set(it.to_frame()["modulates_01"]) == {2.419}
+    cells = [line[2:] for line in it.lines()[1:]]
+    assert set(cells) == {("1", "0")}
+    assert repr(it).endswith("(dependence 1)>")
+    page = it.explore().html
+    assert "0 depends on 1" in page
+    assert "<td>2.42<" not in page
+
+
+def test_work_of_explain_gives_modulation_at_no_model_row():
+    model, X, options = Counting(), table(400), ExplainOptions.of("explain")
+    done = compute(prepare(sd.prediction(model), X, None, None, options))
+    rows = model.rows
+    alone = interactions_of(done)[None]
+    assert model.rows == rows
+    same = sd.interactions(product, X, h2=False, ale=False)
+    assert repr(alone.pairs) == repr(same.pairs)
+    assert repr(alone.by_feature) == repr(same.by_feature)
+    known = alone.provenance
+    assert known["model_rows"] + known["check_rows"] + known["score_rows"] == rows
+    # The work is not used up: effects can be made of it, and given.
+    effects = {label: sd.Effects(e, alone.provenance) for label, e in finalized(done).items()}
+    assert repr(interactions_of(done, effects)[None].pairs) == repr(alone.pairs)
+
+
+def finalized(done: Computed) -> dict[Any, dict[str, sd.Effect]]:
+    found: Any = finalize_all(done.job, dict(done.gathered), done.scores, done.finalized)
+    return found
+
+
+def test_few_rows_tell_the_share_too():
+    X = np.random.default_rng(0).uniform(-1, 1, size=(300, 3))
+    line = sd.interactions(product, X, h2=False, ale=False, method="ale")["x0", "x1"]
+    assert min(line.modulates_01, line.modulates_10) > 0.6
+
+
+def test_a_constant_feature_modulates_nothing():
+    X = table(400)
+    X[:, 2] = 1.0
+    it = sd.interactions(product, X, h2=False, ale=False)
+    assert it["x0", "x2"].modulates_01 == 0.0
+    assert np.isnan(it["x0", "x2"].modulates_10)  # a constant feature has no effect
+
+
+def test_missing_values_are_a_group_of_their_own():
+    """The effect of x₀ differs between rows with and without x₁, and with nothing else."""
+    X = table(4000)
+    X[::4, 1] = np.nan
+
+    def f(X: np.ndarray) -> np.ndarray:
+        return X[:, 0] * np.isnan(X[:, 1])
+
+    it = sd.interactions(f, X, h2=False, ale=False)
+    assert it["x0", "x1"].modulates_01 == pytest.approx(1.0, abs=0.02)
+
+
+def test_constant_features_and_two_rows():
+    X = table(40)
+    X[:, 2] = 1.0
+    it = sd.interactions(product, X, heterogeneity_rows=0)
+    assert it["x0", "x2"].h2 == it["x0", "x2"].ale_strength == 0.0
+    assert it["x0", "x1"].h2 > 0.1
+    two = sd.interactions(product, table(2), heterogeneity_rows=0)
+    assert two.provenance["h2_rows"] == 2
+    constant = sd.interactions(lambda X: np.full(len(X), 1e6), table(), **FAST)
+    assert constant.h2 == 0.0
+    assert {p.h2 for p in constant.values()} == {0.0}
+    assert {p.std_error for p in constant.values()} == {0.0}
+
+
+def test_rounding_errors_are_no_interactions():
+    it = sd.interactions(lambda X: 1e9 + X[:, 0] / 3 + np.exp(X[:, 1]), table(), **FAST)
+    assert {p.h2_unnormalized for p in it.values()} == {0.0}
+    assert it.h2 == 0.0
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"pairs": [("x0", 0)]}, "pair of 'x0' with itself"),
+        ({"pairs": "every"}, "pairs='all'"),
+        ({"pairs": ["x0", "x1"]}, "pairs='all'"),
+        ({"pairs": []}, "empty"),
+        ({"max_rows": 1}, "500"),
+        ({"h2": "no"}, "True or False"),
+    ],
+)
+def test_bad_arguments_are_refused(options, words):
+    with refused(sd.DataError, words):
+        sd.interactions(product, table(), **options)
+    with refused(sd.DataError, "at least two features"):
+        sd.interactions(lambda X: X[:, 0], table()[:, :1])
+
+
+def test_a_feature_without_values_is_in_no_pair():
+    X = pd.DataFrame(table(), columns=list("abc")).assign(empty=np.nan)
+    with pytest.warns(sd.LeftOutWarning, match="only missing values was left out: empty"):
+        found = sd.interactions(product, X, **FAST)
+    without = sd.interactions(product, X[["a", "b", "c"]], **FAST)
+    assert found.features == without.features == ("a", "b", "c")
+    assert [p.h2 for p in found.ranking()] == [p.h2 for p in without.ranking()]
+    with pytest.warns(sd.LeftOutWarning), refused(sd.DataError, "one feature"):
+        sd.interactions(lambda X: X["a"], X[["a", "empty"]], **FAST)

@@ -1,0 +1,245 @@
+"""`skedasis effect` of levels, pairs, groups and classes: printed output, written files, and errors."""
+
+import json
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.cli.app import app
+from tests.shell import CliRunner
+
+HOSTILE = "<script>[red]x[/red] " + "y" * 60
+MODULE = """
+import numpy as np, pandas as pd
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+worth = {"north": 1.0, "south": 4.0}
+
+def price(X):
+    town = X["town"].map(worth).fillna(0.0)
+    return X["size"] * (1 + (X["town"] == "south")) + town + 10 * (X["code"] == 2) + 3 * X["gas"] + 5 * X["oil"]
+
+shop = pd.read_csv("shop.csv")
+coded = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
+kind = make_pipeline(coded, LogisticRegression(max_iter=2000)).fit(shop.drop(columns="kind"), shop["kind"])
+linear = LinearRegression().fit(shop[["size"]], shop["size"])
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    n = 240
+    heating = rng.integers(0, 3, n)
+    frame = pd.DataFrame(
+        {
+            "size": rng.uniform(0, 1, n).round(3),
+            "town": np.resize(["north", "north", "south", HOSTILE], n),
+            "code": np.resize([1, 2, 7], n),
+            "gas": (heating == 0) * 1.0,
+            "oil": (heating == 1) * 1.0,
+            "wood": (heating == 2) * 1.0,
+            "kind": np.resize(["a/b", "a b", "A_B"], n),
+        }
+    )
+    frame.to_csv(tmp_path / "shop.csv", index=False)
+    (tmp_path / "market.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    sys.modules.pop("market", None)
+
+
+def effect(feature, *args, model="market:price", data="shop.csv", width="140"):
+    call = ["effect", "--model", model, "--data", data, "--feature", feature, "--target", "kind"]
+    return CliRunner().invoke(app, [*call, *map(str, args)], env={"COLUMNS": width})
+
+
+def done(*args, **kwargs):
+    result = effect(*args, **kwargs)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refusal(*args, **kwargs):
+    result = effect(*args, **kwargs)
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    (line,) = result.stderr.strip().splitlines()
+    assert re.match(r"^.+: got .+, expected .+\. .+$", line)
+    return line
+
+
+# ----------------------------------------------------------------------------------------- levels
+
+
+def test_text_is_explained_by_level(folder):
+    said = done("town", "--out", "town.png", "--out", "town.json")
+    assert "town: effect on prediction (ALE)" in said
+    for level in ("north", "south", "[red]x[/red]"):
+        assert level in said
+    content = json.loads((folder / "town.json").read_text())
+    curve = content["curve"]
+    found = dict(zip(curve["levels"], curve["value"], strict=True))
+    # The step from north to south is 3 plus the mean size; the other terms do not change.
+    size = pd.read_csv("shop.csv")["size"]
+    assert abs(found["south"] - found["north"] - 3 - size.mean()) < 0.1
+    assert curve["rows"] == [
+        {"north": 120, "south": 60, HOSTILE: 60}[name] for name in curve["levels"]
+    ]
+    assert len(content["bins"]["left"]) == 2
+
+
+def test_methods_other_than_the_default_take_text(folder):
+    done("town", "--method", "pdp", "--out", "t.csv")
+    assert set(pd.read_csv("t.csv")["level"]) == {"north", "south", HOSTILE}
+    done("town", "--method", "mplot", "--out", "t.npz")
+    assert len(sd.load("t.npz").levels) == 3
+
+
+def test_effects_name_the_feature_they_depend_on_and_several_are_ranked(folder):
+    name = "<script>[red]x[/red]"
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame(rng.uniform(-1, 1, size=(2000, 3)), columns=["a", name, "c"])
+    data.to_csv("wide.csv", index=False)
+    (folder / "wide_models.py").write_text(
+        "def f(X):\n    return X.iloc[:, 0] * X.iloc[:, 1] + X.iloc[:, 2]\n"
+    )
+    call = ["effect", "wide_models:f", "wide.csv"]
+    one = CliRunner().invoke(app, [*call, "a"], env={"COLUMNS": "300"})
+    assert re.search(
+        rf"mostly by {re.escape(name)} \(\d+ %( ± \S+ %)?\): skedasis regions",
+        " ".join(one.stdout.split()),
+    )
+    assert "features: " not in one.stdout
+    every = CliRunner().invoke(app, [*call, "a", "c"], env={"COLUMNS": "300"})
+    head, names, *lines = every.stdout.splitlines()[-4:]
+    assert head.startswith("2 features: effect on prediction (")
+    assert names.split()[-2:] == ["mostly", "by"]
+    assert [line.split()[0] for line in lines] == ["c", "a"]
+    assert re.search(rf"{re.escape(name)} \d+ %$", lines[1])
+    (found,) = json.loads(CliRunner().invoke(app, [*call, "a", "--json"]).stdout)["results"]
+    assert found["depends_on"]["name"] == name
+
+
+# ------------------------------------------------------------------------------- pairs and groups
+
+
+def test_a_pair_prints_its_strength(folder):
+    said = done("size", "--with", "town", "--out", "pair.json")
+    assert "size × town: interaction effect on prediction (ALE)" in said
+    assert "3 levels" in said
+    assert "20 bins" in said
+    assert "21 × 3" in said
+    assert "cells without rows" not in said
+    assert "cells without rows" in done("size", "--with", "code")
+    content = json.loads((folder / "pair.json").read_text())
+    assert content["features"] == ["size", "town"]
+    assert content["cells"] is not None
+    # The interaction of size and town: centered size times the centered indicator of south (fraction 0.25).
+    frame = pd.read_csv("shop.csv")
+    joint = (frame["size"] - frame["size"].mean()) * ((frame["town"] == "south") - 0.25)
+    printed = float(re.search(r"strength.*?(\d\.\d+)", said)[1])
+    assert printed == pytest.approx(joint.std(ddof=0), rel=0.1)
+
+
+def test_a_block_is_moved_as_one(folder):
+    said = done("heating", "--group", "heating=gas, oil,wood", "--out", "heating.csv")
+    assert "heating: effect on prediction (ALE)" in said
+    found = pd.read_csv("heating.csv").set_index("level")["value"]
+    assert found["oil"] - found["wood"] == pytest.approx(5)
+    assert found["gas"] - found["wood"] == pytest.approx(3)
+    assert "2 features" not in said
+    assert "size × heating: interaction effect on prediction (ALE)" in done(
+        "size", "--with", "heating", "--group", "heating=gas,oil,wood"
+    )
+
+
+# -------------------------------------------------------------------------------------- contrasts
+
+
+def test_a_change_between_two_values_is_printed(folder):
+    said = done("size", "--contrast", "0.2,0.6", "--method", "ale")
+    frame = pd.read_csv("shop.csv")
+    import market
+
+    want = sd.explain(market.price, frame.drop(columns="kind"), "size", method="ale")
+    change = want.contrast(0.2, 0.6)
+    assert said.strip().splitlines()[-1] == str(change)
+    document = json.loads(done("size", "--contrast", "0.2,0.6", "--method", "ale", "--json"))
+    assert document["contrasts"]["value"] == [change.value]
+    assert document["contrasts"]["lower"] == [change.lower]
+    assert "size 0.6 → 0.2" in done("size", "--contrast", "0.6,0.2")
+
+
+# ----------------------------------------------------------------------------------------- errors
+@pytest.mark.parametrize(
+    ("feature", "args", "message"),
+    [
+        ("town", ["--method", "rhale"], "RHALE"),
+        ("size", ["--with", "towm"], "Did you mean 'town'"),
+        ("size", ["--with", "town", "--method", "rhale"], "RHALE"),
+        ("size", ["--categorical", "cod"], "--categorical: got 'cod'"),
+        ("size", ["--group", "heating"], "expected NAME=COLUMN,COLUMN"),
+        ("size", ["--group", "h=gas,oli"], "--group: got 'oli'"),
+        ("size", ["--group", "h=gas", "--group", "h=oil"], "'h' twice"),
+        ("size", ["--class", "all"], "leave --class out"),
+        ("size", ["--contrast", "0.2"], "expected two values, FROM,TO"),
+        ("size", ["--contrast", "0.2,30"], "contrast(b) of 'size': got 30"),
+        (
+            "size",
+            ["--contrast", "low,0.3"],
+            "contrast(a) of 'size': got values that are not numbers, such as 'low'",
+        ),
+        ("town", ["--contrast", "north,west"], "expected one of the levels"),
+        ("size", ["--with", "town", "--contrast", "0.2,0.4"], "expected one feature"),
+    ],
+)
+def test_errors_are_one_line(folder, feature, args, message):
+    assert message in refusal(feature, *args)
+
+
+# ------------------------------------------------------------------------------ units and labels
+def unit_and_label(*args, **kwargs):
+    done("size", "--out", "size.npz", *args, **kwargs)
+    found = sd.load("size.npz").about.feature
+    return found.name, found.unit, found.label, found.kind
+
+
+def test_units_and_labels_of_columns(folder):
+    told = unit_and_label("--unit", "size=m² = area", "--label", "size=Living <b>area</b>")
+    assert told == ("size", "m² = area", "Living <b>area</b>", "continuous")
+
+
+def test_a_schema_file_describes_columns_of_the_data(folder):
+    schema = {"size": {"unit": "m²", "label": "Area"}, "kind": {"label": "not a feature"}}
+    (folder / "schema.json").write_text(json.dumps(schema))
+    assert unit_and_label("--schema", "schema.json") == ("size", "m²", "Area", "continuous")
+    # The command line wins over the file.
+    assert unit_and_label("--schema", "schema.json", "--unit", "size=ft²")[1:3] == ("ft²", "Area")
+
+
+@pytest.mark.parametrize(
+    ("args", "content", "parts"),
+    [
+        (("--unit", "size"), None, ("--unit", "COLUMN=TEXT", "temp=°C")),
+        (("--unit", "sise=m"), None, ("--unit", "sise", "size")),
+        (("--schema", "none.json"), None, ("--schema", "none.json", "No such file")),
+        (("--schema", "s.json"), "{", ("--schema", "no JSON")),
+        (("--schema", "s.json"), '{"size": 3}', ("--schema: 'size'", "3")),
+        (("--schema", "s.json"), '{"size": {"units": "m"}}', ("'units'", "Did you mean 'unit'?")),
+    ],
+)
+def test_wrong_units_labels_and_schemas_are_explained(folder, args, content, parts):
+    if content is not None:
+        (folder / "s.json").write_text(content)
+    said = " ".join(refusal("size", *args).split())
+    for part in parts:
+        assert part in said

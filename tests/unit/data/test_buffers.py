@@ -1,0 +1,128 @@
+"""Buffers: the rows of a batch with some columns replaced by numbers or levels, all others unchanged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from skedasis.data.containers import LevelReplacement
+from skedasis.data.dataset import as_dataset
+
+FRAMES = {"pandas": pd.DataFrame, "Polars": pl.DataFrame, "PyArrow": pa.table}
+
+
+def rows_of(container):
+    """Return the rows of any container as lists."""
+    if isinstance(container, np.ndarray):
+        return container.tolist()
+    if isinstance(container, pd.DataFrame):
+        return [list(row) for row in container.itertuples(index=False)]
+    if isinstance(container, pl.DataFrame):
+        return [list(row) for row in container.rows()]
+    return [list(row.values()) for row in container.to_pylist()]
+
+
+def data(n=7):
+    """Return columns of three types."""
+    rng = np.random.default_rng(5)
+    return {
+        "x": rng.integers(0, 9, n),
+        "s": np.array(list("pqrst"), dtype=object)[rng.integers(0, 5, n)],
+        "z": rng.normal(size=n),
+    }
+
+
+CONTAINERS = {
+    **FRAMES,
+    "pandas, odd index": lambda columns: pd.DataFrame(columns, index=[3, 3, 0, 9, -1, 3, 2]),
+    "objects": lambda columns: np.stack([v.astype(object) for v in columns.values()], axis=1),
+}
+
+
+def brute(X, rows, changes, sets):
+    """Return the expected content of a buffer, computed entry by entry."""
+    every = rows_of(X)
+    out = []
+    for k in range(sets):
+        for i, row in enumerate(rows):
+            new = list(every[row])
+            for j, values in changes.items():
+                if isinstance(values, LevelReplacement):
+                    codes = np.broadcast_to(values.codes[k], len(rows))
+                    new[j] = every[values.rows[codes[i]]][j]
+                else:
+                    new[j] = np.broadcast_to(values[k], len(rows))[i]
+            out.append(new)
+    return out
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_buffers_replace_what_is_asked_for_and_nothing_else(name):
+    X = CONTAINERS[name](data())
+    before = rows_of(X)
+    rng = np.random.default_rng(0)
+    source = as_dataset(X, sample_weight=[1, 1, 0, 2, 1, 1, 3])
+    for batch in [*source.batches(4), source.evenly_spaced_batch(3).take(np.array([2, 0, 1]))]:
+        n, rows = len(batch), batch.row_id
+        buffer = batch.tile(3)
+        text = LevelReplacement(rng.integers(0, 4, (3, n)), np.array([6, 0, 3, 1]))
+        one = LevelReplacement(np.array([[1], [0]]), np.array([4, 5]))
+        for changes, sets in [
+            ({1: text}, 3),
+            ({1: one}, 2),
+            ({2: rng.normal(size=(2, n)), 1: one}, 2),
+            ({0: np.array([[4.0], [2.0], [3.0]])}, 3),
+            ({0: (np.arange(n) * 1.0, np.array([7.0]))}, 2),
+            ({2: rng.normal(size=(1, n))}, 1),
+            ({}, 2),
+            ({0: LevelReplacement(text.codes, text.rows), 1: text, 2: text}, 3),
+            ({1: text}, 3),
+        ]:
+            got = rows_of(buffer.swept(changes, sets))
+            assert got == brute(X, rows, changes, sets)
+            assert rows_of(buffer.own()) == [before[row] for row in rows]
+    assert rows_of(X) == before
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_columns_are_restored_after_any_sequence_of_replacements(order):
+    """Blocks of one, two and all columns follow each other: own values are kept of few columns, else read again."""
+    rng = np.random.default_rng(3)
+    X = np.asarray(rng.normal(size=(9, 5)), order=order)
+    (batch,) = as_dataset(X).batches(9)
+    buffer = batch.tile(2)
+    for _ in range(300):
+        some = rng.choice(5, rng.choice([0, 1, 1, 2, 3, 5]), replace=False).tolist()
+        sets = int(rng.integers(1, 3))
+        changes = {j: rng.normal(size=(sets, 9)) for j in some}
+        got = buffer.swept(changes, sets)
+        want = np.tile(X, (sets, 1))
+        for j, values in changes.items():
+            want[:, j] = values.reshape(-1)
+        assert np.array_equal(got, want)
+        if rng.random() < 0.2:
+            assert np.array_equal(buffer.own(), X)
+
+
+def test_levels_never_promote_a_column_but_fractions_beside_them_do():
+    X = np.array([[1, 5], [2, 6], [3, 7]])
+    (batch,) = as_dataset(X).batches(3)
+    buffer = batch.tile(2)
+    coded = LevelReplacement(np.array([[0], [1]]), np.array([2, 0]))
+    assert buffer.swept({0: coded}, 2).dtype == X.dtype
+    mixed = buffer.swept({0: coded, 1: np.array([[0.5], [2.0]])}, 2)
+    assert mixed.dtype == float
+    assert mixed.tolist() == [[3, 0.5]] * 3 + [[1, 2.0]] * 3
+    again = buffer.swept({0: LevelReplacement(coded.codes[:1], coded.rows)}, 1)
+    assert (again.dtype, again.tolist()) == (X.dtype, [[3, 5], [3, 6], [3, 7]])
+
+
+def test_whole_numbers_beyond_the_digits_of_a_float_are_put_as_they_are():
+    big = 2**62 + 1
+    for X in (np.array([[big, 1], [5, 2]]), pd.DataFrame({"a": [big, 5], "b": [1, 2]})):
+        (batch,) = as_dataset(X).batches(2)
+        swept = batch.tile(1).swept({0: LevelReplacement(np.array([[0]]), np.array([0]))}, 1)
+        assert rows_of(swept) == [[big, 1], [big, 2]]

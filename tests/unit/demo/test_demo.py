@@ -1,0 +1,157 @@
+"""The demonstration: how it reads a user's file, the models it fits, and the report it writes."""
+
+import io
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+import skedasis as sd
+from skedasis.demo.demo import (
+    demo,
+    fit,
+    sentences,
+    user_problem,
+)
+from skedasis.report.content import gather
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    n = 120
+    return pd.DataFrame(
+        {
+            "size": rng.uniform(20, 200, n),
+            "age": rng.integers(0, 80, n),
+            "town": rng.choice(["A", "B", "C"], n),
+            "garden": rng.random(n) < 0.5,
+        }
+    ).assign(price=lambda d: 3000.0 * d["size"] - 1000 * d.age + 50_000 * (d.town == "A"))
+
+
+@pytest.fixture
+def save(tmp_path):
+    def saved(data, name="data.csv"):
+        path = tmp_path / name
+        if isinstance(data, str):
+            path.write_text(data)
+        elif name.endswith(".parquet"):
+            data.to_parquet(path)
+        else:
+            data.to_csv(path, index=False)
+        return path
+
+    return saved
+
+
+def run(*args, **kwargs):
+    output = io.StringIO()
+    done = demo(*args, console=Console(file=output, width=120), **kwargs)
+    return done, output.getvalue()
+
+
+# ------------------------------------------------------------------------------------------ files
+
+
+def test_columns_find_their_place(save, frame):
+    n = len(frame)
+    frame = frame.assign(
+        id=np.arange(n),
+        uuid=[f"{k:08x}" for k in range(n)],
+        sold=pd.date_range("2020-01-01", periods=n).strftime("%d.%m.%Y"),
+        account=2**60 + np.arange(n) * 7,
+        same=1,
+        empty=np.nan,
+        same_text="x",
+    )
+    problem = user_problem(save(frame), "price", None)
+    assert problem.table.names == ("size", "age", "town", "garden")
+    assert problem.nominal == ("town", "garden")
+    said = " ".join(problem.notes)
+    for name in ("id", "uuid", "sold", "account", "same", "empty", "same_text"):
+        assert f"Column {name} was left out" in said
+    assert "dates are not numbers" in said
+    assert problem.class_ is None
+
+
+@pytest.mark.parametrize(
+    ("change", "class_", "message"),
+    [
+        (lambda d: d.assign(price="x"), None, "the same value in every row"),
+        (lambda d: d.assign(price=list("abc") * 40), None, "got 3 classes, .*--class 'c'"),
+        (
+            lambda d: d.assign(price=list("ab") * 60),
+            "z",
+            r"--class z, expected one of \['a', 'b'\]",
+        ),
+        (
+            lambda d: d.assign(price=[f"{k},5" for k in range(120)]),
+            None,
+            "120 different texts.*point",
+        ),
+        (lambda d: d.assign(size=np.where(d.age > 40, np.inf, 1)), None, "'size': got infinite"),
+        (lambda d: d[:1], None, "got rows with a value of 'price': 1, expected at least 20"),
+        (lambda d: d[["price"]].assign(date="2020-01-01"), None, "no usable feature.*dates"),
+    ],
+)
+def test_nothing_to_learn(save, frame, change, class_, message):
+    with pytest.raises(sd.DataError, match=message):
+        user_problem(save(change(frame)), "price", class_)
+
+
+# ----------------------------------------------------------------------------------------- models
+
+
+def test_a_target_in_hundred_thousands_is_learnt(save, frame):
+    boosting, network = fit(user_problem(save(frame), "price", None), 0)
+    assert "R²" in boosting.quality
+    held_out = float(network.quality.split()[1])
+    assert held_out > 0.8
+
+
+# ------------------------------------------------------------------------------------- end to end
+
+
+@pytest.mark.slow
+def test_the_whole_demonstration(tmp_path):
+    done, text = run(out=tmp_path)
+    assert done.path.stat().st_size < 3e6
+    assert 2 <= len(done.figures) <= 3
+    assert "has the largest average effect: importance " in text
+    assert "It interacts most with " in text
+
+
+# -------------------------------------------------------------------------- sentences and tables
+
+
+def section(functions, X):
+    quantities = {n: sd.prediction(f, name="gain", unit="kg") for n, f in functions.items()}
+    return gather(quantities, X, progress=False).sections
+
+
+@pytest.fixture
+def X():
+    columns = np.random.default_rng(0).uniform(-1, 1, (400, 3))
+    return pd.DataFrame(columns, columns=["dose", "age", "sex"])
+
+
+def test_sentences_name_what_the_average_hides(X):
+    def crossed(X):
+        return 4 * X["dose"].to_numpy() + 3 * X["age"].to_numpy() * np.sign(X["sex"].to_numpy())
+
+    first, second, *others = sentences(section({"one": crossed, "other": crossed}, X))
+    assert re.fullmatch(
+        r"dose has the largest average effect: importance 2\.\d+, heterogeneity (0|≈ 0) kg\. "
+        r"It is the same for all rows\.", first
+    )  # fmt: skip
+    hidden, other = ("age", "sex") if second.startswith("age") else ("sex", "age")
+    assert second.startswith(f"{hidden} has the most misleading average effect: importance ")
+    assert re.search(
+        rf"Its effect depends on the other features\. It interacts most with {other} \(", second
+    )
+    assert others[0].startswith(
+        f"The other agrees on dose and {hidden}. Models of different kinds agree"
+    )
