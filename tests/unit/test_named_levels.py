@@ -53,22 +53,13 @@ LOOKUPS = {
     ("kind", "wrong", "meant"),
     [
         ("text", "femael", "'female'"),
-        ("text", " Male", "'male'"),
-        ("digits", 1, "'1'"),
-        ("digits", True, None),
-        ("whole", True, "1"),
         ("whole", "2 ", "2"),
-        ("flags", 1, "True"),
+        ("whole", True, "1"),
         ("flags", "false", "False"),
         ("text", "zzz", None),
-        ("text", ["male"], "'male'"),
     ],
 )
 def test_an_unknown_level_raises_and_the_level_that_is_meant_works(lookup, kind, wrong, meant):
-    if isinstance(wrong, list) and lookup not in ("contrast", "contrasts", "change"):
-        pytest.skip("a list is several levels")
-    if lookup == "change" and wrong == 1 and wrong is not True:
-        pytest.skip("a number is a step")
     with pytest.raises(sd.DataError) as caught:
         LOOKUPS[lookup](kind, wrong)
     said = re.search(r"Did you mean (.+)\?$", str(caught.value))
@@ -90,29 +81,12 @@ def test_a_missing_value_that_is_no_level_has_no_value(missing):
     assert np.isnan(surface(["male", missing], [0.0, 0.0])).tolist() == [False, True]
 
 
-def test_rows_of_levels_that_are_left_out_have_no_position():
-    X = pd.DataFrame({"c": ["a"] * 30 + ["b"] * 20 + ["c"] * 10})
-    e = sd.explain(lambda X: X["c"] == "a", X, "c", method=sd.ICE(top_levels=2))
-    e.plot(values=X["c"], histogram=True, color=np.arange(60) % 2)
-    plt.close("all")
-    with pytest.raises(sd.DataError, match=r"got 'c', expected one of the levels 'a', 'b'"):
-        e("c")
-
-
 # ------------------------------------------------------------------- labels that a schema declares
 DAYS = {
     "numbers": (np.array([7070, 7171]), {7070: "weekend", 7171: "workday"}),
-    "fractions": (np.array([0.25, 0.75]), {0.25: "weekend", 0.75: "workday"}),
     "text": (np.array(["rawa", "rawb"]), {"rawa": "weekend", "rawb": "workday"}),
     "flags": (np.array([False, True]), {False: "weekend", True: "workday"}),
     "numbers as text": (np.array([7070, 7171]), {"7070": "weekend", "7171": "workday"}),
-    "days": (
-        np.array(["2024-05-04", "2024-05-06"], "datetime64[ns]"),
-        {
-            pd.Timestamp("2024-05-04").to_pydatetime(): "weekend",
-            pd.Timestamp("2024-05-06").to_pydatetime(): "workday",
-        },
-    ),
 }
 
 
@@ -139,9 +113,8 @@ def test_labels_of_levels_are_shown_and_looked_up(kind, tmp_path):
         np.testing.assert_array_equal(found(["weekend", "workday"]), plain.value)
         assert "weekend" in str(found.bins)
         assert "weekend → workday" in str(found.contrast("weekend", "workday"))
-    if kind != "days":
-        np.testing.assert_array_equal(e(both), plain.value)
-        assert e.contrast("weekend", both[1]).value == plain.contrast(both[0], both[1]).value
+    np.testing.assert_array_equal(e(both), plain.value)
+    assert e.contrast("weekend", both[1]).value == plain.contrast(both[0], both[1]).value
     assert sd.change(f, X, to={"day": "workday"}, schema=schema).value == pytest.approx(
         X["hr"].mean() - f(X).mean()
     )
@@ -149,9 +122,8 @@ def test_labels_of_levels_are_shown_and_looked_up(kind, tmp_path):
         e("wekend")
 
 
-@pytest.mark.parametrize("kind", ["numbers", "text"])
-def test_no_figure_sentence_or_file_shows_the_value_of_a_level_with_a_label(kind, tmp_path):
-    X, schema, f = of_days(kind)
+def test_no_figure_sentence_or_file_shows_the_value_of_a_level_with_a_label(tmp_path):
+    X, schema, f = of_days("numbers")
     by = sd.explain(f, X, "hr", by="day", schema=schema)
     assert by.rules == ("day = weekend", "day = workday")
     regions = sd.regions(f, X, "hr", schema=schema)
@@ -172,7 +144,7 @@ def test_no_figure_sentence_or_file_shows_the_value_of_a_level_with_a_label(kind
     texts += [path.read_text(encoding="utf-8") for path in tmp_path.glob("*.html")]
     for text in texts:
         assert "weekend" in text
-        assert re.search(r"(?<![\d.])(7070|7171)(?!\d)|rawa|rawb", text) is None
+        assert re.search(r"(?<![\d.])(7070|7171)(?!\d)", text) is None
     drawn = results[0].plot()
     drawn.canvas.draw()
     ticks = {t.get_text() for ax in drawn.axes for t in ax.get_xticklabels()}
@@ -198,35 +170,14 @@ def test_labels_leave_declared_orders_missing_values_and_other_levels_as_they_ar
         ({"labels": {True: "yes"}}, r"labels of feature 'c': got True.* Did you mean 1\?$"),
         ({"labels": {0: "same", 1: "same"}}, "got 'same' twice, expected a text for each level"),
         ({"labels": ["no", "yes"]}, "expected a mapping of levels to text"),
-        ({"labels": {0: 5}}, "got 5, expected text"),
         ({"labels": {0: "no"}, "kind": "continuous"}, "levels of an ordinal or nominal feature"),
         ({"labels": {0: "1", 1: "0"}}, "got '1' for 0, which is another level"),
-        ({"labels": {0: "1"}}, "got '1' for 0, which is another level"),
-        ({"labels": {"0": "1"}}, "got '1' for '0', which is another level"),
     ],
 )
 def test_labels_that_cannot_be(entry, says):
     X = pd.DataFrame({"c": [0, 1] * 20})
     with pytest.raises(sd.DataError, match=says):
         sd.explain(lambda X: X["c"] * 1.0, X, "c", schema={"c": entry})
-
-
-@pytest.mark.parametrize(
-    "labels", [{"lo": "hi", "hi": "lo"}, {"hi": "lo"}, {None: "lo"}, {"mid": "hi"}]
-)
-def test_a_label_that_is_another_level_raises_and_other_texts_work(labels):
-    X = pd.DataFrame({"c": ["lo", "hi", None] * 20})
-
-    def explained_with(labels):
-        return sd.explain(lambda X: X["c"] == "lo", X, "c", schema={"c": {"labels": labels}})
-
-    with pytest.raises(sd.DataError, match=r"which is another level.*Use another text\.$"):
-        explained_with(labels)
-    e = explained_with({level: f"{text} of both" for level, text in labels.items()})
-    known = [level for level in labels if level != "mid"]
-    np.testing.assert_array_equal(e([f"{labels[level]} of both" for level in known]), e(known))
-    own = explained_with({"lo": "lo", "hi": "None"})
-    assert own.axis.levels.labels == ("None", "lo", "missing")
 
 
 WEEK = {1: "Mon", 2: "Tue", 3: "Wed", 4: "Thu"}
@@ -238,9 +189,15 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize("kind", ["ordinal", "nominal"])
-@pytest.mark.parametrize("given", GIVEN)
-@pytest.mark.parametrize("declare", [dict, lambda **fields: sd.Feature("c", **fields)])
+@pytest.mark.parametrize(
+    ("given", "kind", "declare"),
+    [
+        ("numbers", "ordinal", dict),
+        ("text", "nominal", dict),
+        ("text for numbers", "nominal", lambda **fields: sd.Feature("c", **fields)),
+        ("flags", "ordinal", lambda **fields: sd.Feature("c", **fields)),
+    ],
+)
 def test_levels_of_a_schema_are_named_by_labels_too(kind, given, declare):
     values, labels = GIVEN[given]
     X = pd.DataFrame({"c": np.array(values)[np.random.default_rng(0).integers(0, len(values), 99)]})
@@ -271,8 +228,7 @@ def test_a_feature_with_labels_is_nominal_unless_it_is_declared_ordinal():
     assert e.contrast("no", "yes").value == 1
 
 
-@pytest.mark.parametrize("dtype", [int, float, str])
-@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize(("dtype", "text"), [(int, False), (float, True), (str, False)])
 def test_ordinal_numbers_are_set_to_labels_and_move_by_steps(dtype, text):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"d": rng.integers(1, 5, 80).astype(dtype), "a": rng.normal(size=80)})

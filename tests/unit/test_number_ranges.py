@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -35,10 +36,13 @@ def integers():
     yield "pyarrow", pa.table({"big": BIG, "a": A})
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@pytest.mark.parametrize("X", [pytest.param(X, id=name) for name, X in integers()])
-@pytest.mark.parametrize("method", ["rhale", "pdp", "ale"])
+@pytest.mark.parametrize(
+    ("X", "method"),
+    [
+        pytest.param(X, method, id=name)
+        for (name, X), method in zip(integers(), cycle(["rhale", "pdp", "ale"]), strict=False)
+    ],
+)
 def test_integers_that_float64_rounds_are_refused(X, method):
     with refused(DataError, "feature 'big'", "integer", "2**53", "Subtract an offset"):
         sd.explain(first, X, "big", method=method)
@@ -74,8 +78,6 @@ def test_integers_up_to_the_limit_are_taken():
     ("column", "words"),
     [
         (A * 1e-71, ("differ by", "1e-70")),
-        (A * 5e-320, ("differ by", "1e-70")),
-        (A * 1e71, ("1e+71", "1e+70")),
         (A * -1e300, ("1e+300", "1e+70")),
     ],
 )

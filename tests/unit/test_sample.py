@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -93,18 +92,6 @@ def test_labels_weights_masks_and_folds_go_with_their_rows():
     assert sum(one.provenance["rows"] for one in both.models) == SIZE
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "numpy"])
-def test_every_container_draws_the_same_rows(library):
-    frames = {"pandas": X, "polars": pl.DataFrame(X), "pyarrow": pa.table(X), "numpy": X.to_numpy()}
-
-    def first(X) -> np.ndarray:
-        return np.asarray(X[:, 0] if isinstance(X, np.ndarray) else X["a"], float) ** 2
-
-    found = sd.explain(first, frames[library], 0, method="ale", sample=SIZE)
-    expected = sd.explain(first, X, "a", method="ale", sample=SIZE)
-    np.testing.assert_array_equal(found.value, expected.value)
-
-
 def test_parquet_gives_the_rows_that_memory_gives(tmp_path):
     for k, part in enumerate((X[:250], X[250:])):
         pq.write_table(pa.table(part), tmp_path / f"{k}.parquet", row_group_size=64)
@@ -135,40 +122,17 @@ def test_analyses_say_of_which_rows_they_are():
     pairs = sd.interactions(model, X, sample=SIZE, max_rows=50)
     assert pairs.provenance["source_rows"] == N
     assert "a sample of 150 of 600 rows" in str(pairs)
-    ledger = sd.ledger(model, X, sample=SIZE, effects=None, regions={}, pairs=0)
-    assert (ledger.provenance["rows"], ledger.provenance["source_rows"]) == (SIZE, N)
-
-    def fit(X: pd.DataFrame, y: np.ndarray):
-        assert len(X) == len(y) == N
-        return model
-
-    null = sd.null_distribution(fit, X, Y, method="ale", n_repeats=1, columns="a", sample=SIZE)
-    assert null.provenance["rows"] == SIZE
     gaussian = lambda X: (model(X), np.ones(len(X)))  # noqa: E731 - a model of one line
     d = sd.diagnose(gaussian, X, Y, sample=SIZE, dependence=False)
     assert "The importances are computed on a random sample of 150 of 600 rows." in d.notes
-
-
-@pytest.mark.slow
-def test_the_report_says_that_it_is_about_a_sample(tmp_path):
-    page = tmp_path / "a.html"
-    done = sd.report(model, X, Y, path=page, sample=SIZE, pairs=1, progress=False)
-    assert "This page is about a random sample of 150 of 600 rows." in page.read_text("utf-8")
-    assert done.effects["model"]["ALE"]["a"].provenance["sample"] == SIZE
-    absent = int(np.setdiff1d(np.arange(N), ROWS)[0])
-    with pytest.raises(DataError, match="not among the 150 rows of the sample"):
-        sd.report(model, X, path=page, sample=SIZE, rows=[absent])
 
 
 @pytest.mark.parametrize(
     ("sample", "message"),
     [
         (0, "a number of rows"),
-        (-3, "a number of rows"),
         (0.1, r"sample=int\(0.1 \* len\(X\)\)"),
         (10.0, "Write sample=10"),
-        (True, "a number of rows"),
-        ("1000", "a number of rows"),
     ],
 )
 def test_what_is_no_number_of_rows_is_refused(sample, message):

@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from matplotlib.text import Text
@@ -13,13 +12,6 @@ from matplotlib.text import Text
 import skedasis as sd
 from skedasis.data.dataset import as_dataset
 from tests.helpers import refused
-
-HOSTILE = {
-    "markup": '<script>alert(1)</script> & "co"',
-    "newlines": "Air\n temperature\r\n\tindoors",
-    "long": "temperature of the air " * 40,
-    "signs": "$\\frac{a}{b}$ {x} %s \u202e",
-}
 
 
 @pytest.fixture
@@ -44,7 +36,7 @@ def features(X, schema):
 
 
 # ------------------------------------------------------------------------------------ declaring
-@pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("container", [pd.DataFrame, pa.table])
 def test_a_dictionary_keeps_what_it_does_not_contain(X, container):
     frame = container({c: X[c].tolist() for c in X})
     found = features(
@@ -77,82 +69,22 @@ def test_a_dictionary_may_declare_everything(X):
     }
 
 
-def test_levels_alone_keep_the_inferred_kind(X):
-    season = features(X, {"season": {"levels": ["summer", "winter"]}})["season"]
-    assert (season.kind, season.levels) == ("nominal", ("summer", "winter"))
-
-
-def test_columns_of_an_array_are_named(X):
-    found = as_dataset(X[["temp", "hum"]].to_numpy(), schema={0: {"name": "temp", "unit": "°C"}})
-    assert [f.axis for f in found.features] == ["temp [°C]", "x1"]
-
-
-def test_an_empty_dictionary_changes_nothing(X):
-    assert features(X, {"temp": {}}) == features(X, None)
-
-
 @pytest.mark.parametrize(
     ("entry", "parts"),
     [
         ({"units": "°C"}, ("schema['temp']", "'units'", "Did you mean 'unit'?")),
-        ({"Label": "T"}, ("'Label'", "Did you mean 'label'?")),
-        ({"level": [1]}, ("'level'", "Did you mean 'levels'?")),
         ({"colour": "red"}, ("'colour'", "Remove it")),
-        ({3: "°C"}, ("the key 3", "'unit'")),
         ({"kind": "numeric"}, ("['kind']", "'numeric'", "continuous | ordinal | nominal")),
-        ({"kind": ["ordinal"]}, ("['kind']", "['ordinal']")),
         ({"unit": 3}, ("['unit']", "got 3", "text")),
-        ({"label": ""}, ("['label']", "got ''", "visible character")),
         ({"label": " \n\u200b"}, ("['label']", "visible character")),
-        ({"label": b"T"}, ("['label']", "text")),
-        ({"name": ""}, ("['name']", "visible character")),
         ({"levels": [1, 2]}, ("['levels']", "'continuous'", '"kind": "ordinal"')),
         ({"kind": "ordinal", "levels": "abc"}, ("['levels']", "a list of values")),
-        ({"kind": "ordinal", "levels": 3}, ("['levels']", "a list of values")),
-        (["ordinal"], ("schema['temp']", "['ordinal']", "continuous | ordinal | nominal")),
         (None, ("schema['temp']", "None")),
     ],
 )
 def test_a_wrong_entry_is_explained(X, entry, parts):
     with refused(sd.DataError, *parts):
         sd.explain(f, X, "temp", schema={"temp": entry})
-
-
-def test_labels_that_stand_for_two_features_are_followed_by_the_name(X):
-    found = features(
-        X, {"temp": {"label": "Heat"}, "hum": {"label": "Heat"}, "code": {"label": "season"}}
-    )
-    assert [f.title for f in found.values()] == [
-        "Heat (temp)",
-        "Heat (hum)",
-        "season",
-        "season (code)",
-    ]
-
-
-def test_labels_that_look_the_same_on_one_line_are_followed_by_the_name(X):
-    found = features(X, {"temp": {"label": "Air  heat"}, "hum": {"label": "Air\nheat"}})
-    assert found["temp"].title == "Air  heat (temp)"
-    assert found["hum"].title == "Air\nheat (hum)"
-
-
-# ------------------------------------------------------------------------------------- results
-def test_results_are_indexed_by_name_and_do_not_change(X):
-    schema = {"temp": {"unit": "°C", "label": "Temperature"}, "season": {"label": "Season"}}
-    plain, labelled = sd.explain(f, X), sd.explain(f, X, schema=schema)
-    assert list(plain) == list(labelled)
-    for name in plain:
-        np.testing.assert_array_equal(plain[name].value, labelled[name].value)
-        assert labelled[name].feature == name
-        assert labelled[name].provenance["quantity"] == plain[name].provenance["quantity"]
-    frame = labelled.to_frame()
-    assert set(frame["feature"]) == set(X.columns)
-
-
-def test_a_label_is_saved(X, tmp_path):
-    e = sd.explain(f, X, "temp", schema={"temp": {"label": HOSTILE["markup"]}})
-    e.save(tmp_path / "e.npz")
-    assert sd.load(tmp_path / "e.npz").about.feature.title == HOSTILE["markup"]
 
 
 # ----------------------------------------------------------------------------------- what is shown
@@ -198,39 +130,20 @@ def check_shown(text, *names):
 
 RESULTS = {
     "rhale": (lambda X: sd.explain(model, X, "c_temp_c", schema=LABELLED), ["c_temp_c"]),
-    "levels": (lambda X: sd.explain(model, X, "c_season_c", schema=LABELLED), ["c_season_c"]),
-    "ice": (
-        lambda X: sd.explain(model, X, "c_temp_c", method=sd.ICE(center="start"), schema=LABELLED),
-        ["c_temp_c"],
-    ),
     "effects": (lambda X: sd.explain(model, X, schema=LABELLED), list(NAMES)),
-    "surface": (
-        lambda X: sd.explain(model, X, ("c_temp_c", "c_hum_c"), method="ale", schema=LABELLED),
-        ["c_temp_c", "c_hum_c"],
-    ),
     "level surface": (
         lambda X: sd.explain(model, X, ("c_temp_c", "c_season_c"), method="pdp", schema=LABELLED),
         ["c_temp_c", "c_season_c"],
     ),
     "regions": (lambda X: sd.regions(model, X, "c_temp_c", schema=LABELLED), list(NAMES)[::2]),
-    "regions by": (
-        lambda X: sd.explain(model, X, "c_temp_c", by="c_season_c", schema=LABELLED),
-        ["c_temp_c", "c_season_c"],
-    ),
-    "all regions": (lambda X: sd.regions(model, X, schema=LABELLED), list(NAMES)),
     "importance": (
         lambda X: sd.explain(sd.loss(model), X, y=model(X) + 1.0, method="pfi", schema=LABELLED),
         list(NAMES),
     ),
     "interactions": (lambda X: sd.interactions(model, X, schema=LABELLED), list(NAMES)),
-    "models": (
-        lambda X: sd.explain([model, lambda X: 2 * model(X)], X, "c_temp_c", schema=LABELLED),
-        ["c_temp_c"],
-    ),
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("kind", list(RESULTS))
 def test_figures_show_labels(data, kind):
     make, names = RESULTS[kind]
@@ -257,42 +170,3 @@ def test_rules_of_regions_show_labels_and_hold_by_name(data):
     np.testing.assert_array_equal(r.assign(data[list(data)[::-1]]), expected)
     by_humidity = sd.explain(model, data, "c_temp_c", by=("c_hum_c", [0.5]), schema=LABELLED)
     assert by_humidity.rules == ("Humidity ≤ 0.5", "Humidity > 0.5")
-
-
-def test_a_report_shows_labels(data, tmp_path):
-    path = tmp_path / "report.html"
-    sd.report(model, data, model(data), path, schema=LABELLED, rows=[0, 1], by="c_season_c")
-    page = path.read_text()
-    check_shown(texts_of(page), *NAMES)
-    assert 'id="feature-1"' in page
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "hostile",
-    [("markup", "long"), pytest.param(("newlines", "signs"), marks=pytest.mark.slow)],
-    ids="-".join,
-)
-def test_hostile_labels_are_shown_as_text(data, tmp_path, hostile):
-    schema = {
-        name: {"unit": HOSTILE[kind][:20], "label": HOSTILE[kind]}
-        for name, kind in zip(("c_temp_c", "c_hum_c"), hostile, strict=True)
-    }
-    e = sd.explain(model, data, schema=schema)
-    for result in (e, e["c_temp_c"]):
-        page = result.explore().html
-        assert "<script>alert" not in page
-        result.plot().canvas.draw()
-    path = tmp_path / "report.html"
-    sd.report(model, data, path=path, schema=schema, uncertainty=False, pairs=0)
-    assert "<script>alert" not in path.read_text()
-    r = sd.regions(model, data, "c_hum_c", schema=schema, max_depth=1)
-    assert len(r.assign(data)) == len(data)
-    assert all("\n" not in rule for rule in r.rules)
-
-
-@pytest.mark.parametrize(
-    "entry", ["categorical", {"kind": "categorical"}, sd.Feature("code", "categorical")]
-)
-def test_the_word_of_data_frames_for_nominal_is_known(X, entry):
-    assert features(X, {"code": entry}) == features(X, {"code": "nominal"})

@@ -24,7 +24,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from skedasis.data import column_stats, parquet, passes, streamed
 from skedasis.engine import streams
 from skedasis.stats import order_statistics
-from tests.long.figures import LONG
 
 NUMBERS = ["normal", "narrow", "whole", "gaps", "large", "offset", "few", "heavy"]
 TIMES = ["day", "zoned", "span"]
@@ -204,40 +203,30 @@ def _small():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("examples", [8, pytest.param(600, marks=LONG)])
 @pytest.mark.filterwarnings("ignore")
-def test_streamed_is_memory(tmp_path_factory, examples):
-    @settings(
-        max_examples=examples,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
+@settings(suppress_health_check=list(HealthCheck))
+@given(case=_cases())
+def test_streamed_is_memory(tmp_path_factory, case):
+    table, names, weight, kind, layout, method, features, options, jobs = case
+    # A row of weight zero has no number, as if it were not there.
+    used = table if weight != "zeros" else table.filter(pa.compute.field("zeros") > 0)
+    X, label = used.select(names).to_pandas(date_as_object=True), used["label"].to_numpy()
+    quantity = _model(kind, X, label)
+    folder = _written(table, tmp_path_factory.mktemp("law") / "rows", layout)
+    y = "label" if kind == "loss" else None
+    data = sd.parquet(folder, names, y, weight)
+    given_ = {} if weight is None else {"sample_weight": used[weight].to_numpy()}
+    given_ |= {} if y is None else {"y": label}
+    memory = _outcome(
+        lambda: sd.explain(
+            quantity, X, features, method=method, n_jobs=jobs[0], **given_, **options
+        )
     )
-    @given(_cases())
-    def law(case):
-        table, names, weight, kind, layout, method, features, options, jobs = case
-        # A row of weight zero has no number, as if it were not there.
-        used = table if weight != "zeros" else table.filter(pa.compute.field("zeros") > 0)
-        X, label = used.select(names).to_pandas(date_as_object=True), used["label"].to_numpy()
-        quantity = _model(kind, X, label)
-        folder = _written(table, tmp_path_factory.mktemp("law") / "rows", layout)
-        y = "label" if kind == "loss" else None
-        data = sd.parquet(folder, names, y, weight)
-        given_ = {} if weight is None else {"sample_weight": used[weight].to_numpy()}
-        given_ |= {} if y is None else {"y": label}
-        memory = _outcome(
-            lambda: sd.explain(
-                quantity, X, features, method=method, n_jobs=jobs[0], **given_, **options
-            )
-        )
-        found = _outcome(
-            lambda: sd.explain(quantity, data, features, method=method, n_jobs=jobs[1], **options)
-        )
-        if isinstance(memory, str) or isinstance(found, str):
-            assert found == memory
-            return
-        assert list(found) == list(memory)
-        assert [k for k in memory if found[k] != memory[k]] == []
-
-    law()
+    found = _outcome(
+        lambda: sd.explain(quantity, data, features, method=method, n_jobs=jobs[1], **options)
+    )
+    if isinstance(memory, str) or isinstance(found, str):
+        assert found == memory
+        return
+    assert list(found) == list(memory)
+    assert [k for k in memory if found[k] != memory[k]] == []
