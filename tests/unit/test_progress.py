@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
 
@@ -45,21 +43,6 @@ def test_a_quarter_of_the_work_took_ten_seconds(clock, further, said):
     clock.now += 10.0
     bar.advance(25)
     assert bar.time_left() == said
-
-
-def test_the_bar_shows_it(clock, monkeypatch):
-    shown = io.StringIO()
-    original = __import__("rich.console", fromlist=["Console"]).Console
-    monkeypatch.setattr(
-        "rich.console.Console",
-        lambda **_: original(file=shown, force_terminal=True, width=120, color_system=None),
-    )
-    with Progress(100, "Counting", True, Further(1.0, certain=False)) as bar:
-        clock.now += 10.0
-        bar.advance(50)
-        bar.advance(0)
-    assert "Counting" in shown.getvalue()
-    assert "at least 30 seconds left in all" in shown.getvalue()
 
 
 class Noted(Progress):

@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 
-import skedasis as sd
 from skedasis.cli.app import app
 from tests.shell import CliRunner
 
@@ -72,9 +71,6 @@ def _json(*arguments):
         ("year=*/*.parquet", ("--sample-weight", "w")),
         ("one.pq", ()),
         ("file", ("--sample-weight", "w")),
-        pytest.param("year=*/*.parquet", (), marks=pytest.mark.long),
-        pytest.param("one.pq", ("--sample-weight", "w"), marks=pytest.mark.long),
-        pytest.param("file", (), marks=pytest.mark.long),
     ],
 )
 def test_an_effect_in_chunks_is_that_of_memory(folder, data, weight):
@@ -99,21 +95,10 @@ def _numbers(document):
     return [_numbers(v) for v in document] if isinstance(document, list) else document
 
 
-@pytest.mark.slow
-def test_labels_that_are_missing_are_left_out_and_counted(folder):
-    arguments = ("effect", "its_model:model", "year=*/*.parquet", "a", "--target", "label")
-    arguments += ("--quantity", "loss")
-    small, large = (_json(*arguments, "--memory", size) for size in ("20KB", "1GB"))
-    assert small["rows"] == large["rows"] == {"read": N, "without_label": 10, "used": N - 10}
-    assert _numbers(small) == _numbers(large)
-
-
-@pytest.mark.many
 @pytest.mark.parametrize(
     "command",
     [
         ("regions", "its_model:model", "year=*/*.parquet", "a"),
-        ("regions", "its_model:model", "year=*/*.parquet", "a", "--by", "c"),
         ("interactions", "its_model:model", "year=*/*.parquet"),
         ("importance", "its_model:model", "year=*/*.parquet", "--target", "label"),
         # A diagnosis grows forests.
@@ -126,13 +111,8 @@ def test_labels_that_are_missing_are_left_out_and_counted(folder):
         ),
         pytest.param(
             (
-                "report",
-                "its_model:model",
-                "year=*/*.parquet",
-                "--target",
-                "label",
-                "--out",
-                "r.html",
+                *("report", "its_model:model", "year=*/*.parquet"),
+                *("--target", "label", "--out", "r.html"),
             ),
             marks=pytest.mark.slow,
         ),
@@ -151,53 +131,6 @@ def test_a_sample_is_read_into_memory(folder):
         "effect", "its_model:model", "year=*/*.parquet", "a", "--memory", "20KB", "--sample", "500"
     )
     assert found["rows"]["used"] == 500
-
-
-@pytest.mark.parametrize(
-    ("path", "memory", "said"),
-    [
-        ("none/*.parquet", "1GB", "no file"),
-        ("year=*/*.parquet", "1XB", "--memory"),
-        ("year=*/*.parquet", "-3", "--memory"),
-    ],
-)
-def test_mistakes_are_explained(folder, path, memory, said):
-    found = CliRunner().invoke(app, ["effect", "its_model:model", path, "a", "--memory", memory])
-    assert found.exit_code != 0
-    assert said in found.output
-
-
-@pytest.mark.slow
-def test_a_page_says_that_its_rows_are_a_sample(folder, monkeypatch):
-    from skedasis.report import content
-
-    monkeypatch.setattr(content, "ROWS_OF_CHUNKS", 900)
-    data = sd.parquet("year=*/*.parquet", columns=["a", "b"])
-    page = sd.report(lambda X: X["a"] * X["b"], data, path="page.html", progress=False)
-    assert "a random sample of 900 of 6,000 rows" in page.path.read_text("utf-8")
-    every = sd.report(
-        lambda X: X["a"] * X["b"], sd.parquet("one.pq", columns=["a", "b"]), path="all.html",
-        regions=False, progress=False,
-    )  # fmt: skip
-    assert "random sample of" in every.path.read_text("utf-8")
-
-
-@pytest.mark.slow
-def test_a_ledger_and_a_diagnosis_of_drawn_rows(folder, frame):
-    data = sd.parquet(
-        "year=*/*.parquet", columns=["a", "b"], y="label", filters=[("label", ">", -99)]
-    )
-    ledger = sd.ledger(lambda X: X["a"] * X["b"], data, max_rows=2_000, progress=False)
-    again = sd.ledger(lambda X: X["a"] * X["b"], data, max_rows=2_000, progress=False)
-    assert str(ledger) == str(again)
-    assert "1,000 held-out rows" in str(ledger)
-    found = sd.diagnose(
-        lambda X: (np.asarray(X["a"]), np.full(len(X), 0.5)), data, max_samples=1_500,
-        dependence_rows=300, progress=False,
-    )  # fmt: skip
-    assert [v.feature for v in found.verdicts] == ["a", "b"]
-    with pytest.raises(sd.DataError, match="label of each row"):
-        sd.diagnose(lambda X: (X[:, 0], X[:, 0] * 0 + 1), np.zeros((20, 2)))
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
