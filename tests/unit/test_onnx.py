@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
 from tests.helpers import refused
@@ -17,6 +16,7 @@ from tests.helpers import refused
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 ort = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 H, TP = onnx.helper, onnx.TensorProto
+pytestmark = pytest.mark.slow
 
 X = np.random.default_rng(0).normal(size=(200, 3))
 W = np.array([[2.0], [-1.0], [0.5]])
@@ -112,16 +112,6 @@ def test_classifiers_of_scikit_learn(converted, zipmap):
         sd.prediction(session(model))
 
 
-def test_a_classifier_of_two_stands_for_its_second_class(converted):
-    y = np.where(X[:, 0] > 0, "yes", "no")
-    clf = LogisticRegression().fit(X, y)
-    model = converted(clf, X[:1].astype(np.float32))
-    ours = sd.explain(session(model), X, 0, method=sd.ALE(5))
-    theirs = sd.explain(clf, X, 0, method=sd.ALE(5))
-    np.testing.assert_allclose(ours.value, theirs.value, atol=1e-5)
-    assert ours.provenance["quantity"] == "P(y = yes)(ONNX model)"
-
-
 def test_a_forest_is_seen_to_be_piecewise_constant(converted):
     forest = RandomForestRegressor(5, max_depth=3, random_state=0).fit(X, X[:, 0] * X[:, 1])
     s = session(converted(forest, X[:1].astype(np.float32)))
@@ -131,55 +121,8 @@ def test_a_forest_is_seen_to_be_piecewise_constant(converted):
     np.testing.assert_allclose(sd.prediction(s).at(single), forest.predict(single), atol=1e-5)
 
 
-def test_regressors_and_losses(converted):
-    y = X[:, 0] - X[:, 1]
-    model = converted(LinearRegression().fit(X, y), X[:1].astype(np.float32))
-    np.testing.assert_allclose(sd.loss(session(model)).at(X, y), 0, atol=1e-9)
-
-
 def test_quantities_of_models_travel_and_of_sessions_as_far_as_these():
     q = sd.prediction(linear())
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(q)).at(X), q.at(X))
     with pytest.raises(TypeError, match="pickle"):
         pickle.dumps(sd.prediction(session(linear())))
-
-
-def test_two_threads_at_once():
-    q = sd.prediction(linear())
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(lambda k: q.at(X + k), range(8)))
-    for k, values in enumerate(found):
-        np.testing.assert_array_equal(values, sd.prediction(linear()).at(X + k))
-
-
-def test_another_number_of_columns_and_text_are_refused():
-    with refused(sd.DataError, "X with 2 columns", "3"):
-        sd.explain(session(linear()), X[:, :2])
-    with refused(sd.DataError, "column 'b'"):
-        sd.explain(
-            session(linear()), pd.DataFrame({"a": X[:, 0], "b": ["u"] * 200, "c": X[:, 1]}), "a"
-        )
-
-
-def test_models_of_no_table_are_refused():
-    x = H.make_tensor_value_info("x", TP.FLOAT, [None, 3, 8, 8])
-    y = H.make_tensor_value_info("y", TP.FLOAT, [None, 3, 8, 8])
-    with refused(sd.UnsupportedError, "tensor(float)", "one input (rows, columns)"):
-        sd.prediction(session(graph([H.make_node("Neg", ["x"], ["y"])], [y], [x])))
-
-
-def test_a_model_whose_rows_see_each_other_is_refused():
-    y = H.make_tensor_value_info("y", TP.FLOAT, [None, 3])
-    nodes = [
-        H.make_node("ReduceMean", ["x"], ["m"], axes=[0], keepdims=1),
-        H.make_node("Sub", ["x", "m"], ["y"]),
-    ]
-    with refused(sd.ModelOutputError, "with the other rows of the call"):
-        sd.explain(sd.prediction(session(graph(nodes, [y])), output=0), X)
-
-
-def test_a_model_that_answers_with_nan_is_refused():
-    y = H.make_tensor_value_info("y", TP.FLOAT, [None, 3])
-    s = session(graph([H.make_node("Log", ["x"], ["y"])], [y]))
-    with refused(sd.ModelOutputError, "NaN or infinity"):
-        sd.explain(sd.prediction(s, output=0), X)

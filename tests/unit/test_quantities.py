@@ -20,7 +20,6 @@ from sklearn.ensemble import (
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     VotingClassifier,
@@ -112,7 +111,6 @@ def scale_of(expected):
 # -------------------------------------------------------------------------------- closed forms
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", sorted(introspection.LINEAR))
 def test_every_linear_model_has_its_coefficients_for_slopes(name):
     kind = getattr(linear_model, name, None) or getattr(svm, name, None)
@@ -155,7 +153,6 @@ SCALERS = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("scaler", SCALERS)
 def test_scalers_before_a_model_are_folded_into_its_slopes(scaler):
     for last in (Ridge(), MLPRegressor(hidden_layer_sizes=(4,), activation="tanh", max_iter=20)):
@@ -188,9 +185,9 @@ def test_other_steps_leave_differences(step):
     assert_differences(sd.prediction(model))
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("activation", ["identity", "logistic", "tanh"])
-@pytest.mark.parametrize("layers", [(5,), (6, 4), (3, 3, 3)])
+@pytest.mark.parametrize(
+    ("activation", "layers"), [("identity", (5,)), ("logistic", (6, 4)), ("tanh", (3, 3, 3))]
+)
 def test_perceptrons_have_slopes_by_back_propagation(activation, layers):
     last = MLPRegressor(
         hidden_layer_sizes=layers, activation=activation, max_iter=30, random_state=0
@@ -221,10 +218,14 @@ def test_perceptrons_with_kinks_have_slopes_beside_the_kinks(layers):
     np.testing.assert_allclose(found[smooth], expected[smooth], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("what", [sd.probability, sd.logit])
-@pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
-@pytest.mark.parametrize("activation", ["identity", "logistic", "tanh"])
+@pytest.mark.parametrize(
+    ("what", "y", "activation"),
+    [
+        (sd.probability, TWO, "identity"),
+        (sd.logit, THREE, "logistic"),
+        (sd.probability, THREE, "tanh"),
+    ],
+)
 def test_perceptrons_that_classify_have_slopes_of_every_class(what, y, activation):
     last = MLPClassifier(
         hidden_layer_sizes=(5,), activation=activation, max_iter=30, random_state=0
@@ -234,10 +235,14 @@ def test_perceptrons_that_classify_have_slopes_of_every_class(what, y, activatio
         assert_closed(what(model, class_=label), rtol=1e-7)
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("what", [sd.probability, sd.logit])
-@pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
-@pytest.mark.parametrize("make", [LogisticRegression, lambda: LogisticRegressionCV(Cs=[1.0], cv=2)])
+@pytest.mark.parametrize(
+    ("what", "y", "make"),
+    [
+        (sd.probability, TWO, LogisticRegression),
+        (sd.logit, THREE, LogisticRegression),
+        (sd.probability, THREE, lambda: LogisticRegressionCV(Cs=[1.0], cv=2)),
+    ],
+)
 def test_logistic_regressions_have_slopes_of_every_class(what, y, make):
     model = fit(make_pipeline(StandardScaler(), make()), y)
     for label in np.unique(y):
@@ -285,27 +290,6 @@ def test_a_derived_class_with_its_own_prediction_is_not_taken_for_its_parent():
     assert_differences(sd.prediction(fit(Own(), TARGET)))
 
 
-def test_a_target_of_one_column_is_a_target():
-    model = LinearRegression().fit(X, TARGET[:, None])
-    plain = LinearRegression().fit(X, TARGET)
-    for method in ("ale", "pdp", "rhale"):
-        np.testing.assert_allclose(
-            sd.explain(model, X, 0, method=method).value,
-            sd.explain(plain, X, 0, method=method).value,
-            atol=1e-7,
-        )
-
-
-@pytest.mark.parametrize(
-    "model", [LinearRegression(), MLPRegressor(hidden_layer_sizes=(3,), max_iter=5)]
-)
-def test_several_targets_are_refused(model):
-    model = fit(model, np.c_[TARGET, TARGET])
-    for method in ("ale", "pdp", "rhale"):
-        with refused(sd.ModelOutputError, "shape (60, 2)", "(60,)", "Choose one output"):
-            sd.explain(model, X, 0, method=method)
-
-
 def test_slopes_of_a_model_fitted_on_a_frame_are_those_of_its_array():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     for last in (Ridge(), MLPRegressor(hidden_layer_sizes=(3,), max_iter=5, random_state=0)):
@@ -343,14 +327,6 @@ def test_values_are_those_of_the_model():
         p = three.predict_proba(X)[:, k]
         same(sd.probability(three, class_=label).at(X), p)
         same(sd.logit(three, class_=label).at(X), np.log(p / (1 - p)), rtol=1e-9)
-
-
-def test_names_and_units_reach_the_axes():
-    assert sd.prediction(len, name="price", unit="EUR").axis == "price [EUR]"
-    two = fit(LogisticRegression(), TWO)
-    assert sd.probability(two).name == "P(y = yes)"
-    assert sd.logit(two, class_="no").name == "logit P(y = no)"
-    assert sd.probability(two, name="likelihood", unit="%").axis == "likelihood [%]"
 
 
 def test_a_callables_probabilities_are_taken_by_column():
@@ -447,9 +423,16 @@ TREES = {
 
 
 # Boosting that starts from another model's predictions has no tree evaluation: the model is called, with a warning.
-@pytest.mark.many
 @pytest.mark.filterwarnings("ignore::skedasis.TreeWarning")
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize(
+    "name",
+    ["neighbours", "boosting of a tree", "voting of classes"]
+    + [
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in TREES
+        if name not in ("neighbours", "boosting of a tree", "voting of classes")
+    ],
+)
 def test_trees_and_their_like_are_known_to_be_piecewise_constant(name):
     model = TREES[name]
     model = fit(model, TWO if "of classes" in name else TARGET)
@@ -540,12 +523,6 @@ def test_an_unused_feature_has_an_effect_of_exactly_zero():
     assert sd.explain(constant, X, 0).importance == 0
 
 
-def test_a_tree_that_never_splits_has_no_effect():
-    model = fit(HistGradientBoostingRegressor(max_iter=1, min_samples_leaf=100), TARGET)
-    es = sd.explain(model, X)
-    assert all(e.importance == 0 for e in es.values())
-
-
 # ------------------------------------------------------------------------------------ pickling
 
 
@@ -569,10 +546,9 @@ def first_slope(X):
     return np.c_[np.full(len(X), 2.0), np.zeros((len(X), X.shape[1] - 1))]
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@pytest.mark.parametrize("name", QUANTITIES)
-@pytest.mark.parametrize("method", ["ale", "pdp", "rhale"])
+@pytest.mark.parametrize(
+    ("name", "method"), list(zip(QUANTITIES, ["ale", "pdp", "rhale"] * 2, strict=True))
+)
 def test_quantities_and_results_pickle(name, method):
     q = QUANTITIES[name]()
     again = pickle.loads(pickle.dumps(q)) if name != "function" else q
@@ -606,14 +582,6 @@ def test_a_classifier_without_probabilities_is_told_what_it_can_do(what):
         ):
             what(model)
         assert rise(sd.explain(sd.prediction(model.decision_function), X, 0, method="ale")) > 0
-
-
-@pytest.mark.parametrize("what", [sd.probability, sd.logit])
-def test_models_that_are_not_fitted_are_told_to_be(what):
-    with refused(sd.UnsupportedError, "no classes_", "fitted", "Fit the model first"):
-        what(LogisticRegression())
-    with pytest.raises(ValueError, match="not fitted yet"):
-        sd.explain(Ridge(), X, 0)
 
 
 def test_mixed_derivatives_are_given_as_a_function():

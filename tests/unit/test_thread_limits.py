@@ -7,23 +7,17 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import joblib
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
-    RandomForestRegressor,
 )
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import skedasis as sd
 from skedasis.models.calling import one_thread_each
-from tests.helpers import bent, same_effect
+from tests.helpers import bent
 
 X = np.random.default_rng(0).normal(size=(3_000, 3))
 
@@ -112,157 +106,10 @@ def test_what_was_set_before_is_set_again_after_an_error():
         assert pools("blas") == {3}
 
 
-def test_it_can_be_entered_again():
-    with one_thread_each():
-        with one_thread_each():
-            assert pools("blas") == {1}
-        assert pools("blas") == {1}  # the outer one is still active
-    assert pools("blas") == {4}
-
-
-def test_two_explanations_at_once_share_it():
-    """The limit stays until the last explanation ends."""
-    first, last = threading.Event(), threading.Event()
-    seen = []
-
-    def short():
-        with one_thread_each():
-            first.set()
-            last.wait(10)
-
-    def long():
-        first.wait(10)
-        with one_thread_each():
-            last.set()
-            other.join(10)
-            seen.append(pools("blas"))
-
-    other = threading.Thread(target=short)
-    mine = threading.Thread(target=long)
-    for thread in (other, mine):
-        thread.start()
-    for thread in (other, mine):
-        thread.join(10)
-    assert seen == [{1}]
-    assert pools("blas") == {4}
-
-
-@pytest.mark.slow
-def test_a_model_may_explain_another_one():
-    """As a surrogate model might: worker threads are started from a worker thread."""
-    inner = Watched()
-
-    def outer(Z):
-        if len(Z) > 64:
-            explained(inner, n_jobs=2)
-        return bent(Z)
-
-    e = explained(outer, n_jobs=2, memory="300KB")
-    same_effect(e, explained(bent, n_jobs=1, memory="300KB"), rtol=0)
-    assert inner.numbers("blas") == inner.numbers("openmp") == {1}
-    assert pools("blas") == {4}
-
-
-def test_without_threadpoolctl_there_is_less_to_set(monkeypatch):
-    find = sys.modules["importlib.util"].find_spec
-    monkeypatch.setattr(
-        "importlib.util.find_spec", lambda n, *a: None if n == "threadpoolctl" else find(n, *a)
-    )
-    model = Watched()
-    e = explained(model, n_jobs=2)
-    assert model.numbers("blas") == {4}
-    same_effect(e, explained(bent, n_jobs=1), rtol=0)
-
-
-def test_what_fails_half_way_is_put_back(monkeypatch):
-    class Pools:
-        @property
-        def lib_controllers(self):
-            raise OSError("no such library")
-
-    class Torch:
-        threads = 4
-
-        def get_num_threads(self):
-            return self.threads
-
-        def set_num_threads(self, n):
-            self.threads = n
-
-    torch = Torch()
-    monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setattr("skedasis.models.calling._pools", Pools)
-    with pytest.raises(OSError, match="no such library"), one_thread_each():
-        pass
-    assert torch.threads == 4
-    monkeypatch.undo()
-    with one_thread_each():
-        assert pools("blas") == {1}
-    assert pools("blas") == {4}
-
-
 # ----------------------------------------------------------------------- estimators, torch, LightGBM
 
 
-class Crew(RegressorMixin, BaseEstimator):
-    """Predicts as forests do, with joblib threads, one for each job."""
-
-    n_features_in_ = 3
-
-    def __init__(self, n_jobs=4):
-        self.n_jobs = n_jobs
-        self.met = []
-
-    def fit(self, X, y):
-        return self
-
-    def __sklearn_is_fitted__(self):
-        return True
-
-    def predict(self, X):
-        barrier = threading.Barrier(2)
-
-        def job(part):
-            if len(X) > 64:
-                # Two jobs that wait for each other meet only if they run at the same time.
-                self.met.append(_meets(barrier))
-            return bent(part)
-
-        jobs = Parallel(n_jobs=self.n_jobs, require="sharedmem")
-        return np.concatenate(jobs(delayed(job)(p) for p in np.array_split(X, 2)))
-
-
-def _meets(barrier):
-    try:
-        barrier.wait(0.2)
-    except threading.BrokenBarrierError:
-        return False
-    return True
-
-
 @pytest.mark.slow
-@pytest.mark.thinned
-@pytest.mark.parametrize("wrapped", [False, True])
-@pytest.mark.parametrize(("threads", "meet"), [(1, True), (2, False)])
-def test_the_jobs_of_an_estimator_come_one_by_one(wrapped, threads, meet):
-    crew = Crew()
-    model = make_pipeline(StandardScaler(with_mean=False, with_std=False).fit(X), crew)
-    e = explained(model if wrapped else crew, n_jobs=threads)
-    assert set(crew.met) == {meet}
-    assert crew.n_jobs == 4
-    same_effect(e, explained(bent, n_jobs=1), rtol=0)
-
-
-@pytest.mark.slow
-def test_a_forest_is_not_touched_and_answers_the_same():
-    forest = RandomForestRegressor(10, n_jobs=2, random_state=0).fit(X, bent(X))
-    before = joblib.hash(forest)
-    two = explained(forest, n_jobs=2, tree="off")
-    assert joblib.hash(forest) == before
-    same_effect(two, explained(forest, n_jobs=1, tree="off"), rtol=1e-12)
-    assert joblib.effective_n_jobs(2) == 2
-
-
 def test_the_number_of_torch_is_set_and_put_back():
     torch = pytest.importorskip("torch")
     before = torch.get_num_threads()
@@ -294,9 +141,9 @@ def test_the_bound_of_lightgbm_is_set_and_put_back():
     assert bound() == before
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("method", [sd.PDP(), sd.ALE(), sd.PFI(n_repeats=2)], ids=lambda m: m.name)
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("method", "weighted"), [(sd.PDP(), True), (sd.ALE(), False), (sd.PFI(n_repeats=2), True)]
+)
 def test_the_number_of_threads_changes_no_bit(method, weighted):
     # With one job, the linear algebra library has all processors; with two, one each. Its sums of many terms differ.
     rng = np.random.default_rng(1)

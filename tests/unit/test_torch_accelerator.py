@@ -12,7 +12,7 @@ import pytest
 
 import skedasis as sd
 
-pytestmark = pytest.mark.torch
+pytestmark = pytest.mark.slow
 
 SINGLE = {"rtol": 1e-3, "atol": 1e-4}
 """What single precision may differ by when sums are taken in another order."""
@@ -78,39 +78,6 @@ def test_pairs_regions_and_importance_are_those_of_the_processor(pair, X):
         np.testing.assert_allclose(other.mean, mine.mean, **SINGLE)
 
 
-def test_probabilities_of_all_outputs(pair, X):
-    import torch
-
-    every = [
-        sd.explain(
-            sd.prediction(torch.nn.Sequential(m, torch.nn.Softmax(dim=1)), output="all"),
-            X,
-            ["x0", "x1"],
-        )
-        for m in pair
-    ]
-    for k in every[0]:
-        for name in ("x0", "x1"):
-            np.testing.assert_allclose(every[1][k][name].value, every[0][k][name].value, **SINGLE)
-
-
-def test_a_module_in_training_mode_stays_as_it_is(device, X):
-    import torch
-
-    net = torch.nn.Sequential(
-        torch.nn.Linear(4, 32), torch.nn.BatchNorm1d(32), torch.nn.ReLU(), torch.nn.Dropout(),
-        torch.nn.Linear(32, 1),
-    ).to(device)  # fmt: skip
-    net.train()
-    before = {name: value.clone() for name, value in net.state_dict().items()}
-    once, again = (sd.explain(net, X, "x0").value for _ in range(2))
-    np.testing.assert_array_equal(once, again)
-    assert net.training
-    for name, value in net.state_dict().items():
-        assert torch.equal(value, before[name])
-        assert value.device.type == device.type
-
-
 @pytest.mark.parametrize("kind", ["float64", "float32", "bfloat16"])
 def test_each_precision_is_kept(kind, device, X):
     import torch
@@ -122,25 +89,6 @@ def test_each_precision_is_kept(kind, device, X):
     e = sd.explain(net, X, "x2", method=sd.RHALE(bins=5))
     slope = float(net.weight.detach()[0, 2])
     np.testing.assert_allclose(e.bins.effect, slope, rtol={"float64": 1e-12}.get(kind, 1e-2))
-
-
-def test_masks_of_dropout_are_the_same_on_both(device, X):
-    import torch
-
-    torch.manual_seed(2)
-    net = torch.nn.Sequential(
-        torch.nn.Linear(4, 32), torch.nn.ReLU(), torch.nn.Dropout(0.3), torch.nn.Linear(32, 1)
-    )
-    both = [
-        sd.explain(
-            sd.predictive_variance(sd.ensemble(m, samples=20, output="values", random_state=0)),
-            X[:300],
-            "x0",
-            method=sd.PDP(grid=5),
-        )
-        for m in (net, copy.deepcopy(net).to(device))
-    ]
-    np.testing.assert_allclose(both[1].value, both[0].value, **SINGLE)
 
 
 def test_fewer_rows_are_passed_at_once_where_the_memory_is_short(device):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -22,7 +20,6 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import ARDRegression, BayesianRidge, LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.multioutput import MultiOutputClassifier
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -55,33 +52,6 @@ def probabilities(X):
 # -------------------------------------------------------------------------------------- definitions
 
 
-def test_names_units_and_axes():
-    assert sd.entropy(normal).axis == "entropy [nats]"
-    assert sd.entropy(normal, base=2).axis == "entropy [bits]"
-    assert sd.nll(normal).axis == "negative log-likelihood [nats]"
-    assert sd.nll(normal, base=2, name="surprise").axis == "surprise [bits]"
-    assert sd.predictive_variance(normal, unit="EUR²").axis == "predictive variance [EUR²]"
-    assert sd.predictive_quantile(normal, 0.9).axis == "0.9-quantile"
-    forest = RandomForestClassifier(5, random_state=0).fit(X, TWO)
-    assert sd.entropy(forest, part="epistemic").axis == "epistemic entropy [nats]"
-    assert sd.entropy(forest).describe() == "entropy(RandomForestClassifier)"
-    assert "5 trees of RandomForestClassifier" in sd.entropy(forest, part="aleatoric").describe()
-
-
-def test_only_the_likelihood_needs_labels():
-    assert sd.nll(normal).labelled
-    assert not any(
-        q.labelled
-        for q in (
-            sd.entropy(normal),
-            sd.predictive_variance(normal),
-            sd.predictive_quantile(normal, 0.1),
-        )
-    )
-    with refused(sd.DataError, "no y", "Pass y="):
-        sd.nll(normal).at(X)
-
-
 def test_bits_are_nats_over_log_two():
     np.testing.assert_allclose(
         sd.entropy(logistic(), base=2).at(X) * np.log(2), sd.entropy(logistic()).at(X), rtol=1e-15
@@ -89,13 +59,6 @@ def test_bits_are_nats_over_log_two():
     np.testing.assert_allclose(
         sd.nll(logistic(), base=2).at(X, TWO) * np.log(2), sd.nll(logistic()).at(X, TWO), rtol=1e-15
     )
-
-
-@pytest.mark.parametrize("quantity", [sd.entropy, sd.nll])
-def test_pickles(quantity):
-    q = quantity(logistic())
-    again = pickle.loads(pickle.dumps(q))
-    np.testing.assert_array_equal(again.at(X, TWO), q.at(X, TWO))
 
 
 def test_all_quantities_of_a_model_read_the_same_answer():
@@ -114,7 +77,6 @@ def test_all_quantities_of_a_model_read_the_same_answer():
 CLASSIFIERS = [
     LogisticRegression(),
     RandomForestClassifier(7, random_state=0),
-    KNeighborsClassifier(4),
     make_pipeline(StandardScaler(), LogisticRegression()),
     GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}),
     CalibratedClassifierCV(SVC(), ensemble=False),
@@ -122,9 +84,11 @@ CLASSIFIERS = [
 ]
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: type(m).__name__)
-@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize(
+    ("model", "y"),
+    list(zip(CLASSIFIERS, [TWO, THREE] * 3, strict=True)),
+    ids=lambda v: type(v).__name__,
+)
 def test_classifiers_of_every_kind(model, y):
     model.fit(X, y)
     p = model.predict_proba(X)
@@ -142,7 +106,7 @@ def test_classifiers_of_every_kind(model, y):
 
 @pytest.mark.parametrize(
     "classes",
-    [["no", "yes"], [False, True], [0, 1], [-3, 7], [2.0, 5.0], np.array(["a", "b"], dtype=object)],
+    [[False, True], [-3, 7], np.array(["a", "b"], dtype=object)],
     ids=str,
 )
 def test_classes_of_every_type_in_every_container(classes):
@@ -152,16 +116,6 @@ def test_classes_of_every_type_in_every_container(classes):
     expected = -np.log(model.predict_proba(X)[np.arange(len(X)), code])
     for given in (y, list(y), pd.Series(y), pl.Series(y.tolist()), y.astype(object), y[:, None]):
         np.testing.assert_allclose(sd.nll(model).at(X, given), expected, rtol=1e-12)
-
-
-def test_categorical_and_nullable_labels():
-    model = logistic()
-    expected = sd.nll(model).at(X, TWO)
-    for given in (pd.Series(TWO, dtype="category"), pd.Series(TWO, dtype="string")):
-        np.testing.assert_array_equal(sd.nll(model).at(X, given), expected)
-    counted = pd.Series(THREE, dtype="Int64")
-    model = logistic(THREE)
-    np.testing.assert_array_equal(sd.nll(model).at(X, counted), sd.nll(model).at(X, THREE))
 
 
 def test_the_classes_of_a_function_are_counted():
@@ -203,7 +157,7 @@ def test_classes_have_no_quantiles():
         sd.predictive_quantile(probabilities, 0.5).at(X)
 
 
-@pytest.mark.parametrize("p", [0, 1, -0.1, 1.1, np.nan, "0.5", None, True])
+@pytest.mark.parametrize("p", [1, np.nan, "0.5"])
 def test_levels_of_quantiles_lie_between_0_and_1(p):
     with refused(sd.DataError, "predictive_quantile(p)", "between 0 and 1"):
         sd.predictive_quantile(normal, p)
@@ -217,12 +171,6 @@ def test_classifiers_that_cannot_serve():
     several = MultiOutputClassifier(LogisticRegression()).fit(X, np.stack([TWO, TWO], axis=1))
     with refused(sd.UnsupportedError, "2 labels at once"):
         sd.entropy(several)
-    with refused(sd.UnsupportedError, "2 labels at once"):
-        sd.entropy(several.predict_proba).at(X)
-    multilabel = MLPClassifier((3,), max_iter=1000, tol=1e-2, random_state=0)
-    multilabel.fit(X, np.stack([TWO == "yes", THREE > 0], axis=1).astype(int))
-    with refused(sd.UnsupportedError, "2 labels at once"):
-        sd.entropy(multilabel)
 
 
 # ------------------------------------------------------------------------------------- regressors
@@ -249,32 +197,6 @@ def test_regressors_with_deviations(model):
     np.testing.assert_allclose(sd.predictive_quantile(model, 0.9).at(X), d.ppf(0.9), rtol=1e-12)
 
 
-def test_a_gaussian_process_is_asked_in_parts(monkeypatch):
-    model = GaussianProcessRegressor(RBF() + WhiteKernel(1e-2), optimizer=None).fit(X, NUMBER)
-    expected = sd.entropy(model).at(X)
-    sizes = []
-    predict = type(model).predict
-    monkeypatch.setattr(
-        type(model),
-        "predict",
-        lambda self, X, return_std=False: sizes.append(len(X)) or predict(self, X, return_std),
-    )
-    monkeypatch.setattr("skedasis.distributions.sklearn._CALL_BYTES", 24 * len(X) * 50)
-    np.testing.assert_allclose(sd.entropy(model).at(X), expected, rtol=1e-12)
-    assert sizes == [50, 50, 20]
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
-def test_parts_of_frames_are_frames(frame, monkeypatch):
-    names = ["a", "b", "c"]
-    data = frame({n: X[:, k] for k, n in enumerate(names)})
-    model = GaussianProcessRegressor(RBF() + WhiteKernel(1e-2), optimizer=None).fit(data, NUMBER)
-    expected = sd.entropy(model).at(data)
-    monkeypatch.setattr("skedasis.distributions.sklearn._CALL_BYTES", 24 * len(X) * 50)
-    np.testing.assert_allclose(sd.entropy(model).at(data), expected, rtol=1e-12)
-    np.testing.assert_allclose(sd.entropy(model).at(X), expected, rtol=1e-12)
-
-
 def test_certainty_is_refused_with_what_helps():
     model = GaussianProcessRegressor(RBF(), alpha=1e-15, optimizer=None).fit(X[:20], NUMBER[:20])
 
@@ -294,40 +216,24 @@ def test_labels_of_regressors_are_finite_numbers():
     for y, word in (
         (TWO, "not numbers"),
         (np.full(len(X), np.inf), "infinite"),
-        (NUMBER.astype(str), "not numbers"),
+        (np.where(X[:, 0] > 0, np.nan, 1.0), "missing labels"),
+        (NUMBER[1:], "length 119"),
     ):
         with refused(sd.DataError, word):
             sd.nll(model).at(X, y)
-    with refused(sd.DataError, "missing labels"):
-        sd.nll(model).at(X, np.where(X[:, 0] > 0, np.nan, 1.0))
-    with refused(sd.DataError, "not numbers"):
-        sd.nll(model).at(X, pd.Series(pd.date_range("2020", periods=len(X))))
-    with refused(sd.DataError, "length 119"):
-        sd.nll(model).at(X, NUMBER[1:])
-    for y in (
-        NUMBER.round().astype(int),
-        (NUMBER > 0),
-        NUMBER.astype(object),
-        NUMBER.astype(np.float32),
-    ):
-        np.testing.assert_allclose(
-            sd.nll(model).at(X, y), sd.nll(model).at(X, np.asarray(y, dtype=float)), rtol=1e-15
-        )
 
 
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
         (lambda X: (X[:, 0], -np.ones(len(X))), ("negative standard deviation", "120 of 120")),
-        (lambda X: (X[:, 0], np.full(len(X), np.nan)), ("NaN", "standard deviation")),
         (
             lambda X: (np.where(X[:, 0] > 0, np.inf, 0.0), np.ones(len(X))),
             ("mean", "NaN or infinite"),
         ),
         (lambda X: (X[:, 0], np.ones(3)), ("shape (3,)",)),
-        (lambda X: (X[:, 0], 1.0), ("shape ()",)),
-        (lambda X: (X, X), ("shape (120, 3)",)),
-        (lambda X: X[:, 0], ("shape (120,)", "sd.ensemble")),
+        (lambda X: [X[:, 0], np.ones(len(X))], ("a list of shape (2, 120)", "a tuple (mean, ")),
+        (lambda X: X[:, 0], ("an ndarray of shape (120,)", "sd.ensemble")),
         (lambda X: -probabilities(X) + [0, 2], ("negative probabilities",)),
         (lambda X: probabilities(X) * np.nan, ("NaN", "120 of 120 rows")),
         (
@@ -335,9 +241,7 @@ def test_labels_of_regressors_are_finite_numbers():
             ("differs from 1 by up to 0.1", "softmax"),
         ),
         (lambda X: probabilities(X)[1:], ("shape (119, 2)",)),
-        (lambda X: probabilities(X).T, ("shape (2, 120)",)),
         (lambda X: np.full((len(X), 2), "a"), ("numbers",)),
-        (lambda X: "text", ("shape ()",)),
         (lambda X: None, ("shape ()",)),
     ],
 )
@@ -346,21 +250,9 @@ def test_what_is_no_distribution_is_refused(answer, words):
         sd.entropy(answer).at(X)
 
 
-def test_bad_probabilities_are_counted():
-    def some(X):
-        p = probabilities(X)
-        p[:7] = [-0.25, 1.25]
-        return p
-
-    with refused(sd.ModelOutputError, "down to -0.25", "7 of 120 rows"):
-        sd.entropy(some).at(X)
-
-
-@pytest.mark.parametrize(
-    "model", [LinearRegression(), RandomForestRegressor(3), LinearRegression], ids=str
-)
+@pytest.mark.parametrize("model", [LinearRegression(), RandomForestRegressor(3)], ids=str)
 def test_models_without_uncertainty_are_told_which_have_it(model):
-    model = model.fit(X, NUMBER) if not isinstance(model, type) else model
+    model = model.fit(X, NUMBER)
     for make in ALL:
         with refused(
             sd.UnsupportedError, "GaussianProcessRegressor", "BayesianRidge", "sd.ensemble("
@@ -368,73 +260,10 @@ def test_models_without_uncertainty_are_told_which_have_it(model):
             make(model)
 
 
-def test_a_forest_of_numbers_is_told_of_its_trees():
-    forest = RandomForestRegressor(3).fit(X, NUMBER)
-    for model in (forest, make_pipeline(StandardScaler(), forest)):
-        with refused(
-            sd.UnsupportedError, "no predictive distribution", "sd.ensemble(model, noise=...)"
-        ):
-            sd.entropy(model)
-    with refused(sd.UnsupportedError, "a LinearRegression", "sd.ensemble([model, model2"):
-        sd.entropy(LinearRegression().fit(X, NUMBER))
-    with refused(sd.UnsupportedError, "an SVC without"):
-        sd.entropy(SVC().fit(X, TWO))
-
-
-@pytest.mark.parametrize("make", [*ALL, sd.ensemble])
+@pytest.mark.parametrize("make", [sd.nll, sd.ensemble])
 def test_a_quantity_in_place_of_its_model_is_refused(make):
-    for quantity in (sd.entropy(logistic()), sd.nll(normal), sd.probability(logistic())):
-        with refused(sd.UnsupportedError, "sd.ensemble" if make is sd.ensemble else "model itself"):
-            make(quantity)
-
-
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (lambda X: [X[:, 0], np.ones(len(X))], ("a list of shape (2, 120)", "a tuple (mean, ")),
-        (lambda X: np.array([X[:, 0], X[:, 1]]), ("an ndarray of shape (2, 120)", "a tuple (mean")),
-        (
-            lambda X: (X[:, 0], 0.5),
-            ("standard deviation of shape ()", "mean and standard deviation of shape (120,)"),
-        ),
-        (lambda X: (0.5, X[:, 0]), ("a mean of shape ()", "np.full(len(X), mean)")),
-        (lambda X: X[:, 0], ("an ndarray of shape (120,)", "sd.ensemble")),
-    ],
-)
-def test_pairs_that_are_none_are_told_how_to_be_one(answer, words):
-    with refused(sd.ModelOutputError, *words):
-        sd.entropy(answer).at(X)
-
-
-def test_a_negative_deviation_is_not_taken_for_a_logarithm():
-    with refused(sd.ModelOutputError, "negative standard deviation", "below 0") as info:
-        sd.entropy(lambda X: (X[:, 0], X[:, 1])).at(X)
-    assert "logarithm" not in str(info.value)
-
-
-def test_two_rows_of_two_lists_are_probabilities():
-    q = sd.entropy(lambda X: [[0.5, 0.5], [1.0, 0.0]], base=2)
-    assert q.at(X[:2]).tolist() == [1.0, 0.0]
-
-
-def test_labels_of_another_column_are_told_as_that():
-    with refused(sd.DataError, "model.classes_, ['no', 'yes']", "the right column?"):
-        sd.nll(logistic()).at(X, (TWO == "yes").astype(int))
-    y = TWO.copy().astype(object)
-    y[:60] = "maybe"  # half of the rows: the error still suggests leaving rows out
-    with refused(sd.DataError, "60 of 120 rows", "Leave these rows out"):
-        sd.nll(logistic()).at(X, y)
-    with refused(sd.DataError, "not numbers", "class codes 0, 1, …"):
-        sd.nll(probabilities).at(X, TWO)
-    with refused(sd.DataError, "not numbers", "Pass y as numbers") as info:
-        sd.nll(BayesianRidge().fit(X, NUMBER)).at(X, TWO)
-    assert "columns" not in str(info.value)
-
-
-@pytest.mark.parametrize("model", [3, "text", None, [1, 2]], ids=str)
-def test_what_is_no_model_is_refused(model):
-    with refused(sd.UnsupportedError, "no predictive distribution"):
-        sd.entropy(model)
+    with refused(sd.UnsupportedError, "sd.ensemble" if make is sd.ensemble else "model itself"):
+        make(sd.entropy(logistic()))
 
 
 # -------------------------------------------------------------------- aleatoric and epistemic parts
@@ -449,13 +278,6 @@ def test_parts_need_a_mixture(make):
             make(logistic(THREE), part=part)
     with refused(sd.DataError, "'all'", "'epistemic'"):
         make(normal, part="all")
-
-
-@pytest.mark.parametrize("base", [10, 2.5, True, "2", None])
-def test_bases_are_e_and_2(base):
-    for make in (sd.entropy, sd.nll):
-        with refused(sd.DataError, "base"):
-            make(normal, base=base)
 
 
 @pytest.mark.parametrize(
@@ -501,9 +323,7 @@ def by_hand(q, X, column, grid, y=None):
     return np.array(curve)
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("rows", [7, 100_000])
-@pytest.mark.parametrize("make", ALL)
+@pytest.mark.parametrize(("make", "rows"), list(zip(ALL, [7, 100_000] * 2, strict=True)))
 def test_partial_dependence_is_that_of_a_loop_for_every_size_of_a_batch(make, rows, monkeypatch):
     monkeypatch.setattr("skedasis.quantities.base.CALL_ROWS", rows)
     model = sd.ensemble([normal, lambda X: (X[:, 1], np.ones(len(X)))])
@@ -526,14 +346,12 @@ def test_trees_are_explained_by_steps():
     assert sd.entropy(sd.ensemble([tree, logistic()])).derivative_info(None).kind == "differences"
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize(
-    "model",
+    ("model", "y"),
     [
-        LogisticRegression(),
-        make_pipeline(StandardScaler(), LogisticRegression()),
-        MLPClassifier((5,), activation="tanh", max_iter=2000, random_state=0, tol=1e-3),
+        (LogisticRegression(), TWO),
+        (make_pipeline(StandardScaler(), LogisticRegression()), THREE),
+        (MLPClassifier((5,), activation="tanh", max_iter=2000, random_state=0, tol=1e-3), THREE),
     ],
     ids=["logistic", "scaled", "perceptron"],
 )
@@ -573,18 +391,6 @@ def test_slopes_stay_finite_and_exact_where_probabilities_saturate():
     )
 
 
-def test_slopes_serve_every_kind_of_effect():
-    model = logistic(THREE)
-    e = sd.explain(sd.entropy(model), X, 0, method=sd.DALE(bins=sd.Uniform(5)))
-    fine = sd.explain(lambda Z: sd.entropy(model).at(Z), X, 0, method=sd.DALE(bins=sd.Uniform(5)))
-    np.testing.assert_allclose(e.bins.effect, fine.bins.effect, rtol=1e-6, atol=1e-9)
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    named = LogisticRegression().fit(frame, THREE)
-    q = sd.nll(named)
-    both = [sd.explain(q, data, 0, y=THREE, method="rhale").value for data in (frame, X)]
-    np.testing.assert_allclose(*both, rtol=1e-12)
-
-
 def test_floored_rows_are_counted():
     p = np.array([[0.0, 1.0], [1e-300, 1.0], [0.5, 0.5], [1.0, 0.0]])
     q = sd.nll(lambda X: p)
@@ -596,25 +402,3 @@ def test_floored_rows_are_counted():
     assert not np.signbit(q.read(raw, y)).any()
     single = sd.nll(lambda X: p.astype(np.float32))
     assert single.at(np.zeros((4, 1)), y)[0] == pytest.approx(-np.log(2.0**-23), rel=1e-12)
-
-
-def test_weights_and_frames_and_objects():
-    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
-    model = LogisticRegression().fit(frame, TWO)
-    w = np.arange(len(X)) % 3
-    e = sd.explain(sd.nll(model), frame, "a", y=pd.Series(TWO), sample_weight=w, method="pdp")
-    repeated = frame.loc[np.repeat(frame.index, w)].reset_index(drop=True)
-    r = sd.explain(sd.nll(model), repeated, "a", y=np.repeat(TWO, w), method=sd.PDP(grid=e.x))
-    np.testing.assert_allclose(e.value, r.value, rtol=1e-12)
-
-
-def test_the_callers_arrays_stay_as_they_are():
-    p = probabilities(X)
-    y = (X[:, 0] > 0).astype(int)
-    mean, std = normal(X)
-    keep = [a.copy() for a in (p, y, mean, std)]
-    for model in (lambda X: p, lambda X: (mean, std)):
-        for make in ALL[:3]:
-            make(model).at(X, y)
-    for a, b in zip((p, y, mean, std), keep, strict=True):
-        np.testing.assert_array_equal(a, b)
