@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -17,16 +15,6 @@ FEATURES = {"single": [(0,), (1,), (2,)], "grouped": [(0,), (1, 2)]}
 WEIGHTS = {"equal": None, "unequal": np.array([1.0, 2, 0.5, 1, 3, 1, 0.25, 1])}
 
 
-@pytest.fixture(params=["python", "compiled"])
-def form(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Run the kernels as Python, or compiled."""
-    if request.param == "compiled":
-        pytest.importorskip("numba")
-    else:
-        monkeypatch.setattr(partial_dependence, "compiled", lambda kernel: kernel)
-    return request.param
-
-
 def swept(columns: tuple[int, ...], share: np.ndarray) -> np.ndarray:
     """Return the centred partial dependence of the trees at the columns of each row."""
     found = []
@@ -37,14 +25,22 @@ def swept(columns: tuple[int, ...], share: np.ndarray) -> np.ndarray:
     return np.array(found) - share @ np.array(found)
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("cells", [0, 10_000], ids=["sweep", "table"])
-@pytest.mark.parametrize("weights", WEIGHTS)
-@pytest.mark.parametrize("features", FEATURES)
-@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize(
+    ("form", "cells", "weights", "features"),
+    [
+        ("python", 0, "equal", "single"),
+        ("python", 10_000, "unequal", "grouped"),
+        ("compiled", 0, "unequal", "grouped"),
+        ("compiled", 10_000, "unequal", "single"),
+    ],
+)
 def test_each_feature_each_pair_and_the_rest(
-    weights: str, features: str, cells: int, monkeypatch: pytest.MonkeyPatch
+    form: str, cells: int, weights: str, features: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if form == "compiled":
+        pytest.importorskip("numba")
+    else:
+        monkeypatch.setattr(partial_dependence, "compiled", lambda kernel: kernel)
     monkeypatch.setattr(partial_dependence, "_TABLE", cells)
     units, w, n = FEATURES[features], WEIGHTS[weights], len(ROWS)
     share = np.full(n, 1 / n) if w is None else w / w.sum()

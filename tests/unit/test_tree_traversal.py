@@ -129,10 +129,9 @@ def check(both: Both, points: Floats, seed: int = 3) -> None:
 # ---------------------------------------------------------------------------- against altered rows
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@pytest.mark.parametrize("kinds", ["n", "c", "nn", "nnc", "ncu", "cnnn"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("kinds", "seed"), [("n", 0), ("c", 1), ("nn", 2), ("nnc", 3), ("ncu", 4), ("cnnn", 5)]
+)
 def test_random_trees(kinds: str, seed: int) -> None:
     """Numbers and categories, missing and unknown values, and points on thresholds, unsorted and repeated."""
     ensemble = drawn(seed, kinds=kinds)
@@ -148,10 +147,7 @@ def test_points_that_are_few_or_equal(points: list[float]) -> None:
     check(Both(ensemble, rows_for(ensemble, 9)), np.array(points))
 
 
-@pytest.mark.many
-@pytest.mark.parametrize(
-    "n", [1, 2, traversal_kernels.SIDE - 1, traversal_kernels.SIDE, traversal_kernels.SIDE + 1]
-)
+@pytest.mark.parametrize("n", [1, traversal_kernels.SIDE - 1, traversal_kernels.SIDE + 1])
 def test_batches_of_any_size(n: int) -> None:
     ensemble = drawn(2, trees=2, depth=4)
     check(Both(ensemble, rows_for(ensemble, n)), np.array([0.0, 0.7]))
