@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.text import Text
-from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 import skedasis as sd
-from tests.helpers import Remembers, bent, frame, of_frame, refused, table
+from tests.helpers import Remembers, bent, frame, of_frame, table
 
 X = table(150, 3)
 ROWS = [np.arange(0, 150, 3), np.arange(1, 150, 3), np.arange(2, 150, 3)]
@@ -108,14 +105,6 @@ def test_copies_of_a_model_do_not_differ_and_choose_its_bins() -> None:
         np.testing.assert_array_equal(em.heterogeneity, alone.heterogeneity)
 
 
-def test_order_of_models_does_not_matter() -> None:
-    one = sd.explain(MODELS, X, 0, cv=ROWS)
-    other = sd.explain(MODELS[::-1], X, 0, cv=ROWS[::-1])
-    np.testing.assert_array_equal(one.x, other.x)
-    np.testing.assert_allclose(one.value, other.value, rtol=1e-12)
-    np.testing.assert_allclose(one.between, other.between, rtol=1e-9, atol=1e-15)
-
-
 def test_chosen_bins_see_the_moments_of_all_models() -> None:
     """The slopes of two models jump at 0.3 and at 0.7: together they have both edges, each alone has one."""
     U = np.random.default_rng(1).uniform(size=(4000, 2))
@@ -134,20 +123,6 @@ def test_chosen_bins_see_the_moments_of_all_models() -> None:
     alone = sd.explain(models[0], U, 0, method=sd.RHALE(sd.Optimal(10)))
     assert np.abs(alone.x - 0.7).min() > 0.05
     assert all(len(e.x) == len(em.x) for e in em.models)
-
-
-def test_without_room_for_rows_the_bins_are_still_common() -> None:
-    U = np.random.default_rng(1).uniform(size=(600, 2))
-    uneven = [np.arange(0, 199), np.arange(199, 400), np.arange(400, 600)]
-    little = 3 * 200 * 16  # bytes: enough for all rows of two of the folds, not of the third
-    for method in (sd.RHALE(sd.Optimal()), sd.RHALE(sd.AutoUniform()), sd.RHALE(sd.Uniform(7))):
-        with_rows = sd.explain(MODELS_2, U, 0, method=method, cv=uneven)
-        without = sd.explain(MODELS_2, U, 0, method=method, cv=uneven, keep=little)
-        assert "all" not in [e.provenance["rows_kept"] for e in without.models][1:2]
-        np.testing.assert_array_equal(with_rows.x, without.x)
-        np.testing.assert_allclose(with_rows.value, without.value, rtol=1e-9, atol=1e-12)
-    by_risk = sd.explain(MODELS_2, U, 0, cv=uneven, keep=little)
-    assert all(np.array_equal(e.x, by_risk.x) for e in by_risk.models)
 
 
 def test_edges_between_two_rows_are_those_of_all_models() -> None:
@@ -173,9 +148,6 @@ def test_edges_between_two_rows_are_those_of_all_models() -> None:
             if trend == 0:
                 slopes = k * (x[here] > 0.41) + 0.1 * U[rows, 1][here]
                 assert effect == pytest.approx(slopes.mean())
-
-
-MODELS_2 = [lambda X, k=k: k * np.sin(4 * X[:, 0]) * X[:, 1] for k in (1.0, 2.0, 3.0)]
 
 
 def test_trees_of_one_kind_and_mixed_kinds() -> None:
@@ -301,40 +273,6 @@ def test_several_outputs() -> None:
     np.testing.assert_array_equal(found[1]["x1"].between, 0)
 
 
-def test_classifiers_and_entropies() -> None:
-    y = np.where(bent(X) > 0, "yes", "no")
-    fitted = [LogisticRegression().fit(np.delete(X, r, 0), np.delete(y, r)) for r in ROWS]
-    em = sd.explain(fitted, X, 0, cv=ROWS)
-    assert "yes" in em.about.quantity
-    entropies = sd.explain([sd.entropy(m) for m in fitted], X, "x1", method="pdp", cv=ROWS)
-    assert entropies.about.quantity == "entropy"
-
-
-def test_all_features_one_by_one_and_together() -> None:
-    es = sd.explain(MODELS, X, cv=ROWS)
-    one = sd.explain(MODELS, X, 1, cv=ROWS)
-    assert list(es) == ["x0", "x1", "x2"]
-    assert len(es) == 3
-    assert "x1" in es
-    np.testing.assert_array_equal(es[1].value, one.value)
-    ranks = es.ranking()
-    assert [r.importance for r in ranks] == sorted((r.importance for r in ranks), reverse=True)
-    assert sum(r.first for r in ranks) == 3
-    assert {r.feature for r in es.ranking("heterogeneity_score")} == set(es)
-    assert len(es.to_frame(of="ranking")) == 3
-    assert len(es.to_frame(of="models")) == 3 * len(es.to_frame())
-    assert es["x0"].provenance["models"] == 3
-
-
-def test_frames_of_both_kinds_of_features() -> None:
-    T = frame(120)
-    es = sd.explain([of_frame, lambda T: 2 * of_frame(T)], T, method="ale")
-    long = es.to_frame()
-    assert {"x", "level"} <= set(long.columns)
-    assert long.loc[long.feature == "c", "x"].isna().all()
-    assert long.loc[long.feature == "a", "level"].isna().all()
-
-
 def test_calling_evaluates_the_mean_of_the_models_that_reach() -> None:
     low = np.flatnonzero(X[:, 0] < 0)
     em = sd.explain(MODELS[:2], X, 0, method="ale", cv=[low, np.arange(150)])
@@ -357,53 +295,6 @@ def test_provenance_sums_the_costs() -> None:
     shared = sd.explain(MODELS[:2], X, 0, cv=[np.arange(100), np.arange(50, 150)])
     assert shared.provenance["rows_of_several_models"] == 50
     assert shared.correction is None
-
-
-@pytest.mark.parametrize("kind", ["effect", "effects", "surface", "importance", "outputs"])
-def test_saving(kind: str, tmp_path: Any) -> None:
-    found = {
-        "effect": lambda: sd.explain(MODELS, X, 0, cv=ROWS),
-        "effects": lambda: sd.explain(MODELS, X, method="mplot", cv=ROWS),
-        "surface": lambda: sd.explain(MODELS, X, (0, 1)),
-        "importance": lambda: sd.explain(MODELS, X, method=sd.PFI(n_repeats=3), correction=0.2),
-        "outputs": lambda: {"a": sd.explain(MODELS, X, 0, method="pdp")},
-    }[kind]()
-    path = tmp_path / "several.npz"
-    if kind == "outputs":
-        from skedasis.results.io import save
-
-        save(found, path)
-        found, back = found["a"], sd.load(path)["a"]
-    else:
-        found.save(path)
-        back = sd.load(path)
-    if kind == "effects":
-        assert list(back) == list(found)
-        found, back = found["x0"], back["x0"]
-    assert type(back) is type(found)
-    assert repr(back) == repr(found)
-    np.testing.assert_array_equal(back.values, found.values)
-    np.testing.assert_array_equal(back.interval()[1], found.interval()[1])
-    assert back.provenance == found.provenance
-    assert back.correction == found.correction
-
-
-def test_forests_with_a_splitter() -> None:
-    y = bent(X)
-    cv = KFold(3, shuffle=True, random_state=3)
-    forests = [
-        RandomForestRegressor(5, max_depth=4, random_state=0).fit(X[train], y[train])
-        for train, _ in cv.split(X)
-    ]
-    em = sd.explain(forests, X, 0, cv=cv)
-    same = sd.explain(forests, X, 0, cv=list(cv.split(X)))
-    np.testing.assert_array_equal(em.value, same.value)
-    assert em.correction == pytest.approx(0.5) == same.correction
-    assert em.overlap == pytest.approx(0.5)
-    shuffled = ShuffleSplit(3, test_size=0.2, random_state=0)
-    overlapping = sd.explain(forests, X, 0, cv=shuffled)
-    assert overlapping.correction == pytest.approx(0.25)
-    assert 0.75 < overlapping.overlap < 0.85
 
 
 NAMED = {"the line": lambda X: X[:, 0], "product": lambda X: X[:, 0] * X[:, 1]}
@@ -429,36 +320,3 @@ def test_a_dictionary_names_the_models_of_a_list(features, method):
         table = one.to_frame(of="models")
         assert list(dict.fromkeys(table["model"])) == list(NAMED)
         assert list(dict.fromkeys(other.to_frame(of="models")["model"])) == [0, 1]
-
-
-def test_names_of_models_are_saved_and_drawn(tmp_path):
-    found = sd.explain(NAMED, POINTS, 0)
-    found.save(tmp_path / "models.npz")
-    assert sd.load(tmp_path / "models.npz").names == list(NAMED)
-    texts = [t.get_text() for t in sd.compare(found).findobj(Text)]
-    assert {"the line", "product"} <= set(texts)
-    # A tooltip of a curve has the name of its model; words stay together.
-    assert 'data-rows="the\u00a0line product"' in found._repr_html_()
-
-
-def test_regions_of_named_models_have_their_names():
-    found = sd.regions(NAMED, POINTS, 0)
-    assert found.names == list(NAMED)
-    assert "model the line: " in str(found)
-    assert list(dict.fromkeys(found.to_frame(of="regions")["model"])) == list(NAMED)
-
-
-def test_a_mixture_of_named_models_is_that_of_a_list():
-    mixtures = [sd.ensemble(m, noise=1.0) for m in (NAMED, list(NAMED.values()))]
-    first, second = (sd.predictive_variance(m).at(POINTS) for m in mixtures)
-    assert np.array_equal(first, second)
-
-
-@pytest.mark.parametrize("models", [NAMED, list(NAMED.values())], ids=["named", "listed"])
-@pytest.mark.parametrize("function", [sd.ledger, sd.shap_dependence, sd.interactions])
-def test_functions_of_one_model_say_how_to_call_each(models, function):
-    with refused(sd.UnsupportedError, "2 models", "one model") as error:
-        function(models, POINTS)
-    advice = str(error.value).split("each model: ")[1].rstrip(".")
-    each = eval(advice, {"sd": sd, "models": models, "X": POINTS})
-    assert len(each) == 2

@@ -8,7 +8,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 
 import skedasis as sd
@@ -48,9 +47,7 @@ class Counts:
 
 CONTAINERS = {
     "pandas": lambda f: f.set_index(np.arange(len(f))[::-1] + 5),
-    "pandas-numbers": lambda f: f.set_axis([3, 1, 0, 7], axis=1),
     "polars": pl.from_pandas,
-    "pyarrow": lambda f: pa.Table.from_pandas(f, preserve_index=False),
     "objects": lambda f: f.to_numpy(dtype=object),
 }
 
@@ -86,16 +83,6 @@ def test_columns_are_permuted_in_any_container(container: str) -> None:
     assert columns(X) == before
 
 
-def test_names_of_added_columns_do_not_clash() -> None:
-    X = pd.DataFrame({"a": [1.0, 2.0], "a (random)": [3.0, 4.0]})
-    source = as_dataset(X)
-    order = np.array([1, 0])
-    new, labels, schema = added(X, source.features, [order, order], {"a": "ordinal"})
-    assert labels == ["a (random)'", "a (random) (random)"]
-    assert list(new.columns) == [*X.columns, *labels]
-    assert schema["a (random)'"].kind == "continuous"  # as inferred for the column
-
-
 @pytest.mark.parametrize("how", ["replaced", "added"])
 def test_declared_kinds_hold_for_random_features(how: Any) -> None:
     rng = np.random.default_rng(0)
@@ -112,15 +99,7 @@ def test_declared_kinds_hold_for_random_features(how: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("how", "method"),
-    [
-        ("replaced", "ale"),
-        pytest.param("replaced", None, marks=pytest.mark.long),
-        pytest.param("added", sd.DALE(bins=3), marks=pytest.mark.slow),
-        pytest.param("added", "ale", marks=pytest.mark.long),
-        pytest.param("added", None, marks=pytest.mark.long),
-        pytest.param("replaced", sd.DALE(bins=3), marks=pytest.mark.long),
-    ],
+    ("how", "method"), [("replaced", "ale"), ("replaced", None), ("added", sd.DALE(bins=3))]
 )
 def test_text_is_permuted_and_explained_by_its_levels(how: Any, method: Any) -> None:
     X = frame(80)
@@ -159,24 +138,6 @@ def test_fits_and_model_rows_are_counted() -> None:
     assert null.provenance["model_rows"] == 8 * 2 * 60
     assert {k: v.shape for k, v in null.draws.items()} == {"x0": (4, 3), "x2": (4, 3)}
     assert "8 random features of 2 columns, 4 fits" in repr(null)
-
-
-def test_models_are_asked_for_the_curves_alone() -> None:
-    X, y = table()
-    asked: list[int] = []
-
-    def fit(X: np.ndarray, y: Any) -> Any:
-        model = least_squares(X, y)
-
-        def counting(X: np.ndarray) -> np.ndarray:
-            asked.append(len(X))
-            return model(X)
-
-        return counting
-
-    null = sd.null_distribution(fit, X, y, method=FOUR, n_repeats=2)
-    # In addition to the curves, each of 6 models is checked on at most 128 rows.
-    assert null.provenance["model_rows"] < sum(asked) <= null.provenance["model_rows"] + 6 * 128
 
 
 def test_draws_depend_on_the_seed_and_the_column_alone() -> None:
@@ -227,17 +188,6 @@ def test_estimators_are_cloned_and_weights_reach_them() -> None:
     assert null.provenance["fits"] == 6
 
 
-def test_an_estimator_of_scikit_learn() -> None:
-    linear = pytest.importorskip("sklearn.linear_model")
-    X, y = table()
-    own = linear.LinearRegression()
-    null = sd.null_distribution(own, X, y, method=FOUR, n_repeats=19)
-    st = sd.explain(own.fit(X, y), X, method=FOUR).statistics(null=null, replicates=2)
-    assert st["x0"].p_value == 0.05
-    with pytest.raises(ValueError, match="NaN"):
-        sd.null_distribution(linear.LinearRegression(), X * np.nan, y, method=FOUR)
-
-
 # ---------------------------------------------------------------------------------------- p-values
 
 
@@ -286,28 +236,6 @@ def test_features_that_are_known_to_be_random_are_a_null() -> None:
     assert "p" in repr(st).splitlines()[1].split()
 
 
-def test_a_feature_that_is_not_used_has_the_p_value_one() -> None:
-    X, y = table()
-
-    def fit(X: Any, y: Any) -> Any:
-        return lambda X: X[:, 0]
-
-    null = sd.null_distribution(fit, X, y, method=FOUR, n_repeats=9)
-    st = sd.explain(fit(X, y), X, method=FOUR).statistics(null=null, replicates=2)
-    assert st["x1"].p_value == 1
-    assert st["x1"].p_aler == (1, 1)
-
-
-def test_a_null_is_saved(tmp_path: Any) -> None:
-    X, y = table()
-    null = sd.null_distribution(least_squares, X, y, method=FOUR, n_repeats=3)
-    null.save(tmp_path / "null.npz")
-    again = sd.load(tmp_path / "null.npz")
-    es = sd.explain(least_squares(X, y), X, method=FOUR)
-    one, two = (es.statistics(null=n, replicates=5) for n in (null, again))
-    assert [s.p_value for s in one] == [s.p_value for s in two]
-
-
 # --------------------------------------------------------------------------------------- bad input
 
 
@@ -329,17 +257,12 @@ def test_a_null_of_another_kind_is_refused() -> None:
     ("given", "words"),
     [
         ({"fit": lambda X, y: None}, ["null_distribution(fit)", "None"]),
-        ({"fit": 3}, ["null_distribution(fit)", "int"]),
         ({"fit": Counts}, ["null_distribution(fit)", "the class Counts", "Counts()"]),
         ({"y": np.ones(3)}, ["null_distribution(y)", "length 3", "length 60"]),
-        ({"y": None}, ["null_distribution(y)", "NoneType"]),
         ({"n_repeats": 0}, ["null_distribution(n_repeats)", "0"]),
-        ({"n_repeats": 2.5}, ["null_distribution(n_repeats)", "2.5"]),
-        ({"columns": "nobody"}, ["nobody"]),
         ({"columns": []}, ["null_distribution(columns)"]),
         ({"how": "swapped"}, ["null_distribution(how)", "swapped"]),
         ({"features": ["x0"]}, ["features", "columns="]),
-        ({"method": "nothing"}, ["method", "nothing"]),
     ],
     ids=lambda v: "-".join(v) if isinstance(v, dict) else "",
 )
@@ -357,34 +280,3 @@ def test_what_has_no_accumulated_effects_of_columns_is_refused(given: dict[str, 
     X, y = table()
     with refused(sd.UnsupportedError):
         sd.null_distribution(least_squares, X, y, **{"n_repeats": 2, **given})
-
-
-def test_an_estimator_without_weights_is_refused_where_there_are_some() -> None:
-    class Plain:
-        def fit(self, X: Any, y: Any) -> Plain:
-            return self
-
-    X, y = table()
-    with refused(sd.DataError, "null_distribution(sample_weight)", "Plain", "callable"):
-        sd.null_distribution(Plain(), X, y, sample_weight=np.ones(60))
-
-
-def test_a_learner_that_drops_added_columns_is_found_out() -> None:
-    X, y = table()
-
-    def fit(X: Any, y: Any) -> Any:
-        model = least_squares(X[:, :3], y)
-        return lambda X: model(X[:, :3])
-
-    with refused(sd.DataError, "no added column", "how='replaced'"):
-        sd.null_distribution(fit, X, y, method=FOUR, n_repeats=2, how="added")
-    assert sd.null_distribution(fit, X, y, method=FOUR, n_repeats=2).draws["x0"].all()
-
-
-def test_nothing_of_the_callers_is_changed() -> None:
-    X, y = table()
-    X.flags.writeable = y.flags.writeable = False
-    before = X.copy()
-    for how in ("replaced", "added"):
-        sd.null_distribution(least_squares, X, y, method=FOUR, n_repeats=2, how=how)
-    np.testing.assert_array_equal(X, before)

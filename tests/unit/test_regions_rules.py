@@ -35,7 +35,6 @@ def with_text(feature, **what):
         ({"low": math.inf, "high": math.inf, "missing": True}, "temp is missing"),
         ({}, "temp is not missing"),
         ({"missing": True}, "any temp"),
-        ({"high": -0.0}, "temp ≤ 0"),
         ({"high": 123456789012.0}, "temp ≤ 123456789012"),
         ({"high": 0.5, "only": 0}, "temp = 0"),
         ({"low": 0.5, "only": 1.0, "missing": True}, "temp = 1 or missing"),
@@ -51,15 +50,12 @@ def test_conditions_on_numbers_read_as_inequalities(what, text):
         ({"levels": ("spring",)}, "season = spring"),
         ({"levels": ("spring", "summer")}, "season in {spring, summer}"),
         ({"levels": ("spring",), "excluded": True}, "season not in {spring}"),
-        ({"levels": ("spring",), "missing": True}, "season = spring or missing"),
         ({"levels": ("spring", None), "missing": True}, "season = spring or missing"),
         ({"levels": (None, "spring"), "excluded": True}, "season not in {spring, missing}"),
         ({"levels": (None,)}, "season = missing"),
         ({"levels": (), "missing": True}, "season is missing"),
         ({"levels": (), "excluded": True}, "season is not missing"),
-        ({"levels": (1.0, True, 2.5)}, "season in {1, True, 2.5}"),
         ({"levels": tuple("abcdefghijkl")}, "season in {a, b, c, d, e, f, … (12 levels)}"),
-        ({"levels": tuple("abcdef")}, "season in {a, b, c, d, e, f}"),
         ({"levels": (("x", 1.0),)}, "season = (x, 1)"),
         ({"levels": ("a\nb",)}, "season = a b"),
         ({"levels": ("",)}, "season = ''"),
@@ -97,8 +93,7 @@ def random_condition(rng, feature):
     )
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(12))
 def test_merged_conditions_hold_where_all_of_them_hold(seed):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
@@ -227,14 +222,7 @@ def test_groups_are_one_hot_blocks_or_combinations():
     ("condition", "X", "message"),
     [
         (with_text(TEMP, high=1), pd.DataFrame({"tmp": [1.0]}), "a column 'temp'"),
-        (with_text(TEMP, high=1), np.zeros((2, 1)), "a column 'temp'"),
         (with_text(TEMP, high=1), pd.DataFrame({"temp": ["a"]}), "column 'temp'.*numbers"),
-        (with_text(TEMP, high=1), pd.DataFrame({"temp": DAYS[:2]}), "column 'temp'.*expected numb"),
-        (
-            with_text(Feature("d", key="d", time=TimeAxis.of(DAYS.to_numpy())), high=1),
-            pd.DataFrame({"d": [1.0, 2.0]}),
-            "column 'd': got numbers",
-        ),
         (
             with_text(Feature("d", key="d", time=TimeAxis.of(DAYS.to_numpy())), high=1),
             pd.DataFrame({"d": pd.to_timedelta([1, 2], unit="D")}),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,10 +48,17 @@ EVERY = [
 ]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("method", EVERY)
 @pytest.mark.parametrize(
-    ("feature", "low", "high"), [("a", -0.7, 1.4), ("n", 15, 270.5), ("few", 1, 5), ("a", -9, 2)]
+    ("method", "feature", "low", "high", "weighted"),
+    [
+        (method, *limits, weighted)
+        for method, limits, weighted in zip(
+            EVERY * 2,
+            cycle([("a", -0.7, 1.4), ("n", 15, 270.5), ("few", 1, 5), ("a", -9, 2)]),
+            [*[False, True] * 3, *[True, False] * 3],
+            strict=False,
+        )
+    ],
 )
 def test_rows_outside_are_counted_and_missing_values_are_not(method, feature, low, high, weighted):
     x, w = X[feature], W if weighted else None
@@ -81,15 +90,6 @@ def test_a_single_row_is_a_note_and_a_heavy_one_a_warning():
     assert found(heavy).numbers["share"] == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize(
-    "method", [sd.ALE(), sd.DALE(bins=4), sd.RHALE(), sd.MPlot(), sd.PDP(grid=[-0.5, 0.5])]
-)
-def test_other_bins_and_grids_leave_no_row_out(method):
-    e = explained("a", method)
-    assert not e.checks().of("rows_outside")
-    assert "outside" not in str(e)
-
-
 @pytest.mark.parametrize("method", [sd.ALE, sd.DALE])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rows_outside_of_pairs(method, weighted):
@@ -106,30 +106,10 @@ def test_rows_outside_of_pairs(method, weighted):
     assert "rows outside (a × b)>\n" in str(pairs)
 
 
-def test_effects_and_outputs_name_what_leaves_rows_out():
-    q = sd.prediction(lambda X: np.c_[model(X), X["b"]], output=["p", "q"])
-    method = sd.ALE(bins={"a": sd.Edges([-1, 1])})
-    several = sd.explain(q, X, ["a", "b"], method=method, heterogeneity_rows=0)["p"]
-    rows = several["a"].provenance["rows_outside"]
-    assert repr(several).endswith(f"a, b, {rows} rows outside (a)>")
-    one = sd.explain(q, X, "a", method=method, heterogeneity_rows=0)
-    assert f", {rows} rows outside>\n" in str(one)
-    assert {f.output for f in one.checks().of("rows_outside")} == {"p", "q"}
-
-
-def test_several_models_name_the_most_rows():
-    method, models = sd.ALE(bins={"a": sd.Edges([-1, 1])}), [model, model]
-    outside = (X["a"].abs() > 1).to_numpy()
-    e = sd.explain(models, X, "a", method=method, heterogeneity_rows=0)
-    assert f", {outside.sum()} rows outside, " in repr(e)
-    first, second = np.arange(150), np.arange(150, N)
-    folds = sd.explain(models, X, ("a", "b"), method=method, cv=[(second, first), (first, second)])
-    assert f", up to {outside[second].sum()} rows outside, " in repr(folds)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("method", EVERY[:-1])
-@pytest.mark.parametrize("keep", ["all", "8KB"])
+@pytest.mark.parametrize(
+    ("method", "weighted", "keep"),
+    list(zip(EVERY[:-1], cycle([False, True]), cycle(["all", "all", "8KB"]), strict=False)),
+)
 def test_regions_count_their_own_rows(method, weighted, keep):
     w = W if weighted else None
     options = {} if keep == "all" else {"keep": keep}
@@ -148,7 +128,7 @@ def test_regions_count_their_own_rows(method, weighted, keep):
             assert found(e).numbers["share"] == pytest.approx(outside.sum() / inside.sum(), abs=0.2)
 
 
-@pytest.mark.parametrize("method", EVERY)
+@pytest.mark.parametrize("method", [sd.ALE, sd.RHALE, sd.MPlot])
 def test_saved_and_streamed_results_count_them(method, tmp_path):
     pytest.importorskip("pyarrow")
     bins = sd.Edges([-1, 0, 1])

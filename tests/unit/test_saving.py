@@ -14,16 +14,16 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import skedasis as sd
 from skedasis.results.io import (
@@ -36,8 +36,7 @@ from skedasis.results.io import (
     save,
     unpack,
 )
-from skedasis.results.saved_fields import _fits
-from tests.helpers import bent, bent_slope, refused, table
+from tests.helpers import refused
 from tests.made_results import every_column, every_result, of_every_column
 
 N = 60
@@ -126,111 +125,32 @@ def everything(method: Any, **options: Any) -> Any:
 
 
 RESULTS: dict[str, Any] = {
-    "ale": lambda: everything(sd.ALE(bins=4)),
     "ale from the start, weighted": lambda: everything(
         sd.ALE(bins=4, center="start"), sample_weight=WEIGHTS
     ),
     "rhale": lambda: everything(sd.RHALE()),
-    "uale of a grade": lambda: everything(sd.UALE(), features="grade"),
     "grouped grades": lambda: everything(sd.RHALE(bins=sd.Greedy(min_points=50)), features="grade"),
     "a sample of the rows": lambda: everything(sd.RHALE(), keep=2000, sample_weight=WEIGHTS),
-    "no rows": lambda: everything(sd.ALE(), keep=0),
-    "sampling": lambda: everything(sd.ALE(), sample_weight=WEIGHTS, weight_kind="sampling"),
-    "pdp": lambda: everything(sd.PDP(grid=5)),
     "anchored": lambda: everything(sd.ICE(grid=5, anchor={"a": 0.0, "text": "z"})),
     "slopes of curves": lambda: everything(sd.ICE(grid=5, derivative=True), features=["a", "gaps"]),
     "mplot": lambda: everything(sd.MPlot(bins=4, center="mean")),
-    "mplot of residuals": lambda: everything(sd.MPlot(of="residual"), y=np.arange(N)),
-    "one level": lambda: everything(sd.ALE(top_levels=1), features="text"),
-    "an order": lambda: everything(sd.ALE(order={"text": ["z", "ä ö", "<b>x</b>"]})),
     "a group": lambda: everything(sd.ALE(), features=["both", "a"], groups=GROUPS),
-    "surface": lambda: everything(sd.ALE(bins=3), features=("a", "gaps")),
     "surface, rows a part": lambda: everything(sd.ALE(bins=3), features=("a", "gaps"), keep=900),
-    "surface of levels": lambda: everything(sd.ALE(bins=3), features=("text", "a")),
     "surface of levels twice": lambda: everything(
         sd.ALE(order="similarity"), features=("mixed", "flag"), sample_weight=WEIGHTS
     ),
     "surface with holes": lambda: everything(
         sd.ALE(bins=sd.Uniform(9), empty=None), features=("a", "gaps")
     ).with_main_effects(),
-    "surface of slopes": lambda: everything(sd.DALE(bins=3), features=("a", "gaps")),
-    "surface of a constant": lambda: everything(sd.ALE(bins=3), features=("same", "a")),
     "surface of a pdp": lambda: everything(sd.PDP(grid=3, center="mean"), features=("a", "flag")),
     "pairs": lambda: everything(sd.ALE(bins=3), features=[("a", "text"), ("gaps", "a")]),
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", RESULTS)
 def test_what_is_loaded_is_what_was_saved(name, tmp_path):
     want = RESULTS[name]()
     same(again(want, tmp_path / "result"), want)
-
-
-@pytest.mark.slow
-def test_it_is_rich_what_these_results_hold():
-    """Check that the results contain the types that the round trip must preserve."""
-    es = RESULTS["ale"]()
-    kinds = [type(v).__name__ for v in es["mixed"].levels.values]
-    assert sorted(kinds) == ["NoneType", "bool", "float", "int", "int", "str", "tuple"]
-    assert es["mixed"].x.dtype.kind == "O"
-    assert es["mixed"].bins.left.dtype.kind == "O"
-    assert es["gaps"].missing_point.count > 0
-    assert es["half"].about.feature.levels == (2.5, 0.5, 1.5)
-    group = RESULTS["a group"]()["both"]
-    assert len(group.about.feature.members) == 2
-    assert isinstance(group.levels.values[0], tuple)
-    surface = RESULTS["surface of levels twice"]()
-    assert surface.moments["cell"].weight.shape == (len(surface.x[0]) - 1, len(surface.x[1]) - 1)
-    assert RESULTS["ale from the start, weighted"]()["text"].swap_score.pairs > 10
-
-
-@pytest.mark.slow
-def test_outputs_by_label(tmp_path):
-    from sklearn.linear_model import LogisticRegression
-
-    rows = table(150)
-    fitted = LogisticRegression().fit(rows, np.digitize(rows[:, 0], [-0.5, 0.5]))
-    q = sd.probability(fitted, class_="all")
-    for features in (None, 0, (0, 1), [(0, 1), (1, 2)]):
-        method = sd.ALE(bins=3)
-        want = sd.explain(q, rows, features, method=method, progress=False)
-        assert list(want) == [0, 1, 2]
-        same(again(want, tmp_path / "outputs.npz"), want)
-
-
-def test_labels_of_columns_come_back(tmp_path):
-    rows = pd.DataFrame(table(), columns=pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]))
-    want = sd.explain(
-        lambda rows: rows.to_numpy()[:, 0], rows, method=sd.ALE(bins=3), progress=False
-    )
-    got = again(want, tmp_path / "labels.npz")
-    same(got, want)
-    assert got["('a', 1)"].about.feature.key == ("a", 1)
-
-
-@pytest.mark.slow
-def test_a_loaded_result_does_what_the_saved_one_did(tmp_path):
-    want = everything(sd.ALE(bins=4))
-    got = again(want, tmp_path / "r.npz")
-    for e, f in zip(got.values(), want.values(), strict=True):
-        assert repr(e) == repr(f)
-        np.testing.assert_array_equal(e(f.x), f(f.x))
-        pd.testing.assert_frame_equal(e.to_frame(), f.to_frame())
-        for one, two in zip(
-            e.interval(method="bootstrap", replicates=9),
-            f.interval(method="bootstrap", replicates=9),
-            strict=True,
-        ):
-            np.testing.assert_array_equal(one, two)
-    assert got["mixed"]([True, 1, "1"]).tolist() == want["mixed"]([True, 1, "1"]).tolist()
-    assert len(set(got["mixed"]([True, 1, "1"]).tolist())) == 3
-    rows = table()
-    q = sd.prediction(bent, slope=bent_slope)
-    shown = sd.explain(q, rows, (0, 1), method=sd.DALE(bins=4), progress=False)
-    loaded = again(shown, tmp_path / "s.npz")
-    assert loaded.interaction_strength() == shown.interaction_strength()
-    same(loaded.rebin(sd.Uniform(3)), shown.rebin(sd.Uniform(3)))
 
 
 def test_other_levels_come_back_as_their_text_and_dates_as_dates(tmp_path):
@@ -267,7 +187,6 @@ PLAIN = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
 @given(PLAIN)
 def test_any_plain_value_survives_json(value):
     packer = Packer({})
@@ -316,31 +235,21 @@ def with_header(path: Any, change: Any, result: Any = None) -> None:
 
 HEADERS: dict[str, Any] = {
     "a list": lambda h: [h],
-    "a number": lambda h: 3,
     "no format": lambda h: h.pop("skedasis") and None,
-    "format as text": lambda h: h.update(skedasis="two"),
     "format null": lambda h: h.update(skedasis=None),
-    "no result": lambda h: h.pop("result") and None,
-    "no results inside": lambda h: h.update(result={"a": 1}),
-    "an empty dictionary": lambda h: h.update(result={}),
     "a part of a result": lambda h: h.update(result=h["result"]["of"]["axis"]),
     "an unknown kind": lambda h: h["result"].update({"$": "os.system"}),
-    "a kind that is a list": lambda h: h["result"].update({"$": ["Effect"]}),
-    "nothing in it": lambda h: h["result"].pop("of") and None,
     "an unknown field": lambda h: h["result"]["of"].update(evil=1),
     "a missing field": lambda h: h["result"]["of"].pop("value") and None,
-    "no array": lambda h: h["result"]["of"].update(value=[1.0]),
     "an array that is not there": lambda h: h["result"]["of"].update(
         points={"$": "array", "of": "no"}
     ),
     "the wrong shape": lambda h: h["result"]["of"].update(
         points={"$": "objects", "of": [1], "shape": [5]}
     ),
-    "no date": lambda h: h["result"]["of"].update(provenance={"$": "date", "of": "yesterday"}),
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", HEADERS)
 def test_headers_that_say_something_else(name, tmp_path):
     path = tmp_path / "r.npz"
@@ -354,7 +263,6 @@ def test_headers_that_say_something_else(name, tmp_path):
     [
         (FORMAT + 1, "Update skedasis"),
         (OLDEST - 1, "save the result again"),
-        (0, "save the result again"),
     ],
 )
 def test_a_format_that_is_not_read_is_named(version, fix, tmp_path):
@@ -420,27 +328,12 @@ def test_missing_members_and_headers_that_are_no_text(tmp_path):
     for changes in (
         {"header": None},
         {"header": np.arange(3)},
-        {"header": np.array("{")},
         {"header": np.array("[" * 100_000)},
         {"result.effects.0.value": None},
     ):
         damaged(path, **changes)
         with refused(sd.DataError, "no saved result"):
             sd.load(path)
-
-
-def test_arrays_that_claim_to_be_huge(tmp_path):
-    path, huge = tmp_path / "r.npz", tmp_path / "huge.npz"
-    everything(sd.ALE(bins=3), features="text").save(path)
-    claim = io.BytesIO()
-    shape = {"descr": "<f8", "fortran_order": False, "shape": (10**15,)}
-    np.lib.format.write_array_header_1_0(claim, shape)
-    with zipfile.ZipFile(path) as good, zipfile.ZipFile(huge, "w") as bad:
-        for name in good.namelist():
-            content = good.read(name)
-            bad.writestr(name, claim.getvalue() if name == "result.value.npy" else content)
-    with refused(sd.DataError, "load", "no saved result", "another size than it declares"):
-        sd.load(huge)
 
 
 class Members:
@@ -474,12 +367,7 @@ VALUE = "result.value.npy"
 ARCHIVES: dict[str, tuple[Any, str]] = {
     "a member twice": (lambda m: m.write((VALUE, m.content[VALUE])), "a member twice"),
     "a member more": (lambda m: m.write(("more.npy", npy([1.0]))), "'more' belongs to no field"),
-    "a member that is no array": (lambda m: m.write(("a.txt", b"?")), "'a.txt' is no array"),
     "an archive inside": (lambda m: m.write(("a.zip", m.path.read_bytes())), "is no array"),
-    "an archive named as an array": (
-        lambda m: m.write(("a.npy", m.path.read_bytes())),
-        "no saved result",
-    ),
     "a member less": (lambda m: (m.content.pop(VALUE), m.write()), "no saved result"),
     "larger than it declares": (
         lambda m: (m.content.update({VALUE: m.content[VALUE] + b"12345678"}), m.write()),
@@ -493,21 +381,9 @@ ARCHIVES: dict[str, tuple[Any, str]] = {
         lambda m: (m.content.update({VALUE: npy([1.0], descr="|O")}), m.write()),
         "is of object",
     ),
-    "texts without letters": (
-        lambda m: (
-            m.content.update({VALUE: npy(np.zeros(0), descr="<U0", shape=(10**9,))}),
-            m.write(),
-        ),
-        "is of <U0",
-    ),
-    "less than no values": (
-        lambda m: (m.content.update({VALUE: npy([1.0], shape=(-1, -1))}), m.write()),
-        "is of float64",
-    ),
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_archives_that_save_does_not_write(name, tmp_path):
     change, said = ARCHIVES[name]
@@ -516,28 +392,6 @@ def test_archives_that_save_does_not_write(name, tmp_path):
         change(Members(tmp_path / "r.npz"))
     with refused(sd.DataError, "load", "no saved result", said):
         sd.load(tmp_path / "r.npz")
-
-
-@pytest.mark.filterwarnings("ignore:Overlapped entries")  # of Python since 3.13
-def test_encrypted_and_overlapping_members(tmp_path):
-    path = tmp_path / "r.npz"
-    members = Members(path)
-    content = bytearray(path.read_bytes())
-    for at in range(len(content) - 4):  # the flags in the directory of the archive
-        if content[at : at + 4] == b"PK\x01\x02":
-            content[at + 8] |= 1
-    path.write_bytes(content)
-    with refused(sd.DataError, "load", "encrypted"):
-        sd.load(path)
-    members.write(compression=zipfile.ZIP_STORED)
-    content = bytearray(path.read_bytes())
-    starts = [at for at in range(len(content) - 4) if content[at : at + 4] == b"PK\x01\x02"]
-    first = content[starts[0] + 42 : starts[0] + 46]
-    for at in starts:  # all members begin where the first does
-        content[at + 42 : at + 46] = first
-    path.write_bytes(content)
-    with refused(sd.DataError, "load", "no saved result"):
-        sd.load(path)
 
 
 def test_an_array_that_expands_to_much_memory_is_refused_before_it_is_read(tmp_path):
@@ -551,29 +405,25 @@ def test_an_array_that_expands_to_much_memory_is_refused_before_it_is_read(tmp_p
         sd.load(tmp_path / "r.npz", memory="1MB")
     assert tracemalloc.get_traced_memory()[1] < 1e6
     tracemalloc.stop()
-    for memory in (
-        "10MB",
-        None,
-        10**7,
-    ):  # its size is accepted, not that it contradicts other fields
+    for memory in ("10MB", None):  # its size is accepted, not that it contradicts other fields
         with refused(sd.DataError, "load", "Rows.effect has the shape"):
             sd.load(tmp_path / "r.npz", memory=memory)
     with refused(sd.DataError, "load(memory)", "a size such as"):
         sd.load(tmp_path / "r.npz", memory="much")
 
 
-def declared(change: Any, crc: bytes | None = None) -> Any:
+def declared(change: Any) -> Any:
     """Return a writer of files whose directory declares the honest size of a member that is another one."""
 
-    def write(members: Members, name: str = VALUE) -> None:
-        honest = members.content[name]
-        members.content[name] = change(honest)
+    def write(members: Members) -> None:
+        honest = members.content[VALUE]
+        members.content[VALUE] = change(honest)
         with zipfile.ZipFile(members.path, "w", zipfile.ZIP_DEFLATED) as file:
             for member, content in members.content.items():
                 file.writestr(member, content)
-            info = file.getinfo(name)
+            info = file.getinfo(VALUE)
             info.file_size = len(honest)
-            info.CRC = zlib.crc32(honest if crc is None else honest + crc)
+            info.CRC = zlib.crc32(honest)
 
     return write
 
@@ -581,11 +431,6 @@ def declared(change: Any, crc: bytes | None = None) -> Any:
 ZEROS = bytes(20_000_000)
 LIES: dict[str, Any] = {
     "a stream that is longer than declared": declared(lambda v: v + ZEROS),
-    "a checksum of what is read": declared(lambda v: v + ZEROS, crc=ZEROS[:1]),
-    "a document that is longer than declared": lambda m: declared(lambda v: v + ZEROS)(
-        m, "header.npy"
-    ),
-    "a stream that is shorter than declared": declared(lambda v: v[:-8]),
     "a method that inflates without a limit": lambda m: (
         m.content.update({VALUE: m.content[VALUE] + ZEROS}),
         m.write(compression=zipfile.ZIP_BZIP2),
@@ -594,7 +439,6 @@ LIES: dict[str, Any] = {
         m.content.update({VALUE: b"\x93NUMPY\x02\x00" + struct.pack("<I", len(ZEROS)) + ZEROS}),
         m.write(),
     ),
-    "thousands of members": lambda m: m.write(*((f"{i}.npy", npy([1.0])) for i in range(2000))),
 }
 
 
@@ -609,36 +453,6 @@ def test_a_file_never_takes_more_memory_than_it_declares(lie, tmp_path):
         sd.load(path)
     assert tracemalloc.get_traced_memory()[1] < 1e7
     tracemalloc.stop()
-
-
-def test_an_honest_file_of_equal_numbers_is_loaded_and_takes_as_much_as_it_declares(tmp_path):
-    n, path = 2**20, tmp_path / "constant.npz"
-    effect = RESULTS["rhale"]()["a"]
-    rows = replace(effect.rows, x=np.zeros(n), effect=np.ones(n), weight=None)
-    save(replace(effect, rows=rows), path)
-    assert path.stat().st_size < 2 * 8 * n / 500
-    tracemalloc.start()
-    loaded = sd.load(path)
-    assert tracemalloc.get_traced_memory()[1] < 1.3 * 2 * 8 * n
-    tracemalloc.stop()
-    same(loaded.rows, rows)
-    assert not loaded.rows.x.flags.writeable
-
-
-def test_many_arrays_count_together_and_a_large_header_counts(tmp_path):
-    members = Members(tmp_path / "r.npz")
-    # Enough for the header, whose bytes count ten times, and for each array, but not for all of them.
-    enough = 10 * len(members.content["header.npy"])
-    assert max(map(len, members.content.values())) < enough
-    with refused(sd.DataError, "load", "at most"):
-        sd.load(tmp_path / "r.npz", memory=enough)
-    header = json.loads(str(np.load(tmp_path / "r.npz")["header"]))
-    header["result"]["of"]["provenance"]["long"] = "x" * 300_000
-    members.content["header.npy"] = npy(json.dumps(header))
-    members.write()
-    with refused(sd.DataError, "load", "take 12MB", "at most 10MB"):
-        sd.load(tmp_path / "r.npz", memory="10MB")
-    assert len(sd.load(tmp_path / "r.npz").provenance["long"]) == 300_000
 
 
 # ------------------------------------------------------------- fields that no result has
@@ -705,25 +519,17 @@ ARRAYS: dict[str, Any] = {
         [a, a[-1:] if len(a) else np.zeros((1, *a.shape[1:]), a.dtype)]
     ),
     "shorter": lambda a: a[:-1] if len(a) else None,
-    "with an axis more": lambda a: a[..., None] if a.ndim < 2 else a[None],
     "without an axis": lambda a: np.float64(1.0) + np.zeros(()),
     "text": lambda a: None if a.dtype.kind in "UO" else a.astype(str),
-    "half precision": lambda a: a.astype(np.float16) if a.dtype.kind == "f" else None,
-    "the other byte order": lambda a: (
-        None if a.dtype.itemsize < 2 else a.astype(a.dtype.newbyteorder(">"))
-    ),
     "complex": lambda a: None if a.dtype.kind in "UO" else a.astype(complex),
 }
 FREE = {
-    # Levels may be text, and a second axis holds two steps or several sides.
+    # Levels may be text.
     ("BinStats", "low", "text"),
     ("BinStats", "high", "text"),
-    ("Rows", "effect", "with an axis more"),
-    ("Rows", "bin_slope", "with an axis more"),
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", ARRAYS)
 def test_arrays_that_no_result_has_are_refused(name):
     accepted, tried = [], 0
@@ -743,143 +549,22 @@ def test_arrays_that_no_result_has_are_refused(name):
     assert set(accepted) - FREE == set()
 
 
-WRONG = {
-    "a mapping": {"a": 1},
-    "a list": [[1]],
-    "a truth value": True,
-    "text": "2",
-    "a number": 0.5,
-}
-LEVELS = {("Feature", "key"), ("Contrast", "a"), ("Contrast", "b")}
-MAPPINGS = {"labels", "left_out", "parameters", "provenance"}
-
-
-def kind_of(node: Any) -> str:
-    number = isinstance(node, (int, float)) or (isinstance(node, dict) and node.get("$") == "float")
-    if isinstance(node, bool):
-        return "a truth value"
-    return "text" if isinstance(node, str) else "a number" if number else "another"
-
-
-def test_a_type_may_have_a_name():
-    """NumPy 2.5 names `NDArray` by the statement `type`, which Python 3.11 does not have."""
-    made = pytest.importorskip("typing_extensions").TypeAliasType
-    kind = TypeVar("kind", bound=np.generic)
-    array = made("array", np.ndarray[Any, np.dtype[kind]], type_params=(kind,))[np.float64]
-    number = made("number", float | None)
-    assert [_fits(v, array) for v in (np.zeros(2), np.zeros(2, int), [0.0])] == [True, False, False]
-    assert [_fits(v, number) for v in (0.5, 1, None, "1")] == [True, True, True, False]
-
-
-@pytest.mark.many
-@pytest.mark.parametrize("name", WRONG)
-def test_values_of_another_type_are_refused(name):
-    """A value of another type than the field has is not accepted, in any field of any class."""
-    tried = 0
-    for kind, field, of, header, arrays in first_places():
-        node = of[field]
-        same_kind = name == kind_of(node) or (name == "a mapping" and field in MAPPINGS)
-        if same_kind or (kind, field) in LEVELS:
-            continue
-        tried += 1
-        of[field] = WRONG[name]
-        assert not loads(header, arrays), (kind, field)
-        of[field] = node
-    assert tried > 200
-
-
 NUMBERS: dict[str, tuple[str, str, Any]] = {
     "a negative weight": ("BinStats", "weight", lambda a: a * -1),
-    "a negative weight of a level": ("LevelStats", "weight", lambda a: a * -1),
     "an unknown count": ("Moments", "count", lambda a: a * np.nan),
     "a negative variance": ("Moments", "m2", lambda a: a - 1e9),
     "a negative standard error": ("AccumulatedEffect", "std_error", lambda a: a - 1e9),
     "edges that decrease": ("Cells", "edges", lambda a: a[::-1]),
-    "edges that are unknown": ("Cells", "edges", lambda a: a * np.nan),
-    "an edge twice": ("Cells", "edges", lambda a: np.r_[a[0], a[:-1]]),
-    "an infinite edge": ("Cells", "edges", lambda a: np.r_[-np.inf, a[1:]]),
     "bins that are not adjacent": ("BinStats", "low", lambda a: a - 0.01),
     "points that decrease": ("NumericAxis", "points", lambda a: a[::-1]),
     "a row before the first": ("Curves", "row", lambda a: a - 9),
 }
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("name", NUMBERS)
-def test_numbers_that_no_result_has_are_refused(name):
-    kind, field, change = NUMBERS[name]
-    tried = 0
-    for header, arrays in packed():
-        for found, own, of in places(header):
-            if found == "BinStats" and header.get("$") != "AccumulatedEffect":
-                continue  # other ones are checked where they stand, as steps between levels
-            if (found, own) == (kind, field) and arrays[of[own]["of"]].size > 3:
-                node = of[own]
-                of[own] = {"$": "array", "of": "other"}
-                tried += 1
-                assert not loads(header, {**arrays, "other": change(arrays[node["of"]])})
-                of[own] = node
-                break
-    assert tried > 0
-
-
-def test_trees_and_levels_that_contradict_themselves_are_refused():
-    header, arrays = next(p for p in packed() if p[0].get("$") == "Regions")
-    nodes = header["of"]["nodes"]["of"]
-    assert len(nodes) > 1
-    for field, value in {"parent": 99, "region": 99}.items():
-        old, nodes[-1]["of"][field] = nodes[-1]["of"][field], value
-        assert not loads(header, arrays)
-        nodes[-1]["of"][field] = old
-    old, nodes[0]["of"]["children"] = nodes[0]["of"]["children"], {"$": "tuple", "of": [1, 0]}
-    assert not loads(header, arrays)
-    nodes[0]["of"]["children"] = old
-    assert loads(header, arrays)
-    for header, arrays in packed():
-        for kind, field, of in places(header):
-            if (kind, field) == ("LevelStats", "values") and len(of[field]["of"]) > 1:
-                levels = of[field]["of"]
-                old, levels[0] = levels[0], levels[1]
-                assert not loads(header, arrays)
-                levels[0] = old
-            if (kind, field) == ("LevelStepsEffect", "rows"):
-                rows = of[field]["of"]
-                old, rows["x"] = rows["x"], {"$": "array", "of": "other"}
-                for codes in (arrays[old["of"]] + 99, arrays[old["of"]] - 0.5):
-                    assert not loads(header, {**arrays, "other": codes})
-                rows["x"] = old
-
-
 def test_what_is_accepted_is_complete():
     """Without a change everything loads."""
     assert all(loads(header, arrays) for header, arrays in packed())
     assert len(list(first_places())) > 150
-
-
-@pytest.mark.slow
-def test_a_damaged_file_is_refused_or_read_whole(tmp_path):
-    """A damaged byte or a cut leads to DataError, or to the result that was written."""
-    path, broken = tmp_path / "r.npz", tmp_path / "broken.npz"
-    want = everything(sd.ALE(bins=3), features="text")
-    want.save(path)
-    whole = path.read_bytes()
-    rng = np.random.default_rng(0)
-    refusals = 0
-    for place in rng.integers(0, len(whole), 250):
-        for content in (
-            whole[:place],
-            whole[:place]
-            + bytes([whole[place] ^ (1 << int(rng.integers(8)))])
-            + whole[place + 1 :],
-        ):
-            broken.write_bytes(content)
-            try:
-                got = sd.load(broken)
-            except sd.DataError:
-                refusals += 1
-            else:
-                same(got, want)
-    assert refusals > 250
 
 
 def test_files_that_are_not_there_say_so(tmp_path):
@@ -893,27 +578,10 @@ def test_files_that_are_not_there_say_so(tmp_path):
     assert found.value.errno == errno.EISDIR
 
 
-@pytest.mark.parametrize("thing", [None, 3, {}, {"a": 3}, [1], {"a": {}}])
+@pytest.mark.parametrize("thing", [None, {"a": 3}])
 def test_only_results_are_saved(thing, tmp_path):
     path = tmp_path / "r.npz"
     path.write_bytes(b"precious")
     with refused(sd.DataError, "save", "such as an Effect"):
         save(thing, path)
     assert path.read_bytes() == b"precious"
-
-
-def test_a_file_is_a_zip_of_plain_arrays(tmp_path):
-    path = tmp_path / "no suffix"
-    everything(sd.ALE(), features="mixed").save(path)
-    with zipfile.ZipFile(path) as archive:
-        assert archive.testzip() is None
-        assert all(name.endswith(".npy") for name in archive.namelist())
-    assert not path.with_suffix(".npz").exists()
-
-
-def test_unknown_fields_of_this_format_are_refused(tmp_path):
-    path = tmp_path / "odd.npz"
-    shown = everything(sd.ALE(bins=3), features=("a", "gaps"))
-    with_header(path, lambda h: h["result"]["of"].update(score=1.0), shown)
-    with refused(sd.DataError, "no saved result"):
-        sd.load(path)
