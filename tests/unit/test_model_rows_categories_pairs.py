@@ -80,10 +80,6 @@ def test_a_categorical_ale_moves_each_row_once_to_each_neighbour(memory):
     assert list(e.x) == order
 
 
-def test_a_category_of_two_levels_costs_two_rows_each():
-    assert explained(FLAG, sd.ALE())[0] == 2 * N
-
-
 def test_the_rows_themselves_are_shared_by_all_categories_of_a_call():
     X = data()
     rows, _ = explained([CODES, MORE_CODES, FLAG], sd.ALE(order={CODES: [0.0, 1, 2, 3, 4]}))
@@ -98,13 +94,6 @@ def test_the_order_of_levels_costs_nothing():
         rows, e = explained(CODES, sd.ALE(order=asked))
         first, last = e.x[[0, -1]]
         assert rows == 3 * N - at_levels(X, CODES, first, last)
-
-
-def test_rhale_of_an_ordinal_feature_costs_what_its_ale_does():
-    X = data()
-    rows, e = explained(MORE_CODES, sd.RHALE())
-    assert rows == 3 * N - at_levels(X, MORE_CODES, 0, 3)
-    assert len(e.levels) == MORE_LEVELS
 
 
 def test_levels_that_are_cut_cost_nothing():
@@ -147,8 +136,7 @@ def test_curves_of_slopes_cost_slope_rows_only():
 # ---------------------------------------------------------------------------------------- pairs
 
 
-@pytest.mark.parametrize("bins", [1, 4, 30])
-@pytest.mark.parametrize("memory", ["1GB", "20KB"])
+@pytest.mark.parametrize(("bins", "memory"), [(1, "1GB"), (4, "20KB"), (30, "20KB")])
 def test_a_pair_of_numbers_costs_four_rows_each_whatever_the_bins(bins, memory):
     method = sd.ALE(bins=sd.Uniform(bins))
     assert explained((NUMBER, OTHER), method, memory=memory)[0] == 4 * N
@@ -266,7 +254,7 @@ class Counted2:
         return np.where(np.isnan(X[:, 0]), 5.0, X[:, 0]) + X[:, 1]
 
 
-@pytest.mark.parametrize("holes", [1, 7, 60, 300])
+@pytest.mark.parametrize("holes", [1, 60, 300])
 def test_a_row_without_a_value_costs_itself_and_its_donors(holes):
     e, rows = missing_costs(holes, values=[0.25, 1.5, 2.5, 4.0])
     assert e.missing_point.exact
@@ -275,9 +263,7 @@ def test_a_row_without_a_value_costs_itself_and_its_donors(holes):
     assert rows >= holes * 4
 
 
-@pytest.mark.parametrize(
-    ("n", "holes"), [(600, 1), (600, 100), (600, 599), (20_000, 50), (20_000, 10_000)]
-)
+@pytest.mark.parametrize(("n", "holes"), [(600, 1), (600, 100), (600, 599), (20_000, 10_000)])
 def test_donors_stay_within_their_budget(n, holes):
     """About 2 N donor rows, or 10,000 if that is more; 10 per row if most rows miss the feature."""
     e, rows = missing_costs(holes, n=n)
@@ -318,28 +304,19 @@ def test_rows_without_a_value_of_a_category_are_a_level_and_cost_no_more():
 )
 def test_all_classes_cost_the_rows_of_one(features, method):
     X = data()[:, :3]
-    fitted = LogisticRegression().fit(X, np.arange(N) % 3)
 
-    class Counts:
-        classes_ = fitted.classes_
-        _estimator_type = "classifier"
-        n_features_in_ = 3
+    class Counts(LogisticRegression):
         rows = 0
-
-        def fit(self, X, y):
-            """Do nothing: the model is fitted already."""
-
-        def predict(self, X):
-            return fitted.predict(X)
 
         def predict_proba(self, X):
             type(self).rows += len(X)
-            return fitted.predict_proba(X)
+            return super().predict_proba(X)
 
-    one = sd.explain(sd.probability(Counts(), class_=0), X, features, method=method)
+    model = Counts().fit(X, np.arange(N) % 3)
+    one = sd.explain(sd.probability(model, class_=0), X, features, method=method)
     single = Counts.rows
     Counts.rows = 0
-    everything = sd.explain(sd.probability(Counts(), class_="all"), X, features, method=method)
+    everything = sd.explain(sd.probability(model, class_="all"), X, features, method=method)
     assert list(everything) == [0, 1, 2]
     assert Counts.rows == single
     keys = ("model_rows", "model_calls", "check_rows")

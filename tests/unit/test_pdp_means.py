@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 
 import skedasis as sd
 from tests.helpers import frame, of_frame, refused, table
-from tests.reference.tree_cases import WEIGHTS, categories, grown
+from tests.reference.tree_cases import WEIGHTS, grown
 
 MODEL, X, Y = grown("histograms")
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -26,10 +26,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@pytest.mark.parametrize("name", OPTIONS)
-@pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS + 0.5], ids=["none", "whole", "parts"])
+@pytest.mark.parametrize(
+    ("name", "weights"), list(zip(OPTIONS, cycle([None, WEIGHTS, WEIGHTS + 0.5]), strict=False))
+)
 def test_the_same_mean_and_no_spread(name: str, weights: Any) -> None:
     alone = sd.explain(
         MODEL, X, method=sd.PDP(**OPTIONS[name], heterogeneity=False), sample_weight=weights
@@ -92,49 +91,6 @@ def test_no_interval_and_no_curves() -> None:
         sd.PDP(heterogeneity=False, derivative=True)
 
 
-def test_it_is_saved_tabulated_and_ranked(tmp_path: Path) -> None:
-    rows, _ = categories()
-    model = pytest.importorskip("sklearn.ensemble").HistGradientBoostingRegressor(
-        max_iter=5, categorical_features="from_dtype"
-    )
-    model.fit(rows, np.arange(len(rows)))
-    found = sd.explain(model, rows, method=sd.PDP(grid=5, heterogeneity=False))
-    found.save(tmp_path / "means")
-    again = sd.load(tmp_path / "means")
-    for name, e in found.items():
-        np.testing.assert_array_equal(again[name].value, e.value)
-        assert np.isnan(again[name].heterogeneity).all()
-        with refused(sd.UnsupportedError, "heterogeneity=False"):
-            again[name].interval()
-        table = e.to_frame()
-        np.testing.assert_array_equal(table["value"], e.value)
-        assert table["heterogeneity"].isna().all()
-    order = [r.importance for r in found.ranking()]
-    assert order == sorted(order, reverse=True)
-    assert all(np.isnan(r.heterogeneity_score) for r in found.ranking())
-    assert "nan" in repr(found["a"])
-
-
-def test_it_is_drawn() -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    method = sd.PDP(grid=5, heterogeneity=False)
-    rows = categories()[0].assign(b=1.0)
-
-    def model(frame: Any) -> Any:
-        return frame["a"] * (frame["c"] == "u")
-
-    found = sd.explain(model, rows, method=method)
-    for figure in (found.plot(), found["a"].plot(), found["c"].plot()):
-        assert figure.axes
-        line = [np.asarray(x.get_ydata(), float) for a in figure.axes for x in a.lines]
-        assert any(np.isfinite(y).any() for y in line)
-    for pair in (("a", "b"), ("a", "c"), ("c", "k")):
-        assert sd.explain(model, rows, pair, method=method).plot().axes
-    pyplot.close("all")
-
-
 def test_what_it_costs() -> None:
     said = sd.explain(
         MODEL, X, 0, method=sd.PDP(grid=5, heterogeneity=False), tree="off"
@@ -143,12 +99,6 @@ def test_what_it_costs() -> None:
     donors = said["model_rows"] - 5 * len(X)
     assert donors > 0
     assert donors % missing == 0
-
-
-def test_what_is_no_truth_value_is_refused() -> None:
-    for wrong in (None, "no", 2):
-        with refused(sd.DataError, "PDP(heterogeneity)", "True or False"):
-            sd.PDP(heterogeneity=wrong)
 
 
 def test_there_is_no_order_by_what_was_not_asked_for() -> None:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import time
-import tracemalloc
-import warnings
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import skedasis as sd
 from tests.helpers import Remembers, frame, of_frame, refused, table
@@ -50,8 +44,7 @@ class Counts:
         return self.model(X)
 
 
-@pytest.mark.parametrize("memory", ["1GB", 40_000])
-@pytest.mark.parametrize("repeats", [1, 7, 30])
+@pytest.mark.parametrize(("repeats", "memory"), [(1, 40_000), (7, "1GB"), (30, 40_000)])
 def test_model_rows_are_those_promised(repeats, memory):
     model = Counts()
     pf = important(model, table(N, D), n_repeats=repeats, memory=memory)
@@ -88,17 +81,6 @@ def test_the_other_forms_cost_the_same():
     assert pf.provenance["model_rows"] == N * (1 + 4)
 
 
-def test_several_outputs_cost_the_rows_of_one():
-    def both(X):
-        return np.stack([X[:, 0], product(X)], axis=1)
-
-    model = Counts(both)
-    found = important(sd.prediction(model, output="all"), table(N, D), n_repeats=5)
-    for pf in found.values():
-        assert pf.provenance["model_rows"] == N * (1 + 5 * D)
-        assert model.rows == pf.provenance["model_rows"] + pf.provenance["check_rows"]
-
-
 def test_calls_are_neither_tiny_nor_giant():
     X = table(20_000, 2)
     model = Counts()
@@ -109,65 +91,20 @@ def test_calls_are_neither_tiny_nor_giant():
     assert max(len(part) for part in seen.seen) <= 100_000
 
 
-def test_x_is_not_copied():
-    X = np.zeros((100_000, 50))
-    X[:, :2] = table(100_000, 2)
-    important(lambda X: X[:, 0] * X[:, 1], X[:100], [0])
-    tracemalloc.start()
-    important(lambda X: X[:, 0] * X[:, 1], X, [0, 1], n_repeats=3, local=0)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 0.8 * X.nbytes  # X has 40 MB; a batch and row indices need less
-
-
-@pytest.mark.slow
-def test_time_grows_as_the_rows():
-    def seconds(rows):
-        X = table(rows, 4)
-        best = np.inf
-        for _ in range(3):
-            started = time.perf_counter()
-            important(product, X, n_repeats=5)
-            best = min(best, time.perf_counter() - started)
-        return best
-
-    seconds(1_000)
-    assert seconds(200_000) < 4 * 8 * seconds(25_000)
-
-
 # -------------------------------------------------------------------------------------- provenance
 
 
-def test_provenance_tells_how_it_was_made():
-    pf = important(product, table(N, D), n_repeats=4, groups={"two": ["x0", "x2"]}, random_state=3)
-    said = pf.provenance
-    assert (said["method"], said["random_state"], said["rows"], said["exact"]) == (
-        "PFI",
-        3,
-        N,
-        True,
-    )
-    assert said["settings"]["n_repeats"] == 4
-    assert said["features"] == ["two", "x1"]
-    own = sd.explain(product, table(N, D), method=sd.PFI(groups={"two": ["x0", "x2"]}))
-    assert own.provenance["settings"]["groups"] == {"two": ["x0", "x2"]}
-
-
 @pytest.mark.parametrize(
-    ("settings", "rows", "exact"),
+    ("settings", "rows", "exact", "weighted"),
     [
-        ({"max_samples": 30}, 30, False),
-        ({"max_samples": np.int64(30)}, 30, False),
-        ({"max_samples": 0.5}, 45, False),
-        ({"max_samples": np.float64(0.5)}, 45, False),
-        ({"max_samples": 1.0}, N, True),
-        ({"max_samples": N}, N, True),
-        ({"max_samples": 10 * N}, N, True),
-        ({"max_samples": 1e-9}, 1, False),
-        ({"max_samples": 30, "exact": True}, 30, False),
+        ({"max_samples": np.int64(30)}, 30, False, False),
+        ({"max_samples": np.float64(0.5)}, 45, False, True),
+        ({"max_samples": 1.0}, N, True, False),
+        ({"max_samples": 10 * N}, N, True, True),
+        ({"max_samples": 1e-9}, 1, False, False),
+        ({"max_samples": 30, "exact": True}, 30, False, True),
     ],
 )
-@pytest.mark.parametrize("weighted", [False, True])
 def test_samples_of_rows_say_so(settings, rows, exact, weighted):
     w = np.linspace(0.5, 3, N) if weighted else None
     pf = important(product, table(N, D), sample_weight=w, **settings)
@@ -207,22 +144,11 @@ def test_beyond_the_budget_a_sample_of_rows_is_kept():
     assert important(product, table(N, D), keep=0).local is None
 
 
-@pytest.mark.parametrize("most", [60, np.int64(80)])
-def test_a_sample_that_holds_all_rows_is_none(most):
+def test_a_sample_that_holds_all_rows_is_none():
     w = np.where(np.arange(N) < 30, 0.0, 1.0)
-    pf = important(product, table(N, D), sample_weight=w, max_samples=most)
+    pf = important(product, table(N, D), sample_weight=w, max_samples=60)
     assert pf.rows == 60
     assert pf.provenance["exact"] is True
-
-
-def test_names_stand_for_the_method():
-    pf = sd.explain(product, table(N, D), method="pfi")
-    assert isinstance(pf, sd.Importance)
-    assert pf.values.shape == (D, 10)
-    one = sd.explain(product, table(N, D), "x1", method="pfi")
-    assert isinstance(one, sd.Importance)
-    assert one.features == ("x1",)
-    np.testing.assert_array_equal(one.values[0], pf.values[1])
 
 
 def test_a_metric_of_ones_own():
@@ -265,17 +191,6 @@ def test_a_metric_that_is_better_the_larger_it_is_has_the_opposite_sign():
     np.testing.assert_allclose((1 - 1 / N) * down.values, loss.values, rtol=1e-9)
 
 
-def test_the_area_of_every_class_is_that_of_the_class_alone():
-    X = table(N, D)
-    y = np.where(X[:, 0] + X[:, 2] > 0, "yes", "no")
-    model = LogisticRegression().fit(X, y)
-    settings = {"metric": "roc_auc", "n_repeats": 2}
-    found = important(sd.probability(model, class_="all"), X, y=y, **settings)
-    for name, pf in found.items():
-        alone = important(sd.probability(model, class_=name), X, y=y, **settings)
-        np.testing.assert_allclose(pf.values, alone.values)
-
-
 # ------------------------------------------------------------------------------------ unusual data
 
 
@@ -296,25 +211,11 @@ def test_two_rows_lend_to_each_other_half_the_time():
     np.testing.assert_allclose(exact.mean, swapped / 2)
 
 
-@pytest.mark.parametrize("rows", [2, 5, 6])
-def test_few_rows_have_importances_but_no_interval(rows):
-    pf = important(product, table(rows, D))
-    assert np.isfinite(pf.mean).all()
-    with refused(sd.DataError, f"{rows} rows", "7 rows"):
-        pf.interval()
-
-
 def test_three_repeats_have_an_interval_whatever_the_seed():
     X = table(100, 2)
     for seed in range(40):
         low, high = important(product, X, n_repeats=3, random_state=seed).interval()
         assert (low <= high).all()
-
-
-@pytest.mark.parametrize("rows", [7, 20, 127, 128, 300])
-def test_three_repeats_have_an_interval(rows):
-    low, high = important(product, table(rows, 2), n_repeats=3, random_state=1).interval()
-    assert (low <= high).all()
 
 
 def test_gaps_are_lent_like_values():
@@ -331,7 +232,7 @@ def test_gaps_are_lent_like_values():
     assert np.isfinite(pf.mean).all()
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.float32, bool])
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, bool])
 def test_columns_keep_their_type(dtype):
     X = (np.abs(table(N, D)) * 3).astype(dtype)
     model = Remembers(lambda X: X[:, 0].astype(float) + X[:, 1])
@@ -369,113 +270,39 @@ def test_other_frames_stay_what_they_are(kind):
     assert type(pf.to_frame()) is type(X)
 
 
-@pytest.mark.parametrize("method", ["pfi", "ale"])
-def test_a_frame_of_numbers_texts_and_dates(method):
-    dates = pd.date_range("2020-01-01", periods=120)
-    X = pl.from_pandas(frame().assign(t=dates))
-    sd.explain(lambda X: X["a"].to_numpy() * X["t"].dt.day().to_numpy(), X, "a", method=method)
-
-
-def test_features_of_any_name():
-    X = pd.DataFrame(table(N, 3), columns=["<script>alert('x')</script>", "", "a.b: {0}\n%s"])
-    pf = important(lambda X: X.iloc[:, 0] * X.iloc[:, 1], X)
-    assert pf.features == tuple(X.columns)
-    assert pf.to_frame()["feature"].tolist() == list(X.columns)
-    assert pf[X.columns[2]].mean == 0
-    repr(pf)
-
-
-def test_many_categories_and_texts_are_lent_without_counting_them():
-    X = pd.DataFrame({"id": [f"id {i}" for i in range(3000)], "x": table(3000, 1)[:, 0]})
-    pf = important(lambda X: X["x"] * X["id"].str[-1].astype(float), X, n_repeats=3)
-    assert np.isfinite(pf.mean).all()
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_a_memory_map_that_may_only_be_read(tmp_path, order):
-    X = np.asarray(table(400, D), order=order)
-    np.save(tmp_path / "X.npy", X)
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    for settings in ({"n_repeats": 4}, {"exact": True}, {"n_repeats": 4, "max_samples": 50}):
-        got, want = important(product, mapped, **settings), important(product, X, **settings)
-        np.testing.assert_array_equal(got.values, want.values)
-
-
-def test_a_huge_offset_costs_no_digits_of_differences():
-    X = table(400, 2)
-    small = important(product, X)
-    large = important(lambda X: product(X) + 2.0**40, X)
-    np.testing.assert_allclose(large.values, small.values, atol=2.0**-12)
-
-
-@pytest.mark.parametrize("size", [1e-99, 1e-12, 1e139])
-def test_quantities_of_any_size(size):
-    want = important(product, table(N, 2))
-    got = important(lambda X: size * product(X), table(N, 2))
-    np.testing.assert_allclose(got.values, size * want.values, rtol=1e-9)
-    np.testing.assert_allclose(got.std_error, size * want.std_error, rtol=1e-6)
-
-
 # --------------------------------------------------------------------------------------- bad input
 
 
-@pytest.mark.parametrize("name", ["n_repeats", "subgroup_rows"])
-@pytest.mark.parametrize("value", [0, -1, 1.5, True, "10", None, np.nan])
-def test_counts_that_are_none(name, value):
-    with refused(sd.DataError, f"PFI({name})", repr(value), "an integer", f"Use {name}="):
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("n_repeats", 0, "an integer"),
+        ("subgroup_rows", 1.5, "an integer"),
+        ("local", -1, "an integer of at least 0"),
+        ("max_samples", 1.5, "a number of rows"),
+        ("max_samples", True, "a number of rows"),
+        ("exact", "yes", "True or False"),
+    ],
+)
+def test_settings_that_are_none(name, value, expected):
+    with refused(sd.DataError, f"PFI({name})", repr(value), expected):
         sd.PFI(**{name: value})
 
 
-@pytest.mark.parametrize("value", [-1, 1.5, True, "some", None])
-def test_numbers_of_rows_to_keep_that_are_none(value):
-    with refused(sd.DataError, "PFI(local)", repr(value), "an integer of at least 0"):
-        sd.PFI(local=value)
-
-
-@pytest.mark.parametrize("value", [0, -5, 0.0, 1.5, -0.5, np.nan, np.inf, True, "10"])
-def test_samples_that_are_none(value):
-    with refused(sd.DataError, "PFI(max_samples)", repr(value), "a number of rows"):
-        sd.PFI(max_samples=value)
-
-
-def test_whole_numbers_of_numpy_are_whole_numbers():
-    pf = important(product, table(N, D), n_repeats=np.int32(4), local=np.int64(5))
-    assert pf.values.shape == (D, 4)
-    assert len(pf.local) == 5
-
-
-@pytest.mark.parametrize(
-    "both",
-    [
-        {"exact": True, "conditional": True},
-        {"exact": True, "metric": "r2"},
-        {"conditional": True, "metric": "r2"},
-    ],
-)
-def test_settings_that_exclude_each_other(both):
+def test_settings_that_exclude_each_other():
+    both = {"exact": True, "metric": "r2"}
     with refused(sd.DataError, "PFI", " and ".join(both), "one of them"):
         sd.PFI(**both)
-
-
-@pytest.mark.parametrize("name", ["exact", "conditional"])
-def test_switches_that_are_none(name):
-    with refused(sd.DataError, f"PFI({name})", "'yes'"):
-        sd.PFI(**{name: "yes"})
 
 
 def test_groups_that_cannot_be():
     X = table(N, D)
     for groups, words in (
         ({"a": ["x0", "q"]}, ("'q'", "'x0', 'x1', 'x2'")),
-        ({"a": ["x0", 7]}, ("7",)),
         ({"a": ["x0", "x0"]}, ("'x0' twice",)),
-        ({"a": ["x0", "x1"], "b": ["x1", "x0", 1]}, ("groups['b']", "'x1' twice")),
         ({"x1": ["x0"], "b": ["x1", "x0"]}, ("'x1'", "a column outside the group")),
         ({"a": []}, ("no column",)),
         ({"a": "x0"}, ("'x0'", "a list of columns")),
-        ({"x1": ["x0", "x2"]}, ("a column outside the group",)),
-        ({1: ["x0"]}, ("names that are text",)),
-        (["x0", "x1"], ("list", "a mapping")),
     ):
         with refused(sd.DataError, *words):
             sd.explain(product, X, method=sd.PFI(groups=groups))
@@ -510,13 +337,10 @@ def all_pairs(model, X, columns):
     return total / len(X) ** 2
 
 
-@pytest.mark.parametrize("make", [lambda X: X, pl.from_pandas, pa.Table.from_pandas])
-def test_a_column_may_be_in_several_groups(make):
+def test_a_column_may_be_in_several_groups():
     """Each group is the mean over all pairs of rows, and the columns in no group remain."""
     frame = rows_of_weather()
-    pf = sd.explain(
-        of_weather, make(frame), method=sd.PFI(groups=WEATHER, exact=True), progress=False
-    )
+    pf = sd.explain(of_weather, frame, method=sd.PFI(groups=WEATHER, exact=True), progress=False)
     assert pf.features == ("hour", "temp", "weather", "outside", "city")
     for name in ("hour", *WEATHER, "city"):
         want = all_pairs(of_weather, frame, WEATHER.get(name, [name]))
@@ -548,43 +372,6 @@ def test_groups_of_the_call_and_of_the_method_may_share_columns():
     np.testing.assert_array_equal(pf.values, want.values[[0, 1, 3, 2, 4]])
 
 
-def test_groups_that_share_columns_of_several_models_outputs_and_samples():
-    X = rows_of_weather(80)
-    method, options = sd.PFI(n_repeats=3, groups=WEATHER, max_samples=50), {"progress": False}
-    names = ("hour", "temp", "weather", "outside", "city")
-    models = [of_weather, lambda X: 2 * of_weather(X)]
-    several = sd.explain(models, X, method=method, **options)
-    assert several.features == names
-    one = sd.explain(of_weather, X, method=method, **options)
-    assert one.rows == 50
-    np.testing.assert_allclose(several.models[0].values, one.values)
-    both = sd.prediction(lambda X: np.stack([of_weather(X), -of_weather(X)], axis=1), output="all")
-    outputs = sd.explain(both, X, method=method, **options).values()
-    for found, sign in zip(outputs, (1, -1), strict=True):
-        assert found.features == names
-        np.testing.assert_allclose(found.values, sign * one.values, atol=1e-14)
-
-
-def test_trees_and_groups_that_share_columns():
-    X = rows_of_weather(200)[["temp", "hum", "wind"]]
-    forest = RandomForestRegressor(10, random_state=0).fit(X, of_weather(X.assign(hour=0)))
-    method = sd.PFI(n_repeats=3, groups=WEATHER)
-    walked = sd.explain(forest, X, method=method, tree="force")
-    called = sd.explain(forest, X, method=method, tree="off")
-    assert walked.features == ("temp", "weather", "outside")
-    np.testing.assert_allclose(walked.values, called.values, rtol=1e-9, atol=1e-12)
-
-
-def test_groups_that_share_columns_are_shown_and_saved(tmp_path):
-    pf = sd.explain(of_weather, rows_of_weather(), method=sd.PFI(groups=WEATHER))
-    figure = pf.plot()
-    texts = [t.get_text() for t in figure.axes[0].get_yticklabels()]
-    assert {"temp", "weather", "outside"} <= set(texts)
-    pf.save(tmp_path / "pf.npz")
-    assert sd.load(tmp_path / "pf.npz").provenance["settings"]["groups"] == WEATHER
-    assert pf.to_frame(backend="pandas")["feature"].tolist() == list(pf.features)
-
-
 def test_a_column_of_several_groups_is_not_explained_alone_and_effects_take_one_group():
     X = rows_of_weather()
     with refused(sd.DataError, "'hum'", "the group 'weather'"):
@@ -592,16 +379,8 @@ def test_a_column_of_several_groups_is_not_explained_alone_and_effects_take_one_
     groups = {k: v for k, v in WEATHER.items() if k != "temp"}
     with refused(sd.DataError, "'temp'", "the groups 'weather', 'outside'"):
         sd.explain(of_weather, X, "temp", method=sd.PFI(groups=groups))
-    for method in ("ale", "pdp", "rhale", None):
-        with refused(sd.DataError, "also in 'temp'", "in one group only", "sd.PFI()"):
-            sd.explain(of_weather, X, method=method, groups=WEATHER)
-
-
-def test_groups_of_both_places_are_joined():
-    pf = sd.explain(
-        product, table(N, 4), method=sd.PFI(groups={"a": ["x0", "x2"]}), groups={"b": ["x1", "x3"]}
-    )
-    assert pf.features == ("a", "b")
+    with refused(sd.DataError, "also in 'temp'", "in one group only", "sd.PFI()"):
+        sd.explain(of_weather, X, groups=WEATHER)
 
 
 def test_groups_need_no_levels():
@@ -617,13 +396,6 @@ def test_groups_need_no_levels():
 def test_a_pair_is_pointed_to_groups():
     with refused(sd.UnsupportedError, "PFI of ('x0', 'x1')", "a pair", 'groups={"both"'):
         sd.explain(product, table(N, D), ("x0", "x1"), method="pfi")
-    with refused(sd.UnsupportedError, "a pair"):
-        sd.explain(product, table(N, D), [("x0", "x1")], method="pfi")
-
-
-def test_the_class_instead_of_a_method():
-    with refused(sd.DataError, "method", "Pass an instance: method=sd.PFI()"):
-        sd.explain(product, table(N, D), method=sd.PFI)
 
 
 def test_metrics_that_are_none():
@@ -638,7 +410,7 @@ def test_metrics_that_are_none():
         important(product, X, y=[None, *labels(X)[1:]], metric="r2")
 
 
-@pytest.mark.parametrize("answer", [np.nan, np.inf, None, "good", [1.0, 2.0]])
+@pytest.mark.parametrize("answer", [np.nan, [1.0, 2.0]])
 def test_metrics_that_answer_with_no_number(answer):
     X = table(N, D)
     with refused(sd.ModelOutputError, "PFI(metric=score)", "a finite number", "one number"):
@@ -655,41 +427,11 @@ def test_a_metric_beyond_what_is_kept():
         important(product, X, y=labels(X), metric="r2", keep="100KB")
 
 
-def test_weights_that_add_up_to_one_row_are_told():
-    """Frequencies that sum to 1 count as one row, for which there is no standard error."""
-    pf = important(product, table(N, D), sample_weight=np.full(N, 1 / N), exact=True)
-    with refused(sd.DataError, "weight"):
-        pf.interval()
-
-
-def test_a_metric_of_few_rows_says_how_many_it_takes():
-    X = table(15, D)
-    with refused(sd.DataError, "15 rows", "20 rows"):
-        important(product, X, y=labels(X), metric="r2").interval()
-
-
 def test_a_maximum_takes_no_weights():
     """Rows of weight 0 are removed before; all other rows count equally for a maximum."""
     X, w = table(N, D), np.linspace(0, 2, N)
     pf = important(product, X, y=labels(X), sample_weight=w, metric="max_error")
     assert pf.baseline == pytest.approx(np.abs(labels(X) - product(X))[1:].max())
-
-
-def test_a_function_that_takes_no_weights_is_refused_where_there_are_some():
-    def score(y, values):
-        return 1.0
-
-    X = table(N, D)
-    with refused(sd.DataError, "score", "sample_weight", "weights"):
-        important(product, X, y=labels(X), sample_weight=np.linspace(1, 2, N), metric=score)
-
-
-@pytest.mark.slow
-def test_a_rare_class_brings_no_warnings():
-    X, y = table(N, D), np.arange(N) == 3
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        important(product, X, y=y, metric="roc_auc")
 
 
 def test_all_pairs_of_too_many_rows():
@@ -699,15 +441,14 @@ def test_all_pairs_of_too_many_rows():
     np.testing.assert_array_equal(pf.mean, 0)
 
 
-@pytest.mark.parametrize("conditional", [False, True])
-def test_labels_that_are_missing(conditional):
+def test_labels_that_are_missing():
     X, q = table(N, D), sd.loss(product)
     with refused(sd.DataError, "squared error", "no y", "Pass y="):
-        important(q, X, conditional=conditional)
+        important(q, X)
     with refused(sd.DataError, "y", "length 5", f"length {N}"):
-        important(q, X, y=labels(X)[:5], conditional=conditional)
+        important(q, X, y=labels(X)[:5])
     with refused(sd.DataError, "1 missing labels", "Leave these rows out"):
-        important(q, X, y=[np.nan, *labels(X)[1:]], conditional=conditional)
+        important(q, X, y=[np.nan, *labels(X)[1:]])
 
 
 @pytest.mark.parametrize(
@@ -716,40 +457,12 @@ def test_labels_that_are_missing(conditional):
         (np.zeros(N), ("1 distinct values", "unique")),
         (np.arange(N - 1), (f"shape ({N - 1},)", f"shape ({N},)")),
         ([None, *range(N - 1)], ("1 missing values",)),
-        ([np.nan, *range(N - 1)], ("1 missing values",)),
-        (np.zeros((N, 2)), (f"shape ({N}, 2)",)),
         (np.array(["a", 1] * (N // 2), dtype=object), ("several types",)),
     ],
 )
 def test_keys_that_are_none(ids, words):
     with refused(sd.DataError, "row_id", *words):
         important(product, table(N, D), row_id=ids)
-
-
-def test_keys_may_be_text_dates_or_a_series():
-    X = table(N, D)
-    want = important(product, X).values
-    for ids in (
-        [f"row {i:03}" for i in range(N)],
-        pd.date_range("2020-01-01", periods=N),
-        pd.Series(np.arange(N) - 7.5),
-        -np.arange(N)[::-1],
-    ):
-        np.testing.assert_array_equal(important(product, X, row_id=ids).values, want)
-
-
-def test_names_that_stand_twice():
-    X = pd.DataFrame(table(N, 2), columns=["a", "a"])
-    with refused(sd.DataError, "X", "more than once"):
-        important(product, X)
-
-
-def test_models_that_take_no_gaps():
-    X = table(N, D)
-    X[5, 1] = np.nan
-    model = LinearRegression().fit(np.nan_to_num(X), labels(table(N, D)))
-    with pytest.raises(ValueError, match="NaN"):
-        important(model, X)
 
 
 def test_models_that_fail_on_borrowed_values_name_the_column():
@@ -771,21 +484,3 @@ def test_models_that_fail_on_borrowed_values_name_the_column():
     with pytest.raises(RuntimeError, match="out of range") as caught:
         important(breaks, X)
     assert any("column 'x0' replaced" in note for note in caught.value.__notes__)
-    with refused(sd.ModelOutputError, "columns 'x0', 'x2' replaced"):
-        important(lambda Z: np.where(moved(Z), np.inf, 1.0), X, groups={"two": ["x0", "x2"]})
-
-
-def test_models_that_answer_too_little_for_borrowed_values():
-    def short(Z):
-        return Z[:-1, 0] if len(Z) > N else Z[:, 0]
-
-    with refused(sd.ModelOutputError, "prediction(short)", f"({10 * N - 1},)", f"({10 * N},)"):
-        important(short, table(N, D))
-
-
-def test_models_that_answer_too_little_name_the_column():
-    def short(Z):
-        return Z[:-1, 0] if len(Z) > N else Z[:, 0]
-
-    with refused(sd.ModelOutputError, "column 'x0' replaced"):
-        important(short, table(N, D))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import traceback
 
 import numpy as np
 import pytest
@@ -51,28 +50,6 @@ def test_the_area_of_each_class_is_that_of_its_own_rows(make):
         np.testing.assert_allclose(pf.values[0], want, atol=1e-12)
 
 
-@pytest.mark.slow
-def test_labels_of_a_callables_probability_are_places():
-    codes = np.searchsorted(SEVERAL.classes_, THREE)
-    of_function = sd.probability(SEVERAL.predict_proba, class_=2)
-    found = important(of_function, codes, "average_precision")
-    named = important(sd.probability(SEVERAL, class_="c"), THREE, "average_precision")
-    np.testing.assert_allclose(found.values, named.values)
-
-
-@pytest.mark.slow
-def test_scores_of_two_labels_count_the_larger_one():
-    score = sd.prediction(BINARY.decision_function)
-    first = important(score, TWO == "yes", "roc_auc")
-    np.testing.assert_allclose(
-        important(score, np.where(TWO == "yes", 1, -1), "roc_auc").values, first.values
-    )
-    with refused(sd.DataError, "PFI(metric='roc_auc'): y", "not numbers"):
-        important(score, TWO, "roc_auc")
-    with refused(sd.DataError, "3 different labels", "two", "y == 'yes'"):
-        important(score, np.arange(N) % 3, "roc_auc")
-
-
 @pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
 def test_rows_of_one_class_are_refused(metric):
     calls = []
@@ -92,9 +69,7 @@ def test_rows_of_one_class_are_refused(metric):
         important(BINARY, np.full(N, "maybe"), metric)
 
 
-@pytest.mark.parametrize(
-    "metric", ["r2", "max_error", "median_absolute_error", "explained_variance"]
-)
+@pytest.mark.parametrize("metric", ["r2", "median_absolute_error"])
 def test_metrics_of_numbers_need_numbers(metric):
     with refused(sd.DataError, f"PFI(metric='{metric}'): y", "not numbers", "'no'"):
         important(LINE, np.sort(TWO), metric)
@@ -109,24 +84,15 @@ def test_one_row_has_no_spread_to_explain(metric):
 # ---------------------------------------------------------------------------------- the quantities
 
 
-@pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "r2", "max_error"])
 @pytest.mark.parametrize(
-    "quantity",
+    ("quantity", "metric", "proper"),
     [
-        sd.nll(SEVERAL),
-        sd.entropy(SEVERAL),
-        sd.predictive_variance(BayesianRidge().fit(X, NUMBER)),
-        sd.loss(SEVERAL, "zero_one"),
+        (sd.nll(SEVERAL), "roc_auc", "sd.probability, sd.logit or sd.prediction"),
+        (sd.predictive_variance(BayesianRidge().fit(X, NUMBER)), "max_error", "sd.prediction"),
     ],
-    ids=lambda q: q.name,
 )
-def test_quantities_that_predict_no_label_are_refused(quantity, metric):
-    of, proper = f"PFI(metric='{metric}') of {quantity.describe()}", "sd.prediction"
-    proper = (
-        "sd.probability, sd.logit or sd.prediction"
-        if metric in {"roc_auc", "average_precision"}
-        else proper
-    )
+def test_quantities_that_predict_no_label_are_refused(quantity, metric, proper):
+    of = f"PFI(metric='{metric}') of {quantity.describe()}"
     with refused(sd.UnsupportedError, of, "predicts no label", proper, "leave metric out"):
         important(quantity, THREE, metric)
 
@@ -147,15 +113,9 @@ def test_scores_of_classes_have_no_metrics_of_numbers():
 @pytest.mark.parametrize(
     ("name", "fix"),
     [
-        ("auc", "Did you mean 'roc_auc'?"),
         ("ROC-AUC", "Did you mean 'roc_auc'?"),
-        ("R2", "Did you mean 'r2'?"),
-        ("average_precison", "Did you mean 'average_precision'?"),
         ("accuracy", "sd.loss(model, 'zero_one')"),
-        ("mse", "sd.loss(model, 'squared_error')"),
-        ("neg_mean_absolute_error", "sd.loss(model, 'absolute_error')"),
         ("log_loss", "sd.loss(model, 'log_loss')"),
-        ("brier", "sd.loss(sd.probability(model), 'squared_error')"),
         ("good", "Use one of these"),
     ],
 )
@@ -189,17 +149,6 @@ def test_a_metric_of_predicted_labels_is_told_what_it_gets():
         sd.DataError, "PFI(metric=accuracy_score)", "mix of binary and continuous", *fixes
     ):
         important(BINARY, TWO, accuracy_score)
-
-
-def test_what_a_function_raises_stays_what_it_is_with_a_note():
-    def broken(y, values):
-        raise KeyError("mine")
-
-    with pytest.raises(KeyError, match="mine") as info:
-        important(LINE, NUMBER, broken)
-    text = "".join(traceback.format_exception(info.value))
-    assert "while skedasis called the metric broken with the labels" in text
-    assert "90 rows" in text
 
 
 # ------------------------------------------------------------------------------- standard errors
@@ -264,15 +213,3 @@ def test_raised_probabilities_are_told_in_print():
     pf = sd.explain(sure, X, "x0", y=np.zeros(N, dtype=int), method=sd.PFI(n_repeats=3))
     assert pf.provenance["floored_rows"] == 4 * N
     assert str(pf).splitlines()[-1].startswith("360 model rows: the label's probability")
-
-
-def test_names_are_what_is_iterated_over():
-    pf = sd.explain(LINE, X, method=sd.PFI(n_repeats=3))
-    for holder in (pf, pf.local):
-        assert list(holder) == ["x0", "x1", "x2"]
-        assert "x1" in holder
-        assert "z" not in holder
-    assert repr(pf.local) == "<LocalImportance: all 90 rows, 3 features>"
-    some = sd.explain(LINE, X, "x0", method=sd.PFI(n_repeats=1, local=10))
-    assert repr(some.local) == "<LocalImportance: a sample of 10 rows, 1 feature>"
-    assert "1 repeat," in repr(some)

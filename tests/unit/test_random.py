@@ -17,13 +17,10 @@ N = 100_000
 IDS = {
     "counted": np.arange(N),
     "far": np.arange(N) * 2**32 + 10**15,
-    "halves": np.arange(N) / 2,
     "text": np.array([f"customer {i}" for i in range(N)]),
-    "times": np.datetime64("2020-01-01") + np.arange(N),
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
 def test_hashes_are_uniform_and_purposes_independent(ids):
     drawn = {
@@ -128,7 +125,7 @@ def test_none_draws_another_integer_each_time_and_the_recorded_one_repeats_the_r
     np.testing.assert_array_equal(found[0].values, again.values)
 
 
-@pytest.mark.parametrize("bad", [-1, True, np.True_, 1.5, "7", [7], np.random.RandomState(0)])
+@pytest.mark.parametrize("bad", [-1, True, np.random.RandomState(0)])
 def test_other_random_states_are_refused(bad):
     with pytest.raises(sd.DataError, match=r"explain\(random_state\): got .*, expected an integer"):
         sd.explain(product, np.zeros((5, 3)), 0, random_state=bad)

@@ -10,7 +10,6 @@ from skedasis.stats.moments import Moments
 
 RNG = np.random.default_rng(4)
 WEIGHTS = RNG.exponential(size=400)
-UNITS = [1 / WEIGHTS.sum(), 1e-9, 3.7, 1e9]
 
 
 def explained(X, method, unit):
@@ -24,16 +23,14 @@ def explained(X, method, unit):
     )
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(
-    "method",
+    ("method", "unit"),
     [
-        sd.RHALE(),
-        sd.RHALE(sd.Optimal(criterion="likelihood", grid="quantile")),
-        sd.RHALE(6),
-        sd.RHALE(local_effects="steps"),
-        sd.ALE(),
+        (sd.RHALE(), 1e-9),
+        (sd.RHALE(sd.Optimal(criterion="likelihood", grid="quantile")), 1e9),
+        (sd.RHALE(6), 3.7),
+        (sd.RHALE(local_effects="steps"), 1 / WEIGHTS.sum()),
+        (sd.ALE(), 1e9),
     ],
     ids=lambda m: repr(m)[:40],
 )
@@ -50,7 +47,7 @@ def test_the_unit_of_sampling_weights_decides_nothing(method, unit):
     assert got.heterogeneity_score_error == pytest.approx(want.heterogeneity_score_error, rel=1e-10)
 
 
-@pytest.mark.parametrize("unit", [1.0, *UNITS])
+@pytest.mark.parametrize("unit", [1.0, 1e-9])
 def test_values_of_a_single_row_have_the_scatter_of_their_neighbours(unit):
     """One row gives no variance estimate. A rounding error was once used as its variance."""
     X = np.random.default_rng(6).normal(size=(400, 2))

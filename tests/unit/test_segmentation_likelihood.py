@@ -86,13 +86,10 @@ def test_no_partition_costs_less(shape, m, most, seed, tails, linear, weighted):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))]
-)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_no_partition_of_many_cells_costs_less(shape, seed):
+def test_no_partition_of_many_cells_costs_less(shape):
     """More cells than one block of sums, and x and slopes with an offset that would make plain sums inaccurate."""
-    rows, points, near = in_cells(shape, 70, 3, seed, weighted=False)
+    rows, points, near = in_cells(shape, 70, 3, 0, weighted=False)
     plain = Rows(rows, near, 0.3)
     noise = Noise(points.x, near, 0.3)
     want, lines = plain.cheapest(plain.tabled)
@@ -257,8 +254,7 @@ def quantile_cells(x, k):
     return Cells(np.concatenate([[x[0]], x[len(x) // k :: len(x) // k][: k - 1], [x[-1]]]))
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(4))
 def test_an_edge_moves_to_the_best_of_all_places_between_two_rows(seed):
     rng = np.random.default_rng(seed)
     x = np.sort(rng.uniform(size=120))

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from skedasis.engine.conditioning import quartile_edges, roundest_time
@@ -18,8 +18,6 @@ from skedasis.stats.conditioning import (
     quantile_codes,
     roundest,
 )
-
-NO_LIMIT = settings(deadline=None, derandomize=True, database=None, max_examples=200)
 
 finite = st.floats(-1e12, 1e12, allow_subnormal=False)
 
@@ -144,7 +142,6 @@ def coarsest(low, high):
 
 
 @pytest.mark.slow
-@NO_LIMIT
 @given(low=finite, width=st.floats(1e-9, 10.0))
 def test_the_roundest_number_is_between_and_no_other_has_larger_units(low, width):
     high = low + max(abs(low), 1e-3) * width
@@ -160,7 +157,6 @@ def test_the_roundest_number_is_between_and_no_other_has_larger_units(low, width
     assert steps == steps.to_integral_value(), (low, high, value, power)
 
 
-@NO_LIMIT
 @given(x=finite)
 def test_the_roundest_number_between_neighbours_is_between(x):
     above = math.nextafter(x, math.inf)
