@@ -45,7 +45,7 @@ def test_links_lead_to_files_and_sections_that_exist(name):
 
 
 def test_the_tests_that_show_a_statement_exist():
-    named = re.findall(r"`((?:plots|report|unit)/\w+\.py)(?:::(\w+))?`", SECURITY)
+    named = re.findall(r"`((?:plots|report|unit)/[\w/]+\.py)(?:::(\w+))?`", SECURITY)
     assert len(named) > 20
     for file, test in named:
         text = (ROOT / "tests" / file).read_text("utf-8")

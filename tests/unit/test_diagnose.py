@@ -24,7 +24,7 @@ from skedasis.datasets.uncertainty import SharedInformation
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.importance import Importance, LocalImportance
 from tests.helpers import Remembers, refused
-from tests.unit.test_saving import same
+from tests.unit.results.test_io import same
 
 QUICK = {"dependence": False, "progress": False}
 NEUTRAL = np.sqrt(np.log(2) * 8 / 3)

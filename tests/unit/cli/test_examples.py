@@ -22,7 +22,7 @@ from skedasis.quantities.base import Quantity
 from tests.shell import CliRunner
 from tests.unit import shell_files
 
-DOCS = Path(__file__).parents[2] / "docs" / "guides" / "shell.md"
+DOCS = Path(__file__).parents[3] / "docs" / "guides" / "shell.md"
 HELP = {
     "report": explain.REPORT_EXAMPLES,
     "effect": explain.EFFECT_EXAMPLES,

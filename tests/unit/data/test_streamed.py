@@ -16,7 +16,7 @@ from skedasis.data import passes, streamed
 from skedasis.data.column_stats import column_moments
 from skedasis.engine import streams
 from skedasis.stats.order_statistics import ColumnCounts, weight_quantum
-from tests.unit.test_streams import _all_equal, _differences, _written
+from tests.unit.engine.test_streams import _all_equal, _differences, _written
 
 QUIET = {"progress": False, "heterogeneity_rows": 100}
 

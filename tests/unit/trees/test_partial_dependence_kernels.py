@@ -9,7 +9,7 @@ from skedasis.trees import partial_dependence
 from skedasis.trees.layout import layout_of, layouts_by_output
 from skedasis.trees.partial_dependence import TreePartialDependence
 from tests.reference.tree_evaluation import raw_scores
-from tests.unit.test_tree_kernels import ROWS, TREES
+from tests.unit.trees.test_kernels import ROWS, TREES
 
 FEATURES = {"single": [(0,), (1,), (2,)], "grouped": [(0,), (1, 2)]}
 WEIGHTS = {"equal": None, "unequal": np.array([1.0, 2, 0.5, 1, 3, 1, 0.25, 1])}
