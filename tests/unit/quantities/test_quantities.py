@@ -14,10 +14,8 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import FactorAnalysis, KernelPCA
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import (
-    AdaBoostClassifier,
     AdaBoostRegressor,
     BaggingRegressor,
-    ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     RandomForestClassifier,
@@ -401,21 +399,11 @@ def local_effects(model, X=X, method="rhale"):
 
 
 TREES = {
-    "tree": DecisionTreeRegressor(max_depth=4),
-    "forest": RandomForestRegressor(3),
-    "extra": ExtraTreesRegressor(3),
-    "boosting": GradientBoostingRegressor(n_estimators=3),
     "boosting of a tree": GradientBoostingRegressor(
         n_estimators=3, init=DecisionTreeRegressor(max_depth=2)
     ),
-    "ada": AdaBoostRegressor(n_estimators=3),
-    "bagging": BaggingRegressor(n_estimators=3),
-    "voting": VotingRegressor([("a", DecisionTreeRegressor()), ("b", RandomForestRegressor(2))]),
     "neighbours": KNeighborsRegressor(3),
     "pipeline": make_pipeline(StandardScaler(), DecisionTreeRegressor(max_depth=4)),
-    "tree of classes": DecisionTreeClassifier(max_depth=4),
-    "forest of classes": RandomForestClassifier(3),
-    "ada of classes": AdaBoostClassifier(n_estimators=3),
     "voting of classes": VotingClassifier(
         [("a", DecisionTreeClassifier()), ("b", RandomForestClassifier(2))], voting="soft"
     ),
@@ -424,15 +412,7 @@ TREES = {
 
 # Boosting that starts from another model's predictions has no tree evaluation: the model is called, with a warning.
 @pytest.mark.filterwarnings("ignore::skedasis.TreeWarning")
-@pytest.mark.parametrize(
-    "name",
-    ["neighbours", "boosting of a tree", "voting of classes"]
-    + [
-        pytest.param(name, marks=pytest.mark.slow)
-        for name in TREES
-        if name not in ("neighbours", "boosting of a tree", "voting of classes")
-    ],
-)
+@pytest.mark.parametrize("name", TREES)
 def test_trees_and_their_like_are_known_to_be_piecewise_constant(name):
     model = TREES[name]
     model = fit(model, TWO if "of classes" in name else TARGET)

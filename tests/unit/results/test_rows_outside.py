@@ -51,13 +51,13 @@ EVERY = [
 @pytest.mark.parametrize(
     ("method", "feature", "low", "high", "weighted"),
     [
-        (method, *limits, weighted)
-        for method, limits, weighted in zip(
-            EVERY * 2,
-            cycle([("a", -0.7, 1.4), ("n", 15, 270.5), ("few", 1, 5), ("a", -9, 2)]),
-            [*[False, True] * 3, *[True, False] * 3],
-            strict=False,
-        )
+        (sd.ALE, "a", -0.7, 1.4, False),
+        (sd.DALE, "n", 15, 270.5, True),
+        (sd.UALE, "few", 1, 5, False),
+        (sd.RHALE, "a", -9, 2, True),
+        (EVERY[4], "n", 15, 270.5, False),
+        (sd.MPlot, "a", -0.7, 1.4, True),
+        (sd.RHALE, "few", 1, 5, False),
     ],
 )
 def test_rows_outside_are_counted_and_missing_values_are_not(method, feature, low, high, weighted):
