@@ -8,7 +8,7 @@ import pytest
 import skedasis as sd
 from skedasis.results.checks.variance_decomposition import dependence_p_value
 from tests.long.figures import long_case, take_uniform
-from tests.unit.test_variance_decomposition import of_slopes, sloped
+from tests.unit.results.test_variance_decomposition import of_slopes, sloped
 
 runs = pytest.mark.parametrize("runs", [100, long_case(1000)])
 

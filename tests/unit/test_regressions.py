@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -33,14 +31,6 @@ def test_mixed_derivatives_that_are_a_part_of_the_rows_are_kept_as_they_were():
     np.testing.assert_array_equal(s.rows.effect, X[:, 0])
 
 
-def test_a_slope_that_is_one_row_for_all_is_kept_as_it_was():
-    row = np.array([2.0, 1.0, 0.0])
-    q = sd.prediction(lambda X: X @ row, slope=lambda X: np.broadcast_to(row, X.shape))
-    e = sd.explain(q, rows(), 0, method=sd.DALE(bins=3))
-    row[:] = 7.0
-    np.testing.assert_array_equal(e.rows.effect, 2.0)
-
-
 # ------------------------------------------------------------------------------- several outputs
 
 
@@ -59,35 +49,6 @@ def test_a_slope_of_one_output_does_not_serve_them_all(output):
     q = sd.prediction(two, slope=lambda X: np.stack([slope(X), -3 * slope(X)], 1), output=output)
     a, b = sd.explain(q, rows(), 0, method=sd.DALE(bins=3)).values()
     np.testing.assert_allclose(b.value, -3 * a.value, rtol=1e-12)
-
-
-def test_outputs_are_counted_on_rows_that_have_a_value():
-    X = rows()
-    X[[0, -1], 0] = np.nan
-
-    def takes_no_gaps(X):
-        if np.isnan(X).any():
-            raise ValueError("no gaps, please")
-        return two(X)
-
-    found = sd.explain(sd.prediction(takes_no_gaps, output="all"), X, 0, method="ale")
-    assert list(found) == [0, 1]
-
-
-# ------------------------------------------------------------------------------------------ memory
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("budget", ["8MB", "30MB"])
-def test_a_fine_product_grid_stays_within_the_budget(budget):
-    X = rows(6_000)
-    tracemalloc.start()
-    try:
-        sd.explain(product, X, (0, 1), method=sd.PDP(grid=40), memory=budget)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 1.5 * float(budget[:-2]) * 1e6 + 4e6
 
 
 # ---------------------------------------------------------------------------------- missing values
@@ -146,17 +107,6 @@ def test_a_pair_leaves_out_rows_that_miss_a_value_and_the_model_never_sees_them(
 # ------------------------------------------------------------------------------------------- pairs
 
 
-def test_a_pair_asked_for_twice_is_explained_once():
-    found = sd.explain(product, rows(), [(0, 1), (0, 1)], method=sd.ALE(bins=3))
-    assert list(found) == [("x0", "x1")]
-
-
-def test_a_surface_of_a_grid_has_no_steps():
-    s = sd.explain(product, rows(), (0, 1), method=sd.PDP(grid=3))
-    with refused(sd.UnsupportedError, "PDP", "points of a grid", "cells"):
-        s(0.0, 0.0, step=True)
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_empty_cells_take_the_mean_of_the_nearest_by_brute_force(seed):
     rng = np.random.default_rng(seed)
@@ -191,30 +141,3 @@ def test_rows_left_out_stay_left_out_when_bins_are_chosen_again():
     outside = int((np.abs(X[:, 0]) > 0.5).sum())
     again = e.rebin(sd.Edges([-0.5, 0.0, 0.5]))
     assert e.provenance["rows_outside"] == again.provenance["rows_outside"] == outside
-
-
-def test_curves_that_the_budget_cut_are_not_kept_as_wanted():
-    few = sd.explain(product, rows(), 0, method=sd.PDP(grid=5), keep="2KB")
-    assert len(few.curves) < 200
-    assert few.provenance["kept_as_wanted"] is False
-    assert sd.explain(product, rows(), 0, method="pdp").provenance["kept_as_wanted"] is True
-
-
-def test_a_group_of_one_column_may_be_named_in_settings():
-    e = sd.explain(product, rows(), "d", groups={"d": [0]}, method=sd.ALE(bins={"d": 3}))
-    assert (e.feature, len(e.bins)) == ("d", 3)
-
-
-def test_numbers_for_labels_are_labels_in_settings_too():
-    X = pd.DataFrame(rows(d=2), columns=[1, 0])
-    es = sd.explain(
-        lambda X: X[0].to_numpy(), X, method=sd.PDP(grid={0: [0.0, 1.0]}), progress=False
-    )
-    assert [len(e.x) for e in es.values()] == [50, 2]
-
-
-def test_levels_may_be_named_as_tables_write_them():
-    X = pd.DataFrame({"f": [True, False, True, None] * 20, "z": rows(80)[:, 0]})
-    model = lambda X: (X["f"] == True).to_numpy() * 2.0 + X["z"].to_numpy()  # noqa: E712, E731
-    e = sd.explain(model, X, "f", method=sd.ALE(order=["missing", "True", "False"]))
-    assert list(e.levels.values) == [None, True, False]

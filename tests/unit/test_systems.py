@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import select
 import subprocess
 import sys
 
 import pytest
 
-from skedasis.cli import runtime
 from tests.systems import posix
 
 WITHOUT = """
@@ -59,16 +57,6 @@ forest = sklearn.ensemble.RandomForestRegressor(5).fit(X, X[:, 0])
 print(sd.explain(forest, X, 0, method="pdp").provenance["model_rows"])
 """
 
-SHELL = """
-pathlib.Path("kiln.py").write_text("def f(X): return X['a'] * 2.0")
-pathlib.Path("rows.csv").write_text("a,b\\n" + "1,2\\n2,5\\n4,3\\n" * 20)
-sys.path.insert(0, "")
-from skedasis.cli import main
-
-sys.argv = ["skedasis", "effect", "kiln:f", "rows.csv", "a", "-o", "e.csv"]
-main()
-"""
-
 
 def run(code: str, folder) -> str:
     done = subprocess.run(
@@ -90,15 +78,3 @@ def test_effects_files_rows_and_trees(tmp_path):
     same, bins, model_rows = run(PROGRAM, tmp_path).split()
     assert (same, model_rows) == ("True", "0")
     assert int(bins) >= 1
-
-
-@posix
-@pytest.mark.slow
-def test_the_shell(tmp_path):
-    run(SHELL, tmp_path)
-    assert (tmp_path / "e.csv").read_text("utf-8").startswith("feature,x,value")
-
-
-def test_standard_output_counts_as_open_where_nothing_says_so(monkeypatch):
-    monkeypatch.delattr(select, "poll", raising=False)
-    assert runtime._output_is_closed() is False

@@ -1,201 +1,167 @@
-"""Rows per call of a slow model, tested with a simulated clock that only the model advances."""
+"""Models with their own threads: limited to one while several threads of skedasis call them, and then restored."""
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-from sklearn.linear_model import LinearRegression
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+)
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import skedasis as sd
-from skedasis.models import calling
-from skedasis.models.calling import ChunkedCaller
-from tests.helpers import bent, frame, of_frame, same_effect
+from skedasis.models.calling import one_thread_each
+from tests.helpers import bent
 
-X = np.random.default_rng(0).normal(size=(40_003, 3))
-
-
-class Clock:
-    """Replaces the module `time`; only models advance it."""
-
-    now = 0.0
-
-    def perf_counter(self):
-        return self.now
+X = np.random.default_rng(0).normal(size=(3_000, 3))
 
 
-@pytest.fixture
-def clock(monkeypatch):
-    stopped = Clock()
-    monkeypatch.setattr(calling, "time", stopped)
-    return stopped
+@pytest.fixture(autouse=True)
+def four():
+    """Let every library use four threads, whatever the machine and its environment."""
+    assert HistGradientBoostingRegressor  # its import has loaded OpenMP
+    with threadpool_limits(4):
+        yield
 
 
-def timed(clock, seconds, model=bent):
-    """Return a model whose calls take ``seconds(rows)``, and a list that records the rows of each call."""
-    sizes = []
-
-    def slow(X):
-        sizes.append(len(X))
-        clock.now += seconds(len(X))
-        return model(X)
-
-    return slow, sizes
+def pools(api):
+    return {i["num_threads"] for i in threadpool_info() if i["user_api"] == api}
 
 
-def met(clock, seconds, model=bent):
-    """Return a caller after the model check, which calls the model on 64 rows; the model; the sizes of later calls."""
-    caller = ChunkedCaller()
-    slow, sizes = timed(clock, seconds, model)
-    caller.call(slow, X[:64], 64)
-    sizes.clear()
-    return caller, slow, sizes
+def in_a_thread(work):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
 
 
-# ------------------------------------------------------------------------------------ sizes of calls
+class Watched:
+    """A function that records, in each of its larger calls, how many threads libraries would use."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, X):
+        if len(X) > 64:
+            found = {"blas": pools("blas"), "openmp": pools("openmp")}
+            torch = sys.modules.get("torch")
+            if torch is not None:
+                found["torch"] = {torch.get_num_threads()}
+            self.seen.append((threading.get_ident(), found))
+        return bent(X)
+
+    def numbers(self, api):
+        return set().union(*(found.get(api, {1}) for _, found in self.seen))
 
 
-@pytest.mark.parametrize("row", [1e-9, 1e-6, 6e-6])
-def test_a_fast_model_gets_all_rows_in_one_call(clock, row):
-    caller, model, sizes = met(clock, lambda n: n * row)
-    answer, calls = caller.call(model, X, len(X))
-    assert (sizes, calls) == ([len(X)], 1)
-    np.testing.assert_array_equal(answer, bent(X))
+def explained(model, n_jobs, memory="60KB", **options):
+    return sd.explain(model, X, 0, method=sd.ALE(bins=5), memory=memory, n_jobs=n_jobs, **options)
 
 
-@pytest.mark.parametrize("row", [3e-5, 1e-4, 1e-3, 1e-2])
-def test_calls_of_a_slow_model_last_a_tenth_of_a_second_to_one(clock, row):
-    caller, model, sizes = met(clock, lambda n: n * row)
-    answer, calls = caller.call(model, X, len(X))
-    assert sum(sizes) == len(X)
-    assert len(sizes) == calls > 1
-    assert all(
-        0.1 <= n * row <= 1.5 for n in sizes
-    )  # the last chunk has the remaining rows, up to 50 % more
-    np.testing.assert_array_equal(answer, bent(X))
+# ---------------------------------------------------------------------------------- limits of libraries
 
 
-def test_a_call_that_costs_more_than_its_rows_gets_more_of_them(clock):
-    """20 ms per call and 0.01 ms per row: extrapolating the check of 64 rows would give calls of 3,000 rows."""
-    caller, model, sizes = met(clock, lambda n: 0.02 + n * 1e-5)
-    caller.call(model, X, len(X))
-    assert sizes == [1024, 16_384, len(X) - 1024 - 16_384]
-    sizes.clear()
-    caller.call(model, X, len(X))
-    assert sizes == [len(X)]
+def test_libraries_take_one_thread_in_each_of_ours():
+    model = Watched()
+    e = explained(model, n_jobs=2)
+    assert len({ident for ident, _ in model.seen}) == 2
+    assert threading.get_ident() not in {ident for ident, _ in model.seen}
+    assert model.numbers("blas") == model.numbers("openmp") == model.numbers("torch") == {1}
+    assert e.provenance["model_threads"] == 1
+    assert e.provenance["n_jobs"] == 2
+    assert pools("blas") == {4}
+    assert pools("openmp") == {4}
 
 
-# -------------------------------------------------------------------------------------- responses
+@pytest.mark.parametrize(("threads", "memory"), [(1, "60KB"), (1, "1GB"), (2, "1GB")])
+def test_one_thread_of_ours_leaves_the_model_all_of_its_own(threads, memory):
+    """Also with `n_jobs=2`, if there is only one batch."""
+    model = Watched()
+    e = explained(model, n_jobs=threads, memory=memory)
+    assert model.numbers("blas") == {4}
+    assert model.numbers("openmp") == {4}
+    assert "model_threads" not in e.provenance
+
+
+def test_what_was_set_before_is_set_again_after_an_error():
+    calls = []
+
+    def fails(X):
+        calls.append(len(X))
+        if len(calls) > 4:
+            raise RuntimeError("out of order")
+        return bent(X)
+
+    with pytest.raises(RuntimeError, match="out of order"):
+        explained(fails, n_jobs=2)
+    assert pools("blas") == {4}
+    with threadpool_limits(3):
+        with contextlib.suppress(KeyError), one_thread_each():
+            assert pools("blas") == {1}
+            raise KeyError
+        assert pools("blas") == {3}
+
+
+# ----------------------------------------------------------------------- estimators, torch, LightGBM
+
+
+@pytest.mark.slow
+def test_the_number_of_torch_is_set_and_put_back():
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        model = Watched()
+        explained(model, n_jobs=2)
+        assert model.numbers("torch") == {1}
+        assert torch.get_num_threads() == 3
+        assert in_a_thread(torch.get_num_threads) == 3
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_the_bound_of_lightgbm_is_set_and_put_back():
+    pytest.importorskip("lightgbm")
+    import ctypes
+
+    from lightgbm.basic import _LIB
+
+    def bound():
+        number = ctypes.c_int()
+        _LIB.LGBM_GetMaxThreads(ctypes.byref(number))
+        return number.value
+
+    before = bound()
+    with one_thread_each():
+        assert bound() == 1
+    assert bound() == before
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        lambda X: X[:, 0],
-        lambda X: X[:, :2],
-        lambda X: X[:, 0].astype(np.float32),
-        lambda X: X[:, 0] > 0,
-        lambda X: X[:, 0].tolist(),
-    ],
+    ("method", "weighted"), [(sd.PDP(), True), (sd.ALE(), False), (sd.PFI(n_repeats=2), True)]
 )
-def test_answers_are_put_together_as_they_came(clock, answer):
-    caller, model, sizes = met(clock, lambda n: n * 1e-3, answer)
-    found, _ = caller.call(model, X[:3000], 3000)
-    assert len(sizes) > 1
-    assert type(found) is type(answer(X))
-    assert np.asarray(found).dtype == np.asarray(answer(X)).dtype
-    np.testing.assert_array_equal(found, answer(X[:3000]))
+def test_the_number_of_threads_changes_no_bit(method, weighted):
+    # With one job, the linear algebra library has all processors; with two, one each. Its sums of many terms differ.
+    rng = np.random.default_rng(1)
+    many = rng.normal(size=(40_000, 3))
+    tree = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(many[:500], many[:500, 0])
+    weights = rng.random(len(many)) if weighted else None
 
+    def bits(n_jobs):
+        found = sd.explain(
+            tree, many, method=method, sample_weight=weights, n_jobs=n_jobs,
+            heterogeneity_rows=500, progress=False,
+        )  # fmt: skip
+        if isinstance(method, sd.PFI):
+            return found.values.tobytes() + found.std_error.tobytes()
+        return b"".join(e.value.tobytes() + e.std_error.tobytes() for e in found.values())
 
-@pytest.mark.parametrize("method", [sd.ALE, sd.RHALE])
-def test_a_batch_without_rows_between_the_edges_is_not_asked(method):
-    """Estimators raise for an array without rows, so the model is not called."""
-    model, rows = LinearRegression().fit(X, X[:, 0]), X[:300].copy()
-    rows[:150, 0] = 5.0
-    asked = sd.prediction(model.predict)
-    edges = method(bins=sd.Edges([-3.0, 0.0, 3.0]), center="start")
-    e = sd.explain(asked, rows, 0, method=edges, memory="20KB")
-    np.testing.assert_allclose(e.value, [0.0, 3.0, 6.0], atol=1e-9)
-    assert e.provenance["rows_outside"] == 150 + np.sum(np.abs(rows[150:, 0]) > 3)
-
-
-# -------------------------------------------------------------------------------- whole explanations
-
-
-@pytest.mark.parametrize("method", [sd.ALE(bins=8), sd.RHALE()])
-def test_a_slow_model_has_the_same_effects_to_the_last_bit(clock, method):
-    rows = X[:5003]
-    fast = sd.explain(bent, rows, 0, method=method)
-    model, sizes = timed(clock, lambda n: n * 1e-3)
-    slow = sd.explain(model, rows, 0, method=method)
-    same_effect(slow, fast, rtol=0)
-    said = slow.provenance
-    assert max(sizes) < 2000
-    assert sum(sizes) == said["model_rows"] + said["check_rows"] + said["score_rows"]
-    assert len(sizes) == said["model_calls"] + said["check_calls"] + said["score_calls"]
-    assert said["model_rows"] == fast.provenance["model_rows"]
-
-
-@pytest.mark.parametrize("library", [pd.DataFrame, lambda d: pl.DataFrame(d.to_dict("list"))])
-def test_parts_of_a_frame_are_frames_of_the_same_kind(clock, library):
-    data = frame(5000)
-    whole = library(data)
-    seen = set()
-
-    def kept(Z):
-        seen.add((type(Z), tuple(Z.columns)))
-        return np.asarray(of_frame(Z if isinstance(Z, pd.DataFrame) else Z.to_pandas()))
-
-    model, sizes = timed(clock, lambda n: n * 1e-3, kept)
-    e = sd.explain(model, whole, "a", method=sd.ALE(bins=5))
-    assert seen == {(type(whole), ("a", "b", "c", "d"))}
-    assert max(sizes) < 2000
-    same_effect(e, sd.explain(kept, whole, "a", method=sd.ALE(bins=5)), rtol=0)
-
-
-# ----------------------------------------------------------------------------- few rows, many values
-
-
-@pytest.mark.parametrize("rows", [20, 2_000])
-def test_few_rows_are_evaluated_at_many_values_in_one_call(rows):
-    """One call takes up to 10,000 rows, so that the fixed cost of a call is paid once."""
-    sizes = []
-
-    def model(X):
-        sizes.append(len(X))
-        return bent(X)
-
-    method = sd.PDP(grid=np.linspace(-1, 1, 100))
-    sd.explain(model, X[:rows], 0, method=method, heterogeneity_rows=0)
-    calls = sizes[4:]  # after those of the model check
-    assert sum(calls) == 100 * rows
-    assert len(calls) == max(1, 100 * rows // 10_000) if rows < 1_000 else len(calls) == 10
-
-
-# -------------------------------------------------------------------------- progress and cancellation
-
-
-def test_threads_end_at_their_next_call_when_one_fails():
-    """Otherwise the other threads would complete all features of their batches before the error is raised."""
-    after, failed = [], threading.Event()
-
-    def model(X):
-        if (X[:, 1] == 99.0).any() and len(X) > 64:
-            time.sleep(0.05)
-            failed.set()
-            raise RuntimeError("out of order")
-        if failed.is_set():
-            after.append(threading.get_ident())
-            time.sleep(0.01)
-        return bent(X)
-
-    rows = np.tile(X[:2000], (1, 20))
-    rows[1, 1] = 99.0  # in the first batch, but not among the rows of the model check
-    with pytest.raises(RuntimeError, match="out of order") as caught:
-        sd.explain(model, rows, None, method=sd.ALE(), memory="1MB", n_jobs=2)
-    assert "raised while skedasis called" in caught.value.__notes__[0]
-    assert len(after) < 20  # a batch has 60 features
+    with threadpool_limits(2):
+        several = bits(1)
+    with threadpool_limits(1):
+        assert bits(1) == several
+    assert bits(2) == several

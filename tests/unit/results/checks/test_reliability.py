@@ -18,7 +18,7 @@ from tests.helpers import (
     refused,
     table,
 )
-from tests.unit.test_variance_decomposition import of_slopes
+from tests.unit.results.test_variance_decomposition import of_slopes
 
 
 def kinds(flags):

@@ -1,0 +1,327 @@
+"""`Surfaces`, `MultiOutput` and the other results that contain results: lookup, tables, rankings, figures."""
+
+from __future__ import annotations
+
+import pickle
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.results.containers import key_column
+from skedasis.results.effects import Rank
+from skedasis.results.multi_output import OutputRank
+from skedasis.results.surfaces import SurfaceRank
+from tests.helpers import refused
+
+ROWS = 120
+RNG = np.random.default_rng(3)
+TABLE = pd.DataFrame(RNG.uniform(-1, 1, size=(ROWS, 3)), columns=["age", "bmi", "cost"])
+MOVES = {"older": {"age": 1}, "both": {"age": 1, "bmi": "x2"}, "of 0": {"age": "0"}}
+PAIRS = [("age", "bmi"), ("bmi", "cost"), ("age", "cost")]
+
+
+def targets(X):
+    """Return two columns: an additive function, and a strong interaction."""
+    X = np.asarray(X, dtype=float)
+    return np.column_stack([X[:, 0] + X[:, 2], 5 * X[:, 0] * X[:, 1] + X[:, 1]])
+
+
+class Classes:
+    """A classifier with given classes, each with a probability of its own."""
+
+    def __init__(self, *classes):
+        self.classes_ = np.empty(len(classes), dtype=object)
+        self.classes_[:] = classes
+
+    def predict_proba(self, X):
+        X = np.asarray(X, dtype=float)
+        scores = np.column_stack([k * X[:, 0] for k in range(len(self.classes_))])
+        p = np.exp(scores)
+        return p / p.sum(axis=1, keepdims=True)
+
+
+BOTH = sd.prediction(targets, output="all")
+OPTIONS = {"method": sd.ALE(bins=4), "progress": False, "heterogeneity_rows": 40}
+
+
+@cache
+def made(name: str):
+    """Return one container of each kind."""
+    models = [lambda X, k=k: k * targets(X)[:, 1] for k in (1.0, 2.0)]
+    every = [sd.prediction(lambda X, k=k: k * targets(X), output="all") for k in (1.0, 2.0)]
+    what = {
+        "effects": lambda: sd.explain(BOTH, TABLE, **OPTIONS),
+        "effect": lambda: sd.explain(BOTH, TABLE, "age", **OPTIONS),
+        "surface": lambda: sd.explain(BOTH, TABLE, ("age", "bmi"), **OPTIONS),
+        "surfaces of outputs": lambda: sd.explain(BOTH, TABLE, PAIRS, **OPTIONS),
+        "surfaces": lambda: sd.explain(lambda X: targets(X)[:, 1], TABLE, PAIRS, **OPTIONS),
+        "importance": lambda: sd.explain(BOTH, TABLE, method=sd.PFI(3), progress=False),
+        "regions": lambda: sd.explain(BOTH, TABLE, "age", by="cost", **OPTIONS),
+        "regions of features": lambda: sd.explain(BOTH, TABLE, by="cost", **OPTIONS),
+        "interactions": lambda: sd.interactions(BOTH, TABLE, ale=False, progress=False),
+        "ledger": lambda: sd.ledger(BOTH, TABLE, regions={}, progress=False),
+        "changes": lambda: sd.change(lambda X: targets(X)[:, 1], TABLE, MOVES, by="cost"),
+        "change": lambda: sd.change(BOTH, TABLE, {"age": 1}),
+        "changes of outputs": lambda: sd.change(BOTH, TABLE, MOVES, by="cost"),
+        "surfaces of models": lambda: sd.explain(models, TABLE, PAIRS, **OPTIONS),
+        "effect of models": lambda: sd.explain(every, TABLE, "age", **OPTIONS),
+        "effects of models": lambda: sd.explain(every, TABLE, **OPTIONS),
+        "surface of models": lambda: sd.explain(every, TABLE, ("age", "bmi"), **OPTIONS),
+        "surfaces of models and outputs": lambda: sd.explain(every, TABLE, PAIRS, **OPTIONS),
+        "importance of models": lambda: sd.explain(every, TABLE, method="pfi", progress=False),
+        "regions of models": lambda: sd.regions(models, TABLE, **OPTIONS),
+    }
+    return what[name]()
+
+
+OUTPUTS = [
+    *("effect", "effects", "surface", "surfaces of outputs", "importance", "regions"),
+    *("regions of features", "interactions", "ledger", "effect of models", "effects of models"),
+    *("surface of models", "surfaces of models and outputs", "importance of models"),
+    *("change", "changes of outputs"),
+]
+SURFACES = ["surfaces", "surfaces of models"]
+ALL = [*OUTPUTS, *SURFACES, "changes", "regions of models"]
+
+
+def message_of(kind, call, *args, **keywords):
+    """Return the message of the error that a call raises, which has the common format."""
+    with refused(kind) as info:
+        call(*args, **keywords)
+    return str(info.value)
+
+
+# --- laws -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_frame_is_that_of_the_members_one_below_the_other(name):
+    found = made(name)
+    frame = found.to_frame("pandas", of="regions") if name == "regions of models" else None
+    frame = found.to_frame("pandas") if frame is None else frame
+    keys = ["feature0", "feature1"] if name in SURFACES else ["output"]
+    keys = ["name"] if name == "changes" else keys
+    if name == "regions of models":
+        keys = ["of"]
+    assert list(frame.columns)[: len(keys)] == keys
+    start = 0
+    for key, member in found.items():
+        one = member.to_frame("pandas")
+        if name == "regions of models":
+            one = member.to_frame("pandas", of="regions")
+        part = frame.iloc[start : start + len(one)].reset_index(drop=True)
+        start += len(one)
+        named = list(key) if isinstance(key, tuple) else [key]
+        assert part[keys].to_numpy().tolist() == [named] * len(one)
+        pd.testing.assert_frame_equal(part[list(one.columns)], one, check_dtype=False)
+    assert start == len(frame)
+
+
+def test_rankings_have_the_lines_of_all_outputs_in_order():
+    found = made("effects")
+    lines = found.ranking()
+    assert [line.importance for line in lines] == sorted(
+        (r.importance for r in lines), reverse=True
+    )
+    assert all(isinstance(line, Rank) and isinstance(line, OutputRank) for line in lines)
+    want = [(k, r.feature, r.importance) for k, es in found.items() for r in es.ranking()]
+    assert sorted((r.output, r.feature, r.importance) for r in lines) == sorted(want)
+    assert str(lines).splitlines()[0].split()[:2] == ["output", "feature"]
+    by_score = found.ranking("heterogeneity_score")
+    assert by_score[0].heterogeneity_score == max(r.heterogeneity_score for r in lines)
+    assert repr(pickle.loads(pickle.dumps(lines))) == repr(lines)  # NaN is not equal to itself
+    frame = found.to_frame("pandas", of="ranking")
+    assert frame[["output", "feature"]].to_numpy().tolist() == [
+        [r.output, r.feature] for r in lines
+    ]
+
+
+# --- pairs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_pairs_are_found_by_names_labels_and_positions_in_either_order(name):
+    found = made(name)
+    assert list(found) == PAIRS
+    want = found["age", "bmi"]
+    for pair in (("bmi", "age"), (0, 1), (1, 0), ("age", 1), ["age", "bmi"]):
+        assert found[pair] is want
+    assert ("bmi", "age") in found
+    assert ("age", "age") not in found
+    assert found.get(("bmi", "age")) is want
+    assert found.get(("age", "sex")) is None
+    assert found.get("age", 3) == 3
+    assert list(found.keys()) == PAIRS
+
+
+def test_pairs_that_are_not_there():
+    found = made("surfaces")
+    assert "Did you mean 'age'?" in message_of(sd.DataError, lambda: found["agee", "bmi"])
+    assert "two features" in message_of(sd.DataError, lambda: found["age"])
+    assert "two features" in message_of(sd.DataError, lambda: found["age", "bmi", "cost"])
+    some = sd.Surfaces({k: found[k] for k in PAIRS[:2]})
+    message = message_of(sd.DataError, lambda: some["age", "cost"])
+    assert "'age' and 'bmi', 'bmi' and 'cost'" in message
+    assert "Explain this pair, too" in message
+
+
+def test_the_strongest_pair_is_first():
+    found = made("surfaces")
+    lines = found.ranking()
+    assert isinstance(lines[0], SurfaceRank)
+    assert (lines[0].feature0, lines[0].feature1) == ("age", "bmi")
+    strengths = [found[r.feature0, r.feature1].interaction_strength() for r in lines]
+    assert [r.interaction_strength for r in lines] == strengths == sorted(strengths, reverse=True)
+    lower, upper = found.interval(0.9)["age", "bmi"]
+    np.testing.assert_array_equal(lower, found["age", "bmi"].interval(0.9)[0])
+    assert (lower <= upper).all()
+
+
+# --- changes --------------------------------------------------------------------------------------
+
+
+def test_changes_are_those_of_separate_calls():
+    found = made("changes")
+    for name, moves in MOVES.items():
+        alone = sd.change(lambda X: targets(X)[:, 1], TABLE, moves, by="cost")
+        assert found[name].value == alone.value
+        assert found.interval(0.9)[name] == alone.interval(0.9)
+        assert found[name].by == alone.by
+    lines = found.ranking()
+    assert [abs(r.value) for r in lines] == sorted((abs(r.value) for r in lines), reverse=True)
+    assert {r.name: r.value for r in lines} == {name: c.value for name, c in found.items()}
+    frame = found.to_frame("pandas", of="ranking")
+    assert frame["name"].tolist() == [r.name for r in lines]
+
+
+def test_figures_of_changes():
+    from skedasis.plots.figures.containers import changes_figure, outputs_figure
+    from skedasis.plots.marks import Points, Segments
+
+    found, plain = made("changes"), sd.change(lambda X: targets(X)[:, 1], TABLE, MOVES)
+    panel = changes_figure(plain).main
+    whole = next(m for m in panel.marks if isinstance(m, Points) and len(m.x) == 3)
+    np.testing.assert_array_equal(whole.x, [c.value for c in plain.values()])
+    ends = next(m for m in panel.marks if isinstance(m, Segments) and len(m.x0) == 3)
+    np.testing.assert_allclose(ends.x0, [low for low, _ in plain.interval().values()])
+    assert panel.y.labels[::-1][:2] == ("older: age + 1 (120)", "both: age + 1, bmi × 2 (120)")
+    with_regions = changes_figure(found).main
+    dots = [m for m in with_regions.marks if isinstance(m, Points)]
+    assert [len(m.x) for m in dots] == [3, sum(len(c.rules) for c in found.values())]
+    assert with_regions.y.labels[::-1][0] == "older: all rows (120)"
+    assert len(set(with_regions.y.labels)) == len(with_regions.y.labels)
+    assert len(changes_figure(found, kind="rows").stacks) == 3
+    largest = sorted(found, key=lambda name: -abs(found[name].value))[:2]
+    some = changes_figure(plain, top=2).main
+    assert [text.split(":")[0] for text in some.y.labels[::-1]] == [
+        n for n in MOVES if n in largest
+    ]
+    assert "2 of 3 named moves" in some.notes
+    assert len(outputs_figure(made("changes of outputs")).stacks) == 2
+
+
+# --- outputs --------------------------------------------------------------------------------------
+
+
+LABELS = [
+    ("<script>alert(1)</script>", "a & b", "'quoted'"),
+    (False, True),
+    (("a", 1), ("a", 2), "a"),
+    (1, "1"),
+    ("", "a\nb"),
+]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=lambda labels: str(labels)[:20])
+def test_any_labels_of_outputs(labels, tmp_path):
+    q = sd.probability(Classes(*labels), class_="all")
+    found = sd.explain(q, TABLE, ["age", "bmi"], **OPTIONS)
+    assert list(found) == list(labels)
+    for label in labels:
+        assert found[label]["age"].about.quantity
+        assert label in found
+    frame = found.to_frame("polars")
+    kept = len({type(k) for k in labels}) == 1 and not isinstance(labels[0], tuple)
+    assert frame["output"].unique(maintain_order=True).to_list() == (
+        list(labels) if kept else key_column(labels, [1] * len(labels))
+    )
+    assert len({str(v) for v in frame["output"].to_list()}) == len(labels)
+    found.save(tmp_path / "labels.npz")
+    again = sd.load(tmp_path / "labels.npz")
+    assert list(again) == list(labels)
+    assert [type(k) for k in again] == [type(k) for k in labels]
+    assert len(found.ranking()) == 2 * len(labels)
+    assert f"{len(labels)} output" in repr(found)
+    assert len(repr(found).splitlines()) == 1
+    assert "<script>" not in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["effect", "effects", "surface", "surfaces of outputs", "importance", "changes of outputs"],
+)
+def test_intervals_are_those_of_the_members(name):
+    found = made(name)
+    for label, want in ((k, found[k].interval(0.8)) for k in found):
+        got = found.interval(0.8)[label]
+        pairs = [(got[k], want[k]) for k in want] if isinstance(want, dict) else [(got, want)]
+        for one, two in pairs:
+            np.testing.assert_array_equal(one, two)
+
+
+# --- figures and pages ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["effects", "surfaces of outputs", "changes", "effects of models"])
+def test_every_container_has_a_figure_and_pages(name, tmp_path):
+    import matplotlib.pyplot as plt
+
+    found = made(name)
+    figure = found.plot(top=2)
+    assert figure.axes
+    plt.close(figure)
+    page = found.explore(tmp_path / "page.html", title="<b>title</b>")
+    assert "<b>title</b>" not in page.html
+    assert "<svg" in page.html
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
+    html = found._repr_html_()
+    assert "<svg" in html
+    assert "<script" not in html
+    assert html == found._repr_html_()
+
+
+def test_surfaces_share_a_colour_scale_and_the_strongest_is_first():
+    from skedasis.plots.figures.containers import outputs_figure, surfaces_figure
+
+    found = made("surfaces")
+    spec = surfaces_figure(found)
+    first = found.ranking()[0]
+    assert str(spec.stacks[0][0].title) == f"1. {first.feature0} × {first.feature1}"
+    assert len({stack[0].marks[0].limits for stack in spec.stacks}) == 1
+    assert [str(s[0].title)[:2] for s in surfaces_figure(found, top=2).stacks] == ["1.", "2."]
+    assert "2 of 3 pairs" in surfaces_figure(found, top=2).notes
+    assert "at most 1" in message_of(sd.DataError, surfaces_figure, found, page=2)
+    for name, panels in (("surface", 2), ("surfaces of outputs", 6)):
+        of_outputs = outputs_figure(made(name))
+        assert len(of_outputs.stacks) == panels
+        assert len({stack[0].marks[0].limits for stack in of_outputs.stacks}) == 1
+
+
+def test_outputs_are_overlaid_with_a_style_each():
+    from skedasis.plots.figures.containers import outputs_figure
+    from skedasis.plots.marks import Line
+
+    one = outputs_figure(made("effect"))
+    assert len(one.stacks) == 1
+    lines = [m for m in one.main.marks if isinstance(m, Line)]
+    assert [m.label for m in lines] == ["0", "1"]
+    assert len({m.style for m in lines}) == 2
+    assert one.main.y.name == "effect on prediction"
+    many = outputs_figure(made("effects"))
+    assert len(many.stacks) == 3
+    largest = max(made("effects").ranking(), key=lambda r: r.importance).feature
+    assert str(many.stacks[0][0].title) == f"1. {largest}"
+    assert len(outputs_figure(made("effects"), top=1).stacks) == 1

@@ -1,0 +1,76 @@
+"""Sampling weights have no unit: multiplying them by a constant changes neither bins nor standard errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from skedasis.stats.moments import Moments
+
+RNG = np.random.default_rng(4)
+WEIGHTS = RNG.exponential(size=400)
+
+
+def explained(X, method, unit):
+    return sd.explain(
+        lambda X: 3 * np.sin(2 * X[:, 0]) + X[:, 0] * X[:, 1],
+        X,
+        0,
+        method=method,
+        sample_weight=WEIGHTS * unit,
+        weight_kind="sampling",
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "unit"),
+    [
+        (sd.RHALE(), 1e-9),
+        (sd.RHALE(sd.Optimal(criterion="likelihood", grid="quantile")), 1e9),
+        (sd.RHALE(6), 3.7),
+        (sd.RHALE(local_effects="steps"), 1 / WEIGHTS.sum()),
+        (sd.ALE(), 1e9),
+    ],
+    ids=lambda m: repr(m)[:40],
+)
+def test_the_unit_of_sampling_weights_decides_nothing(method, unit):
+    X = np.random.default_rng(5).normal(size=(400, 2))
+    want, got = explained(X, method, 1.0), explained(X, method, unit)
+    assert got.spec.local_effects == want.spec.local_effects
+    np.testing.assert_array_equal(got.bins.low, want.bins.low)
+    checks = [e.provenance.get("slope_check") for e in (want, got)]
+    assert checks[1] == (None if checks[0] is None else pytest.approx(checks[0], rel=1e-6))
+    for name in ("value", "std_error", "heterogeneity"):
+        np.testing.assert_allclose(getattr(got, name), getattr(want, name), rtol=1e-8, atol=1e-12)
+    assert got.heterogeneity_score == pytest.approx(want.heterogeneity_score, rel=1e-12)
+    assert got.heterogeneity_score_error == pytest.approx(want.heterogeneity_score_error, rel=1e-10)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-9])
+def test_values_of_a_single_row_have_the_scatter_of_their_neighbours(unit):
+    """One row gives no variance estimate. A rounding error was once used as its variance."""
+    X = np.random.default_rng(6).normal(size=(400, 2))
+    X[:, 0] = np.round(X[:, 0] * 60)
+    e = sd.explain(
+        lambda X: 3 * np.sin(X[:, 0] / 30) + X[:, 0] / 60 * X[:, 1],
+        X,
+        0,
+        method=sd.DALE(bins=5),
+        sample_weight=WEIGHTS * unit,
+        weight_kind="sampling",
+    )
+    assert e.spec.local_effects == "integer_steps"
+    plain = sd.explain(
+        lambda X: 3 * np.sin(X[:, 0] / 30) + X[:, 0] / 60 * X[:, 1], X, 0, method=sd.DALE(bins=5)
+    )
+    assert e.std_error.max() < 3 * plain.std_error.max()
+
+
+def test_a_single_row_has_no_degrees_of_freedom_whatever_the_rounding():
+    alone = Moments.of(np.ones(400), np.arange(400), 400, WEIGHTS)
+    assert (alone.df(1, "sampling") == 0).all()
+    np.testing.assert_array_equal(alone.df(0, "sampling"), WEIGHTS)
+    pair = Moments.of(np.ones(400), np.arange(400) // 2, 200, WEIGHTS)
+    a, b = WEIGHTS[::2], WEIGHTS[1::2]
+    np.testing.assert_allclose(pair.df(1, "sampling"), 2 * a * b / (a + b), rtol=1e-12)
