@@ -251,17 +251,6 @@ def _without_costs(node: Any) -> Any:
     return node
 
 
-def run(examples: int, steps: int) -> None:
-    run_state_machine_as_test(
-        Results, settings=settings(max_examples=examples, stateful_step_count=steps)
-    )
-
-
 @pytest.mark.slow
 def test_results_stay_what_they_are_whatever_is_done_with_them():
-    run(8, 6)
-
-
-@pytest.mark.long
-def test_results_stay_what_they_are_for_long():
-    run(150, 30)
+    run_state_machine_as_test(Results, settings=settings(stateful_step_count=6))

@@ -22,12 +22,12 @@ from tests.reference.test_tree_models import (
     quiet,
     rows,
 )
-from tests.reference.tree_cases import categories, same, singles
+from tests.reference.tree_cases import categories, few, same, singles
 
 METHODS = sd.ALE(bins=5), sd.PDP(grid=5), sd.RHALE()
 
 
-def of_table(module: str, name: str, options: dict[str, Any], wish: str) -> tuple[Any, Any]:
+def of_table(library: str, name: str, options: dict[str, Any], wish: str) -> tuple[Any, Any]:
     """Return a fitted model of the tables of `test_tree_models`, with few trees, and its rows."""
     common: dict[str, dict[str, Any]] = {
         "lightgbm": {"n_estimators": 12, **quiet},
@@ -40,7 +40,7 @@ def of_table(module: str, name: str, options: dict[str, Any], wish: str) -> tupl
             "thread_count": 1,
         },
     }
-    return fitted(module, name, {**common.get(module, {}), **options}, wish)
+    return fitted(library, name, {**common.get(library, {}), **options}, wish)
 
 
 def with_categories(library: str) -> tuple[Any, Any]:
@@ -73,7 +73,7 @@ def composed(name: str) -> tuple[Any, Any]:
 
 
 MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
-    **{f"sklearn {k}": lambda v=v: of_table(*v) for k, v in SKLEARN.items()},
+    **{f"sklearn {k}": lambda v=v: of_table("sklearn", *v) for k, v in SKLEARN.items()},
     **{f"lightgbm {k}": lambda v=v: of_table("lightgbm", *v) for k, v in LIGHTGBM.items()},
     **{f"xgboost {k}": lambda v=v: of_table("xgboost", *v) for k, v in XGBOOST.items()},
     **{f"catboost {k}": lambda v=v: of_table("catboost", *v) for k, v in CATBOOST.items()},
@@ -102,9 +102,10 @@ def quantities(case: str, model: Any, X: Any) -> list[Any]:
     return [probability, sd.entropy(model), sd.nll(model)]
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("case", MODELS)
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "case", few(MODELS, "sklearn tree", "lightgbm 3 classes", "xgboost poisson", "composed bagging")
+)
 def test_trees_give_the_results_of_the_model(case: str) -> None:
     """Up to a billionth of the range of the quantity; of XGBoost, which sums leaves in single precision, to 1e-5."""
     model, X = MODELS[case]()
