@@ -45,38 +45,26 @@ def cut(code):
 ENUM = pl.Enum(WORDS)
 PANDAS = {
     "object": series(WORDS),
-    "object, NaN": series(WORDS, gap=np.nan),
     "object, NA": series(WORDS, gap=pd.NA),
     "text": series(WORDS, "string"),
     "category": series(WORDS, "category"),
-    "ordered": series(WORDS, pd.CategoricalDtype(WORDS, ordered=True)),
     "intervals": cut,
     "boolean": series(TRUTHS, "boolean", pd.NA),
-    "truths": series(TRUTHS),
     "Int64": series(NUMBERS, "Int64", pd.NA),
-    "Int64, nominal": series(NUMBERS, "Int64", pd.NA),
     "float": series(NUMBERS, float),
-    "float, nominal": series(NUMBERS, float),
     "mixed, nominal": series([1, "1", True, 2.5, "a"]),
     "times": series(DAYS, "M8[ns]"),
-    "times, nominal": series(DAYS, "M8[ns]"),
     "durations": series(HOURS, "m8[ns]"),
-    "durations, nominal": series(HOURS, "m8[ns]"),
     "Arrow text": series(WORDS, pd.ArrowDtype(pa.string())),
-    "Arrow truths": series(TRUTHS, pd.ArrowDtype(pa.bool_())),
 }
 POLARS = {
     "Polars text": column(WORDS, pl.Series),
-    "Polars categories": column(WORDS, lambda v: pl.Series(v, dtype=pl.Categorical)),
     "Polars enum": column(WORDS, lambda v: pl.Series(v, dtype=ENUM)),
-    "Polars truths": column(TRUTHS, pl.Series),
     "Polars numbers": column(NUMBERS, pl.Series),
     "Polars times, nominal": column(DAYS, pl.Series),
 }
 ARROW = {
     "table of text": column(WORDS, pa.array),
-    "table of categories": column(WORDS, lambda v: pa.array(v).dictionary_encode()),
-    "table of truths": column(TRUTHS, pa.array),
     "table of numbers": column(NUMBERS, pa.array),
 }
 TABLES = {

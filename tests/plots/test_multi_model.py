@@ -24,7 +24,6 @@ from skedasis.plots.marks import (
     marks_of,
 )
 from tests.helpers import bent, frame, linear, of_frame, refused, table
-from tests.long.figures import usually
 
 X = table(90, 3)
 MODELS = [linear, bent, lambda X: 2 * linear(X)]
@@ -73,14 +72,6 @@ def test_models_are_drawn_over_the_band_and_below_the_mean() -> None:
     assert "individual models" in legend(figure)
 
 
-def test_only_few_points_are_marked() -> None:
-    few = models_figure(sd.explain(MODELS, X, 0, method=sd.ALE(bins=6)))
-    (points,) = marks_of(few.main, Points)
-    assert len(points.x) == 7
-    many = models_figure(sd.explain(MODELS, X, 0, method=sd.ALE(bins=20)))
-    assert not list(marks_of(many.main, Points))
-
-
 def test_points_tell_the_mean_the_variation_and_the_interval() -> None:
     em = sd.explain(MODELS, X, 0, method="ale")
     lower, upper = em.interval(0.9)
@@ -119,15 +110,7 @@ def test_levels_without_an_order_have_no_curve_between_them() -> None:
     assert [t.text.split("\n")[0] for t in panel.tooltips] == list(em.levels.labels)
 
 
-def test_ordinal_levels_are_joined() -> None:
-    F = pd.DataFrame({"g": np.arange(80) % 4, "z": np.arange(80.0)})
-    models = [lambda F, k=k: k * F["g"].to_numpy() for k in (1.0, 2.0)]
-    panel = models_figure(sd.explain(models, F, "g", method="ale", schema={"g": "ordinal"})).main
-    assert [m.style for m in marks_of(panel, Line)] == ["average-thin"]
-    assert len(list(marks_of(panel, Curves))) == 1
-
-
-@pytest.mark.parametrize("method", usually(["ale", "rhale", "pdp", "mplot"], "rhale", "pdp"))
+@pytest.mark.parametrize("method", ["rhale", "pdp"])
 def test_every_kind_of_feature(method: str) -> None:
     T = frame(120)
     es = sd.explain([of_frame, lambda T: 2 * of_frame(T)], T, method=method, cv=np.arange(120) % 2)
