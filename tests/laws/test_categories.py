@@ -23,7 +23,6 @@ from tests.laws.mixed_cases import (
     C,
     D,
     kinds,
-    level_by_level,
     level_effect,
     level_ways,
     levels_of,
@@ -213,23 +212,6 @@ def test_the_direction_of_an_order_changes_no_level(case, center):
     same_levels(back, there, EXACT * case.bound)
     near(back.bins.effect[::-1], -there.bins.effect, EXACT * case.bound, "steps")
     near(back.bins.std[::-1], there.bins.std, EXACT * case.bound, "their spread")
-
-
-@law(
-    way=level_ways(lambda way: way.kind == "nominal" and not isinstance(way.method([0.0]), sd.ALE)),
-    case=mixed_cases(),
-)
-def test_dependence_and_m_plots_do_not_look_at_the_order(way, case):
-    method = way.method(levels_of(case))
-    want = level_effect(case, way, method=method)
-    order = tuple(float(v) for v in case.rng.permutation(case.levels[0]))
-    schema = {**kinds("nominal"), "x2": sd.Feature("x2", kind="nominal", levels=order)}
-    got = level_effect(case, way, method=method, schema=schema)
-    assert got.levels.values == order
-    near(np.diff(got.value), np.diff(want(list(order))), EXACT * case.bound, "value")
-    if getattr(method, "center", None) != "start":  # other orders have another first level
-        level_by_level(got, want, EXACT * case.bound)
-    near(got.importance, want.importance, EXACT * case.bound, "importance")
 
 
 @law(way=level_ways(), case=mixed_cases())

@@ -263,23 +263,6 @@ def test_a_group_has_its_own_importance_whatever_other_groups_share_its_columns(
     np.testing.assert_array_equal(got.values[0], got.values[4])
 
 
-@law(form=forms(), case=cases(kinds=CONTINUOUS))
-def test_permuting_columns_permutes_overlapping_groups(form, case):
-    d = case.X.shape[1]
-    order = case.rng.permutation(d)
-    place = {int(old): new for new, old in enumerate(order)}
-    model = replace(case.model, columns=tuple(place[j] for j in case.model.columns))
-    permuted = changed(case, X=np.ascontiguousarray(case.X[:, order]), model=model)
-    groups = {"a": [0, 1], "b": [0, d - 1], "c": [1]}
-    moved = {name: [place[j] for j in columns] for name, columns in groups.items()}
-    want = importance_of(case, form, settings={"groups": groups})
-    got = importance_of(permuted, form, y=labels_of(case), settings={"groups": moved})
-    size = size_of(case, form)
-    for name in groups:
-        i, j = got.features.index(name), want.features.index(name)
-        near(got.values[i], want.values[j], EXACT * size, name)
-
-
 @law(form=forms(), case=cases())
 def test_an_unused_feature_is_exactly_zero(form, case):
     pf = importance_of(case, form)

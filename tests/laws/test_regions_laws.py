@@ -180,27 +180,6 @@ def test_regions_of_all_features_are_found_in_one_pass(method):
     np.testing.assert_array_equal(together["a"][0].value, alone[0].value)
 
 
-def test_several_outputs_have_regions_each():
-    X = table(1500, 5)
-
-    class Model:
-        classes_ = np.array(["no", "yes"])
-
-        def predict_proba(self, X):
-            p = 1 / (1 + np.exp(-2 * switched(X)))
-            return np.column_stack([1 - p, p])
-
-    found = sd.regions(sd.probability(Model(), class_="all"), X, "a")
-    assert isinstance(found, sd.MultiOutput)
-    assert len(found) == 2
-    no, yes = found.values()
-    assert no.rules == yes.rules
-    assert no.scores.whole == pytest.approx(yes.scores.whole)
-    alone = sd.regions(sd.probability(Model(), class_="yes"), X, "a")
-    assert alone.rules == yes.rules
-    np.testing.assert_allclose(alone[0].value, yes[0].value, atol=1e-12)
-
-
 @some_methods
 def test_a_small_sample_of_kept_rows_says_so(method):
     X = table(3000, 7)
@@ -216,22 +195,3 @@ def test_a_small_sample_of_kept_rows_says_so(method):
     complete = sd.regions(switched, X, "a", method=method)
     assert complete.provenance["exact"]
     assert all(e.provenance["exact"] for e in complete)
-
-
-@some_methods
-def test_sampling_weights_do_not_depend_on_their_scale(method):
-    X = table(900, 8)
-    w = np.random.default_rng(0).uniform(0.5, 2, 900)
-    one, two = (
-        sd.regions(switched, X, "a", method=method, sample_weight=w * k, weight_kind="sampling")
-        for k in (1.0, 1000.0)
-    )
-    assert len(one) > 1
-    assert two.rules == one.rules
-    np.testing.assert_allclose(two.shares, one.shares, rtol=1e-9)
-    for a, b in zip(two.splits, one.splits, strict=True):
-        assert a.p_value == pytest.approx(b.p_value, rel=1e-6, nan_ok=True)
-    for a, b in zip(two, one, strict=True):
-        np.testing.assert_allclose(a.value, b.value, atol=1e-9)
-        np.testing.assert_allclose(a.heterogeneity, b.heterogeneity, atol=1e-9)
-        np.testing.assert_allclose(a.std_error, b.std_error, atol=1e-9)

@@ -51,11 +51,6 @@ FOUR = (
 R2 = [(0.1, 0.2), (-0.05, 0.6), (0.9, 0.95), (np.nan, np.nan)]
 
 
-def words(spec):
-    """Return the texts on parts of the panel, on one line each."""
-    return {t.texts[0].replace("\n", " "): t for t in spec.main.texts}
-
-
 class TestScatter:
     def test_points_lie_at_both_importances(self):
         panel = diagnosis_figure(diagnosis(*FOUR)).main
@@ -91,22 +86,6 @@ class TestScatter:
         ]
         tip = spec.main.tooltips[1]
         assert (tip.left, tip.lower) == (tip.right, tip.upper) == pytest.approx((0.4, 0.3))
-
-    def test_words_say_what_lies_where(self):
-        found = words(diagnosis_figure(diagnosis(*FOUR)))
-        assert list(found) == [
-            "informative and shared: PFI underestimates it",
-            "shared, not informative",
-            "informative, independent",
-            "unused",
-        ]
-        assert found["informative, independent"].y == 0.0
-        assert (found["unused"].x, found["unused"].y) == (0.0, 0.0)
-        more = diagnosis([(-0.2, 0), (0.1, -0.3)], ["misleading", "shared"])
-        assert [w.partition(":")[0] for w in list(words(diagnosis_figure(more)))[4:]] == [
-            "negative Likelihood-PFI",
-            "negative Entropy-PFI",
-        ]
 
     def test_every_kind_has_a_mark_of_its_own_without_colours(self):
         assert set(KINDS) == set(get_args(Kind))
@@ -185,12 +164,6 @@ class TestReadable:
             for x, y in at:
                 a, b = float(panel.frame.across(x)), float(panel.frame.up(y))
                 assert not any(c < a < e and d < b < f for c, d, e, f in boxes)
-
-    def test_names_of_distant_positions_are_connected_to_their_points(self):
-        spec = diagnosis_figure(diagnosis(np.zeros((12, 2)), ["unused"] * 12))
-        (panel,) = arrange(spec, 489.0, 374.0).panels
-        named = sum(t.style == "name" for t in panel.texts)
-        assert 0 < len(panel.leads) < named
 
     @pytest.mark.parametrize(("n", "scale"), [(1, 0.0), (6, 1e9), (30, 1e-9)])
     def test_any_scale_and_number_of_features(self, n, scale):

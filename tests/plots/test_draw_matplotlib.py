@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import warnings
@@ -19,7 +18,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.text import Text
 
-import skedasis as sd
 from skedasis.plots import draw_matplotlib
 from skedasis.plots.draw_matplotlib import Colors, draw, draw_on
 from skedasis.plots.marks import (
@@ -471,40 +469,3 @@ def test_colours_of_the_ground():
 
 
 # --- any input -----------------------------------------------------------------------------------
-
-
-def drawn(figure: Figure) -> list[str]:
-    """Draw a figure, and return its texts; none is NaN."""
-    figure.draw_without_rendering()
-    found = words(figure)
-    assert not any(re.search(r"\bnan\b", t) for t in found)
-    return found
-
-
-@pytest.mark.parametrize("n", [1, 7])
-def test_many_features_on_shared_scales(n):
-    X = np.random.default_rng(0).uniform(size=(60, n))
-    if n > 2:
-        X[:, 1] = 2.0
-        X[3:9, 2] = np.nan
-    es = sd.explain(lambda X: np.nan_to_num(X) @ np.arange(n), X, method=sd.PDP(grid=5))
-    figure = es.plot()
-    texts = drawn(figure)
-    # A single figure has the title of all.
-    assert ("x0: effect on prediction" if n == 1 else f"1. x{n - 1}") in texts
-    mains = [ax for ax in figure.axes if ax.get_title(loc="left")]
-    assert len(mains) == n
-    assert len({ax.get_ylim() for ax in mains}) == 1
-    if n > 2:
-        assert any("6 rows with a missing value" in t for t in texts)
-
-
-@QUIET
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [("ale", (1.0, 1.0)), ("effects", (1.0, 8.0)), ("surface", (30.0, 1.0))],
-)
-def test_sizes_that_nobody_should_want(name, size):
-    figure = draw(gallery.figure(name), size)
-    figure.draw_without_rendering()
-    assert tuple(figure.get_size_inches()) == size

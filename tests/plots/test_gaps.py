@@ -11,7 +11,6 @@ from skedasis.plots.layout import arrange
 from skedasis.plots.marks import Area, Curves, Line, Points, Rectangles, Rug, Segments, marks_of
 from skedasis.plots.plot import FigureOptions, customized
 from skedasis.results.curve_words import curve_words
-from skedasis.results.main_stretch import main_part
 
 METHODS = [sd.RHALE(), sd.ALE(), sd.DALE(), sd.PDP(), sd.ICE(), sd.MPlot()]
 
@@ -95,24 +94,6 @@ def test_the_curve_is_that_of_the_result(method):
     e = sd.explain(model, incomes(3, 2), 0, method=method)
     line = next(marks_of(effect_figure(e, EffectPlotOptions(ice="raw")).main, Line))
     np.testing.assert_allclose(line.y, e(line.x), rtol=1e-12, atol=1e-12 * np.ptp(e.value))
-
-
-def test_a_left_code_adds_no_accumulated_std_to_the_main_stretch():
-    """Eq. 16 accumulates from the left end: across the gap it would add the width of the gap times its deviation."""
-    X = incomes(3)
-    bins = [-999.0, ends(X)[0], 10, 20, 40, ends(X)[1]]
-    product = sd.prediction(
-        lambda X: X[:, 0] * X[:, 1], slope=lambda X: np.column_stack([X[:, 1], X[:, 0]])
-    )
-    for method, accumulate in ((sd.DALE, "variance"), (sd.UALE, "std")):
-        with_code, without = (
-            sd.explain(product, rows, 0, method=method(bins=sd.Edges(edges)))
-            for rows, edges in ((X, bins), (X[3:], bins[1:]))
-        )
-        assert with_code.spec.accumulate == accumulate
-        part = main_part(with_code).effect
-        np.testing.assert_allclose(part.accumulated_std, without.accumulated_std, rtol=1e-6)
-        assert with_code.accumulated_std[1] > without.accumulated_std[-1]
 
 
 def test_a_larger_group_stays_on_the_axis_and_its_gap_is_hatched():

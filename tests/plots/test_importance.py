@@ -172,23 +172,6 @@ class TestPermutation:
         a, b = given.local.before.mean(), given.local.after[0].mean()
         assert panel.notes[0] == f"mean {a:.3g} → {b:.3g}"
 
-    def test_the_six_most_important(self):
-        given = local(features=9)
-        spec = permutation_figure(given)
-        order = np.argsort(-given.mean, kind="stable")
-        assert [str(p.title) for p in spec.panels] == [f"f{i}" for i in order[:6]]
-        assert spec.notes == ("6 of 9 features",)
-        assert (
-            spec.title
-            == str(spec.heading)
-            == "9 features: entropy before and after permutation (PFI)"
-        )
-        assert len(permutation_figure(given, features=[f"f{i}" for i in range(8)]).panels) == 8
-        (alone,) = permutation_figure(given, top=1).panels
-        said = f"f{order[0]}: entropy before and after permutation (PFI)"
-        assert str(alone.title) == said
-        assert permutation_figure(local(features=3)).notes == ()
-
     def test_tooltips_state_both_percentages(self):
         given = local()
         panel = permutation_figure(given, features="f0").main

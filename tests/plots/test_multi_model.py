@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import skedasis as sd
@@ -89,25 +88,6 @@ def test_the_alternative_text_has_the_range_of_the_mean() -> None:
     assert figure.alt.startswith(f"{figure.title}. The mean of the models ranges from ")
     low, high = numbers(figure.alt.split("ranges from")[1].split(". ")[0])
     assert [low, high] == pytest.approx([em.value.min(), em.value.max()], rel=6e-3)
-
-
-def test_levels_without_an_order_have_no_curve_between_them() -> None:
-    rng = np.random.default_rng(0)
-    F = pd.DataFrame({"c": rng.choice(list("uvw"), 90), "z": rng.normal(size=90)})
-    models = [lambda F, k=k: k * (F["c"] == "u") + F["z"] for k in (1.0, 2.0)]
-    em = sd.explain(models, F, "c", method=sd.ALE())
-    panel = drawn(models_figure(em)).main
-    assert not list(marks_of(panel, Curves))
-    assert not list(marks_of(panel, Line))
-    (dashes,) = marks_of(panel, Segments, "model-dash")
-    np.testing.assert_array_equal(dashes.x0, dashes.x1)
-    # All dashes of a level are nearer to it than to any other one.
-    at = np.round(dashes.x0).astype(int)
-    for level in range(3):
-        np.testing.assert_allclose(sorted(dashes.y0[at == level]), sorted(em.values[:, level]))
-    (boxes,) = marks_of(panel, Rectangles, "interval")
-    np.testing.assert_array_equal(boxes.upper, em.interval()[1])
-    assert [t.text.split("\n")[0] for t in panel.tooltips] == list(em.levels.labels)
 
 
 @pytest.mark.parametrize("method", ["rhale", "pdp"])

@@ -13,7 +13,7 @@ from skedasis.plots import draw_matplotlib, draw_svg
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.effect_parts import average_of
 from skedasis.plots.figures.multiples import effects_figure
-from skedasis.plots.marks import FigureSpec, Line, Segments, legend_of, marks_of
+from skedasis.plots.marks import FigureSpec, Line, legend_of, marks_of
 from tests.helpers import frame, of_frame, refused
 
 METHODS = [sd.ALE(bins=6), sd.PDP(), sd.MPlot(bins=5)]
@@ -118,26 +118,6 @@ def test_the_largest_come_first_and_the_rest_is_mentioned():
     assert effects_figure(found).notes == ()
 
 
-@pytest.mark.slow
-def test_pages():
-    n = 65
-    X = np.random.default_rng(0).normal(size=(40, n))
-    found = sd.explain(lambda X: X @ np.arange(n), X, method=sd.PDP(grid=3))
-    order = [r.feature for r in found.ranking()]
-    first = effects_figure(found)
-    assert len(first.stacks) == 30
-    assert first.notes == ("30 of 65 features",)
-    pages = [effects_figure(found, top=None, page=k) for k in (1, 2, 3)]
-    assert [len(p.stacks) for p in pages] == [30, 30, 5]
-    assert [p.notes for p in pages] == [(f"page {k} of 3",) for k in (1, 2, 3)]
-    assert [s[0].x.name for p in pages for s in p.stacks] == order
-    assert str(pages[1].main.title) == f"31. {order[30]}"
-    assert len({s[0].y for p in pages for s in p.stacks}) == 1
-    assert len(effects_figure(found, top=None, page=None).stacks) == n
-    with refused(sd.DataError, "plot(page)", "at most 3"):
-        effects_figure(found, top=None, page=4)
-
-
 def test_a_tile_is_the_figure_of_its_effect():
     found = several(METHODS[0])
     figure = effects_figure(found)
@@ -146,18 +126,6 @@ def test_a_tile_is_the_figure_of_its_effect():
         a, b = next(marks_of(stack[0], Line)), next(marks_of(alone, Line))
         np.testing.assert_array_equal(a.y, b.y)
         assert [t.text for t in stack[0].tooltips] == [t.text for t in alone.tooltips]
-
-
-def test_constant_features_have_an_empty_lower_panel():
-    X = np.random.default_rng(0).normal(size=(80, 2))
-    X[:, 0] = 1.0
-    figure = effects_figure(sd.explain(lambda X: X[:, 1] ** 3, X, method=sd.ALE(bins=4)))
-    last = figure.stacks[-1]
-    assert last[0].x.name == "x0"
-    assert last[1].texts[0].texts == ("no local effects",)
-    assert not last[1].marks
-    assert list(marks_of(figure.stacks[0][1], Segments, "slope"))
-    drawn(figure)
 
 
 def test_what_is_refused():

@@ -20,12 +20,11 @@ from skedasis.plots.figures.overview import (
     overview_figure,
     regions_point,
 )
-from skedasis.plots.layout import arrange
 from skedasis.plots.marks import Arrows, Line, Points, Rectangles, Segments, marks_of
 from skedasis.plots.theme import STYLES
 from tests.helpers import refused
 from tests.made_regions import BY_DAY, TEMP, bikes, made_regions, rentals, sides
-from tests.plots.specs import assert_readable, box_of, labels, mark, tips
+from tests.plots.specs import assert_readable, labels, mark, tips
 
 RNG = np.random.default_rng(4127)
 NAMES = [
@@ -95,26 +94,6 @@ class TestOverview:
         ]
         assert (found[1].left, found[1].lower) == (found[1].right, found[1].upper) == (1.2, 0.2)
         assert not any(t.link for t in overview_figure(self.GIVEN).main.tooltips)
-
-    def test_names_touch_neither_points_nor_one_another(self):
-        given = [place(f"feature {k}", *RNG.gamma(1.0, size=2)) for k in range(40)]
-        spec = overview_figure(given)
-        placed = arrange(spec, 320.0)
-        (panel,) = placed.panels
-        boxes = [box_of(placed, t) for t in panel.texts if t.style == "name"]
-        assert 5 < len(boxes) <= 14
-        for p in given:
-            x, y = (
-                float(panel.frame.across(p.importance)),
-                float(panel.frame.up(p.heterogeneity_score)),
-            )
-            assert not any(a < x < c and b < y < d for a, b, c, d in boxes)
-        # Features that stand out have names, on either axis.
-        first = {
-            max(given, key=lambda p: p.importance),
-            max(given, key=lambda p: p.heterogeneity_score),
-        }
-        assert {p.feature for p in first} <= set(spec.main.names.names)
 
     @pytest.mark.parametrize(
         "given",

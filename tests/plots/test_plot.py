@@ -8,7 +8,6 @@ from functools import cache
 
 import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import same_color, to_rgba
@@ -366,25 +365,6 @@ def test_axes_that_are_not_flat_are_refused(projection):
     ax = Figure().add_subplot(projection=projection)
     with refused(sd.UnsupportedError, "Effect.plot(ax)", projection, "rectangular"):
         both_signs()[0].plot(ax=ax)
-
-
-@pytest.mark.parametrize("by", ["option", "axes"])
-def test_a_refused_call_draws_on_none_of_many_axes(by):
-    X = pd.DataFrame({"size": np.geomspace(1, 90, 60), "city": ["Rome", "Oslo", "Bern"] * 20})
-    es = sd.explain(lambda X: X["size"] + (X["city"] == "Oslo"), X)
-    assert es.ranking()[0].feature == "size"
-    axes = Figure().subplots(1, 2)
-    fix = "Omit xscale"
-    if by == "axes":
-        axes[1].set_xscale("log")
-        fix = "Use ax.set_xscale('linear')"
-    what = "xscale" if by == "option" else "ax"
-    advised = f"{fix}, or plot each effect alone."
-    with refused(sd.UnsupportedError, f"Effects.plot({what})", "'city'", advised):
-        es.plot(axes=axes, **({"xscale": "log"} if by == "option" else {}))
-    assert not any(ax.has_data() or ax.get_title(loc="left") for ax in axes)
-    es["size"].plot(ax=axes[0], xscale="log")  # alone
-    assert axes[0].has_data()
 
 
 @pytest.mark.parametrize(("xscale", "sharex"), [("linear", True), ("log", False)])

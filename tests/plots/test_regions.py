@@ -11,12 +11,11 @@ from skedasis.plots.draw_svg import draw
 from skedasis.plots.figures.compare import compare_figure
 from skedasis.plots.figures.options import RegionsPlotOptions
 from skedasis.plots.figures.regions import (
-    recurrence_figure,
     regions_figure,
     regions_overview_figure,
 )
 from skedasis.plots.marks import Area, Line, Points, Rectangles, Segments, legend_of, marks_of
-from skedasis.results.regions import MultiModelRegions, RegionsByFeature, RegionScores
+from skedasis.results.regions import RegionsByFeature, RegionScores
 from tests.made_regions import (
     BY_DAY,
     SEASON,
@@ -111,12 +110,6 @@ def test_together_curves_differ_by_line_mark_and_rule(two, eight):
     assert len(regions_figure(eight).stacks) == 9
 
 
-def test_long_rules_are_notes_which_are_broken_into_lines(eight):
-    panel = regions_figure(eight).main
-    assert str(panel.title) == "[0]"
-    assert panel.notes[0] == eight.rules[0]
-
-
 @pytest.mark.parametrize(
     ("explained", "kind"),
     [
@@ -205,15 +198,6 @@ def test_overview_draws_scores_before_and_after(two, one):
     assert many.plot(top=1) is not None
     with pytest.raises(sd.DataError, match="no feature"):
         RegionsByFeature({}).plot()
-
-
-def test_recurrence_counts_models(two, one):
-    found = MultiModelRegions((two, two, one))
-    spec = recurrence_figure(found)
-    (bars,) = marks_of(spec.main, Rectangles)
-    assert bars.right.tolist() == [2, 1]
-    assert spec.main.texts[0].texts[0] == "workingday = 0"
-    assert found.plot() is not None
 
 
 def test_pages_have_the_tree_and_the_curves_in_words(two, tmp_path):

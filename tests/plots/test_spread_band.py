@@ -11,12 +11,11 @@ import pytest
 import skedasis as sd
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.effect_parts import DEVIATION, spread_vertices
-from skedasis.plots.figures.multiples import effects_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.summary import effect_summary_figure
 from skedasis.plots.marks import Area, Line
-from skedasis.results.effect import BEFORE_SPREAD, Spread
-from tests.plots.spec_helpers import legend, only, styles, tips
+from skedasis.results.effect import Spread
+from tests.plots.spec_helpers import legend, only, tips
 
 AT_X = "± spread between rows (standard deviation of the effect at x)"
 LIMITED = "± spread between rows, for moves limited by the other features (standard deviation of the effect at x)"
@@ -137,14 +136,6 @@ class TestWords:
         ):
             assert label in legend(effect_figure(sd.explain(product, X[:300], 0, method=method)))
 
-    def test_many_features_share_an_entry(self, X):
-        noise = np.random.default_rng(2).normal(size=1500)
-        close = np.c_[X, X[:, 0] + 0.3 * noise]
-        found = sd.explain(lambda X: X[:, 0] * X[:, 1] + X[:, 2], close, method=sd.RHALE(bins=4))
-        assert {e.swap_score.vif > 1.1 for e in found.values()} == {True, False}
-        labels = legend(effects_figure(found))
-        assert [label for label in labels if "spread" in label] == ["± spread between rows"]
-
     def test_tooltips_have_the_standard_error(self, rhale, levels):
         spread = spread_of([-1.0, 1.0], np.array([4.0, 4.0]))
         for lines in tips(effect_figure(replace(rhale, spread=spread)).main):
@@ -183,25 +174,3 @@ class TestOptions:
     def test_other_bands(self, rhale, band):
         with pytest.raises(sd.DataError, match=r"plot\(band\).*'spread', 'accumulated' or None"):
             rhale.plot(band=band)
-
-
-class TestUnknown:
-    def test_a_note_says_why(self, X):
-        rhale = sd.explain(product, X[:200], 0, heterogeneity_rows=0)
-        mean = sd.explain(product, X[:200], 0, method=sd.PDP(heterogeneity=False))
-        known = sd.explain(product, X[:200], 0)
-        saved = replace(known, spread=None).with_provenance({"spread": BEFORE_SPREAD})
-        for effect, reason in (
-            (rhale, "was not computed (heterogeneity_rows=0)"),
-            (mean, "was not computed (heterogeneity=False)"),
-            (saved, BEFORE_SPREAD),
-        ):
-            spec = effect_figure(effect)
-            assert f"no spread: it {reason}" in spec.main.notes
-            assert f"no spread: it {reason}" in spec.alt
-            assert "heterogeneity" not in styles(spec.main)
-            assert "no spread" not in effect_figure(effect, EffectPlotOptions(band=None)).alt
-        assert "no spread" not in effect_figure(known).alt
-        assert "heterogeneity" in styles(
-            effect_figure(saved, EffectPlotOptions(band="accumulated")).main
-        )

@@ -12,7 +12,7 @@ from skedasis.plots.figures.summary import (
     models_summary_figure,
     regions_summary_figure,
 )
-from skedasis.plots.marks import Area, Line, Points, Rug, marks_of
+from skedasis.plots.marks import Area, Line, Rug, marks_of
 from tests.made_regions import (
     BY_DAY,
     SEASON,
@@ -47,10 +47,6 @@ def levels():
     """Return twelve levels with 12, 13, … 23 rows and the effect 0, 1, … 11."""
     names = np.repeat([f"level {k:02}" for k in range(12)], np.arange(12, 24))
     return pd.DataFrame({"kind": names, "x": np.linspace(0, 1, len(names))})
-
-
-def level_number(X):
-    return X["kind"].str[-2:].astype(float).to_numpy()
 
 
 # --- regions ----------------------------------------------------------------------------------------
@@ -147,17 +143,6 @@ def test_the_average_has_its_interval_and_heterogeneity(X, method):
     assert 2 <= len(panel.tooltips) <= 40
     assert all(tip.below == 0 for tip in panel.tooltips)
     assert effect.spec.method.replace("MPlot", "M-plot") in spec.alt
-
-
-def test_of_many_levels_those_with_most_rows_are_shown(levels):
-    effect = sd.explain(level_number, levels, "kind", method=sd.PDP())
-    spec = effect_summary_figure(effect, notes=("a",))
-    panel = spec.main
-    assert panel.x.labels == tuple(f"level {k:02}" for k in range(4, 12))
-    assert panel.notes == ("a", "and 4 more levels")
-    points = only(panel, Points, "vertex")
-    np.testing.assert_allclose(np.diff(points.y), 1.0)
-    assert len(panel.tooltips) == 8
 
 
 def test_missing_values_keep_their_place(X):

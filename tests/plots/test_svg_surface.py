@@ -12,10 +12,9 @@ import pytest
 import skedasis as sd
 from skedasis.plots.draw_svg import draw, heat_shades, simplify_line, trace_outlines
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
-from skedasis.plots.marks import Contour, Heat, Margin, Rectangles, marks_of
+from skedasis.plots.marks import Contour, Heat, marks_of
 from skedasis.plots.theme import HEAT_SHADES
-from tests.plots.specs import mark
-from tests.plots.svg_figures import back, inside, of, parsed, parts, pixel, texts
+from tests.plots.svg_figures import back, inside, of, parsed, parts
 
 RNG = np.random.default_rng(2957)
 X = RNG.normal(size=(600, 2))
@@ -182,47 +181,6 @@ class TestMarks:
             known = np.isfinite(value)
             assert known.mean() > 0.9
             assert np.abs(value[known] - level).max() < step
-
-    def test_cells_without_rows_are_hatched(self):
-        root, panel, main = drawn(HOLED)
-        holes = mark(main, Rectangles, "rowless")
-        (ground,) = of(panel, "rowless")
-        corners = [np.concatenate([c.min(axis=0), c.max(axis=0)]) for c in parts(ground)]
-        assert len(corners) == len(holes.left) > 0
-        ends = zip(holes.left, holes.upper, holes.right, holes.lower, strict=True)
-        for (a, d, b, c), hole in zip(corners, ends, strict=True):
-            seen = [
-                back(panel, "x", a),
-                back(panel, "y", d),
-                back(panel, "x", b),
-                back(panel, "y", c),
-            ]
-            np.testing.assert_allclose(seen, hole, atol=2 * pixel(panel, "x"))
-        same = [e for e in panel.iter() if e.get("d") == ground.get("d")]
-        assert [e.get("fill", "")[:4] for e in same] == ["", "url("]
-        assert "no rows" in texts(root)
-
-    def test_dots_are_the_rows(self):
-        assert not of(drawn(NUMERIC)[1], "row")
-        root, panel, _ = drawn(NUMERIC, points=True, confidence_level=0.95)
-        (rows,) = of(panel, "row")
-        at = np.array([part[0] for part in parts(rows)])
-        assert len(at) == len(X)
-        np.testing.assert_allclose(
-            np.sort(back(panel, "x", at[:, 0])), np.sort(X[:, 0]), atol=pixel(panel, "x")
-        )
-        assert "interval contains zero" in texts(root)
-
-    def test_margins_are_the_rows(self):
-        _, panel, main = drawn(NUMERIC)
-        (above, beside) = marks_of(main, Margin)
-        drawn_above, drawn_beside = of(panel, "margin")
-        for shown, margin, axis in ((drawn_above, above, 1), (drawn_beside, beside, 0)):
-            sizes = [float(np.ptp(c[:, axis])) for c in parts(shown)]
-            expected = margin.height[margin.height > 0]
-            np.testing.assert_allclose(
-                np.array(sizes) / max(sizes), expected / expected.max(), atol=0.01
-            )
 
     @pytest.mark.parametrize("given", [NUMERIC, MIXED, LEVELS, PDP])
     def test_all_is_inside(self, given):

@@ -186,19 +186,6 @@ class TestGroups:
         assert kept_groups[0][1] == f"color = down ({(y[rows] == 'down').sum()} rows)"
         assert all_groups[0][1] == f"color = down ({(y == 'down').sum()} rows)"
 
-    def test_a_bar_holds_as_many_whole_numbers_as_its_neighbour(self, X):
-        for top in (30, 47, 199, 1000):
-            Z = np.column_stack([np.arange(400) % top, X[:, 1]]).astype(float)
-            e = sd.explain(lambda Z: Z[:, 0], Z, 0, method=sd.ICE())
-            panel, _ = groups(e, color=Z[:, 1] > 0)
-            edges = edges_of(panel)
-            assert len(set(np.diff(edges))) == 1
-            assert (edges % 1 == 0.5).all()
-            low, high = panel.x.limits
-            width = edges[1] - edges[0]
-            assert edges[0] > low - width / 2
-            assert edges[-1] < high + width / 2
-
     def test_rows_without_a_class(self, X):
         y = np.array(["a", "b"], dtype=object)[np.arange(400) % 2]
         y[:5] = None

@@ -158,17 +158,6 @@ def test_levels_are_learnt_as_shares_and_their_variances_add():
 
 
 @pytest.mark.slow
-def test_a_missing_value_tells_something():
-    flag = (RNG.random(N) < 0.4) * 1.0
-    a = np.where(flag == 1, np.nan, RNG.normal(size=N))
-    found = measured(np.stack([a, flag, RNG.normal(size=N)], axis=1))
-    assert found.others[1] == pytest.approx(1.0, abs=1e-9)
-    assert found.partners[1] == ("x0",)
-    # Nothing predicts the observed values of a: rows where it is missing are not used for training.
-    assert found.others[0] < 0.05
-
-
-@pytest.mark.slow
 def test_weights_say_how_much_a_row_counts():
     a = RNG.normal(size=N)
     equal = np.arange(N) % 2 == 0

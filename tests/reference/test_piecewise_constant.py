@@ -32,13 +32,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skedasis as sd
 from skedasis.data.dataset import as_dataset
-from skedasis.models import piecewise_constant
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.piecewise_constant import is_piecewise_constant
 from skedasis.models.registry import adapt_model
 from skedasis.quantities.evaluator import probe_model
 from skedasis.quantities.tree_evaluator import use_trees_if_exact
-from skedasis.trees import readers
 from tests.reference.tree_cases import (
     MODELS,
     grown,
@@ -151,27 +149,6 @@ def test_so_is_every_quantity_of_a_classifier(name: str) -> None:
         assert known(derivative_info(quantity, source)), quantity.describe()
 
 
-def test_so_is_every_quantity_of_a_mixture_of_numbers() -> None:
-    mixture = sd.ensemble([TREE.fit(X, NUMBERS)] * 2, noise=0.5)
-    every = [sd.prediction(mixture), sd.entropy(mixture), sd.nll(mixture), sd.loss(mixture)]
-    every += [sd.predictive_variance(mixture), sd.predictive_quantile(mixture, 0.9)]
-    forest = RandomForestRegressor(3).fit(X, NUMBERS)
-    every += [sd.predictive_variance(sd.ensemble(forest), part="epistemic")]
-    for quantity in every:
-        assert known(derivative_info(quantity, as_dataset(X, NUMBERS)))
-
-
-@pytest.mark.slow
-def test_ngboost_is_what_its_base_learners_are() -> None:
-    ngboost = pytest.importorskip("ngboost")
-    of_trees = ngboost.NGBRegressor(n_estimators=3, verbose=False).fit(X, NUMBERS)
-    of_lines = ngboost.NGBRegressor(Base=Ridge(), n_estimators=3, verbose=False).fit(X, NUMBERS)
-    for quantity in (sd.prediction, sd.entropy, sd.nll, sd.loss):
-        assert known(derivative_info(quantity(of_trees), as_dataset(X, NUMBERS)))
-        assert not known(derivative_info(quantity(of_lines), as_dataset(X, NUMBERS)))
-    assert known(derivative_info(sd.prediction(of_trees.predict), as_dataset(X)))
-
-
 # --------------------------------------------------------------------- boosters and rankers
 
 QUERIES = [60, 60, 60]
@@ -229,11 +206,6 @@ def test_boosters_and_rankers_are_known(name: str) -> None:
         assert known(derivative_info(walked, source))
     again = pickle.loads(pickle.dumps(sd.prediction(model)))
     assert known(derivative_info(again, as_dataset(X)))
-
-
-def test_all_models_whose_trees_can_be_read_are_in_the_table() -> None:
-    for library, name in readers._LOADERS:
-        assert name in piecewise_constant.KINDS[library]
 
 
 # ------------------------------------------------- models that are not piecewise constant

@@ -222,8 +222,6 @@ def as_numbers(before: Any, X: pd.DataFrame) -> np.ndarray:
 MIXING = {
     "PCA": ("sklearn.decomposition", {"n_components": 2}, "PCA is not known"),
     "PolynomialFeatures": ("sklearn.preprocessing", {}, "PolynomialFeatures is not known"),
-    "KNNImputer": ("sklearn.impute", {}, "KNNImputer is not known"),
-    "Normalizer": ("sklearn.preprocessing", {}, "Normalizer is not known"),
     "FunctionTransformer": ("sklearn.preprocessing", {"func": np.cumsum}, "may mix columns"),
 }
 
