@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
@@ -207,27 +206,16 @@ PAIR_WAYS = {
     "pdp-mean": PairWay(lambda: sd.PDP(grid=3, center="mean"), (C, B), "grid", "nominal"),
     "pdp-categories": PairWay(sd.PDP, (C, D), "grid", "nominal"),
 }
-FEW = {
-    *("ale-similarity", "ale-ordinal", "rhale-ordinal", "pdp-mean", "ice-start", "mplot"),
-    *("ale", "ale-category-number", "ale-categories", "dale-slopes", "pdp", "pdp-categories"),
-}
-"""Methods for one column and for two that run with the fast tests; the others run with the slow ones."""
 
 
-def only(ways, wanted):
-    """Parametrize a law by the methods that satisfy `wanted`."""
-    return pytest.mark.parametrize(
-        "way",
-        [
-            pytest.param(way, id=name, marks=() if name in FEW else pytest.mark.slow)
-            for name, way in ways.items()
-            if wanted(way)
-        ],
-    )
+def level_ways(wanted=lambda way: True):
+    """Draw one of the methods for one category that satisfy `wanted`."""
+    return st.sampled_from([way for way in LEVEL_WAYS.values() if wanted(way)])
 
 
-EVERY_LEVEL_WAY = only(LEVEL_WAYS, lambda way: True)
-EVERY_PAIR_WAY = only(PAIR_WAYS, lambda way: True)
+def pair_ways(wanted=lambda way: True):
+    """Draw one of the methods for two columns that satisfy `wanted`."""
+    return st.sampled_from([way for way in PAIR_WAYS.values() if wanted(way)])
 
 
 def kinds(kind, place=(A, B, C, D, IDLE, IDLE_CODES)):
@@ -332,28 +320,6 @@ def same_surface(got, want, size, *, x_size=0.0):
     assert (got.main is None) == (want.main is None)
     for one, two in zip(got.main or (), want.main or (), strict=True):
         near(one, two, size, "main")
-
-
-def identical(got, want):
-    """Assert that two results are bitwise identical, for any type of result."""
-    assert type(got) is type(want)
-    if isinstance(want, np.ndarray):
-        np.testing.assert_array_equal(got, want)
-        assert got.dtype == want.dtype
-    elif isinstance(want, dict):
-        assert list(got) == list(want)
-        for name, part in want.items():
-            identical(got[name], part)
-    elif isinstance(want, tuple | list):
-        assert len(got) == len(want)
-        for one, two in zip(got, want, strict=True):
-            identical(one, two)
-    elif hasattr(want, "__dataclass_fields__"):
-        for name in want.__dataclass_fields__:
-            if name != "provenance":
-                identical(getattr(got, name), getattr(want, name))
-    else:
-        assert got == want or (got != got and want != want)  # NaN equals NaN here
 
 
 def size_of(case, way):

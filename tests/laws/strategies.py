@@ -6,71 +6,21 @@ demand exact equality.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from zlib import crc32
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 import skedasis as sd
-from tests.long.figures import LONG
-
-QUICK, THOROUGH = 2, 60
-"""Number of examples of a law in the usual run and in the long one. The first example is the simplest one, the same
-for all methods; in the usual run the others differ from test to test and from method to method, so that those of a
-dozen methods have all numbers of columns, with and without an unused one, and all kinds of weights. Draws are fixed,
-so running more of them is useful only once.
-"""
 
 
-def law(examples=QUICK, thorough=THOROUGH, **strategies):
-    """Turn a law into two tests: a quick one, and one with many examples that is marked long.
-
-    Draws do not change between runs: a law that passes once passes on every machine.
-    """
-
-    def decorate(check):
-        @pytest.mark.parametrize(
-            "examples",
-            [
-                pytest.param(examples, id="quick"),
-                pytest.param(thorough, id="thorough", marks=LONG),
-            ],
-        )
-        def test(request, examples, **fixtures):
-            @settings(
-                max_examples=examples,
-                deadline=None,
-                derandomize=True,
-                database=None,
-                suppress_health_check=list(HealthCheck),
-            )
-            @given(**strategies)
-            def attempt(**drawn):
-                check(**fixtures, **drawn)
-
-            if request.node.get_closest_marker("long") is None:
-                attempt = seeded(crc32(request.node.name.encode()))(attempt)
-            attempt()
-
-        own = inspect.signature(check).parameters.values()
-        kept = [p for p in own if p.name not in strategies and p.name != "request"]
-        first = [
-            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-            for name in ("request", "examples")
-        ]
-        test.__name__, test.__doc__ = check.__name__, check.__doc__
-        test.__signature__ = inspect.Signature([*first, *kept])
-        for mark in getattr(check, "pytestmark", []):
-            test = getattr(pytest.mark, mark.name)(*mark.args, **mark.kwargs)(test)
-        return test
-
-    return decorate
+def law(**strategies):
+    """Turn a check into a test of random cases; the profile of Hypothesis says how many."""
+    return lambda check: settings(suppress_health_check=list(HealthCheck))(
+        given(**strategies)(check)
+    )
 
 
 # ------------------------------------------------------------------------------- models and data
@@ -256,47 +206,10 @@ WAYS = {
 }
 """Every method, with every kind of binning."""
 
-USUAL = (
-    "ale-uniform",
-    "ale-optimal",
-    "dale-quantile",
-    "uale",
-    "rhale-few",
-    "rhale-greedy",
-    "rhale-differences",
-    "rhale-steps",
-    "pdp-mean",
-    "ice-anchor",
-    "pdp-slopes",
-    "mplot-uniform",
-)
-"""One of each kind: every method, source of local effects and algorithm for bins."""
-FEW = ("ale-uniform", "dale-quantile", "rhale-greedy", "pdp-mean", "ice-anchor", "mplot-uniform")
-"""Those of them that run with the fast tests; the others run with the slow ones."""
 
-EVERY_WAY = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-
-
-def usual_ways(wanted):
-    """Parametrize a law by the methods that satisfy `wanted`: those of `USUAL`, and the others in the long run."""
-
-    def marks(name):
-        return () if name in FEW else pytest.mark.slow if name in USUAL else LONG
-
-    return pytest.mark.parametrize(
-        "way",
-        [
-            pytest.param(way, id=name, marks=marks(name))
-            for name, way in WAYS.items()
-            if wanted(way)
-        ],
-    )
-
-
-USUAL_WAYS = usual_ways(lambda way: True)
-"""For laws whose cause does not depend on the binning."""
-FIXED_WAYS = usual_ways(lambda way: way.fixed)
-ACCUMULATED_WAYS = usual_ways(lambda way: way.accumulates)
+def ways(wanted=lambda way: True):
+    """Draw one of the methods that satisfy `wanted`."""
+    return st.sampled_from([way for way in WAYS.values() if wanted(way)])
 
 
 def quantity_of(model, way):
@@ -393,20 +306,26 @@ def assert_same(got, want, tol=EXACT, *, counts=True, x_tol=0.0, score=True):
             assert (got.bins.count == want.bins.count).all()
 
 
-def assert_identical(got, want):
-    """Assert that two effects are bitwise identical."""
-    for name in ("x", "value", "heterogeneity", "accumulated_std", "std_error", "df"):
-        np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
-    assert (got.spread is None) == (want.spread is None)
-    if want.spread is not None:
-        for name, values in vars(want.spread).items():
-            np.testing.assert_array_equal(getattr(got.spread, name), values, err_msg=name)
-    assert (got.importance, got.swap_score) == (want.importance, want.swap_score)
-    if want.bins is not None:
-        for name in vars(want.bins):
-            np.testing.assert_array_equal(
-                getattr(got.bins, name), getattr(want.bins, name), err_msg=name
-            )
+def identical(got, want):
+    """Assert that two results are bitwise identical, for any type of result."""
+    assert type(got) is type(want)
+    if isinstance(want, np.ndarray):
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype
+    elif isinstance(want, dict):
+        assert list(got) == list(want)
+        for name, part in want.items():
+            identical(got[name], part)
+    elif isinstance(want, tuple | list):
+        assert len(got) == len(want)
+        for one, two in zip(got, want, strict=True):
+            identical(one, two)
+    elif hasattr(want, "__dataclass_fields__"):
+        for name in want.__dataclass_fields__:
+            if name != "provenance":
+                identical(getattr(got, name), getattr(want, name))
+    else:
+        assert got == want or (got != got and want != want)  # NaN equals NaN here
 
 
 def changed(case, **parts):

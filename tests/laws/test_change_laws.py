@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
@@ -30,32 +29,7 @@ def random_model(seed, d=3):
     return model
 
 
-@law(examples=10, seed=seeds, h=steps)
-def test_a_linear_model_changes_by_slope_times_step_at_every_row(seed, h):
-    X, beta = table(seed), np.random.default_rng(seed + 1).normal(size=3)
-
-    def model(X):
-        return X[:, 0] * beta[0] + X[:, 1] * beta[1] + X[:, 2] * beta[2]
-
-    c = sd.change(model, X, {"x1": h}, **QUIET)
-    size = max(1.0, np.abs(model(X)).max(), abs(h * beta[1]))
-    np.testing.assert_allclose(c.value, beta[1] * h, atol=1e-13 * size)
-    np.testing.assert_allclose(c.std, 0.0, atol=1e-13 * size)
-    both = sd.change(model, X, {"x0": h, "x2": -h}, **QUIET)
-    np.testing.assert_allclose(both.value, (beta[0] - beta[2]) * h, atol=1e-12 * size)
-
-
-@law(examples=10, seed=seeds, h=steps)
-def test_an_additive_model_changes_by_its_effect_alone(seed, h):
-    X = table(seed)
-    c = sd.change(lambda X: X[:, 0] ** 3 + np.cos(X[:, 1]) * X[:, 2], X, {0: h}, **QUIET)
-    x = X[:, 0]
-    # (x + h)³ − x³, expanded.
-    expected = 3 * x**2 * h + 3 * x * h**2 + h**3
-    np.testing.assert_allclose(c.rows.change, expected, atol=1e-11 * (1 + np.abs(expected).max()))
-
-
-@law(examples=10, seed=seeds, h=steps, factor=st.integers(2, 5))
+@law(seed=seeds, h=steps, factor=st.integers(2, 5))
 def test_any_model_changes_as_if_columns_were_replaced(seed, h, factor):
     X, model = table(seed), random_model(seed + 7)
     new = X.copy()
@@ -69,34 +43,7 @@ def test_any_model_changes_as_if_columns_were_replaced(seed, h, factor):
     np.testing.assert_allclose(c.std, expected.std(ddof=1), rtol=1e-10, atol=1e-12)
 
 
-@law(examples=10, seed=seeds)
-def test_an_unused_feature_and_its_own_constant_change_nothing(seed):
-    X, model = table(seed), random_model(seed)
-    wide = np.column_stack([X, np.full(len(X), 2.0)])
-
-    def narrow(X):
-        return model(np.ascontiguousarray(X[:, :3]))
-
-    for c in (
-        sd.change(narrow, wide, {3: 1}, **QUIET),
-        sd.change(narrow, wide, to={3: 2.0}, **QUIET),
-    ):
-        assert c.value == c.std == c.increases == c.decreases == 0
-        assert (c.rows.change == 0).all()
-
-
-@law(examples=10, seed=seeds, h=steps)
-def test_there_and_back_cancel(seed, h):
-    X, model = table(seed), random_model(seed)
-    there = sd.change(model, X, {0: h}, **QUIET)
-    moved = X.copy()
-    moved[:, 0] += h
-    back = sd.change(model, moved, {0: -h}, **QUIET)
-    size = 1 + np.abs(model(X)).max() + np.abs(model(moved)).max()
-    np.testing.assert_allclose(there.rows.change, -back.rows.change, atol=1e-9 * size)
-
-
-@law(examples=10, seed=seeds)
+@law(seed=seeds)
 def test_the_order_of_the_rows_does_not_matter(seed):
     X, model = table(seed), random_model(seed)
     order = np.random.default_rng(seed).permutation(len(X))
@@ -109,7 +56,7 @@ def test_the_order_of_the_rows_does_not_matter(seed):
     np.testing.assert_allclose(a.outside.far, b.outside.far)
 
 
-@law(examples=10, seed=seeds)
+@law(seed=seeds)
 def test_regions_together_are_the_whole(seed):
     r = np.random.default_rng(seed)
     X, model, w = table(seed), random_model(seed), r.integers(1, 4, 40)
@@ -121,15 +68,6 @@ def test_regions_together_are_the_whole(seed):
     repeated = sd.change(model, np.repeat(X, w, axis=0), {1: 0.3}, **QUIET)
     np.testing.assert_allclose(c.value, repeated.value, rtol=1e-10)
     np.testing.assert_allclose(c.std_error, repeated.std_error, rtol=1e-8)
-
-
-@pytest.mark.parametrize("h", [1e-3, 1e-4])
-def test_a_small_step_is_the_slope_times_the_step(h):
-    X, model = table(3, 400), random_model(11)
-    c = sd.change(model, X, {0: h}, **QUIET)
-    nudge = np.array([1e-6, 0, 0])
-    central = (model(X + nudge) - model(X - nudge)) / 2e-6
-    np.testing.assert_allclose(c.rows.change / h, central, atol=200 * h)
 
 
 def test_a_change_between_two_settings_is_the_difference_of_partial_dependence():

@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
@@ -14,10 +13,8 @@ import skedasis as sd
 from skedasis.results.intervals.bootstrap import replicate_source
 from skedasis.stats.resampling import bootstrap, percentiles
 from tests.laws.strategies import (
-    ACCUMULATED_WAYS,
     CONTINUOUS,
     EXACT,
-    USUAL_WAYS,
     WAYS,
     Smooth,
     cases,
@@ -28,7 +25,7 @@ from tests.laws.strategies import (
     near,
     sizes,
     tolerance,
-    usual_ways,
+    ways,
 )
 
 FRACTION = st.floats(0, 1, allow_nan=False)
@@ -46,8 +43,7 @@ def values_at(low, high, *fractions):
     return [float(np.clip(low + f * (high - low), low, high)) for f in fractions]
 
 
-@USUAL_WAYS
-@law(case=cases(), u=FRACTION, v=FRACTION)
+@law(way=ways(), case=cases(), u=FRACTION, v=FRACTION)
 def test_a_change_is_that_of_the_curve_and_reverses_with_its_direction(way, case, u, v):
     e, low, high = effect_of(case, way)
     a, b = values_at(low, high, u, v)
@@ -63,8 +59,7 @@ def test_a_change_is_that_of_the_curve_and_reverses_with_its_direction(way, case
     assert there.lower <= there.value <= there.upper or math.isnan(there.std_error)
 
 
-@USUAL_WAYS
-@law(case=cases(), u=FRACTION, v=FRACTION, w=FRACTION)
+@law(way=ways(), case=cases(), u=FRACTION, v=FRACTION, w=FRACTION)
 def test_changes_add_up(way, case, u, v, w):
     e, low, high = effect_of(case, way)
     a, b, c = values_at(low, high, u, v, w)
@@ -75,12 +70,7 @@ def test_changes_add_up(way, case, u, v, w):
         assert whole.std_error <= (parts[0].std_error + parts[1].std_error) * (1 + 1e-9) + 1e-12
 
 
-@pytest.mark.parametrize(
-    "way",
-    [w for k, w in WAYS.items() if w.fixed and k.startswith(("ale", "dale"))],
-    ids=[k for k, w in WAYS.items() if w.fixed and k.startswith(("ale", "dale"))],
-)
-@law(case=cases())
+@law(way=ways(lambda way: way.fixed and way.accumulates), case=cases())
 def test_a_change_between_neighbouring_edges_is_the_rise_of_the_bin(way, case):
     e, _, _ = effect_of(case, way)
     bins, size = e.bins, tolerance(way) * sizes(e)[1]
@@ -92,8 +82,12 @@ def test_a_change_between_neighbouring_edges_is_the_rise_of_the_bin(way, case):
             assert c.rows == bins.count[k]
 
 
-@usual_ways(lambda way: way.local != "values" and not way.derivative)
-@law(case=cases(smooth=False), u=FRACTION, v=FRACTION)
+@law(
+    way=ways(lambda way: way.local != "values" and not way.derivative),
+    case=cases(smooth=False),
+    u=FRACTION,
+    v=FRACTION,
+)
 def test_a_linear_model_is_exact(way, case, u, v):
     e, low, high = effect_of(case, way)
     a, b = values_at(low, high, u, v)
@@ -106,8 +100,7 @@ def test_a_linear_model_is_exact(way, case, u, v):
     near(found.std_error, 0.0, size, "error")
 
 
-@USUAL_WAYS
-@law(case=cases(weights=("whole",)), u=FRACTION, v=FRACTION)
+@law(way=ways(), case=cases(weights=("whole",)), u=FRACTION, v=FRACTION)
 def test_whole_weights_are_repetitions(way, case, u, v):
     repeats = case.weights.astype(int)
     repeated = changed(case, X=np.repeat(case.X, repeats, axis=0), weights=None)
@@ -128,12 +121,14 @@ def test_whole_weights_are_repetitions(way, case, u, v):
         near(getattr(one, name), getattr(two, name), size, name)
 
 
-@pytest.mark.parametrize(
-    "method",
-    [sd.ALE(bins=6), sd.DALE(bins=5), sd.RHALE(bins=sd.Optimal(max_bins=9)), sd.RHALE()],
-    ids=["ale", "dale", "rhale", "default"],
+@law(
+    method=st.sampled_from(
+        [sd.ALE(bins=6), sd.DALE(bins=5), sd.RHALE(bins=sd.Optimal(max_bins=9)), sd.RHALE()]
+    ),
+    case=cases(),
+    u=FRACTION,
+    v=FRACTION,
 )
-@law(case=cases(), u=FRACTION, v=FRACTION)
 def test_the_centring_does_not_matter(method, case, u, v):
     way = WAYS["rhale"]
     found = []
@@ -149,8 +144,8 @@ def test_the_centring_does_not_matter(method, case, u, v):
         assert (other.df, other.rows) == (found[0].df, found[0].rows)
 
 
-@USUAL_WAYS
 @law(
+    way=ways(),
     case=cases(kinds=CONTINUOUS),
     scale=st.sampled_from([1e-12, 2.0**10, 1e12]),
     c=st.sampled_from([1e-12, 1e5]),
@@ -176,8 +171,7 @@ def test_units_only_scale_changes(way, case, scale, c, u, v):
         near(getattr(two, name) / unit, getattr(one, name), size, name)
 
 
-@ACCUMULATED_WAYS
-@law(case=cases(), u=FRACTION, v=FRACTION)
+@law(way=ways(lambda way: way.accumulates), case=cases(), u=FRACTION, v=FRACTION)
 def test_replicates_are_those_of_the_curve(way, case, u, v):
     """A bootstrap of the change between two points of the curve is the difference of the curve's replicates."""
     # Replicates that start at 0 are unknown without rows in the first bin, which a change does not depend on.

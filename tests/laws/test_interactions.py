@@ -20,7 +20,7 @@ FAST: dict[str, Any] = {"heterogeneity_rows": 0, "method": sd.ALE(bins=4)}
 
 
 @pytest.mark.slow
-@law(examples=3, drawn=ensembles(), weighted=st.booleans(), grouped=st.booleans())
+@law(drawn=ensembles(), weighted=st.booleans(), grouped=st.booleans())
 def test_partial_dependence_of_trees_is_that_of_rows_sent_down_every_tree(
     drawn: Any, weighted: bool, grouped: bool
 ) -> None:
@@ -94,7 +94,7 @@ def numbers(it: Any, names: Any = None) -> np.ndarray:
     return np.concatenate([np.ravel(found), np.ravel(over), [it.h2]])
 
 
-@law(examples=4, thorough=20, seed=st.integers(0, 10**6))
+@law(seed=st.integers(0, 10**6))
 def test_permuting_columns_permutes_results(seed: int) -> None:
     X = rows(seed)
     order = np.random.default_rng(seed).permutation(4)
@@ -105,7 +105,7 @@ def test_permuting_columns_permutes_results(seed: int) -> None:
     np.testing.assert_allclose(numbers(other, renamed), numbers(one), rtol=1e-9, atol=1e-11)
 
 
-@law(examples=4, thorough=20, seed=st.integers(0, 10**6))
+@law(seed=st.integers(0, 10**6))
 def test_the_order_of_rows_does_not_matter(seed: int) -> None:
     X = rows(seed)
     order = np.random.default_rng(seed).permutation(len(X))
@@ -117,8 +117,6 @@ def test_the_order_of_rows_does_not_matter(seed: int) -> None:
 
 
 @law(
-    examples=4,
-    thorough=20,
     seed=st.integers(0, 10**6),
     c=st.sampled_from([-3.0, 1e-6, 1e7]),
     d=st.sampled_from([0.0, 100.0]),
@@ -137,7 +135,7 @@ def test_a_linear_change_of_the_quantity_scales_the_unnormalized_statistic(
         assert b.std_error == pytest.approx(abs(c) * a.std_error, rel=1e-7)
 
 
-@law(examples=4, thorough=20, seed=st.integers(0, 10**6))
+@law(seed=st.integers(0, 10**6))
 def test_integer_weights_are_repetitions(seed: int) -> None:
     X = rows(seed)
     w = np.random.default_rng(seed).integers(0, 4, len(X))
@@ -151,7 +149,7 @@ def test_integer_weights_are_repetitions(seed: int) -> None:
     assert [o.h2 for o in other.by_feature] == pytest.approx([o.h2 for o in one.by_feature])
 
 
-@law(examples=2, thorough=10, seed=st.integers(0, 10**6))
+@law(seed=st.integers(0, 10**6))
 def test_threads_and_memory_do_not_matter(seed: int) -> None:
     X = rows(seed)
     one = sd.interactions(model, X, **FAST)
@@ -159,7 +157,7 @@ def test_threads_and_memory_do_not_matter(seed: int) -> None:
     np.testing.assert_allclose(numbers(other), numbers(one), rtol=1e-10, atol=1e-12)
 
 
-@law(examples=2, thorough=10, seed=st.integers(0, 10**6))
+@law(seed=st.integers(0, 10**6))
 def test_saving_and_loading_are_identities(tmp_path_factory: Any, seed: int) -> None:
     path = Path(tmp_path_factory.mktemp("saved")) / "it.npz"
     it = sd.interactions(model, rows(seed), **FAST)

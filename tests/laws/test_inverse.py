@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import skedasis as sd
-from tests.laws.strategies import USUAL_WAYS, Smooth, assert_same, cases, effects_of, law, tolerance
+from tests.laws.strategies import Smooth, assert_same, cases, effects_of, law, tolerance, ways
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,7 @@ def composed(case):
     return Composed(case.model, max(size, 1e-300), float(np.median(values)))
 
 
-@USUAL_WAYS
-@law(case=cases(), known=st.booleans())
+@law(way=ways(), case=cases(), known=st.booleans())
 def test_effects_are_those_of_the_composed_function(way, case, known):
     both = composed(case)
     inverse = (both.inverse, both.derivative) if known else both.inverse

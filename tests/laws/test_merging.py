@@ -7,7 +7,6 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
@@ -17,20 +16,18 @@ from skedasis.engine.options import ExplainOptions
 from skedasis.engine.plan import prepare_job
 from skedasis.engine.select import FeatureSelection
 from tests.laws.mixed_cases import (
-    EVERY_LEVEL_WAY,
-    EVERY_PAIR_WAY,
     PAIR_WAYS,
     A,
     B,
     C,
     kinds,
+    level_ways,
     levels_of,
     mixed_cases,
     pair_quantity,
+    pair_ways,
 )
 from tests.laws.strategies import EXACT, law, near
-
-FEW, MORE = 2, 50
 
 
 @dataclass
@@ -97,39 +94,34 @@ def in_any_order(quantity, case, wanted, method, schema, cut):
             np.testing.assert_array_equal(merged.moments[name].count, moments.count, name)
 
 
-@EVERY_LEVEL_WAY
-@law(FEW, MORE, case=mixed_cases(), cut=st.integers(0, 10**6))
+@law(way=level_ways(), case=mixed_cases(), cut=st.integers(0, 10**6))
 def test_parts_of_a_category_merge_in_any_order(way, case, cut):
     method = way.method(levels_of(case))
     in_any_order(sd.prediction(case.model), case, C, method, kinds(way.kind), cut)
 
 
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases(), cut=st.integers(0, 10**6))
+@law(way=pair_ways(), case=mixed_cases(), cut=st.integers(0, 10**6))
 def test_parts_of_a_pair_merge_in_any_order(way, case, cut):
     quantity = pair_quantity(case.model, way)
     in_any_order(quantity, case, way.columns, way.method(), kinds(way.kind), cut)
 
 
-NUMBERS = {
-    "ale": sd.ALE(bins=5),
-    "ale-inside": sd.ALE(bins=sd.Edges([-0.5, 0.5, 1.5])),
-    "dale": sd.DALE(bins=4),
-    "uale": sd.UALE(bins=sd.Uniform(3)),
-    "rhale": sd.RHALE(bins=sd.Uniform(5), local_effects="steps"),
-    "pdp": sd.PDP(grid=4),
-    "pdp-mean": sd.PDP(grid=4, center="mean"),
-    "ice-anchor": sd.ICE(grid=3, anchor=0.5),
-    "pdp-slopes": sd.PDP(grid=4, derivative=True),
-    "mplot": sd.MPlot(bins=4),
-    "mplot-optimal": sd.MPlot(bins=sd.Optimal(max_bins=6)),
-}
+NUMBERS = [
+    sd.ALE(bins=5),
+    sd.ALE(bins=sd.Edges([-0.5, 0.5, 1.5])),
+    sd.DALE(bins=4),
+    sd.UALE(bins=sd.Uniform(3)),
+    sd.RHALE(bins=sd.Uniform(5), local_effects="steps"),
+    sd.PDP(grid=4),
+    sd.PDP(grid=4, center="mean"),
+    sd.ICE(grid=3, anchor=0.5),
+    sd.PDP(grid=4, derivative=True),
+    sd.MPlot(bins=4),
+    sd.MPlot(bins=sd.Optimal(max_bins=6)),
+]
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("method", NUMBERS.values(), ids=NUMBERS)
-@law(FEW, MORE, case=mixed_cases(), cut=st.integers(0, 10**6))
+@law(method=st.sampled_from(NUMBERS), case=mixed_cases(), cut=st.integers(0, 10**6))
 def test_parts_of_a_number_merge_in_any_order(method, case, cut):
     quantity = pair_quantity(case.model, PAIR_WAYS["dale-slopes"])
     in_any_order(quantity, case, A, method, kinds("nominal"), cut)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
@@ -11,15 +10,11 @@ from tests.laws.mixed_cases import (
     A,
     B,
     C,
-    identical,
     kinds,
     mixed_cases,
     tables,
 )
-from tests.laws.strategies import EXACT, law, near
-
-FEW, MORE = 2, 60
-"""Number of examples of a law in the usual run and in the long one; small, because there are many methods and laws."""
+from tests.laws.strategies import EXACT, identical, law, near
 
 # ------------------------------------------------------------------------ missing values and outputs
 
@@ -35,10 +30,9 @@ MISSING = [
 ]
 
 
-@pytest.mark.many
-@pytest.mark.parametrize(("column", "kind", "method"), MISSING)
-@law(FEW, MORE, case=mixed_cases(), memory=st.sampled_from([400, 2_000]))
-def test_batches_do_not_change_the_point_of_missing_values(column, kind, method, case, memory):
+@law(form=st.sampled_from(MISSING), case=mixed_cases(), memory=st.sampled_from([400, 2_000]))
+def test_batches_do_not_change_the_point_of_missing_values(form, case, memory):
+    column, kind, method = form
     X = case.X.copy()
     X[case.rng.random(len(X)) < 0.3, column] = np.nan
     X[:8, column] = case.X[:8, column]
@@ -62,22 +56,21 @@ def test_batches_do_not_change_the_point_of_missing_values(column, kind, method,
             near(getattr(found, name), want, EXACT * (case.bound + len(X)), name)
 
 
-SEVERAL = {
-    "rhale": (sd.RHALE(), None),
-    "ale": (sd.ALE(bins=4), None),
-    "ale-level": (sd.ALE(), [C]),
-    "pdp": (sd.PDP(grid=4), None),
-    "mplot": (sd.MPlot(bins=3), None),
-    "pair": (sd.ALE(bins=3), [(A, B), (C, A)]),
-    "pdp-pair": (sd.PDP(grid=3), [(A, C)]),
-    "dale-pair": (sd.DALE(bins=3), [(A, B)]),
-}
+SEVERAL = [
+    (sd.RHALE(), None),
+    (sd.ALE(bins=4), None),
+    (sd.ALE(), [C]),
+    (sd.PDP(grid=4), None),
+    (sd.MPlot(bins=3), None),
+    (sd.ALE(bins=3), [(A, B), (C, A)]),
+    (sd.PDP(grid=3), [(A, C)]),
+    (sd.DALE(bins=3), [(A, B)]),
+]
 
 
-@pytest.mark.many
-@pytest.mark.parametrize(("method", "wanted"), SEVERAL.values(), ids=SEVERAL)
-@law(FEW, MORE, case=mixed_cases(), memory=st.sampled_from([2_000, 10**9]))
-def test_several_outputs_are_the_single_ones_to_the_last_bit(method, wanted, case, memory):
+@law(form=st.sampled_from(SEVERAL), case=mixed_cases(), memory=st.sampled_from([2_000, 10**9]))
+def test_several_outputs_are_the_single_ones_to_the_last_bit(form, case, memory):
+    method, wanted = form
     other = tables(case.rng, *case.levels)
     rows = []
 

@@ -68,19 +68,19 @@ def size_of(sample):
     return np.abs(sample[0]).max()
 
 
-@law(examples=50, sample=samples())
+@law(sample=samples())
 def test_moments_are_those_of_exact_arithmetic(sample):
     assert_close(Moments.of(*sample), exactly(*sample), size_of(sample))
 
 
-@law(examples=50, sample=samples())
+@law(sample=samples())
 def test_one_cell_of_all_values_is_that_of_exact_arithmetic(sample):
     values, cell, _, weights = sample
     want = exactly(values, np.zeros_like(cell), 1, weights)
     assert_close(Moments.of_one_cell(values, weights), want, size_of(sample))
 
 
-@law(examples=50, sample=samples(), parts=st.integers(1, 7))
+@law(sample=samples(), parts=st.integers(1, 7))
 def test_merging_parts_gives_the_whole(sample, parts):
     values, cell, cells, weights = sample
     pieces = [
@@ -90,7 +90,7 @@ def test_merging_parts_gives_the_whole(sample, parts):
     assert_close(reduce(Moments.merge, pieces), exactly(*sample), size_of(sample))
 
 
-@law(examples=50, sample=samples())
+@law(sample=samples())
 def test_merging_is_associative_and_commutative(sample):
     values, cell, cells, weights = sample
     a, b, c = (
@@ -106,7 +106,7 @@ def test_merging_is_associative_and_commutative(sample):
         np.testing.assert_allclose(one, two, rtol=1e-13, atol=8 * EPS * np.abs(values).max())
 
 
-@law(examples=50, sample=samples())
+@law(sample=samples())
 def test_no_rows_are_neutral(sample):
     moments = Moments.of(*sample)
     zero = Moments.zeros(sample[2])
@@ -115,7 +115,7 @@ def test_no_rows_are_neutral(sample):
             np.testing.assert_array_equal(getattr(merged, name), getattr(moments, name))
 
 
-@law(examples=50, sample=samples(), starts=st.sets(st.integers(1, 5)))
+@law(sample=samples(), starts=st.sets(st.integers(1, 5)))
 def test_pooling_cells_gives_the_moments_of_their_union(sample, starts):
     values, cell, cells, weights = sample
     first = np.array([0, *sorted(s for s in starts if s < cells)])
@@ -124,7 +124,7 @@ def test_pooling_cells_gives_the_moments_of_their_union(sample, starts):
     assert_close(got, exactly(values, union, len(first), weights), size_of(sample))
 
 
-@law(examples=50, sample=samples())
+@law(sample=samples())
 def test_curves_are_gathered_point_by_point(sample):
     values, _, _, weights = sample
     curves = np.stack([values, values[::-1] * 0.5, np.full(len(values), values[0])])
@@ -134,7 +134,7 @@ def test_curves_are_gathered_point_by_point(sample):
         assert_close(got.take(np.array([i])), alone, size_of(sample))
 
 
-@law(examples=50, sample=samples(), ddof=st.sampled_from([0, 1]))
+@law(sample=samples(), ddof=st.sampled_from([0, 1]))
 def test_variances_are_those_of_repeated_rows(sample, ddof):
     values, cell, cells, _ = sample
     rng = np.random.default_rng(len(values))

@@ -15,68 +15,44 @@ import skedasis as sd
 from skedasis.engine import plan
 from tests.helpers import refused
 from tests.laws.mixed_cases import (
-    EVERY_PAIR_WAY,
     IDLE,
     IDLE_CODES,
-    PAIR_WAYS,
     A,
     B,
     C,
     D,
-    PairWay,
-    identical,
     kinds,
     mixed_cases,
-    only,
     pair_effect,
     pair_tolerance,
+    pair_ways,
     same_surface,
     size_of,
 )
-from tests.laws.strategies import EXACT, law, near
-
-FEW, MORE = 2, 60
-
-ACCUMULATED = only(PAIR_WAYS, lambda way: way.accumulates)
-DERIVED = only(PAIR_WAYS, lambda way: way.local in ("slopes", "mixed", "differences"))
-
+from tests.laws.strategies import EXACT, identical, law, near
 
 # ---------------------------------------------------------------------- batches, threads and calls
 
 
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases(), memory=st.sampled_from([400, 2_000]))
-def test_batches_do_not_matter(way, case, memory):
+@law(
+    way=pair_ways(),
+    case=mixed_cases(),
+    memory=st.sampled_from([400, 2_000]),
+    rows=st.sampled_from([7, 23, 64]),
+)
+def test_how_the_work_is_cut_does_not_matter(way, case, memory, rows):
     whole = pair_effect(case, way)
     pieces = pair_effect(case, way, memory=memory)
     calls = [s.provenance["model_calls"] + s.provenance["slope_calls"] for s in (whole, pieces)]
     assert calls[1] > calls[0]
     same_surface(pieces, whole, EXACT * size_of(case, way))
-
-
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases())
-def test_threads_do_not_matter_to_the_last_bit(way, case):
-    one = pair_effect(case, way, memory=1_500)
-    identical(pair_effect(case, way, memory=1_500, n_jobs=3), one)
-
-
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases(), rows=st.sampled_from([7, 23, 64]))
-def test_the_size_of_a_call_does_not_matter(way, case, rows):
-    whole = pair_effect(case, way)
+    identical(pair_effect(case, way, memory=memory, n_jobs=3), pieces)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "CALL_ROWS", rows)
-        pieces = pair_effect(case, way)
-    same_surface(pieces, whole, EXACT * size_of(case, way))
+        same_surface(pair_effect(case, way), whole, EXACT * size_of(case, way))
 
 
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases())
+@law(way=pair_ways(), case=mixed_cases())
 def test_pairs_together_are_pairs_one_by_one(way, case):
     pairs = [way.columns, (way.columns[1], IDLE), way.columns[::-1]]
     together = pair_effect(case, way, pairs)
@@ -88,9 +64,7 @@ def test_pairs_together_are_pairs_one_by_one(way, case):
 # ------------------------------------------------------------------------------------ the rows
 
 
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases(weights=("whole",)))
+@law(way=pair_ways(), case=mixed_cases(weights=("whole",)))
 def test_whole_weights_are_repetitions(way, case):
     repeats = case.weights.astype(int)
     repeated = replace(case, X=np.repeat(case.X, repeats, axis=0), weights=None)
@@ -98,9 +72,7 @@ def test_whole_weights_are_repetitions(way, case):
     same_surface(got, want, pair_tolerance(way) * size_of(case, way))
 
 
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases())
+@law(way=pair_ways(), case=mixed_cases())
 def test_weight_zero_is_absence(way, case):
     absent = (case.X[:, C] == 1) | (case.rng.random(len(case.X)) < 0.2)
     absent[0] = False
@@ -113,33 +85,17 @@ def test_weight_zero_is_absence(way, case):
     same_surface(got, want, EXACT * size_of(without, way))
 
 
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases())
+@law(way=pair_ways(), case=mixed_cases())
 def test_the_order_of_rows_does_not_matter(way, case):
     shuffled = case.with_rows(case.rng.permutation(len(case.X)))
     got, want = pair_effect(shuffled, way), pair_effect(case, way)
     same_surface(got, want, pair_tolerance(way) * size_of(case, way))
 
 
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases(weights=("whole",)))
-def test_inputs_are_not_changed(way, case):
-    X, weights = case.X.copy(), np.where(np.arange(len(case.X)) == 3, 0.0, case.weights)
-    kept = weights.copy()
-    X.flags.writeable = weights.flags.writeable = False
-    pair_effect(replace(case, X=X, weights=weights), way)
-    np.testing.assert_array_equal(X, case.X)
-    np.testing.assert_array_equal(weights, kept)
-
-
 # --------------------------------------------------------------------------------- the columns
 
 
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases())
+@law(way=pair_ways(), case=mixed_cases())
 def test_permuting_columns_permutes_results(way, case):
     order = case.rng.permutation(case.X.shape[1])
     place = [int(np.flatnonzero(order == j)[0]) for j in range(len(order))]
@@ -155,10 +111,11 @@ def test_permuting_columns_permutes_results(way, case):
     same_surface(got, pair_effect(case, way), EXACT * size_of(case, way))
 
 
-@pytest.mark.many
-@ACCUMULATED
-@pytest.mark.parametrize("used", [0, 1])
-@law(FEW, MORE, case=mixed_cases())
+@law(
+    way=pair_ways(lambda way: way.accumulates),
+    used=st.sampled_from([0, 1]),
+    case=mixed_cases(),
+)
 def test_with_an_unused_feature_there_is_exactly_nothing(way, used, case):
     idle = IDLE if way.columns[1 - used] in (A, B) else IDLE_CODES
     columns = (way.columns[0], idle) if used == 0 else (idle, way.columns[1])
@@ -170,18 +127,8 @@ def test_with_an_unused_feature_there_is_exactly_nothing(way, used, case):
     np.testing.assert_array_equal(s.main[1 - used], 0.0)
 
 
-@only(PAIR_WAYS, lambda way: not way.accumulates)
-@law(FEW, MORE, case=mixed_cases())
-def test_a_dependence_does_not_change_along_an_unused_feature(way, case):
-    s = pair_effect(case, way, (way.columns[0], IDLE))
-    np.testing.assert_array_equal(s.value, s.value[:, :1] * np.ones(s.value.shape[1]))
-
-
-@pytest.mark.many
-@EVERY_PAIR_WAY
 @law(
-    FEW,
-    MORE,
+    way=pair_ways(),
     case=mixed_cases(),
     a=st.sampled_from([1e-12, 2.0**-20, 1e4, 1e12]),
     c=st.sampled_from([1e-12, 3.0, 1e12]),
@@ -199,9 +146,12 @@ def test_units_of_features_and_quantity_only_scale_results(way, case, a, c):
     near(got.interaction_strength() / c, want.interaction_strength(), size, "strength")
 
 
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases(), b=st.sampled_from([-4.0e4, 1.7e9]), d=st.sampled_from([0, 1e3]))
+@law(
+    way=pair_ways(),
+    case=mixed_cases(),
+    b=st.sampled_from([-4.0e4, 1.7e9]),
+    d=st.sampled_from([0, 1e3]),
+)
 def test_offsets_of_features_and_quantity_change_nothing(way, case, b, d):
     case = replace(case, X=np.round(case.X * 2**20) / 2**20)
     X = case.X.copy()
@@ -224,8 +174,11 @@ def test_offsets_of_features_and_quantity_change_nothing(way, case, b, d):
 # ------------------------------------------------------------------------------------ the result
 
 
-@DERIVED
-@law(FEW, MORE, case=mixed_cases(), other=st.sampled_from([sd.Uniform(3), sd.Quantile(4), 2]))
+@law(
+    way=pair_ways(lambda way: way.local in ("slopes", "mixed", "differences")),
+    case=mixed_cases(),
+    other=st.sampled_from([sd.Uniform(3), sd.Quantile(4), 2]),
+)
 def test_rebinning_is_explaining_anew(way, case, other):
     s = pair_effect(case, way)
     rebinned = s.rebin((other, sd.Uniform(5)))
@@ -237,16 +190,7 @@ def test_rebinning_is_explaining_anew(way, case, other):
     same_surface(rebinned.rebin(both), s, EXACT * size_of(case, way))
 
 
-@only(PAIR_WAYS, lambda way: way.local in ("values", "grid"))
-@law(2, MORE, case=mixed_cases())
-def test_differences_and_dependence_are_not_rebinned(way, case):
-    with pytest.raises(sd.UnsupportedError, match="rebin"):
-        pair_effect(case, way).rebin(3)
-
-
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases())
+@law(way=pair_ways(), case=mixed_cases())
 def test_evaluation_at_the_nodes_gives_the_values(way, case):
     s = pair_effect(case, way)
     found = s(s.x[0][:, None], s.x[1][None, :])
@@ -263,9 +207,7 @@ def test_evaluation_at_the_nodes_gives_the_values(way, case):
                 s(*at)
 
 
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases())
+@law(way=pair_ways(), case=mixed_cases())
 def test_strength_is_the_spread_over_the_rows(way, case):
     s = pair_effect(case, way)
     i, j = way.columns
@@ -283,20 +225,7 @@ def test_strength_is_the_spread_over_the_rows(way, case):
     near(s.interaction_strength(), want, EXACT * size_of(case, way), "strength")
 
 
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases())
-def test_a_group_of_one_column_is_no_group(way, case):
-    want = pair_effect(case, way)
-    one = f"x{way.columns[1]}"
-    got = pair_effect(case, way, groups={one: [one]})
-    identical(got.value, want.value)
-    assert got.interaction_strength() == want.interaction_strength()
-
-
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases())
+@law(way=pair_ways(), case=mixed_cases())
 def test_saving_and_loading_is_the_identity(way, case):
     result = pair_effect(case, way)
     with tempfile.TemporaryDirectory() as folder:
@@ -308,11 +237,3 @@ def test_saving_and_loading_is_the_identity(way, case):
     if way.local in ("slopes", "mixed", "differences"):
         identical(again.rebin(3), result.rebin(3))
     identical(again.with_main_effects(), result.with_main_effects())
-
-
-def test_every_way_of_pairs_is_one():
-    """The table covers all kinds of pairs, and every method that supports them."""
-    assert all(isinstance(way, PairWay) for way in PAIR_WAYS.values())
-    assert {type(way.method()) for way in PAIR_WAYS.values()} == {sd.ALE, sd.DALE, sd.PDP}
-    differences = {way.columns for way in PAIR_WAYS.values() if way.local == "values"}
-    assert differences == {(A, B), (C, A), (B, D), (C, D)}

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
 from tests.laws.mixed_cases import (
-    EVERY_PAIR_WAY,
     IDLE,
     PAIR_WAYS,
     A,
@@ -19,27 +17,19 @@ from tests.laws.mixed_cases import (
     D,
     kinds,
     mixed_cases,
-    only,
     pair_effect,
     pair_quantity,
     pair_tolerance,
+    pair_ways,
     size_of,
     tables,
 )
 from tests.laws.strategies import EXACT, law, near
 
-FEW, MORE = 2, 60
-
-ACCUMULATED = only(PAIR_WAYS, lambda way: way.accumulates)
-CATEGORIES = only(PAIR_WAYS, lambda way: C in way.columns)
-
-
 # ------------------------------------------------------------------------------------- the model
 
 
-@pytest.mark.many
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases())
+@law(way=pair_ways(), case=mixed_cases())
 def test_values_add_up(way, case):
     other = tables(case.rng, *case.levels)
 
@@ -59,8 +49,7 @@ def test_values_add_up(way, case):
     near(total.value, first.value + second.value, pair_tolerance(way) * size, "value")
 
 
-@ACCUMULATED
-@law(FEW, MORE, case=mixed_cases(additive=True))
+@law(way=pair_ways(lambda way: way.accumulates), case=mixed_cases(additive=True))
 def test_an_additive_model_has_no_second_order_effect(way, case):
     s = pair_effect(case, way)
     size = pair_tolerance(way) * size_of(case, way)
@@ -68,8 +57,7 @@ def test_an_additive_model_has_no_second_order_effect(way, case):
     near(s.interaction_strength(), 0.0, size, "strength")
 
 
-@ACCUMULATED
-@law(FEW, MORE, case=mixed_cases())
+@law(way=pair_ways(lambda way: way.accumulates), case=mixed_cases())
 def test_a_pair_is_its_mirror_image(way, case):
     """This includes different numbers of bins and levels on the two axes."""
     first, second = way.columns
@@ -87,8 +75,7 @@ def test_a_pair_is_its_mirror_image(way, case):
         near(one, two, size, "main")
 
 
-@EVERY_PAIR_WAY
-@law(FEW, MORE, case=mixed_cases())
+@law(way=pair_ways(), case=mixed_cases())
 def test_a_dependence_is_its_mirror_image_too(way, case):
     if way.accumulates:
         return
@@ -144,8 +131,10 @@ def main_effects_again(s, case, way):
     return (*mains, np.average(corners, weights=w))
 
 
-@only(PAIR_WAYS, lambda way: way.accumulates and way.method().empty is not None)
-@law(FEW, MORE, case=mixed_cases())
+@law(
+    way=pair_ways(lambda way: way.accumulates and way.method().empty is not None),
+    case=mixed_cases(),
+)
 def test_main_effects_and_mean_of_the_result_are_zero(way, case):
     """Recomputed from the values, row by row. Strips without rows have no weights, so these surfaces are skipped."""
     s = pair_effect(case, way)
@@ -156,8 +145,7 @@ def test_main_effects_and_mean_of_the_result_are_zero(way, case):
         near(part, 0.0, size, "main effects, mean")
 
 
-@CATEGORIES
-@law(FEW, MORE, case=mixed_cases())
+@law(way=pair_ways(lambda way: C in way.columns), case=mixed_cases())
 def test_the_direction_of_an_order_changes_no_value(way, case):
     order = [float(v) for v in case.rng.permutation(case.levels[0])]
     if way.accumulates:
@@ -180,7 +168,7 @@ def test_the_direction_of_an_order_changes_no_value(way, case):
         near(np.flip(back.main[axis]), there.main[axis], size, "main")
 
 
-@law(FEW, MORE, case=mixed_cases(), k=st.integers(1, 5), m=st.integers(1, 5))
+@law(case=mixed_cases(), k=st.integers(1, 5), m=st.integers(1, 5))
 def test_dale_is_exact_where_the_model_is_linear_in_each_feature(case, k, m):
     """For q = a x y + additive parts, the mixed derivative is constant in every cell, for any bins."""
     x, y = case.X[:, A], case.X[:, B]
@@ -211,7 +199,7 @@ def test_dale_is_exact_where_the_model_is_linear_in_each_feature(case, k, m):
         near(s.cells.std[~np.isnan(s.cells.std)], 0.0, tolerance * reach, "spread")
 
 
-@law(FEW, MORE, case=mixed_cases())
+@law(case=mixed_cases())
 def test_steps_of_two_categories_sum_up_to_the_model(case):
     """For q = c_kl of the levels alone, the double differences are those of the table, and so is the whole surface."""
     table = case.model.crossed[0]
@@ -232,7 +220,7 @@ def test_steps_of_two_categories_sum_up_to_the_model(case):
     near(s.heterogeneity[~np.isnan(s.heterogeneity)], 0.0, 1e-13, "heterogeneity")
 
 
-@law(FEW, MORE, case=mixed_cases())
+@law(case=mixed_cases())
 def test_main_effects_of_categories_are_their_own_ales(case):
     way = PAIR_WAYS["ale-categories"]
     s = pair_effect(case, way)
@@ -243,7 +231,7 @@ def test_main_effects_of_categories_are_their_own_ales(case):
     near(s.with_main_effects().value, s.with_main_effects(effects).value, EXACT * case.bound, "sum")
 
 
-@law(FEW, MORE, case=mixed_cases())
+@law(case=mixed_cases())
 def test_main_effects_of_slopes_are_their_own_dales(case):
     way = PAIR_WAYS["dale-slopes"]
     s = pair_effect(case, way)
@@ -254,8 +242,7 @@ def test_main_effects_of_slopes_are_their_own_dales(case):
         near(s.main[axis], e.value, EXACT * size_of(case, way), "main")
 
 
-@only(PAIR_WAYS, lambda way: not way.accumulates)
-@law(FEW, MORE, case=mixed_cases())
+@law(way=pair_ways(lambda way: not way.accumulates), case=mixed_cases())
 def test_a_dependence_is_the_mean_of_rows_moved_by_hand(way, case):
     s = pair_effect(case, way)
     i, j = way.columns

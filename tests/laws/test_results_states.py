@@ -180,41 +180,6 @@ class Results(RuleBasedStateMachine):
         (drawn if hasattr(drawn, "savefig") else drawn.figure).savefig(io.BytesIO(), format="svg")
         plt.close("all")
 
-    @precondition(lambda self: self.kind not in ("M-plot", "statistics", "effects", "regions"))
-    @rule(level=st.sampled_from([0.5, 0.95]))
-    def interval(self, level: float) -> None:
-        got, want = (_interval(r, level) for r in (self.result, self.want))
-        assert_equal(got, want)
-
-    @precondition(lambda self: self.kind in ("RHALE", "DALE", "ICE", "levels", "models"))
-    @rule()
-    def contrast(self) -> None:
-        values = ("u", "w") if self.kind == "levels" else (-0.5, 0.5)
-        assert_equal(self.result.contrast(*values), self.want.contrast(*values))
-
-    @precondition(lambda self: self.kind in ("RHALE", "DALE"))
-    @rule(bins=st.integers(1, 4))
-    def bins_again(self, bins: int) -> None:
-        """A result of other bins is another result: the one it is made from stays as it is."""
-        got, want = (r.rebin(sd.Uniform(bins)) for r in (self.result, self.want))
-        assert_equal(got, want)
-        assert_unwriteable(got)
-
-    @precondition(lambda self: self.kind in ("effects", "regions"))
-    @rule(data=st.data())
-    def part(self, data: Any) -> None:
-        keys = list(self.want) if self.kind == "effects" else range(len(self.want))
-        key = data.draw(st.sampled_from(list(keys)))
-        assert_equal(self.result[key], self.want[key])
-        if self.kind == "regions":
-            assert len(self.result[: key + 1]) == key + 1
-
-    @precondition(lambda self: self.kind not in ("change", "statistics", "importance"))
-    @rule()
-    def checks(self) -> None:
-        if hasattr(self.result, "checks"):
-            assert str(self.result.checks()) == str(self.want.checks())
-
     @rule(data=st.data())
     def write(self, data: Any) -> None:
         """Assignments fail, whatever array is taken."""
@@ -238,11 +203,6 @@ def assert_unwriteable(result: object) -> None:
     assert [w for w, a in leaves(result) if isinstance(a, np.ndarray) and a.flags.writeable] == []
 
 
-def _interval(result: Any, level: float) -> Any:
-    found = result.interval(level)
-    return tuple(found) if isinstance(found, tuple) else found
-
-
 def _without_costs(node: Any) -> Any:
     if isinstance(node, list):
         return [_without_costs(part) for part in node]
@@ -251,17 +211,6 @@ def _without_costs(node: Any) -> Any:
     return node
 
 
-def run(examples: int, steps: int) -> None:
-    run_state_machine_as_test(
-        Results, settings=settings(max_examples=examples, stateful_step_count=steps)
-    )
-
-
 @pytest.mark.slow
 def test_results_stay_what_they_are_whatever_is_done_with_them():
-    run(8, 6)
-
-
-@pytest.mark.long
-def test_results_stay_what_they_are_for_long():
-    run(150, 30)
+    run_state_machine_as_test(Results, settings=settings(stateful_step_count=6))

@@ -121,8 +121,8 @@ class Case:
         return raw_scores(self.ensemble, X)[:, output] - self.ensemble.base[output]
 
 
-WAYS = pytest.mark.parametrize("way", ["marked", "walked", "counted"])
-COMPILED = pytest.mark.parametrize("way", ["marked", "walked"])
+WAYS = ("marked", "walked", "counted")
+"""The first two are compiled."""
 
 
 def near(got: Any, want: Any) -> None:
@@ -130,8 +130,7 @@ def near(got: Any, want: Any) -> None:
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-12)
 
 
-@WAYS
-@law(examples=4, drawn=ensembles())
+@law(way=st.sampled_from(WAYS), drawn=ensembles())
 def test_own(way: str, drawn: Any) -> None:
     case = Case(*drawn[:2])
     for output in range(case.ensemble.outputs):
@@ -141,8 +140,7 @@ def test_own(way: str, drawn: Any) -> None:
 
 
 @pytest.mark.slow
-@WAYS
-@law(examples=4, drawn=ensembles())
+@law(way=st.sampled_from(WAYS), drawn=ensembles())
 def test_changed(way: str, drawn: Any) -> None:
     ensemble, X, rng = drawn
     case = Case(ensemble, X)
@@ -153,8 +151,7 @@ def test_changed(way: str, drawn: Any) -> None:
             near(found, case.scores(output, **{f"x{j}": new}) - case.scores(output))
 
 
-@WAYS
-@law(examples=4, drawn=ensembles())
+@law(way=st.sampled_from(WAYS), drawn=ensembles())
 def test_between(way: str, drawn: Any) -> None:
     ensemble, X, rng = drawn
     case = Case(ensemble, X)
@@ -167,8 +164,7 @@ def test_between(way: str, drawn: Any) -> None:
         assert (still == 0.0).all()
 
 
-@WAYS
-@law(examples=4, drawn=ensembles())
+@law(way=st.sampled_from(WAYS), drawn=ensembles())
 def test_curves_and_totals(way: str, drawn: Any) -> None:
     ensemble, X, rng = drawn
     case = Case(ensemble, X)
@@ -183,8 +179,7 @@ def test_curves_and_totals(way: str, drawn: Any) -> None:
         near(part.totals(k, case.codes(k, points)) / len(X), np.mean(wanted, axis=1))
 
 
-@WAYS
-@law(examples=4, drawn=ensembles())
+@law(way=st.sampled_from(WAYS), drawn=ensembles())
 def test_replaced(way: str, drawn: Any) -> None:
     ensemble, X, rng = drawn
     case = Case(ensemble, X)
@@ -202,8 +197,7 @@ def test_replaced(way: str, drawn: Any) -> None:
             )
 
 
-@WAYS
-@law(examples=4, drawn=ensembles())
+@law(way=st.sampled_from(WAYS), drawn=ensembles())
 def test_trees_that_differ_in_their_leaves_only(way: str, drawn: Any) -> None:
     ensemble, X, _ = drawn
     if ensemble.value.ndim == 1:
@@ -218,8 +212,7 @@ def test_trees_that_differ_in_their_leaves_only(way: str, drawn: Any) -> None:
         near(other.total(), case.scores(output).sum())
 
 
-@COMPILED
-@law(examples=4, drawn=ensembles())
+@law(way=st.sampled_from(WAYS[:2]), drawn=ensembles())
 def test_sums_do_not_depend_on_the_way_to_them(way: str, drawn: Any) -> None:
     """Replacing a column directly or by its change gives the same bits, also for the first third of the rows."""
     ensemble, X, rng = drawn

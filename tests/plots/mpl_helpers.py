@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import Any
-
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -20,9 +17,3 @@ def fits(figure: Figure) -> bool:
     figure.draw_without_rendering()
     box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
     return bool(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height)
-
-
-def apart(texts: list[Text]) -> bool:
-    """Return whether adjacent texts do not overlap."""
-    boxes: list[Any] = sorted((t.get_window_extent() for t in texts), key=lambda box: box.x0)
-    return all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))

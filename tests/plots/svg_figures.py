@@ -79,11 +79,6 @@ def pixel(panel: ET.Element, which: str) -> float:
     return abs(0.11 * (high - low) / (b - a))
 
 
-def moves(d: str) -> np.ndarray:
-    """Return the points where the subpaths of a path begin."""
-    return np.array([[float(a), float(b)] for a, b in re.findall(r"M(\S+?) (-?[\d.]+)", d)])
-
-
 def parts(element: ET.Element) -> list[np.ndarray]:
     """Return the vertices of each part of a path, in pixels; for marks made of arcs, their centers."""
     found: list[list[tuple[float, float]]] = []

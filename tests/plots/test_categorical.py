@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -113,16 +112,6 @@ class TestPlaces:
             assert (hatch.left.tolist(), hatch.right.tolist()) == ([2.5], [3.5])
             assert hatch.label == "fewer than 10 rows"
 
-    def test_neighbouring_levels_with_few_rows_are_one_interval(self, X):
-        letters = pd.Categorical(list("abcdef") * 4, ordered=True)
-        few = pd.DataFrame({"c": letters, "x": np.arange(24.0)})
-        e = sd.explain(lambda d: d["c"].cat.codes * d["x"], few, "c", method=sd.ALE())
-        main, below = effect_figure(e).panels[:2]
-        assert only(main, Rectangles, "few").right.tolist() == [5.5]
-        steps = only(below, Rectangles, "few")
-        assert len(steps.left) < len(e.bins)
-        assert (steps.left[0], steps.right[-1]) == (0, 5)
-
     def test_missing_values(self, X):
         """For a nominal feature they are a level; for an ordinal one, a point next to the axis."""
         F = X.assign(g=X.g.where(X.g != "b", None), o=np.where(X.z > 0.5, np.nan, np.round(X.z)))
@@ -142,10 +131,6 @@ class TestPlaces:
         assert marker.x == ordinal.x.asides[-1].at
         assert ordinal.notes[-1] == f"{n} rows with a missing value"
 
-    def test_one_level(self, X):
-        for method in (sd.ALE(), sd.PDP(), sd.MPlot()):
-            assert "n=30" in drawn(explained(X[X.g == "b"], method, levels=None))
-
 
 class TestSteps:
     def test_the_rows_of_both_levels_take_a_step(self, X):
@@ -161,44 +146,6 @@ class TestSteps:
             assert extremes(below)[k] == pytest.approx((k + 0.5, own.min(), own.max()))
         assert (means.x0 > [0, 1, 2]).all()
         assert (means.x1 < [1, 2, 3]).all()
-
-    def test_runs_of_steps(self):
-        """Up to level 5 every step is 1 for all rows; above it rows differ."""
-        rng = np.random.default_rng(0)
-        X = pd.DataFrame({"g": rng.integers(0, 10, 2000), "z": rng.choice([-1.0, 1.0], 2000)})
-        quantity = lambda X: X["g"] + np.where(X["g"] > 5, X["z"] * (X["g"] - 5), 0.0)  # noqa: E731
-        e = sd.explain(
-            quantity, X, "g", method=sd.RHALE(bins=sd.Optimal(alpha=0.0)), schema={"g": "ordinal"}
-        )
-        assert 1 < len(e.bins) < 9  # there are bins of several steps
-        panel = steps_of(e)
-        means = only(panel, Segments, "slope")
-        np.testing.assert_allclose(means.y0, e.bins.effect)
-        spans = e.levels.codes(e.bins.right) - e.levels.codes(e.bins.left)
-        gap = spans - (means.x1 - means.x0)
-        np.testing.assert_allclose(gap, gap[0])
-        assert means.label == "mean difference within the bin"
-        # All steps of the first bin are 1. Later ones are 0 or 2, shifted to the mean of their bin.
-        found = extremes(panel)
-        assert len(found) == len(e.bins) - 1
-        for middle, low, high in found:
-            assert middle > means.x1[0]
-            assert (low, high) == pytest.approx((0, 2), abs=0.25)
-
-    def test_an_m_plot_shows_its_rows(self, X):
-        e = explained(X, sd.MPlot())
-        below = steps_of(e)
-        own = worth(X)[X.g == "b"]
-        assert only(below, Segments, "slope").y0[1] == pytest.approx(own.mean())
-        (violin,) = (v for v in extremes(below) if v[0] == pytest.approx(1))
-        assert violin[1:] == pytest.approx((own.min(), own.max()))
-        assert below.y.name == "prediction"
-        centred = effect_figure(explained(X, sd.MPlot(center="mean")))
-        np.testing.assert_allclose(
-            only(panel_of(centred, "detail"), Segments, "slope").y0,
-            only(below, Segments, "slope").y0,
-        )
-        assert centred.main.y.label == "prediction minus its mean"
 
 
 class TestCurves:
@@ -217,11 +164,6 @@ class TestCurves:
         at = [list(WORTH).index(g) for g in X.g]
         np.testing.assert_allclose(own.x - shift[0], at)
         np.testing.assert_allclose(own.y, wanted[np.arange(100), at])
-
-    def test_anchored_at_a_level(self, X):
-        main = effect_figure(explained(X, sd.PDP(anchor="c"))).main
-        assert only(main, Points, "vertex").y[2] == 0
-        assert "0 at g = c" in main.notes
 
 
 @pytest.fixture(scope="module")
@@ -261,35 +203,6 @@ class TestManyLevels:
         assert len(main.x.labels) == min(most, 300)
         assert len(main.tooltips) == min(most, 160)
 
-    @pytest.mark.slow
-    def test_ordered_levels_are_all_shown(self):
-        X = pd.DataFrame({"g": np.tile(np.arange(100), 12), "z": np.arange(1200.0)})
-        e = sd.explain(
-            lambda X: X["g"].to_numpy() * 2.0, X, "g", method=sd.PDP(), schema={"g": "ordinal"}
-        )
-        spec = effect_figure(e)
-        assert len(only(spec.main, Line).x) == 100
-        placed = arrange(spec, 320.0).panels[-1]
-        assert 10 < len(placed.across.at) <= 40
-        named = dict(zip(spec.main.x.ticks, e.levels.labels, strict=True))
-        assert [named[x] for x in placed.across.at] == list(placed.across.texts)
-        drawn(e)
-
-    @pytest.mark.slow
-    def test_two_thousand_levels(self):
-        rng = np.random.default_rng(3)
-        level = np.sort(rng.integers(0, 2000, 6000))
-        names = pd.Categorical([f"{v:04d}" for v in level], ordered=True)
-        frame = pd.DataFrame({"level": names, "x": rng.normal(size=6000)})
-        q = lambda d: d["level"].cat.codes.to_numpy() / 100 + d["x"].to_numpy()  # noqa: E731
-        e = sd.explain(q, frame, "level", method=sd.MPlot())
-        spec = effect_figure(e)
-        (points,) = (m for m in marks_of(spec.main, Points) if m.style == "dot")
-        np.testing.assert_array_equal(points.y, e.value)
-        np.testing.assert_array_equal(boxes(spec.main)[1].upper, e.interval()[1])
-        assert len(spec.main.tooltips) <= 160
-        assert len(draw_svg.draw(spec, ident="f").svg) < 250_000
-
 
 class TestLabels:
     def test_long_names_that_differ_stay_different(self):
@@ -311,14 +224,6 @@ class TestLabels:
         found = drawn(sd.explain(quantity, X, "g", method=method))
         assert "$x_1^$" in found
         assert "two lines" in found
-
-
-@pytest.mark.slow
-def test_unknown_numbers(X):
-    e = explained(X, sd.ALE())
-    nothing = np.full(4, np.nan)
-    drawn(replace(e, std_error=nothing, spread=None))
-    drawn(replace(e, rows=None))
 
 
 def test_whiskers_of_an_m_plot_are_the_standard_deviation_of_the_rows_at_a_level():

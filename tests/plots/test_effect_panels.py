@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.stats
@@ -26,7 +24,6 @@ from skedasis.plots.marks import (
     marks_of,
 )
 from skedasis.plots.scales import Scale, shorten
-from skedasis.plots.text import Lettering
 from tests.plots.spec_helpers import legend, only, panel_of, styles, texts
 
 
@@ -87,13 +84,6 @@ class TestAccumulated:
         np.testing.assert_allclose((error.lower, error.upper), rhale.interval(0.9))
         assert error.label == "90 % interval of the average"
 
-    def test_what_is_in_front(self, rhale):
-        order = [m.style for m in effect_figure(rhale).main.marks]
-        wanted = ["heterogeneity", "zero", "interval", "average", "vertex", "rug"]
-        assert order == wanted
-        below = [m.style for m in effect_figure(rhale).panels[1].marks]
-        assert below == ["zero", "violin", "whisker", "slope"]
-
     def test_slopes_that_change_bend_the_curve_and_tilt_the_means(self, X):
         quantity = sd.prediction(
             lambda X: np.sin(3 * X[:, 0]) + X[:, 0] * X[:, 1],
@@ -142,14 +132,6 @@ class TestAccumulated:
             "local effects",
         ]
 
-    def test_missing_rows_are_told(self, X):
-        X = X.copy()
-        X[:37, 0] = np.nan
-        e = sd.explain(lambda X: X[:, 1] + np.nan_to_num(X[:, 0]), X, 0, method=sd.ALE(bins=4))
-        main = effect_figure(e).main
-        assert main.notes[-1] == "37 rows with a missing value"
-        assert np.isfinite(only(main, Rug).x).all()
-
     def test_steps_are_the_bins(self, rhale):
         below, bins = effect_figure(rhale).panels[1], rhale.bins
         means, whiskers = only(below, Segments, "slope"), only(below, Segments, "whisker")
@@ -173,13 +155,6 @@ class TestAccumulated:
         assert {"heterogeneity-bar", "interval-bar", "vertex"} <= styles(main)
         assert not [*marks_of(main, Area), *marks_of(main, Line)]
 
-    def test_what_has_no_spread_sets_no_scale(self, X):
-        """Bins of one row have no std, and the axis limits do not depend on unreliable bins."""
-        e = sd.explain(model, X[:12], 0, method=sd.ALE(bins=12))
-        main, below = effect_figure(e).panels[:2]
-        assert np.isnan(only(below, Segments, "whisker").y0).any()
-        assert np.isfinite([*main.y.limits, *below.y.limits]).all()
-
 
 class TestCounts:
     def test_a_count_above_each_bin(self, rhale):
@@ -199,9 +174,6 @@ class TestCounts:
         bars = only(panel_of(spec, "counts"), Rectangles, "count")
         np.testing.assert_array_equal(bars.upper, e.bins.count)
         np.testing.assert_array_equal((bars.left, bars.right), (e.bins.left, e.bins.right))
-
-    def test_thousands_of_numbers_are_not_tried(self):
-        assert effect_parts.counts_above(np.ones(5000, dtype=int), np.arange(5000.0)) == ()
 
 
 class TestDoubt:
@@ -223,32 +195,6 @@ class TestDoubt:
                 assert self.hatched(panel, "empty", x) == e.bins.empty[k]
                 few = not e.bins.trusted[k] and not e.bins.empty[k]
                 assert self.hatched(panel, "few", x) == few
-
-    def test_touching_intervals_of_one_kind_are_one(self):
-        left = np.arange(6.0)
-        marks, words = effect_parts.hatches(
-            (left, left + 1, np.array([1, 1, 0, 2, 2, 1])), effect_parts.Axis("", None, 0, 1)
-        )
-        few, empty = marks
-        assert (few.left.tolist(), few.right.tolist()) == ([0, 5], [2, 6])
-        assert (empty.left.tolist(), empty.right.tolist()) == ([3], [5])
-        assert np.isneginf(few.lower).all()
-        assert np.isposinf(few.upper).all()
-        assert [(w.x, w.texts) for w in words] == [(4, ("no data",))]
-        apart, _ = effect_parts.hatches(
-            (left[::2], left[::2] + 1, np.ones(3, dtype=int)), effect_parts.Axis("", None, 0, 1)
-        )
-        assert len(apart[0].left) == 3
-
-    def test_no_data_is_written_where_it_fits(self, X):
-        e = sd.explain(model, X[np.abs(X[:, 0]) > 0.4], 0, method=sd.DALE(bins=5))
-        spec = effect_figure(e)
-        (word,) = spec.main.texts
-        (empty,) = marks_of(spec.main, Rectangles, "empty")
-        assert word.texts == ("no data",)
-        assert word.room[:2] == (empty.left[0], empty.right[0])
-        assert texts(spec).count("no data") == 3  # in both panels and in the legend
-        assert texts(spec, 25.0).count("no data") <= 1
 
 
 class TestViolins:
@@ -289,22 +235,6 @@ class TestViolins:
         at, half = self.one(y, np.ones(200))
         assert half[np.argmin(np.abs(at))] < 0.05 * half.max()
 
-    def test_a_weight_is_a_repetition(self):
-        rng = np.random.default_rng(1)
-        y, w = rng.normal(size=50), rng.integers(1, 4, 50)
-        z = np.repeat(y, w)
-        (at, a), (_, b) = self.one(y, w.astype(float)), self.one(z, np.ones(len(z)))
-        # Only the bandwidth depends on the number of rows.
-        a, b = a / np.trapezoid(a, at), b / np.trapezoid(b, at)
-        assert np.max(np.abs(a - b)) < 0.2 * a.max()
-
-    def test_shapes_do_not_depend_on_scale(self, rhale):
-        rows = replace(rhale.rows, effect=rhale.rows.effect * 1e-12)
-        bins = replace(rhale.bins, effect=rhale.bins.effect * 1e-12, std=rhale.bins.std * 1e-12)
-        tiny = violins(slopes(replace(rhale, rows=rows, bins=bins)))
-        for (_, a, _), (_, b, _) in zip(tiny, violins(slopes(rhale)), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-6)
-
     def test_equal_local_effects_have_no_density(self, X):
         quantity = sd.prediction(
             lambda X: 3 * X[:, 0], slope=lambda X: np.tile([3.0, 0], (len(X), 1))
@@ -321,31 +251,6 @@ class TestViolins:
         own = e.rows.effect[e.rows.x <= -0.98]
         np.testing.assert_array_equal(np.sort(single.y0), np.sort(own))
         assert ((single.x0 > -1) & (single.x1 < -0.98)).all()
-
-    def test_outliers_do_not_flatten_the_rest(self, X):
-        quantity = sd.prediction(
-            lambda X: X[:, 0],
-            slope=lambda X: np.column_stack(
-                [np.where(np.arange(len(X)) == 3, 1e6, X[:, 1]), X[:, 1]]
-            ),
-        )
-        e = sd.explain(quantity, X, 0, method=sd.DALE(bins=1))
-        panel = slopes(e)
-        # Its std includes the outlier: the panel must show it.
-        assert panel.y.limits[1] > e.bins.std[0]
-        assert panel.notes == ("1 of 500 local effects outside the panel",)
-
-    def test_steps_scatter_about_their_cells(self, X):
-        """A step of the average is no heterogeneity: the violin ignores it, as the bins' std does."""
-        q = lambda X: np.round(4 * X[:, 0])  # noqa: E731
-        e = sd.explain(q, X, 0, method=sd.ALE(bins=40)).rebin(sd.Edges([*e_ends(X)]))
-        assert len(e.bins) == 1
-        assert np.ptp(e.rows.effect) > 0
-        assert "violin" not in styles(effect_figure(e).panels[1])
-
-
-def e_ends(X):
-    return X[:, 0].min(), X[:, 0].max()
 
 
 class TestDependence:
@@ -414,35 +319,12 @@ class TestDependence:
             np.testing.assert_allclose(y, own - e.spread.weight @ own)
         assert "9.8 % of rows outside the grid" in effect_figure(e).main.notes
 
-    def test_many_curves_are_lighter(self, X):
-        e = sd.explain(model, X, 0, method=sd.ICE(grid=5))
-        opacity = [
-            only(effect_figure(e, EffectPlotOptions(curves=n)).main, CurveSet).opacity
-            for n in (10, 100, 500)
-        ]
-        assert opacity == sorted(set(opacity), reverse=True)
-
-    def test_a_single_point(self, X):
-        e = sd.explain(model, X, 0, method=sd.ICE(grid=[0.2]))
-        main = effect_figure(e, EffectPlotOptions("raw")).main
-        dashes = only(main, Segments, "curve-dash")
-        assert (dashes.x0 == 0.2).all()
-        assert dashes.reach > 0
-        np.testing.assert_allclose(np.unique(dashes.y0), np.unique(e.curves.value), rtol=1e-12)
-        assert "100 % of rows outside the grid" in main.notes
-
     @pytest.mark.parametrize("method", ["pdp", "ale", "rhale"])
     def test_own_values_of_the_feature_are_ticks(self, X, method):
         X = np.column_stack([np.where(X[:, 0] > 0, 2.0, 1.0), X[:, 1]])
         main = effect_figure(sd.explain(model, X, 0, method=method)).main
         assert main.x.ticks == (1.0, 2.0)
         assert only(main, Points, "vertex").x.tolist() == [1.0, 2.0]
-
-    def test_more_values_than_there_is_room_for_are_none(self, X):
-        X = np.column_stack([np.floor(6 * X[:, 0]), X[:, 1]])
-        assert effect_figure(sd.explain(model, X, 0, method="ale")).main.x.ticks == ()
-        apart = np.column_stack([np.where(X[:, 0] > 0, 60.0, X[:, 0] % 2), X[:, 1]])
-        assert effect_figure(sd.explain(model, apart, 0, method="ale")).main.x.ticks == ()
 
 
 class TestConstants:
@@ -458,13 +340,6 @@ class TestConstants:
             assert not band.lower.any()
             assert not band.upper.any()
         assert not any("10⁻" in t for t in texts(effect_figure(e)))
-
-    def test_what_is_small_but_real_is_no_zero(self, X):
-        e = sd.explain(lambda X: 50 + 1e-9 * X[:, 0], X, 0, method=sd.PDP(grid=9))
-        spec = effect_figure(e)
-        line = only(spec.main, Line, "average")
-        assert np.ptp(line.y) == pytest.approx(np.ptp(e.value), rel=1e-9)
-        assert any("10⁻" in t for t in texts(spec))
 
 
 class TestRug:
@@ -485,12 +360,6 @@ class TestRug:
         assert (rug.x[0], rug.x[-1]) == (x.min(), x.max())
         assert rug.x[len(rug.x) // 2] == pytest.approx(np.median(x), abs=0.02)
 
-    def test_weights_repeat_rows(self):
-        x, w = np.arange(1000.0), np.random.default_rng(0).integers(0, 3, 1000)
-        a = effect_parts.rug(x, w.astype(float), exact=True)
-        b = effect_parts.rug(np.repeat(x, w), None, exact=True)
-        np.testing.assert_array_equal(a.x, b.x)
-
 
 class TestShared:
     def test_one_range_for_all(self, X):
@@ -507,35 +376,8 @@ class TestShared:
 
 
 class TestScale:
-    @pytest.mark.parametrize(
-        ("low", "span"),
-        [
-            (low, span)
-            for low in (0.0, -3.0, 1e3, 1.7e9, -1.7e9, 1e12)
-            for span in (1e-12, 1e-9, 1e-3, 1.0, 86_400.0, 1e12)
-            if span >= 1e6 * np.spacing(abs(low))  # below that there are no floats in between
-        ],
-    )
-    def test_short_ticks_that_say_the_truth(self, low, span):
-        ticks = low + span * np.linspace(0, 1, 5)
-        scale = Scale.of(ticks[0], ticks[-1])
-        texts = scale.texts(ticks)
-        assert len(set(texts)) == 5
-        assert max(map(len, texts)) <= 8
-        back = [
-            scale.offset + float(t.replace("\N{MINUS SIGN}", "-")) * 10.0**scale.exponent
-            for t in texts
-        ]
-        np.testing.assert_allclose(back, ticks, atol=0.03 * span)
-
     def test_no_negative_zero(self):
         assert Scale().texts([-1e-17, 1.0]) == ["0", "1"]
-
-    def test_notes_are_not_torn(self):
-        lines = Lettering(lambda text, size: float(len(text))).flow(
-            ("500 rows", "6 bins", "37 rows missing"), 20.0
-        )
-        assert lines == ["500 rows · 6 bins", "37 rows missing"]
 
     @pytest.mark.parametrize("room", [8, 9, 50])
     def test_shortened(self, room):

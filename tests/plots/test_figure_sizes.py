@@ -17,18 +17,11 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
 from skedasis.plots import draw_matplotlib
-from tests.long.figures import LONG, usually
 from tests.plots import gallery
 
-SIZES = {f"{wide:g}x{high:g}": (wide, high) for wide, high in ((3.3, 2.5), (7.0, 4.0), (12.0, 7.0))}
+SIZES = (3.3, 2.5), (7.0, 4.0)
 EVERY_SIZE = pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        # In the usual run each figure has one of the smaller sizes: the last has room for most.
-        pytest.param(name, size, id=f"{name}-{of}", marks=() if i % 2 == k else LONG)
-        for i, name in enumerate(gallery.FIGURES)
-        for k, (of, size) in enumerate(SIZES.items())
-    ],
+    ("name", "size"), list(zip(gallery.FIGURES, itertools.cycle(SIZES), strict=False))
 )
 DPI = 120
 SLACK = 0.5
@@ -152,14 +145,12 @@ def height_of_main_panels(figure: Figure) -> float:
     return sum(lines.values()) / (high - legend)
 
 
-@pytest.mark.many
 @EVERY_SIZE
 def test_texts_touch_neither_each_other_nor_the_edge(name, size):
     assert examined(name, size)[0] == []
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("name", usually(gallery.FIGURES, *[*gallery.FIGURES][::4]))
+@pytest.mark.parametrize("name", [*gallery.FIGURES][::4])
 def test_texts_of_figures_in_their_natural_size(name):
     assert examined(name)[0] == []
 

@@ -6,14 +6,11 @@ import pytest
 import skedasis as sd
 from skedasis.plots.figures.compare import compare_figure
 from skedasis.plots.figures.effect import effect_figure
-from skedasis.plots.figures.models import models_figure
 from skedasis.plots.figures.options import EffectPlotOptions
-from skedasis.plots.figures.regions import regions_figure
 from skedasis.plots.layout import arrange
 from skedasis.plots.marks import Area, CurveSet, Line, Points, Rectangles, Rug, Segments, marks_of
 from skedasis.plots.plot import FigureOptions, customized
 from skedasis.results.curve_words import curve_words
-from skedasis.results.main_stretch import main_part
 
 METHODS = [sd.RHALE(), sd.ALE(), sd.DALE(), sd.PDP(), sd.ICE(), sd.MPlot()]
 
@@ -99,36 +96,6 @@ def test_the_curve_is_that_of_the_result(method):
     np.testing.assert_allclose(line.y, e(line.x), rtol=1e-12, atol=1e-12 * np.ptp(e.value))
 
 
-def test_a_left_code_adds_no_accumulated_std_to_the_main_stretch():
-    """Eq. 16 accumulates from the left end: across the gap it would add the width of the gap times its deviation."""
-    X = incomes(3)
-    bins = [-999.0, ends(X)[0], 10, 20, 40, ends(X)[1]]
-    product = sd.prediction(
-        lambda X: X[:, 0] * X[:, 1], slope=lambda X: np.column_stack([X[:, 1], X[:, 0]])
-    )
-    for method, accumulate in ((sd.DALE, "variance"), (sd.UALE, "std")):
-        with_code, without = (
-            sd.explain(product, rows, 0, method=method(bins=sd.Edges(edges)))
-            for rows, edges in ((X, bins), (X[3:], bins[1:]))
-        )
-        assert with_code.spec.accumulate == accumulate
-        part = main_part(with_code).effect
-        np.testing.assert_allclose(part.accumulated_std, without.accumulated_std, rtol=1e-6)
-        assert with_code.accumulated_std[1] > without.accumulated_std[-1]
-
-
-def test_accumulated_std_of_bins_that_are_cut():
-    """With one bin across both gaps it grows from 0 by the deviation of the slopes times the distance."""
-    X = incomes(3, 2)
-    product = sd.prediction(
-        lambda X: X[:, 0] * X[:, 1], slope=lambda X: np.column_stack([X[:, 1], X[:, 0]])
-    )
-    e = sd.explain(product, X, 0, method=sd.DALE(bins=1))
-    part = main_part(e).effect
-    grown = X[:, 1].std(ddof=1) * np.subtract(*ends(X)[::-1])
-    np.testing.assert_allclose(part.accumulated_std, [0, grown], rtol=1e-9)
-
-
 def test_a_larger_group_stays_on_the_axis_and_its_gap_is_hatched():
     X = incomes(100)
     for method in (sd.RHALE(), sd.PDP()):
@@ -176,35 +143,6 @@ def test_several_effects_have_the_joint_main_stretch():
     assert (first.x[-1], second.x[-1]) == (ends(X)[1], Z[:, 0].max())
     assert not main.x.asides
     assert "2 rows at 99,999 lie beyond a gap" in main.notes
-
-
-def test_models():
-    X = incomes(high=2)
-    models = [lambda X, k=k: k * model(X) for k in (1.0, 1.1, 0.8)]
-    found = sd.explain(models, X, 0, method=sd.ALE())
-    main = models_figure(found).main
-    (each,) = marks_of(main, CurveSet)
-    assert main.x.most == each.x[-1] == ends(X)[1]
-    np.testing.assert_allclose(each.y[1], found.models[1](each.x), rtol=1e-9, atol=1e-9)
-    assert main.y.most < found.values.max()
-    assert "2 rows at 99,999 lie beyond a gap" in main.notes
-
-
-def test_regions_are_drawn_and_said_on_the_main_stretch():
-    def increasing(X):
-        return np.log1p(np.maximum(X[:, 0], 0)) * np.where(X[:, 1] > 50, 3.0, 1.0)
-
-    X = incomes(high=2)
-    found = sd.regions(increasing, X, 0, random_state=0)
-    assert len(found) > 1
-    spec = regions_figure(found)
-    panels = [p for p in spec.panels if p.x.name == "x0"]
-    assert {p.x.most for p in panels} == {ends(X)[1]}
-    assert "2 rows at 99,999 lie beyond a gap" in spec.notes
-    said = str(found)
-    assert said.count("99,999") == 1
-    curves = [line for line in said.split("\n\n")[2].split("\n") if line]
-    assert all(": rises by " in line and "peak" not in line for line in curves)
 
 
 def test_a_curve_in_words_is_that_of_the_main_stretch():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import skedasis as sd
@@ -11,7 +10,6 @@ from skedasis.plots import draw_matplotlib, draw_svg
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.ice import tint
 from skedasis.plots.figures.options import EffectPlotOptions
-from skedasis.plots.layout import arrange
 from skedasis.plots.marks import (
     Area,
     CurveSet,
@@ -80,12 +78,6 @@ class TestMarginal:
         assert "zero" in styles(effect_figure(centred).main)
         assert effect_figure(centred).main.y.label == "prediction minus its mean"
 
-    def test_constant_feature(self, X):
-        e = sd.explain(model, np.column_stack([np.full(300, 2.0), X[:, 1]]), 0, method=sd.MPlot())
-        (main,) = effect_figure(e).panels
-        assert "the feature is constant" in main.notes
-        drawn(e)
-
 
 class TestMissing:
     @pytest.fixture
@@ -116,12 +108,6 @@ class TestMissing:
         assert main.y.limits[0] < point.y < main.y.limits[1]
         assert {"missing", "missing values (n=12)"} <= set(drawn(e))
 
-    def test_moves_with_the_centre(self, holes):
-        e = sd.explain(model, holes, 0, method=sd.PDP())
-        raw, centred = (effect_figure(e, o).main for o in (EffectPlotOptions("raw"), None))
-        gaps = [only(m, Points, "missing").y - only(m, Line, "average").y for m in (raw, centred)]
-        np.testing.assert_allclose(*gaps)
-
     def test_one_row_has_no_interval(self, X):
         X = X.copy()
         X[3, 0] = np.nan
@@ -131,20 +117,6 @@ class TestMissing:
         assert np.isnan([bar.y0, bar.y1]).all()
         assert np.isfinite(main.y.limits).all()
         drawn(e)
-
-    def test_no_point_no_place(self, X):
-        main = effect_figure(sd.explain(model, X, 0, method=sd.ALE())).main
-        assert not {"missing", "aside"} & styles(main)
-        assert main.x.limits == main.x.range
-
-    def test_the_word_touches_no_number(self, holes):
-        spec = effect_figure(sd.explain(model, holes, 0, method=sd.PDP()))
-        for width in (150.0, 320.0):
-            placed = arrange(spec, width)
-            below = [t for t in placed.panels[0].tick_texts if t.anchor == 0]
-            assert below[-1].lines == ("missing",)
-            half = [placed.lettering.width(t.lines[0], "tick") / 2 for t in below]
-            assert below[-2].x + half[-2] < below[-1].x - half[-1]
 
 
 class TestCentring:
@@ -174,10 +146,6 @@ class TestSlopes:
         assert main.y.label == "slope of price per size [EUR per m²]"
         assert "zero" in styles(main)
         np.testing.assert_allclose(only(main, Line).y, (1 + X[:, 1]).mean())
-
-    def test_without_units(self, X):
-        e = sd.explain(model, X, 0, method=sd.PDP(derivative=True))
-        assert effect_figure(e).main.y.label == "slope of prediction per x0"
 
     def test_slopes_are_never_centred(self, X):
         e = sd.explain(model, X, 0, method=sd.ICE(derivative=True, grid=5))
@@ -230,22 +198,6 @@ class TestTint:
         assert {"t10", "t11", "5 others"} <= set(t.groups)
         assert int(np.sum(t.value == 7)) == 5
 
-    def test_names(self):
-        pd = pytest.importorskip("pandas")
-        pl = pytest.importorskip("polars")
-        for series in (pd.Series([1.5, 2.5], name="bmi"), pl.Series("bmi", [1.5, 2.5])):
-            assert tint(series, None, np.array([0]), 2).name == "bmi"
-            assert tint(series, "other", np.array([0]), 2).name == "other"
-        assert tint([1.5, 2.5], None, np.array([0]), 2).name == "color"
-
-    @pytest.mark.parametrize("kind", ["Int64", "boolean", "string", "category", "Float64"])
-    def test_frames_own_types(self, kind):
-        pd = pytest.importorskip("pandas")
-        raw = {"boolean": [True, False, None], "string": ["u", "v", None]}.get(kind, [1, 2, None])
-        t = tint(pd.Series(raw, dtype=kind), None, np.arange(3), 3)
-        np.testing.assert_array_equal(np.isnan(t.value), [False, False, True])
-        assert len(t.groups) == 2
-
     def test_refused(self):
         with refused(sd.DataError, "plot(color)", "3 values", "each of the 5 rows"):
             tint([1, 2, 3], None, np.arange(2), 5)
@@ -285,16 +237,6 @@ class TestColoured:
         again = effect_figure(e, EffectPlotOptions(color=z)).main
         assert len({m.style for m in marks_of(again, CurveSet)}) > 10
 
-    def test_a_missing_number_has_an_entry(self, X):
-        z = X[:, 1].copy()
-        z[:7] = np.nan
-        e = sd.explain(model, X, 0, method=sd.ICE(grid=4))
-        spec = effect_figure(e, EffectPlotOptions(curves=300, color=z, color_name="z"))
-        assert only(spec.main, CurveSet, "group-missing").rows.tolist() == list(range(7))
-        assert "z missing (7 rows)" in legend(spec)
-        options = EffectPlotOptions(curves=300, color=z, color_name="z", group_averages=False)
-        assert "z missing" in legend(effect_figure(e, options))
-
     def test_groups_have_names_and_look_different(self, X):
         groups = np.array(["one", "two", "<three>"])[np.arange(300) % 3]
         e = sd.explain(model, X, 0, method=sd.ICE(grid=4))
@@ -320,19 +262,6 @@ class TestColoured:
         assert legend(spec).count("observed value of each row") == 1
         # The average is separated from curves of all colours.
         assert STYLES[only(spec.main, Line).style].halo
-
-    def test_levels(self, X):
-        pd = pytest.importorskip("pandas")
-        frame = pd.DataFrame({"g": np.array(list("abc"))[np.arange(300) % 3], "z": X[:, 1]})
-        e = sd.explain(lambda F: F["z"].to_numpy() * (F["g"] == "b"), frame, "g", method=sd.ICE())
-        found = drawn(e, EffectPlotOptions(color=frame["z"], own=True))
-        assert any(t.startswith("ICE curves, coloured by z: ") for t in found)
-        options = EffectPlotOptions(color=frame["g"], own=True, curves=300)
-        main = effect_figure(e, options).main
-        for k in range(3):
-            assert len(only(main, Segments, f"group{k}-dash").x0) == 100 * 3
-            points = only(main, Points, f"group{k}-point")
-            np.testing.assert_array_equal(np.round(points.x), np.full(100, k))
 
     def test_refused(self, X):
         with refused(sd.UnsupportedError, "plot(color)", "ALE"):
@@ -364,8 +293,7 @@ def interacting(X):
 class TestGroupAverages:
     GROUPS = np.array(["one", "two", "<three>"], dtype=object)[np.arange(300) % 3]
 
-    @pytest.mark.parametrize("weighted", [False, True])
-    @pytest.mark.parametrize("curves", [300, 20, 0])
+    @pytest.mark.parametrize(("curves", "weighted"), [(300, True), (20, False), (0, True)])
     def test_the_average_of_a_group_is_the_mean_of_all_its_kept_curves(self, X, weighted, curves):
         w = np.random.default_rng(1).integers(0, 4, 300).astype(float) if weighted else np.ones(300)
         e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5), sample_weight=w)
@@ -420,43 +348,6 @@ class TestGroupAverages:
         missing = np.mean([kept[i] for i in range(7)], axis=0)
         np.testing.assert_allclose(found[labels[3]], missing, atol=1e-12)
 
-    @pytest.mark.parametrize(
-        ("values", "names"),
-        [
-            (np.r_[np.zeros(280), np.linspace(1.5, 9.5, 20)], ["z ≤ 0", "z > 0"]),
-            (1e9 + np.arange(300), ["z ≤ 1,000,000,099", "z > 1,000,000,199"]),
-            (1e-9 * np.arange(300.0), ["z ≤ 9.9e−8", "z > 1.99e−7"]),
-            (np.r_[np.full(299, 0.5), np.inf], ["z ≤ 0.5", "z missing"]),
-        ],
-        ids=["ties", "offset", "small", "constant"],
-    )
-    def test_ends_of_thirds(self, X, values, names):
-        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))
-        found = lines_of(effect_figure(e, EffectPlotOptions(color=values, color_name="z")))
-        texts = [label.partition(" (")[0] for label in found]
-        if values[-1] == np.inf:  # the numbers are one group, and the missing one the other
-            assert texts == ["z", "z missing"]
-        else:
-            assert [texts[0], texts[-1]] == names
-
-    def test_one_group_has_no_average_of_its_own(self, X):
-        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))
-        for color in (np.full(300, "a"), np.full(300, 0.5), np.full(300, np.nan)):
-            spec = effect_figure(e, EffectPlotOptions(color=color))
-            assert lines_of(spec) == {}
-            assert only(spec.main, Line).style == "mean"
-
-    def test_of_many_levels_the_rare_ones_are_one_group(self, X):
-        names = np.array([f"t{min(i % 17, 11)}" for i in range(300)])
-        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))
-        found = lines_of(effect_figure(e, EffectPlotOptions(color=names, curves=300)))
-        assert len(found) == 8
-        (others,) = (label for label in found if "others" in label)
-        shown = {label.split(" ")[2] for label in found if label != others}
-        kept = rows_curves(e)
-        want = np.mean([kept[i] for i in range(300) if names[i] not in shown], axis=0)
-        np.testing.assert_allclose(found[others], want, atol=1e-12)
-
     def test_lines_differ_without_colours_and_stand_out(self, X):
         names = np.array([f"t{i % 8}" for i in range(300)], dtype=object)
         names[:9] = None
@@ -483,54 +374,6 @@ class TestGroupAverages:
             assert f"Average of {label} (" in spec.alt
             assert any(text.texts[0] == label for text in spec.main.texts)
         assert "$up$ = True" in drawn(e, EffectPlotOptions(color=X[:, 1] > 0, color_name="$up$"))
-
-    @pytest.mark.parametrize("kind", ["nominal", "ordinal"])
-    def test_levels(self, X, kind):
-        pd = pytest.importorskip("pandas")
-        frame = pd.DataFrame({"g": np.array(list("abc"))[np.arange(300) % 3], "z": X[:, 1]})
-        schema = {"g": sd.Feature("g", kind, levels=("a", "b", "c"))}
-        e = sd.explain(
-            lambda F: F["z"].to_numpy() * (F["g"] == "b"), frame, "g", method=sd.ICE(),
-            schema=schema,
-        )  # fmt: skip
-        up = frame["z"] > 0
-        spec = effect_figure(e, EffectPlotOptions("raw", color=up, color_name="up"))
-        points = {
-            m.label: m for m in marks_of(spec.main, Points) if m.style.endswith("-mean-point")
-        }
-        for value, name in ((True, "True"), (False, "False")):
-            found = points[f"up = {name} ({int((up == value).sum())} rows)"]
-            want = [0.0, frame["z"][up == value].mean(), 0.0]
-            by_level = dict(zip(e.axis.levels.labels, found.y, strict=True))
-            np.testing.assert_allclose([by_level[k] for k in "abc"], want, atol=1e-12)
-            np.testing.assert_array_equal(np.round(found.x), [0, 1, 2])
-        assert bool(lines_of(spec)) == (kind == "ordinal")
-        drawn(e, EffectPlotOptions(color=up))
-
-    def test_slopes_have_averages_too(self, X):
-        e = sd.explain(interacting, X, 0, method=sd.ICE(derivative=True, grid=5))
-        up = X[:, 1] > 0
-        found = lines_of(effect_figure(e, EffectPlotOptions(color=up)))
-        want = (1 + X[up, 1]).mean()
-        np.testing.assert_allclose(found[f"color = True ({up.sum()} rows)"], want)
-
-    def test_with_histograms_each_group_has_one_entry(self, X):
-        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))
-        spec = effect_figure(e, EffectPlotOptions(color=self.GROUPS, histogram=True))
-        assert sum("color = one" in entry for entry in legend(spec)) == 1
-
-    def test_they_can_be_left_out(self, X):
-        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))
-        figure = e.plot(color=self.GROUPS, group_averages=False)
-        names = [t.get_text() for box in figure.legends for t in box.get_texts()]
-        assert "color = one" in names
-        page = e.explore(color=self.GROUPS, group_averages=False).html
-        assert "group0-mean" not in page.partition("<svg ")[2]
-        page = e.explore(color=self.GROUPS).html
-        assert "group0-mean" in page.partition("<svg ")[2]
-        assert "<three>" not in page.partition("<svg ")[2]
-        with refused(sd.DataError, "plot(group_averages)", "'no'"):
-            e.plot(color=self.GROUPS, group_averages="no")
 
 
 def test_a_band_may_hold_the_whole_curve_at_once():
@@ -574,43 +417,6 @@ class TestBehindOtherMethods:
         bare = sd.explain(model, X, 0, method=sd.ALE(bins=5))
         assert not list(marks_of(effect_figure(bare).main, CurveSet))
 
-    def test_colours_points_and_histograms(self, X):
-        e = sd.explain(model, X, 0, method=sd.ALE(bins=5), curves=40)
-        groups = np.where(X[:, 1] > 0, "up", "down")
-        options = EffectPlotOptions(color=groups, color_name="z", own=True, histogram=True)
-        spec = effect_figure(e, options)
-        for k, name in enumerate(("down", "up")):
-            mine = groups[e.curves.row] == name
-            np.testing.assert_array_equal(
-                only(spec.main, CurveSet, f"group{k}").rows, e.curves.row[mine]
-            )
-            average = only(spec.main, Line, f"group{k}-mean")
-            np.testing.assert_allclose(average.y, e.curves.value[mine].mean(axis=0))
-            at = only(spec.main, Points, f"group{k}-point")
-            np.testing.assert_allclose(at.x, X[e.curves.row[mine], 0])
-        assert len(spec.panels) == 4  # the effect, slopes, numbers of rows, and the histogram
-        drawn(e, options)
-        e.explore(color=groups, own=True, histogram=True)
-
-    @pytest.mark.parametrize("ordered", [True, False])
-    def test_levels(self, X, ordered):
-        names = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.3, 0.3])]
-        frame = pd.DataFrame({"g": names, "z": X[:, 1]})
-        if ordered:
-            frame["g"] = pd.Categorical(frame["g"], ["a", "b", "c"], ordered=True)
-        size = {"a": 0.0, "b": 1.0, "c": 3.0}
-        q = lambda X: X["g"].map(size).astype(float) * X["z"]  # noqa: E731
-        e = sd.explain(q, frame, "g", method=sd.ALE(order=["a", "b", "c"]), curves=9)
-        main = effect_figure(e).main
-        assert "9 drawn individually" in main.notes
-        if ordered:
-            found = only(main, CurveSet, "curve")
-            np.testing.assert_array_equal(found.y, e.curves.value)
-        else:
-            dashes = only(main, Segments, "curve-dash")
-            np.testing.assert_array_equal(np.sort(dashes.y0), np.sort(e.curves.value.ravel()))
-        drawn(e)
-
     def test_a_gap_cuts_the_curves(self, X):
         far = X.copy()
         far[0, 0] = 99_999.0
@@ -631,15 +437,3 @@ class TestBehindOtherMethods:
             e.plot(curves=0)
         with refused(sd.UnsupportedError, "plot(color)", "curves=30"):
             sd.explain(model, X, 0, method=sd.ALE()).plot(color=X[:, 1])
-
-    def test_raw_curves_of_a_centred_effect(self, X):
-        e = sd.explain(model, X, 0, method=sd.ALE(bins=5), curves=3)
-        with refused(sd.UnsupportedError, "plot(ice='raw')", "center=None"):
-            e.plot(ice="raw")
-        e = sd.explain(model, X, 0, method=sd.ALE(bins=5, center=None), curves=3)
-        assert len(only(effect_figure(e, EffectPlotOptions("raw")).main, CurveSet).y) == 3
-
-    def test_many_effects(self, X):
-        es = sd.explain(model, X, method=sd.ALE(bins=5), curves=3)
-        es.plot()
-        assert "ICE curves" in es.explore().html

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skedasis.data.times import TimeAxis
@@ -298,8 +298,6 @@ LETTERINGS = (
 
 @pytest.mark.slow
 @law(
-    examples=12,
-    thorough=100,
     spec=figures(),
     width=st.floats(120, 900),
     height=st.none() | st.floats(120, 600),
@@ -313,7 +311,7 @@ def test_texts_touch_neither_each_other_nor_the_edges(spec, width, height, lette
 
 
 @pytest.mark.slow
-@law(examples=5, thorough=30, spec=figures(), width=st.floats(150, 400))
+@law(spec=figures(), width=st.floats(150, 400))
 def test_separate_drawings_follow_the_same_laws(spec, width):
     apart, legend = separated(spec, width, 1.5 * width)
     tops = {tuple(p.frame.top for p in layout.panels)[:1] for layout in apart}
@@ -323,7 +321,7 @@ def test_separate_drawings_follow_the_same_laws(spec, width):
 
 
 @pytest.mark.slow
-@law(examples=5, thorough=30, spec=figures())
+@law(spec=figures())
 def test_everything_is_shown_if_there_is_room(spec):
     layout = arrange(spec, 900.0)
     shown = [p for p in layout.panels if p.panel.kind != "counts"]
@@ -338,7 +336,6 @@ def test_everything_is_shown_if_there_is_room(spec):
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None)
 @given(numeric_axes(), st.floats(40, 900))
 def test_ticks_across_are_on_the_axis_and_apart(axis, length):
     letters = Lettering()
@@ -358,7 +355,6 @@ def test_ticks_across_are_on_the_axis_and_apart(axis, length):
         assert len(shown) >= 2
 
 
-@settings(max_examples=120, deadline=None)
 @given(numeric_axes(), st.floats(20, 400), st.floats(30, 200))
 def test_ticks_up_are_on_the_axis_and_apart(axis, length, room):
     letters = Lettering()
@@ -374,7 +370,6 @@ def test_ticks_up_are_on_the_axis_and_apart(axis, length, room):
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None)
 @given(level_axes(), st.floats(40, 900))
 def test_names_are_apart_however_many(axis, length):
     letters = Lettering()
@@ -395,7 +390,6 @@ def test_names_are_apart_however_many(axis, length):
     assert all(letters.width(t, "tick") <= 80.0 for t in up.texts)
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.floats(-8, 8), st.floats(0.01, 16), st.integers(2, 9))
 def test_ticks_of_a_logarithmic_axis(power, decades, most):
     axis = PlotAxis("a", None, 10.0**power, 10.0 ** (power + decades), 0.0, log=True)
@@ -421,7 +415,6 @@ def _value(text: str) -> float:
     return float(digits.rstrip("\N{MULTIPLICATION SIGN}") or 1) * 10.0 ** int(exponent or 0)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.sampled_from(CLOCKS), st.floats(0, 0.1), st.floats(1e-3, 20_000.0), st.integers(2, 9))
 def test_ticks_of_times(clock, start, span, most):
     if clock.kind == "time":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import skedasis as sd
@@ -24,7 +23,6 @@ from skedasis.plots.marks import (
     marks_of,
 )
 from tests.helpers import bent, frame, linear, of_frame, refused, table
-from tests.long.figures import usually
 
 X = table(90, 3)
 MODELS = [linear, bent, lambda X: 2 * linear(X)]
@@ -73,14 +71,6 @@ def test_models_are_drawn_over_the_band_and_below_the_mean() -> None:
     assert "individual models" in legend(figure)
 
 
-def test_only_few_points_are_marked() -> None:
-    few = models_figure(sd.explain(MODELS, X, 0, method=sd.ALE(bins=6)))
-    (points,) = marks_of(few.main, Points)
-    assert len(points.x) == 7
-    many = models_figure(sd.explain(MODELS, X, 0, method=sd.ALE(bins=20)))
-    assert not list(marks_of(many.main, Points))
-
-
 def test_points_tell_the_mean_the_variation_and_the_interval() -> None:
     em = sd.explain(MODELS, X, 0, method="ale")
     lower, upper = em.interval(0.9)
@@ -100,34 +90,7 @@ def test_the_alternative_text_has_the_range_of_the_mean() -> None:
     assert [low, high] == pytest.approx([em.value.min(), em.value.max()], rel=6e-3)
 
 
-def test_levels_without_an_order_have_no_curve_between_them() -> None:
-    rng = np.random.default_rng(0)
-    F = pd.DataFrame({"c": rng.choice(list("uvw"), 90), "z": rng.normal(size=90)})
-    models = [lambda F, k=k: k * (F["c"] == "u") + F["z"] for k in (1.0, 2.0)]
-    em = sd.explain(models, F, "c", method=sd.ALE())
-    panel = drawn(models_figure(em)).main
-    assert not list(marks_of(panel, CurveSet))
-    assert not list(marks_of(panel, Line))
-    (dashes,) = marks_of(panel, Segments, "model-dash")
-    np.testing.assert_array_equal(dashes.x0, dashes.x1)
-    # All dashes of a level are nearer to it than to any other one.
-    at = np.round(dashes.x0).astype(int)
-    for level in range(3):
-        np.testing.assert_allclose(sorted(dashes.y0[at == level]), sorted(em.values[:, level]))
-    (boxes,) = marks_of(panel, Rectangles, "interval")
-    np.testing.assert_array_equal(boxes.upper, em.interval()[1])
-    assert [t.text.split("\n")[0] for t in panel.tooltips] == list(em.levels.labels)
-
-
-def test_ordinal_levels_are_joined() -> None:
-    F = pd.DataFrame({"g": np.arange(80) % 4, "z": np.arange(80.0)})
-    models = [lambda F, k=k: k * F["g"].to_numpy() for k in (1.0, 2.0)]
-    panel = models_figure(sd.explain(models, F, "g", method="ale", schema={"g": "ordinal"})).main
-    assert [m.style for m in marks_of(panel, Line)] == ["average-thin"]
-    assert len(list(marks_of(panel, CurveSet))) == 1
-
-
-@pytest.mark.parametrize("method", usually(["ale", "rhale", "pdp", "mplot"], "rhale", "pdp"))
+@pytest.mark.parametrize("method", ["rhale", "pdp"])
 def test_every_kind_of_feature(method: str) -> None:
     T = frame(120)
     es = sd.explain([of_frame, lambda T: 2 * of_frame(T)], T, method=method, cv=np.arange(120) % 2)

@@ -11,13 +11,11 @@ from skedasis.plots.draw_svg import draw
 from skedasis.plots.figures.compare import compare_figure
 from skedasis.plots.figures.options import RegionsPlotOptions
 from skedasis.plots.figures.regions import (
-    recurrence_figure,
     regions_figure,
     regions_overview_figure,
 )
-from skedasis.plots.figures.summary import regions_summary_figure
 from skedasis.plots.marks import Area, Line, Points, Rectangles, Segments, legend_of, marks_of
-from skedasis.results.regions import MultiModelRegions, RegionsByFeature, RegionScores
+from skedasis.results.regions import RegionsByFeature, RegionScores
 from tests.made_regions import (
     BY_DAY,
     SEASON,
@@ -27,7 +25,6 @@ from tests.made_regions import (
     made_regions,
     rentals,
     sides,
-    unstable,
 )
 
 HOSTILE = "<script>alert(1)</script>|\n" + "y" * 80
@@ -113,74 +110,15 @@ def test_together_curves_differ_by_line_mark_and_rule(two, eight):
     assert len(regions_figure(eight).stacks) == 9
 
 
-def test_long_rules_are_notes_which_are_broken_into_lines(eight):
-    panel = regions_figure(eight).main
-    assert str(panel.title) == "[0]"
-    assert panel.notes[0] == eight.rules[0]
-
-
-def test_a_rule_with_an_unstable_split_is_no_title(two, X):
-    four = made_regions(rentals, X, "hr", [BY_DAY, sides(TEMP, 0.5)])
-    assert str(regions_figure(four).main.title) == "[0] workingday = 0 and temp ≤ 0.5"
-    shown = unstable(four, 4)
-    spec = regions_figure(shown)
-    other = "another split does about as well: season in {winter}"
-    stable, *_ = (stack[0] for stack in spec.stacks[:2])
-    doubtful = spec.stacks[2][0]
-    assert str(stable.title) == "[0] workingday = 0 and temp ≤ 0.5"
-    assert (str(doubtful.title), *doubtful.notes[:2]) == ("[2]", four.rules[2], other)
-    together = regions_figure(shown, RegionsPlotOptions("together"))
-    assert f"where workingday = 1, {other}" in together.notes
-    small = regions_summary_figure(shown).main
-    assert f"where workingday = 1, {other}" in small.notes
-    overview = regions_overview_figure(RegionsByFeature({"hr": unstable(two, 0)})).main
-    (text,) = overview.texts
-    assert text.texts[0].startswith("workingday or another, ")
-
-
-def test_shares_of_the_loss_below_0_have_no_bar(two):
-    none = replace(two, scores=RegionScores.unknown(2), loss_explained=-0.17)
-    panel = regions_overview_figure(RegionsByFeature({"hr": none})).main
-    (bars,) = marks_of(panel, Rectangles)
-    assert (bars.left.tolist(), bars.right.tolist()) == ([0.0], [0.0])
-    assert "no measurable part" in panel.texts[0].texts[0]
-
-
-def test_one_region_has_one_panel_and_no_bars(one):
-    spec = regions_figure(one)
-    assert len(spec.stacks) == 1
-    assert not list(marks_of(spec.main, Line, "whole"))
-    assert "one region: no heterogeneity" in spec.notes
-    assert one.plot() is not None
-
-
-def test_without_scores_the_figure_says_so(two):
-    none = replace(two, scores=RegionScores.unknown(2))
-    spec = regions_figure(none)
-    assert len(spec.stacks) == 2
-    assert "heterogeneity scores not computed" in spec.notes
-    hidden = regions_figure(two, RegionsPlotOptions(scores=False))
-    assert len(hidden.stacks) == 2
-    assert "heterogeneity scores not computed" not in hidden.notes
-
-
-@pytest.mark.many
-@pytest.mark.thinned
 @pytest.mark.parametrize(
-    "explained",
+    ("explained", "kind"),
     [
-        pytest.param((name, method), id=f"{name} {method.name}")
-        for name, method in (
-            ("season", sd.ALE()),
-            ("season", sd.PDP()),
-            ("date", sd.ALE(bins=6)),
-            ("workingday", sd.ALE()),
-            ("hr", sd.PDP(grid=12)),
-            ("hr", sd.RHALE()),
-        )
+        (("season", sd.PDP()), "panels"),
+        (("date", sd.ALE(bins=6)), "together"),
+        (("hr", sd.RHALE()), "panels"),
     ],
+    ids=str,
 )
-@pytest.mark.parametrize("kind", ["panels", "together"])
 def test_every_kind_of_feature_is_drawn_by_both_renderers(X, explained, kind):
     feature, method = explained
     r = made_regions(rentals, X.head(600), feature, [sides(TEMP, 0.5)], method=method)
@@ -190,18 +128,6 @@ def test_every_kind_of_feature_is_drawn_by_both_renderers(X, explained, kind):
     drawn = [c for p in spec.panels for c in (*marks_of(p, Line), *marks_of(p, Points))]
     assert any(np.isfinite(m.y).any() for m in drawn)
     assert len(figure.axes) == len(spec.stacks)
-
-
-def test_levels_of_regions_are_at_the_places_of_the_whole(X):
-    # In the second region winter does not occur.
-    r = made_regions(
-        rentals, X, "season", [level_sides(SEASON, ["winter", "fall"])], method=sd.ALE()
-    )
-    spec = regions_figure(r)
-    names = spec.main.x.labels
-    (points,) = marks_of(spec.stacks[1][0], Points, "hue0-vertex")
-    there = {names[round(float(x))] for x in points.x}
-    assert there == {"spring", "summer"}
 
 
 def test_alternative_text_describes_every_curve(two):
@@ -272,39 +198,6 @@ def test_overview_draws_scores_before_and_after(two, one):
     assert many.plot(top=1) is not None
     with pytest.raises(sd.DataError, match="no feature"):
         RegionsByFeature({}).plot()
-
-
-def test_recurrence_counts_models(two, one):
-    found = MultiModelRegions((two, two, one))
-    spec = recurrence_figure(found)
-    (bars,) = marks_of(spec.main, Rectangles)
-    assert bars.right.tolist() == [2, 1]
-    assert spec.main.texts[0].texts[0] == "workingday = 0"
-    assert found.plot() is not None
-
-
-@pytest.mark.parametrize("kind", ["panels", "together"])
-def test_hostile_names_are_escaped_and_shortened(two, kind):
-    feature = replace(two.whole.about.feature, name=HOSTILE, unit="<b>")
-    about = replace(two.whole.about, feature=feature)
-    nodes = tuple(replace(n, rule=f"{HOSTILE} = {n.region}") for n in two.nodes)
-    effects = tuple(
-        replace(e, about=about, provenance={**e.provenance, "rule": n.rule})
-        for e, n in zip(two, nodes[1:], strict=True)
-    )
-    bad = replace(two, effects=effects, whole=replace(two.whole, about=about), nodes=nodes)
-    many = RegionsByFeature({HOSTILE: bad})
-    models = MultiModelRegions((bad, bad))
-    for page in (bad.explore(kind=kind), many.explore(), models.explore()):
-        assert "<script>alert" not in page.html
-        assert "<b>" not in page.html
-    for shown in (bad._repr_html_(), many._repr_html_(), models._repr_html_()):
-        assert "<script>" not in shown
-        assert "&lt;script&gt;" in shown
-    bad.plot(kind=kind).canvas.draw()
-    many.plot().canvas.draw()
-    models.plot().canvas.draw()
-    sd.compare(bad).canvas.draw()
 
 
 def test_pages_have_the_tree_and_the_curves_in_words(two, tmp_path):

@@ -9,16 +9,13 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.draw_svg import draw
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.effect_parts import DEVIATION, spread_vertices
-from skedasis.plots.figures.multiples import effects_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.summary import effect_summary_figure
-from skedasis.plots.layout import arrange
-from skedasis.plots.marks import Area, Line, Rectangles, legend_of
-from skedasis.results.effect import BEFORE_SPREAD, Spread
-from tests.plots.spec_helpers import legend, only, styles, tips
+from skedasis.plots.marks import Area, Line
+from skedasis.results.effect import Spread
+from tests.plots.spec_helpers import legend, only, tips
 
 AT_X = "± spread between rows (standard deviation of the effect at x)"
 LIMITED = "± spread between rows, for moves limited by the other features (standard deviation of the effect at x)"
@@ -103,11 +100,6 @@ class TestVertices:
         accumulated = band_of(effect, band="accumulated")
         assert np.diff(accumulated.upper - accumulated.lower).min() >= 0
 
-    def test_levels_have_their_own(self, levels):
-        box = only(effect_figure(levels).main, Rectangles, "heterogeneity")
-        np.testing.assert_allclose((box.upper - box.lower) / 2, levels.spread.value)
-        np.testing.assert_allclose((box.upper + box.lower) / 2, levels.value, atol=1e-12)
-
     def test_the_main_stretch(self):
         """Beyond a gap the band is not drawn, and the cell there does not bend it."""
         rng = np.random.default_rng(1)
@@ -133,15 +125,6 @@ class TestWords:
         assert LIMITED in legend(spec)
         assert f"{LIMITED[2].upper()}{LIMITED[3:]}: " in spec.alt
 
-    def test_a_narrow_figure_has_less_explanation(self, X, rhale):
-        score = replace(rhale.swap_score, vif=2.0)
-        spec = effect_figure(replace(rhale, swap_score=score))
-        said = [
-            next(k.text.lines[0] for k in arrange(spec, width).keys if "spread" in k.key.label)
-            for width in (800.0, 320.0, 230.0)
-        ]
-        assert said == [LIMITED, LIMITED.partition(" (")[0], "± spread between rows"]
-
     def test_every_kind(self, X, levels):
         assert "± spread between rows (standard deviation of the effect at the level)" in legend(
             effect_figure(levels)
@@ -152,19 +135,6 @@ class TestWords:
             (sd.MPlot(), "± standard deviation within the bin"),
         ):
             assert label in legend(effect_figure(sd.explain(product, X[:300], 0, method=method)))
-
-    def test_one_entry_of_an_m_plot_has_the_band_and_the_whiskers(self, X):
-        spec = effect_figure(sd.explain(product, X, 0, method=sd.MPlot(bins=5)))
-        (key,) = (k for k in legend_of(spec.panels) if k.label.startswith("± "))
-        assert [style for _, style in key.parts] == ["heterogeneity", "whisker"]
-
-    def test_many_features_share_an_entry(self, X):
-        noise = np.random.default_rng(2).normal(size=1500)
-        close = np.c_[X, X[:, 0] + 0.3 * noise]
-        found = sd.explain(lambda X: X[:, 0] * X[:, 1] + X[:, 2], close, method=sd.RHALE(bins=4))
-        assert {e.swap_score.vif > 1.1 for e in found.values()} == {True, False}
-        labels = legend(effects_figure(found))
-        assert [label for label in labels if "spread" in label] == ["± spread between rows"]
 
     def test_tooltips_have_the_standard_error(self, rhale, levels):
         spread = spread_of([-1.0, 1.0], np.array([4.0, 4.0]))
@@ -192,12 +162,6 @@ class TestOptions:
         (first, *_) = tips(effect_figure(effect, EffectPlotOptions(band="accumulated")).main)
         assert any(line.startswith("accumulated standard deviation 0 to ") for line in first)
 
-    def test_accumulated_at_levels(self, levels):
-        main = effect_figure(levels, EffectPlotOptions(band="accumulated")).main
-        box = only(main, Rectangles, "heterogeneity")
-        assert box.label == "± standard deviation of adjacent level differences"
-        np.testing.assert_allclose(box.upper, levels.value + levels.accumulated_std)
-
     @pytest.mark.parametrize("method", [sd.PDP(), sd.ICE(), sd.MPlot()])
     def test_nothing_is_accumulated(self, X, method):
         effect = sd.explain(product, X[:100], 0, method=method)
@@ -210,63 +174,3 @@ class TestOptions:
     def test_other_bands(self, rhale, band):
         with pytest.raises(sd.DataError, match=r"plot\(band\).*'spread', 'accumulated' or None"):
             rhale.plot(band=band)
-
-    def test_none_in_both_renderers(self, X, rhale, levels):
-        pdp = sd.explain(product, X[:100], 0, method=sd.PDP())
-        for effect in (rhale, levels, pdp):
-            options = EffectPlotOptions(band=None)
-            assert "heterogeneity" not in styles(effect_figure(effect, options).main)
-            labels = [t.get_text() for t in effect.plot(band=None).legends[0].get_texts()]
-            assert not [label for label in labels if "spread" in label]
-            page = effect.explore(band=None).html
-            assert "spread between rows" not in page
-            assert "spread of the curves" not in page
-
-    def test_both_renderers_draw_the_vertices(self, rhale):
-        band = band_of(rhale)
-        drawn = [c.get_paths()[0].vertices for c in rhale.plot().axes[0].collections]
-        corners = np.c_[band.x, band.upper]
-        assert any(
-            len(v) > len(corners) and np.isin(corners.round(9), v.round(9)).all() for v in drawn
-        )
-        svg = draw(effect_figure(rhale), ident="a").svg
-        assert AT_X in svg
-
-    def test_of_many_effects(self, X):
-        found = sd.explain(product, X[:300], method=sd.RHALE(bins=4))
-        words = "accumulated standard deviation"
-        for band, wanted in (("spread", False), ("accumulated", True), (None, False)):
-            texts = [t.get_text() for t in found.plot(band=band).legends[0].get_texts()]
-            assert any(words in text for text in texts) == wanted
-            assert (words in found.explore(band=band).html) == wanted
-        with pytest.raises(sd.DataError, match="band with kind='overview'"):
-            found.plot(kind="overview", band=None)
-
-
-class TestUnknown:
-    def test_a_note_says_why(self, X):
-        rhale = sd.explain(product, X[:200], 0, heterogeneity_rows=0)
-        mean = sd.explain(product, X[:200], 0, method=sd.PDP(heterogeneity=False))
-        known = sd.explain(product, X[:200], 0)
-        saved = replace(known, spread=None).with_provenance({"spread": BEFORE_SPREAD})
-        for effect, reason in (
-            (rhale, "was not computed (heterogeneity_rows=0)"),
-            (mean, "was not computed (heterogeneity=False)"),
-            (saved, BEFORE_SPREAD),
-        ):
-            spec = effect_figure(effect)
-            assert f"no spread: it {reason}" in spec.main.notes
-            assert f"no spread: it {reason}" in spec.alt
-            assert "heterogeneity" not in styles(spec.main)
-            assert "no spread" not in effect_figure(effect, EffectPlotOptions(band=None)).alt
-        assert "no spread" not in effect_figure(known).alt
-        assert "heterogeneity" in styles(
-            effect_figure(saved, EffectPlotOptions(band="accumulated")).main
-        )
-
-    def test_levels_and_small_figures(self, levels):
-        found = sd.Effects({"g": replace(levels, spread=None)})
-        assert "no spread: it was not computed (heterogeneity_rows=0)" in (
-            effects_figure(found).main.notes
-        )
-        assert "spread between rows" not in legend(effect_summary_figure(found["g"]))

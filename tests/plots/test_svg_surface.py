@@ -12,10 +12,9 @@ import pytest
 import skedasis as sd
 from skedasis.plots.draw_svg import draw, heat_shades, simplify_line, trace_outlines
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
-from skedasis.plots.marks import Contour, Heat, Margin, Rectangles, marks_of
+from skedasis.plots.marks import Contour, Heat, marks_of
 from skedasis.plots.theme import HEAT_SHADES
-from tests.plots.specs import mark
-from tests.plots.svg_figures import back, inside, of, parsed, parts, pixel, texts, tips
+from tests.plots.svg_figures import back, inside, of, parsed, parts
 
 RNG = np.random.default_rng(2957)
 X = RNG.normal(size=(600, 2))
@@ -82,7 +81,6 @@ def within(around, x, y):
 
 
 class TestColours:
-    @pytest.mark.many
     @pytest.mark.parametrize(
         ("given", "step"),
         [(NUMERIC, False), (NUMERIC, True), (MIXED, False), (LEVELS, False), (PDP, False)],
@@ -112,35 +110,6 @@ class TestColours:
             27,
         ]
 
-    def test_two_values_are_strips(self):
-        rows = np.column_stack([X[:, 0], X[:, 1] > 0.4])
-        given = sd.explain(
-            lambda X: X[:, 0] * X[:, 1], rows, (1, 0), method=sd.ALE(bins=sd.Uniform(5))
-        )
-        root, panel, _ = drawn(given)
-        assert of(panel, "between")
-        step = steps_of(panel)
-        frame = np.array(panel.get("data-y").split(), dtype=float)
-        assert frame[2:].tolist() == [-0.5, 1.5]
-        for k in (0, 1):
-            # One strip has one colour from its lower to its upper end.
-            ends = frame[0] + (frame[1] - frame[0]) * (k + np.array([0.1, 0.5, 0.9])) / 2
-            for x in np.linspace(0.3, 0.7, 5):
-                p0, p1 = np.array(panel.get("data-x").split(), dtype=float)[:2]
-                assert len({step(p0 + x * (p1 - p0), y) for y in ends}) == 1
-        said = tips(root)
-        assert len(said) == 10
-        assert {tip.split("\n")[1] for tip in said} == {"x1: 0", "x1: 1"}
-        counts = [int(t.split("\n")[-1].split()[0].replace("no", "0")) for t in said]
-        assert (sum(counts[:5]), sum(counts[5:])) == tuple(np.bincount(rows[:, 1].astype(int)))
-
-    @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
-    def test_any_scale_has_many_colours(self, scale):
-        given = sd.explain(lambda X: scale * X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=5))
-        root, panel, _ = drawn(given)
-        assert len({e.get("class") for e in of(panel, "heat")[0]}) > 8
-        assert inside(root)
-
     def test_nothing_known_has_none(self):
         _, panel, _ = drawn(replace(NUMERIC, value=np.full(NUMERIC.value.shape, np.nan)))
         assert not list(of(panel, "heat")[0])
@@ -159,9 +128,7 @@ class TestColours:
 
 
 class TestOutlines:
-    @pytest.mark.many
-    @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8, 1.0])
-    @pytest.mark.parametrize("size", [(1, 1), (1, 9), (12, 17)])
+    @pytest.mark.parametrize(("share", "size"), [(0.2, (12, 17)), (0.5, (1, 9)), (1.0, (1, 1))])
     def test_outlines_hold_what_is_true_and_nothing_else(self, share, size):
         mask = RNG.random(size) < share
         found = [np.array(corners, dtype=float) for corners in trace_outlines(mask)]
@@ -215,72 +182,6 @@ class TestMarks:
             assert known.mean() > 0.9
             assert np.abs(value[known] - level).max() < step
 
-    def test_signs_are_at_the_extremes(self):
-        root, panel, main = drawn(NUMERIC)
-        (heat,) = marks_of(main, Heat)
-        (group,) = of(root, "sign")
-        assert {e.text for e in group} == {"+", "\N{MINUS SIGN}"}
-        for e in group:
-            sign = 1 if e.text == "+" else -1
-            x, y = back(panel, "x", float(e.get("x"))), back(panel, "y", float(e.get("y")) - 5)
-            assert sign * float(NUMERIC(x, y)) > 0.6 * (sign * heat.value).max()
-
-    def test_cells_without_rows_are_hatched(self):
-        root, panel, main = drawn(HOLED)
-        holes = mark(main, Rectangles, "rowless")
-        (ground,) = of(panel, "rowless")
-        corners = [np.concatenate([c.min(axis=0), c.max(axis=0)]) for c in parts(ground)]
-        assert len(corners) == len(holes.left) > 0
-        ends = zip(holes.left, holes.upper, holes.right, holes.lower, strict=True)
-        for (a, d, b, c), hole in zip(corners, ends, strict=True):
-            seen = [
-                back(panel, "x", a),
-                back(panel, "y", d),
-                back(panel, "x", b),
-                back(panel, "y", c),
-            ]
-            np.testing.assert_allclose(seen, hole, atol=2 * pixel(panel, "x"))
-        same = [e for e in panel.iter() if e.get("d") == ground.get("d")]
-        assert [e.get("fill", "")[:4] for e in same] == ["", "url("]
-        assert "no rows" in texts(root)
-
-    def test_dots_are_the_rows(self):
-        assert not of(drawn(NUMERIC)[1], "row")
-        root, panel, _ = drawn(NUMERIC, points=True, confidence_level=0.95)
-        (rows,) = of(panel, "row")
-        at = np.array([part[0] for part in parts(rows)])
-        assert len(at) == len(X)
-        np.testing.assert_allclose(
-            np.sort(back(panel, "x", at[:, 0])), np.sort(X[:, 0]), atol=pixel(panel, "x")
-        )
-        assert "interval contains zero" in texts(root)
-
-    def test_margins_are_the_rows(self):
-        _, panel, main = drawn(NUMERIC)
-        (above, beside) = marks_of(main, Margin)
-        drawn_above, drawn_beside = of(panel, "margin")
-        for shown, margin, axis in ((drawn_above, above, 1), (drawn_beside, beside, 0)):
-            sizes = [float(np.ptp(c[:, axis])) for c in parts(shown)]
-            expected = margin.height[margin.height > 0]
-            np.testing.assert_allclose(
-                np.array(sizes) / max(sizes), expected / expected.max(), atol=0.01
-            )
-
     @pytest.mark.parametrize("given", [NUMERIC, MIXED, LEVELS, PDP])
     def test_all_is_inside(self, given):
         assert inside(drawn(given)[0])
-
-    def test_two_figures_share_no_names(self):
-        spec = surface_figure(NUMERIC, SurfacePlotOptions(confidence_level=0.9))
-        roots = [parsed(draw(spec, ident=i)) for i in ("a", "b")]
-        names = [{e.get("id") for e in root.iter() if e.get("id")} for root in roots]
-        assert not names[0] & names[1]
-
-    def test_it_is_small(self):
-        big = sd.explain(
-            sd.prediction(lambda X: np.sin(2 * X[:, 0]) * X[:, 1]),
-            X,
-            (0, 1),
-            method=sd.ALE(bins=20),
-        )
-        assert len(draw(surface_figure(big), ident="s").svg) < 150_000

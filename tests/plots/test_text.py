@@ -66,27 +66,6 @@ def test_notes_fit(notes, room, most):
         assert LETTERS.width(line, "note") <= room or len(line) <= 2
 
 
-def test_notes_are_separated_by_dots_and_not_the_lines_of_a_note():
-    notes = (
-        "240 rows",
-        "20 bins",
-        "an explanation that is longer than one line of this width",
-        "end",
-    )
-    assert LETTERS.flow(notes, 130.0) == [
-        "240 rows · 20 bins",
-        "an explanation that is longer",
-        "than one line of this width",
-        "end",
-    ]
-    two = LETTERS.flow(notes, 130.0, most=2)
-    assert two[0] == "240 rows · 20 bins"
-    assert two[1].startswith("an explanat")
-    assert two[1].endswith("end")
-    assert LETTERS.flow(notes, 1000.0, most=1) == [" · ".join(notes)]
-    assert LETTERS.flow(notes, 130.0, most=0) == []
-
-
 @pytest.mark.parametrize("style", TEXTS)
 def test_larger_letters_are_wider(style):
     assert Lettering(scale=2.0).width("age", style) == pytest.approx(

@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from matplotlib.colors import same_color, to_rgb
+from matplotlib.colors import to_rgb
 
-from skedasis.plots import draw_matplotlib, draw_svg, theme
+from skedasis.plots import draw_matplotlib, theme
 from skedasis.plots.html import asset, style
 from skedasis.plots.marks import Area
 from skedasis.plots.theme import (
@@ -21,7 +21,6 @@ from skedasis.plots.theme import (
     SHAPES,
     STYLES,
     TEXTS,
-    Color,
     heat_color,
     stylesheet,
 )
@@ -276,27 +275,6 @@ def test_scales_of_numbers_ascend_in_luminance(scheme):
 
 
 # --- one theme -----------------------------------------------------------------------------------
-
-
-def test_the_colour_of_the_heterogeneity_band_is_one_line(monkeypatch):
-    monkeypatch.setitem(COLORS, "heterogeneity", Color("#123456", "#654321", "Canvas"))
-    stylesheet.cache_clear()
-    try:
-        css = stylesheet()
-    finally:
-        monkeypatch.undo()
-        stylesheet.cache_clear()
-    assert "--skd-heterogeneity:#123456;" in css
-    assert css.count("--skd-heterogeneity:#654321;") == 2
-    assert css.count("#123456") == 1
-    assert "#123456" not in stylesheet()
-    spec = one(Area(AT, UP - 1, UP + 1, "heterogeneity"))
-    drawn = str(draw_svg.draw(spec, ident="f").svg)
-    assert 'class="heterogeneity area"' in drawn
-    assert not re.search(r"#[0-9a-f]{6}\b", drawn)  # colours are in the style sheet alone
-    monkeypatch.setitem(COLORS, "heterogeneity", Color("#123456", "#654321", "Canvas"))
-    (band,) = draw_matplotlib.draw(spec).axes[0].collections
-    assert same_color(band.get_facecolor()[0], "#123456")
 
 
 @pytest.mark.slow

@@ -13,9 +13,8 @@ from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.layout import arrange
 from skedasis.plots.marks import Area, Line, Rectangles, marks_of
-from skedasis.plots.theme import PATTERNS, STYLES
 from tests.helpers import refused
-from tests.plots.spec_helpers import panel_of, styles, texts
+from tests.plots.spec_helpers import panel_of, texts
 
 
 def inside(X):
@@ -86,19 +85,6 @@ class TestStrips:
         drawn(sd.explain(q, X, 0, method=sd.ALE()), elevated_regions=None)
         drawn(sd.explain(q, X, 0, method=sd.PDP(ice=0)), elevated_regions=None)
 
-    def test_they_hide_nothing(self, e):
-        plain, main = (
-            effect_figure(e, EffectPlotOptions(elevated_regions=wanted)).main
-            for wanted in (False, True)
-        )
-        low, high = main.y.limits
-        assert high == plain.y.limits[1]
-        assert plain.y.limits[0] == pytest.approx(low + 0.15 * (high - low))
-        for mark in marks_of(main, Rectangles):
-            if mark.style.startswith("elevated"):
-                assert (mark.lower > low).all()
-                assert (mark.upper < plain.y.limits[0]).all()
-
     def test_words_stay_within_the_panel_and_apart(self, e):
         spec = effect_figure(e, EffectPlotOptions(elevated_regions=True))
         counts = []
@@ -116,10 +102,6 @@ class TestStrips:
             assert all(b < c for (_, b), (c, _) in itertools.pairwise(ends))
             counts.append(len(ends))
         assert counts[-1] == 3
-
-    def test_told_apart_without_colours(self):
-        looks = [STYLES[f"elevated-{v}"] for v in ("all", "elsewhere", "unclear")]
-        assert len({look.hatch for look in looks}) == 3
 
     def test_a_tooltip_names_the_region(self, e):
         main = effect_figure(e, EffectPlotOptions(elevated_regions=True)).main
@@ -204,49 +186,6 @@ class TestGroups:
         assert kept_groups[0][1] == f"color = down ({(y[rows] == 'down').sum()} rows)"
         assert all_groups[0][1] == f"color = down ({(y == 'down').sum()} rows)"
 
-    def test_weights(self, X):
-        w = np.random.default_rng(0).integers(0, 4, 400)
-        y = np.where(X[:, 1] > 0, "up", "down")
-        a = sd.explain(inside, X, 0, method=sd.ICE(grid=9), sample_weight=w)
-        b = sd.explain(inside, np.repeat(X, w, axis=0), 0, method=sd.ICE(grid=a.x))
-        (panel, one), (_, two) = groups(a, color=y), groups(b, color=np.repeat(y, w))
-        assert panel.y.name == "sum of row weights"
-        for p, q in zip(one, two, strict=True):
-            assert p[3].sum() == pytest.approx(q[3].sum())
-            assert p[1].split(" (")[0] == q[1].split(" (")[0]
-        drawn(a, color=y, own=True)
-
-    def test_a_bar_holds_as_many_whole_numbers_as_its_neighbour(self, X):
-        for top in (30, 47, 199, 1000):
-            Z = np.column_stack([np.arange(400) % top, X[:, 1]]).astype(float)
-            e = sd.explain(lambda Z: Z[:, 0], Z, 0, method=sd.ICE())
-            panel, _ = groups(e, color=Z[:, 1] > 0)
-            edges = edges_of(panel)
-            assert len(set(np.diff(edges))) == 1
-            assert (edges % 1 == 0.5).all()
-            low, high = panel.x.limits
-            width = edges[1] - edges[0]
-            assert edges[0] > low - width / 2
-            assert edges[-1] < high + width / 2
-
-    def test_three_lie_over_one_another_more_are_stacked(self, X):
-        e = sd.explain(inside, X, 0, method=sd.ICE(grid=21))
-        for n in (3, 4, 8):
-            color = np.array(list("abcdefgh"))[np.arange(400) % n]
-            panel, found = groups(e, color=color)
-            if n == 3:
-                assert not any(low.any() for _, _, low, _ in found)
-                assert any(style.endswith("outline") for style in styles(panel))
-                continue
-            assert "stacked" in panel.notes
-            assert any(style.endswith("stacked") for style in styles(panel))
-            for below, above in itertools.pairwise(found):
-                np.testing.assert_array_equal(above[2], below[3])
-            together = np.histogram(X[:, 0], edges_of(panel))[0]
-            np.testing.assert_array_equal(found[-1][3], together)
-            assert panel.y.limits[1] > together.max()
-        assert len({PATTERNS[f"group{i}"].path for i in range(8)}) == 8
-
     def test_rows_without_a_class(self, X):
         y = np.array(["a", "b"], dtype=object)[np.arange(400) % 2]
         y[:5] = None
@@ -269,15 +208,6 @@ class TestGroups:
                 assert high.tolist() == [rows[0], 0, rows[1], 0, rows[2]]
             assert [tip.text.split("\n")[0] for tip in panel.tooltips] == ["a", "b", "c"]
         drawn(effect, color=y, histogram=True)
-
-    @pytest.mark.slow
-    def test_few_values_constants_and_names(self, X):
-        y = pytest.importorskip("pandas").Series(X[:, 1] > 0, name=r"$x^2_{\frac$")
-        for column in (np.round(X[:, 0]), np.full(400, 3.0), 1e12 * X[:, 0], 1e-12 * X[:, 0]):
-            Z = np.column_stack([column, X[:, 1]])
-            effect = sd.explain(lambda Z: Z[:, 1] + 0.0, Z, 0, method=sd.ICE())
-            found = drawn(effect, color=y, histogram=True, elevated_regions=True)
-            assert any(t.startswith(r"$x^2_{\frac$ = True") for t in found)
 
     def test_refused(self, X, e):
         y = X[:, 1] > 0

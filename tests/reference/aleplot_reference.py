@@ -5,8 +5,6 @@ This file does not use the library. It computes what the R package ALEPlot compu
 leave a choice, it is made here and described in a docstring:
 
 - Weights are frequencies. A row of weight 0 is absent: it does not even change an edge.
-- Cases that the rules do not cover raise a ValueError: missing values, values outside the edges, codes that are not in
-  the order, levels without rows, numeric features with a single value.
 - `X` is an array of floats with one column per feature; the column of a category holds its codes. A model `f` takes
   such an array, (rows, features), and returns one number per row.
 - Bins, levels and jumps are counted from 0. Jump k leads from level k to level k + 1 of the order.
@@ -127,8 +125,6 @@ def present(X: Array, weights: Weights) -> tuple[Array, list[float]]:
     """Return copies of the rows whose weight is above 0, and these weights."""
     X = np.array(X, dtype=float)
     w = [1.0] * len(X) if weights is None else [float(value) for value in weights]
-    if len(w) != len(X) or any(not (0 <= value < math.inf) for value in w) or not any(w):
-        raise ValueError("one weight a row, none below 0, some above")
     keep = [i for i in range(len(X)) if w[i] > 0]
     return X[keep], [w[i] for i in keep]
 
@@ -139,8 +135,6 @@ def quantile_edges(x: Numbers, k: int, weights: Weights = None) -> Array:
     Without weights the j-th is the order statistic ⌈N j / k⌉, in integers. With weights it is the first value whose
     cumulative weight times k reaches j times the total, in fractions, so that no sum is rounded.
     """
-    if not np.isfinite(x).all():
-        raise ValueError("a missing or infinite value lies in no bin")
     column, w = present(np.reshape(x, (-1, 1)), weights)
     rows = sorted((float(value), Fraction(u)) for value, u in zip(column[:, 0], w, strict=True))
     total = sum(u for _, u in rows)
@@ -172,10 +166,8 @@ def cell_of(x: Numbers, edges: Numbers) -> Array:
 
 
 def level_of(codes: Numbers, order: Numbers) -> list[int]:
-    """Return each row's index in the order of levels; each level must have a row."""
+    """Return each row's index in the order of levels."""
     order = list(order)
-    if len(set(order)) != len(order) or set(order) != {float(code) for code in codes}:
-        raise ValueError("the order must name each observed level once, and no other")
     return [order.index(code) for code in codes]
 
 
@@ -192,8 +184,6 @@ def numeric_axis(x: Array, k: int, weights: Weights) -> Axis:
 
 def categorical_axis(codes: Array, order: Numbers) -> Axis:
     """Return an axis of levels; a row takes part in up to two jumps; the position of jump k is k / (levels - 1)."""
-    if len(order) < 2:
-        raise ValueError("a pair needs at least two levels")
     levels, jumps = range(len(order)), range(len(order) - 1)
     points = [float(level) for level in order]
     position = [k / len(jumps) for k in jumps]
@@ -427,8 +417,6 @@ def similarity_order(
     L = len(levels)
     distances = np.zeros((L, L))
     for column, numeric in zip(columns, numeric_flags, strict=True):
-        if np.isnan(np.asarray(column, dtype=float)).any():
-            raise ValueError("a missing value has no place in a distribution")
         parts = [
             [v for v, p in zip(column, place, strict=True) if p == level] for level in range(L)
         ]

@@ -179,13 +179,45 @@ class Share:
     together: float
 
 
+PLAIN: dict[str, Any] = {"progress": False, "heterogeneity_rows": 0}
+"""The score has coverage tests of its own, and would cost more than the curves."""
+
+Made = Callable[[int, int], Any]
+"""Makes an effect of n rows of a seed."""
+
+
+def of_numbers(method: Any, quantity: Any = cubic) -> Made:
+    """Explain the first of three numbers."""
+    return lambda n, seed: sd.explain(quantity, numbers(n, seed), 0, method=method, **PLAIN)
+
+
+def of_levels(method: Any, kind: str) -> Made:
+    """Explain the levels."""
+    schema = {0: sd.Feature("c", kind, levels=LEVELS)}
+    return lambda n, seed: sd.explain(
+        stepped, with_levels(n, seed), 0, method=method, schema=schema, **PLAIN
+    )
+
+
+def weighted(sample: Any, method: Any, kind: str) -> Made:
+    """Explain the first number of weighted rows."""
+
+    def made(n: int, seed: int) -> Any:
+        X, weights = sample(n, seed)
+        return sd.explain(
+            SLOPED, X, 0, method=method, sample_weight=weights, weight_kind=kind, **PLAIN
+        )
+
+    return made
+
+
 def covered(
-    made: Callable[[int], Any], truth: Floats | Callable[[Any], Floats], runs: int, **options: Any
+    made: Made, rows: int, truth: Floats | Callable[[Any], Floats], runs: int, **options: Any
 ) -> Share:
     """Return the coverage of nominal 95 % intervals and bands; points without uncertainty are excluded."""
     points, together = [], 0
     for seed in range(runs):
-        e = made(seed)
+        e = made(rows, seed)
         want = truth(e) if callable(truth) else truth
         single, band = (e.interval(0.95, simultaneous=s, **options) for s in (False, True))
         known = single[1] > single[0]

@@ -64,7 +64,6 @@ CASES = [
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "size", "rows", "bins"), CASES)
 def test_intervals_cover(shape: str, size: float, rows: int, bins: int, measured: Any) -> None:
     share, noise = covered(shape, size, rows, bins, 1000)

@@ -86,17 +86,6 @@ def test_second_order_ale_comes_to_its_closed_form(main):
     assert errors[2] < 0.04 * spread
 
 
-@pytest.mark.parametrize("bins", [5, 20])
-def test_mixed_derivatives_and_differences_are_the_same_here(bins):
-    """6.5.1 starts from the mixed derivative, x3, which is constant for a row within its cell."""
-    X = rows(5_000, 3)
-    q = sd.prediction(product, mixed=lambda X, j, k: X[:, 3 - j - k])
-    want = sd.explain(q, X, (0, 1), method=sd.ALE(bins=bins))
-    got = sd.explain(q, X, (0, 1), method=sd.DALE(bins=sd.Quantile(bins)))
-    near(got.value, want.value, 1e-11 * np.abs(want.value).max(), "DALE")
-    near(got.cells.std, want.cells.std, 1e-9 * np.nanmax(want.cells.std), "spread")
-
-
 # ------------------------------------------------------------------ Example 1, sections 6.1.1, 6.2.2.2
 
 
@@ -152,7 +141,7 @@ def test_additive_models_have_no_second_order_effect_and_the_pdp_as_sum(pair):
 
 
 @pytest.mark.slow
-@law(examples=25, thorough=300, seed=st.integers(0, 2**32 - 1), k=st.integers(1, 9))
+@law(seed=st.integers(0, 2**32 - 1), k=st.integers(1, 9))
 def test_main_effects_of_a_surface_are_the_features_own_ales(seed, k):
     """6.2.2.1: "the main effects (1D ALEs)". They are computed from the surface's own model rows.
 
@@ -176,30 +165,10 @@ def test_main_effects_of_a_surface_are_the_features_own_ales(seed, k):
         near(got, want, 1e-9 * np.abs(want).max() + 1e-13 * c.size, "main effect")
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_main_effects_of_numbers_are_exact_where_the_other_acts_linearly(seed):
-    """For two numbers: x1 x2 x3 is linear in each; the main effects of DALE come from slopes, for any model."""
-    X = rows(300, seed)
-    s = sd.explain(product, X, (0, 1), method=sd.ALE(bins={"x0": 9, "x1": 5}))
-    for axis, k in ((0, 9), (1, 5)):
-        want = reference.ale_1d(product, X, axis, k).value
-        near(s.main[axis], want, 1e-12 * np.abs(product(X)).max(), "ALE")
-    slopes = np.column_stack([np.cos(3 * X[:, 1]), X[:, 2] ** 2, X[:, 0]])
-    q = sd.prediction(product, slope=lambda X: slopes[: len(X)], mixed=lambda X, j, k: X[:, 2])
-    d = sd.explain(q, X, (0, 1), method=sd.DALE(bins=sd.Quantile(6)))
-    for axis in (0, 1):
-        # The difference of a model that is linear in the feature, with the row's own slope, is slope times width.
-        Z = np.column_stack([X, slopes[:, axis]])
-        want = reference.ale_1d(lambda Z, axis=axis: Z[:, axis] * Z[:, 3], Z, axis, 6).value
-        near(d.main[axis], want, 1e-11 * np.abs(want).max(), "DALE")
-
-
 # ------------------------------------------------------------- modified Example 1, section 6.2.2.3
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("n", [150, 2_000])
+@pytest.mark.parametrize(("n", "seed"), [(150, 0), (2000, 1)])
 def test_rows_that_cannot_be_throw_the_pdp_off_and_not_the_ale(n, seed):
     """6.2.2.3, figure 6.12: f is changed where x3 >= 6 and x2 <= 4, four standard deviations from any row.
 

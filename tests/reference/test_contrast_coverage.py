@@ -23,7 +23,6 @@ import skedasis as sd
 from tests.long.figures import long_case
 from tests.reference import coverage_cases as c
 
-PLAIN: dict[str, Any] = {"progress": False, "heterogeneity_rows": 0}
 Pairs = tuple[tuple[float, float], ...]
 
 INSIDE: Pairs = ((-0.45, 0.5), (-0.9, -0.6), (-0.3, 0.62), (0.05, 0.2), (-1.0, 1.0))
@@ -48,40 +47,13 @@ def at_edges(curve: np.ndarray, pairs: Pairs) -> np.ndarray:
     return np.array([np.interp(b, c.EDGES, curve) - np.interp(a, c.EDGES, curve) for a, b in pairs])
 
 
-def of_numbers(method: Any, quantity: Any = c.cubic) -> Callable[[int, int], Any]:
-    return lambda n, seed: sd.explain(quantity, c.numbers(n, seed), 0, method=method, **PLAIN)
-
-
-def of_levels(method: Any, kind: str) -> Callable[[int, int], Any]:
-    schema = {0: sd.Feature("c", kind, levels=c.LEVELS)}
-    return lambda n, seed: sd.explain(
-        c.stepped, c.with_levels(n, seed), 0, method=method, schema=schema, **PLAIN
-    )
-
-
-def weighted(sample: Any, kind: str) -> Callable[[int, int], Any]:
-    def made(n: int, seed: int) -> Any:
-        X, weights = sample(n, seed)
-        return sd.explain(
-            c.SLOPED,
-            X,
-            0,
-            method=sd.DALE(c.CUT),
-            sample_weight=weights,
-            weight_kind=kind,
-            **PLAIN,
-        )
-
-    return made
-
-
 def in_region(k: int) -> Callable[[int, int], Any]:
     """Return the regions v <= 1 and v > 1 of the cubic: v is independent of x and u."""
 
     def made(n: int, seed: int) -> Any:
         X = c.numbers(n, seed)
         masks = {"low": X[:, 2] <= 1, "high": X[:, 2] > 1}
-        found = sd.explain(c.SLOPED, X, 0, method=sd.DALE(c.CUT), by=masks, **PLAIN)
+        found = sd.explain(c.SLOPED, X, 0, method=sd.DALE(c.CUT), by=masks, **c.PLAIN)
         return found if k < 0 else found[k]
 
     return made
@@ -108,14 +80,14 @@ SLOPED_QUADRATIC = sd.prediction(quadratic, slope=lambda X: np.c_[2 * X[:, 0] + 
 def parabola(n: int, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     X = np.c_[rng.uniform(-1, 1, n), rng.exponential(size=n)]
-    return sd.explain(SLOPED_QUADRATIC, X, 0, method=sd.RHALE(), **PLAIN)
+    return sd.explain(SLOPED_QUADRATIC, X, 0, method=sd.RHALE(), **c.PLAIN)
 
 
 def few_values(n: int, seed: int) -> Any:
     """Return steps between the values 0, …, 9."""
     rng = np.random.default_rng(seed)
     X = np.c_[rng.integers(0, 10, n), rng.exponential(size=n)]
-    return sd.explain(lambda X: X[:, 0] ** 2 * X[:, 1], X, 0, method=sd.ALE(), **PLAIN)
+    return sd.explain(lambda X: X[:, 0] ** 2 * X[:, 1], X, 0, method=sd.ALE(), **c.PLAIN)
 
 
 def whole_numbers(n: int, seed: int) -> Any:
@@ -128,7 +100,7 @@ def whole_numbers(n: int, seed: int) -> Any:
         X,
         0,
         method=sd.RHALE(sd.Edges(WHOLE_EDGES)),
-        **PLAIN,
+        **c.PLAIN,
     )
 
 
@@ -144,28 +116,28 @@ def changes(function: Callable[[float], float], pairs: Pairs) -> np.ndarray:
 
 START = c.curve("start")
 CASES = {
-    "ALE": Case(of_numbers(sd.ALE(c.CUT)), INSIDE, at_edges(START, INSIDE)),
-    "slopes": Case(of_numbers(sd.DALE(c.CUT), c.SLOPED), INSIDE, at_edges(START, INSIDE)),
+    "ALE": Case(c.of_numbers(sd.ALE(c.CUT)), INSIDE, at_edges(START, INSIDE)),
+    "slopes": Case(c.of_numbers(sd.DALE(c.CUT), c.SLOPED), INSIDE, at_edges(START, INSIDE)),
     "parabolas": Case(parabola, INNER, changes(lambda x: x**2 + x, INNER)),
     "few values": Case(few_values, LEVELS, changes(lambda x: x**2, LEVELS)),
     "whole numbers": Case(whole_numbers, WHOLE, changes(whole_curve, WHOLE)),
     "nominal levels": Case(
-        of_levels(sd.ALE(order=list(c.LEVELS)), "nominal"),
+        c.of_levels(sd.ALE(order=list(c.LEVELS)), "nominal"),
         LEVELS,
         changes(lambda k: c.level_curve("start")[int(k)], LEVELS),
     ),
     "PDP": Case(
-        of_numbers(sd.PDP(grid=c.GRID, ice="all")),
+        c.of_numbers(sd.PDP(grid=c.GRID, ice="all")),
         ON_GRID,
         changes(lambda x: np.interp(x, c.GRID, c.dependence(c.GRID)), ON_GRID),
     ),
     "PDP, 200 curves": Case(
-        of_numbers(sd.PDP(grid=c.GRID, ice=200)),
+        c.of_numbers(sd.PDP(grid=c.GRID, ice=200)),
         ON_GRID,
         changes(lambda x: np.interp(x, c.GRID, c.dependence(c.GRID)), ON_GRID),
     ),
     "M-plot": Case(
-        of_numbers(sd.MPlot(c.CUT)),
+        c.of_numbers(sd.MPlot(c.CUT)),
         ((0, 7), (2, 4), (6, 5)),
         changes(lambda k: c.bin_means()[int(k)], ((0, 7), (2, 4), (6, 5))),
     ),
@@ -176,11 +148,13 @@ CASES = {
         at_edges(curve_of_region(1), INSIDE) - at_edges(curve_of_region(0), INSIDE),
     ),
     "frequency weights": Case(
-        weighted(c.rows_and_counts, "frequency"),
+        c.weighted(c.rows_and_counts, sd.DALE(c.CUT), "frequency"),
         INSIDE,
         at_edges(c.counted_curve("start"), INSIDE),
     ),
-    "sampling weights": Case(weighted(c.thinned, "sampling"), INSIDE, at_edges(START, INSIDE)),
+    "sampling weights": Case(
+        c.weighted(c.thinned, sd.DALE(c.CUT), "sampling"), INSIDE, at_edges(START, INSIDE)
+    ),
 }
 
 
@@ -209,11 +183,6 @@ RESAMPLED = ("ALE", "slopes", "parabolas", "few values", "nominal levels", "PDP"
 """The cases of the bootstrap, which is slower: one for each kind of statistic that is resampled."""
 
 
-def usual_of(names: Any, *usual: str) -> list[Any]:
-    """Return names as cases, of which all but some are slow."""
-    return [pytest.param(name, marks=() if name in usual else pytest.mark.slow) for name in names]
-
-
 def take(measured: Any, share: np.ndarray, n: int, runs: int, low: float = 0.93) -> None:
     about: dict[str, Any] = {"draws": runs, "rows": n, "seed": f"0 to {runs - 1}"}
     measured("mean", share.mean(), **about, low=low, high=0.97)
@@ -224,14 +193,14 @@ def take(measured: Any, share: np.ndarray, n: int, runs: int, low: float = 0.93)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "runs"), [(500, 80), long_case(500, 1000), long_case(2000, 1000)])
-@pytest.mark.parametrize("name", usual_of(CASES, "ALE", "PDP", "few values", "region"))
+@pytest.mark.parametrize("name", CASES)
 def test_analytic_intervals_cover_the_change(name, n, runs, measured):
     take(measured, covered(CASES[name], n, runs), n, runs)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "runs"), [(500, 40), long_case(500, 400), long_case(2000, 400)])
-@pytest.mark.parametrize("name", usual_of(RESAMPLED, "PDP", "nominal levels"))
+@pytest.mark.parametrize("name", RESAMPLED)
 def test_bootstrap_intervals_cover_the_change(name, n, runs, measured):
     share = covered(CASES[name], n, runs, method="bootstrap", replicates=300)
     # Of 500 rows 184 are in the region, 18 in its smallest bin: percentiles of so few skewed slopes are narrow.

@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 
@@ -15,7 +14,6 @@ from skedasis.analysis.dependence import coded, dependence, out_of_bag
 from skedasis.data.categories import apply_groups
 from skedasis.data.dataset import as_dataset
 from tests.helpers import refused
-from tests.long.figures import usually
 
 N = 600
 RNG = np.random.default_rng(11)
@@ -90,16 +88,6 @@ def test_a_row_in_every_bag_is_left_out():
     assert np.isfinite(measured(X, weights=np.r_[50.0, np.ones(59)]).others).all()
 
 
-@pytest.mark.slow
-def test_numbers_of_any_distribution_come_close_to_a_forest_that_sees_the_values():
-    a = RNG.normal(size=N)
-    X = np.stack([np.exp(3 * a), a + 0.5 * RNG.normal(size=N), RNG.normal(size=N)], axis=1)
-    found = measured(X)
-    forest = RandomForestRegressor(100, oob_score=True, random_state=0)
-    assert found.others[1] == pytest.approx(forest.fit(X[:, [0, 2]], X[:, 1]).oob_score_, abs=0.03)
-    assert found.others[2] < 0
-
-
 @pytest.mark.usefixtures("few_trees")
 def test_threads_do_not_matter():
     X = whole_numbers(n=200)
@@ -144,17 +132,6 @@ def test_gaussian_features_have_the_r2_of_their_covariance():
 
 
 @pytest.mark.slow
-def test_a_square_and_its_root_are_partners():
-    a = RNG.normal(size=N)
-    found = measured(np.stack([a, a**2, RNG.normal(size=N)], axis=1))
-    assert found.others[0] < 0.1  # the sign of x0 is lost
-    assert found.others[1] > 0.9
-    assert found.partners == (("x1",), ("x0",), ())
-    assert found.predicts[0] == ("x1", found.others[1])
-    assert found.predicts[1][0] == found.predicts[2][0] == ""
-
-
-@pytest.mark.slow
 def test_noise_is_no_partner_of_features_that_share_a_little():
     """With R² 0.2 most splits of a forest are random, a third of these on the noise feature: this is no evidence."""
     a, b = RNG.normal(size=(2, N))
@@ -177,53 +154,7 @@ def test_levels_are_learnt_as_shares_and_their_variances_add():
     assert r2 == pytest.approx(np.full(2, 1 - 0.34 / (2 / 3)), abs=0.02)
 
 
-@pytest.mark.slow
-def test_levels_predict_numbers_whatever_their_order():
-    level = RNG.integers(0, 4, 4000)
-    height = np.array([5.0, -5.0, 4.0, -4.0])[level]
-    X = pd.DataFrame({"a": height + 2 * RNG.normal(size=4000), "b": np.array(list("pqrs"))[level]})
-    assert measured(X).others[0] == pytest.approx(20.5 / 24.5, abs=0.02)
-
-
-@pytest.mark.slow
-def test_labels_of_all_types_tell_of_features():
-    good = RNG.random(N) < 0.5
-    X = np.stack([good + 0.1 * RNG.normal(size=N), RNG.normal(size=N)], axis=1)
-    for y in (np.where(good, "good", "bad"), np.array(good, dtype=object), good * 1.0, good):
-        found = measured(X, y)
-        assert found.others[0] < 0.1
-        assert found.with_target[0] == pytest.approx(1 - 0.01 / 0.26, abs=0.04)
-        assert found.with_target[1] < 0.1
-
-
-@pytest.mark.slow
-def test_an_identifier_is_predicted_by_nothing_and_takes_no_memory():
-    names = [f"row {i}" for i in range(600)]
-    X = pd.DataFrame({"x": RNG.normal(size=600), "id": names})
-    data = coded(as_dataset(X, np.zeros(600)), as_dataset(X).features, None, 0)
-    assert data.targets[1].shape == (600, 21)
-    assert measured(X).others[1] < 0.1
-
-
 # ------------------------------------------------------------------ missing values, weights
-
-
-@pytest.mark.slow
-def test_a_missing_value_tells_something():
-    flag = (RNG.random(N) < 0.4) * 1.0
-    a = np.where(flag == 1, np.nan, RNG.normal(size=N))
-    found = measured(np.stack([a, flag, RNG.normal(size=N)], axis=1))
-    assert found.others[1] == pytest.approx(1.0, abs=1e-9)
-    assert found.partners[1] == ("x0",)
-    # Nothing predicts the observed values of a: rows where it is missing are not used for training.
-    assert found.others[0] < 0.05
-
-
-@pytest.mark.slow
-def test_of_text_missing_is_a_level():
-    flag = (RNG.random(N) < 0.4) * 1.0
-    X = pd.DataFrame({"flag": flag, "text": np.where(flag == 1, None, "there")})
-    assert measured(X).others == pytest.approx([1.0, 1.0])
 
 
 @pytest.mark.slow
@@ -266,98 +197,11 @@ def test_nothing_to_predict_and_nothing_to_predict_it_from():
 
 
 @pytest.mark.usefixtures("few_trees")
-@pytest.mark.parametrize("scale", usually([1e-12, 1e12, 1e200, 1e-200], 1e-200))
-def test_units_do_not_matter(scale):
+def test_units_do_not_matter():
     X = RNG.normal(size=(200, 2))
     X[:, 1] += X[:, 0]
-    plain, scaled = measured(X), measured(X * scale + 7 * scale)
+    plain, scaled = measured(X), measured(1e-200 * (X + 7))
     np.testing.assert_allclose(scaled.others, plain.others, atol=0.01)
-
-
-@pytest.mark.slow
-def test_infinite_numbers_are_no_values_to_learn():
-    a = RNG.normal(size=N)
-    X = np.stack([a, a], axis=1)
-    X[0, 0] = np.inf
-    assert measured(X).others == pytest.approx([1, 1], abs=0.05)
-
-
-@pytest.mark.slow
-def test_a_block_is_the_nominal_feature_that_it_codes():
-    level = RNG.integers(0, 3, N)
-    x = level + 0.4 * RNG.normal(size=N)
-    frame = pd.DataFrame({"x": x, "level": np.array(list("abc"))[level]})
-    block = pd.DataFrame({"x": x, **{f"l_{k}": (level == k) * 1 for k in range(3)}})
-    one = measured(frame)
-    several = measured(block, groups={"level": ["l_0", "l_1", "l_2"]})
-    np.testing.assert_allclose(several.others, one.others, atol=0.02)
-    assert several.partners == (("level",), ("x",))
-    # Without the group each column is determined by the other two.
-    assert (measured(block).others[1:] > 0.95).all()
-
-
-@pytest.mark.slow
-def test_in_other_groups_each_column_counts_alike():
-    a = RNG.normal(size=N)
-    X = np.stack([a, 1000 * a, RNG.normal(size=N)], axis=1)
-    alone = [measured(X[:, [0, j]]).others[1] for j in (1, 2)]
-    assert alone[0] > 0.99
-    assert measured(X, groups={"pair": [1, 2]}).others[1] == pytest.approx(np.mean(alone), abs=0.1)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("few_trees")
-def test_groups_may_share_columns_but_are_then_no_partners():
-    a, b, c = RNG.normal(size=(3, N))
-    # The same forests or not: few rows show it as well as many.
-    X = np.stack([a, b, c, a + 0.1 * RNG.normal(size=N)], axis=1)[:150]
-    groups = {"ab": [0, 1], "ac": [0, 2], "a": [0], "copy": [3]}
-    together = measured(X, groups=groups)
-    for k, name in enumerate(groups):
-        # As with this group alone: the forest of a group has the columns outside it.
-        alone = measured(X, groups={name: groups[name]})
-        found = alone.others[min(groups[name])]
-        assert together.others[k] == found, name
-    # "a" is predicted by its copy, and "ab" and "ac", which contain it, are not named.
-    assert together.partners[2] == ("copy",)
-    assert together.partners[0] == together.partners[1] == ("copy",)
-    assert set(together.partners[3]) == {"a", "ab", "ac"}
-
-
-@pytest.mark.slow
-def test_ordinal_features_are_learnt_by_their_places():
-    sizes = ["small", "medium", "large"]
-    place = RNG.integers(0, 3, N)
-    X = pd.DataFrame(
-        {
-            "size": pd.Categorical.from_codes(place, sizes, ordered=True),
-            "x": place + 0.01 * RNG.normal(size=N),
-        }
-    )
-    assert measured(X).others == pytest.approx([1, 1], abs=0.01)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("few_trees")
-def test_containers_agree():
-    n = 60
-    columns = {
-        "a": RNG.normal(size=n),
-        "b": RNG.choice(["u", "v", "w"], n).tolist(),
-        "c": (RNG.random(n) < 0.5).tolist(),
-    }
-    columns["d"] = [x + (t == "u") for x, t in zip(columns["a"], columns["b"], strict=True)]
-    y = RNG.choice(["no", "yes"], n)
-    want = measured(pd.DataFrame(columns), y)
-    for X, labels in (
-        (pl.DataFrame(columns), pl.Series(y.tolist()).to_numpy()),
-        (pl.DataFrame(columns).to_arrow(), y),
-        (pd.DataFrame(columns).astype({"b": "category"}), pd.Series(y)),
-    ):
-        got = measured(X, labels)
-        np.testing.assert_array_equal(got.others, want.others)
-        np.testing.assert_array_equal(got.with_target, want.with_target)
-        assert got.partners == want.partners
 
 
 # ------------------------------------------------------------------------ the sample of rows
@@ -373,26 +217,6 @@ def test_a_sample_is_seeded_and_said():
     np.testing.assert_array_equal(measured(X, rows=100, seed=4).others, some.others)
     assert (measured(X, rows=100, seed=5).others != some.others).any()
     assert measured(X, rows=300).notes == ()
-
-
-@pytest.mark.usefixtures("few_trees")
-def test_rows_with_keys_may_stand_in_any_order():
-    X = RNG.normal(size=(300, 2))
-    X[:, 1] += X[:, 0]
-    keys, order = np.arange(300), RNG.permutation(300)
-    one = measured(X, X[:, 0], keys=keys, rows=120)
-    other = measured(X[order], X[order, 0], keys=keys[order], rows=120)
-    np.testing.assert_array_equal(one.others, other.others)
-    np.testing.assert_array_equal(one.with_target, other.with_target)
-
-
-@pytest.mark.usefixtures("few_trees")
-def test_x_stays_as_it_is():
-    X = RNG.normal(size=(60, 2))
-    before = X.copy()
-    X.flags.writeable = False
-    measured(X)
-    np.testing.assert_array_equal(X, before)
 
 
 def test_without_scikit_learn_nothing_is_known_and_that_is_said(monkeypatch):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +10,7 @@ import scipy.stats as st
 import skedasis as sd
 from tests.helpers import refused
 
-pytestmark = pytest.mark.torch
+pytestmark = pytest.mark.slow
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -28,10 +26,8 @@ def gp():
     return pytest.importorskip("gpytorch", reason="gpytorch is not installed")
 
 
-def exact(gp, dtype=None, noise=0.2):
+def exact(gp):
     import torch
-
-    dtype = dtype or torch.float64
 
     class Exact(gp.models.ExactGP):
         def __init__(self, x, y, likelihood):
@@ -42,10 +38,10 @@ def exact(gp, dtype=None, noise=0.2):
         def forward(self, x):
             return gp.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
 
-    likelihood = gp.likelihoods.GaussianLikelihood().to(dtype)
-    model = Exact(torch.tensor(X, dtype=dtype), torch.tensor(Y, dtype=dtype), likelihood).to(dtype)
+    likelihood = gp.likelihoods.GaussianLikelihood().double()
+    model = Exact(torch.tensor(X), torch.tensor(Y), likelihood).double()
     model.covar_module.outputscale, model.covar_module.base_kernel.lengthscale = 1.5, 0.8
-    likelihood.noise = noise
+    likelihood.noise = 0.2
     return model
 
 
@@ -88,13 +84,6 @@ def test_an_exact_process_has_its_formulas_and_the_noise_of_its_likelihood(gp):
     assert sd.entropy(model).describe() == "entropy(Exact)"
 
 
-def test_a_process_is_asked_in_parts(gp, monkeypatch):
-    q = sd.entropy(exact(gp))
-    whole = q.at(Z)
-    monkeypatch.setattr("skedasis.distributions.gpytorch._CALL_BYTES", 24 * 60 * 7)
-    np.testing.assert_allclose(q.at(Z), whole, rtol=1e-9)
-
-
 def test_modes_are_put_back_and_training_on_is_seen(gp):
     import torch
 
@@ -113,31 +102,6 @@ def test_modes_are_put_back_and_training_on_is_seen(gp):
     model.eval()
     q.at(Z)
     assert not model.training
-
-
-def test_threads_take_turns(gp):
-    q, found = sd.entropy(exact(gp)), []
-    threads = [threading.Thread(target=lambda: found.append(q.at(Z))) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert len(found) == 4
-    for f in found:
-        np.testing.assert_array_equal(f, found[0])
-
-
-def test_types_and_frames(gp):
-    import torch
-
-    double, single = sd.entropy(exact(gp)), sd.entropy(exact(gp, torch.float32))
-    assert single.raw(Z).dtype == np.dtype("f4")
-    assert double.raw(Z).dtype == np.dtype("f8")
-    np.testing.assert_allclose(single.at(Z), double.at(Z), atol=1e-3)
-    np.testing.assert_array_equal(double.at(pd.DataFrame(Z, columns=["a", "b"])), double.at(Z))
-    e = sd.explain(double, Z, 0, method=sd.PDP(grid=np.linspace(-1, 1, 4)))
-    curve = [double.at(np.column_stack([np.full(30, v), Z[:, 1]])).mean() for v in e.x]
-    np.testing.assert_allclose(e.value, curve, rtol=1e-9)
 
 
 def test_approximate_processes_speak_through_their_likelihood(gp):
@@ -162,15 +126,6 @@ def test_approximate_processes_speak_through_their_likelihood(gp):
     )
     with refused(sd.UnsupportedError, "one normal distribution"):
         sd.entropy((model, gp.likelihoods.StudentTLikelihood())).at(Z)
-
-
-def test_processes_are_members(gp):
-    model = exact(gp)
-    wide = exact(gp, noise=0.8)
-    e = sd.ensemble([model, (wide, wide.likelihood)])
-    assert e.describe() == "ensemble of 2 Exact"
-    within = (posterior()[1] ** 2 + posterior(0.8)[1] ** 2) / 2
-    np.testing.assert_allclose(sd.predictive_variance(e, part="aleatoric").at(Z), within, rtol=1e-6)
 
 
 # ------------------------------------------------------------------------------------------ NGBoost
@@ -223,14 +178,6 @@ def test_boosted_classes(ngboost):
         sd.predictive_quantile(model, 0.5)
 
 
-def test_boosted_distributions_of_several_numbers_are_refused(ngboost):
-    from ngboost.distns import MultivariateNormal
-
-    model = boosted(ngboost, np.stack([Y, X[:, 1] ** 2], axis=1), Dist=MultivariateNormal(2))
-    with refused(sd.UnsupportedError, "distributions of one number", "Dist=Normal"):
-        sd.entropy(model).at(Z)
-
-
 # -------------------------------------------------------------------------------------------- skpro
 
 
@@ -272,17 +219,6 @@ def test_skpros_normal_distributions(residual):
     np.testing.assert_allclose(e.value, curve, rtol=1e-12)
 
 
-def test_skpros_other_distributions_have_entropies_by_quadrature(residual):
-    model = fitted(residual, dist="Laplace")
-    scale = np.ravel(model.predict_proba(E).scale)
-    np.testing.assert_allclose(sd.entropy(model).at(E), 1 + np.log(2 * scale), rtol=1e-9)
-    assert sd.entropy(model).raw(E).entropy_error().max() < 1e-8
-    mean = np.ravel(model.predict_proba(E).mu)
-    np.testing.assert_allclose(
-        sd.predictive_quantile(model, 0.9).at(E), st.laplace(mean, scale).ppf(0.9), rtol=1e-10
-    )
-
-
 def test_skpros_mixtures_are_mixtures(residual):
     from skpro.regression.ensemble import BaggingRegressor
 
@@ -293,14 +229,3 @@ def test_skpros_mixtures_are_mixtures(residual):
         [st.norm.pdf(Z[:, 0], np.ravel(p.mu), np.ravel(p.sigma)) for p in each], axis=0
     )
     np.testing.assert_allclose(sd.nll(model).at(E, Z[:, 0]), -np.log(density), rtol=1e-10)
-
-
-def test_skpros_sample_points_have_a_variance_but_no_density(residual):
-    from sklearn.linear_model import LinearRegression
-    from skpro.regression.bootstrap import BootstrapRegressor
-
-    model = BootstrapRegressor(LinearRegression(), n_bootstrap_samples=20).fit(D, T)
-    assert (sd.predictive_variance(model).at(E) > 0).all()
-    for make in (sd.entropy, sd.nll):
-        with refused(sd.UnsupportedError, "Empirical", "no density"):
-            make(model).at(E, Z[:, 0])

@@ -68,21 +68,16 @@ def four(n=500, seed=0):
     )
 
 
-@pytest.mark.many
-@every
 @pytest.mark.parametrize(
-    "bins",
+    ("method", "bins"),
     [
-        "auto",
-        1,
-        2,
-        3,
-        7,
-        sd.Uniform(2),
-        sd.Quantile(3),
-        sd.Edges([0, 1.5, 3]),
-        sd.Greedy(),
-        sd.Optimal(),
+        (sd.ALE, "auto"),
+        (sd.ALE, sd.Uniform(2)),
+        (sd.DALE, 3),
+        (sd.DALE, sd.Quantile(3)),
+        (sd.RHALE, sd.Greedy()),
+        (sd.RHALE, sd.Edges([0, 1.5, 3])),
+        (sd.UALE, sd.Optimal()),
     ],
 )
 @pytest.mark.parametrize("weighted", [False, True])
@@ -111,9 +106,10 @@ def test_slopes_that_are_given_are_taken(method):
     assert whole(e) == pytest.approx(3 * 2 * four()[:, 0].mean())
 
 
-@pytest.mark.many
-@every
-@pytest.mark.parametrize("kind", ["uniform", "geometric", "poisson"])
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [(sd.ALE, "uniform"), (sd.RHALE, "geometric"), (sd.UALE, "poisson")],
+)
 def test_two_copies_have_no_effect_of_their_distance(method, kind):
     rng = np.random.default_rng(2)
     draws = {
@@ -144,7 +140,6 @@ def test_two_copies_of_many_whole_numbers_have_none_either(method, draw):
 # ------------------------------------------------------------------------------------- the definition
 
 
-@pytest.mark.many
 @every
 @pytest.mark.parametrize("weighted", [False, True])
 def test_steps_are_the_mean_of_the_means_of_both_ends(method, weighted):
@@ -235,15 +230,11 @@ def test_weights_are_repetitions(method):
 # --------------------------------------------------------------------------------------- calls of the model
 
 
-@pytest.mark.many
 @every
-@pytest.mark.parametrize("features", [[0], [1], [0, 1]])
 @pytest.mark.parametrize("gaps", [False, True])
-def test_a_model_is_asked_for_observed_values_alone(method, features, gaps):
-    if method is sd.ALE and 1 in features:
-        pytest.skip(
-            "ALE of many whole numbers has the edges of 32 quantiles, which are observed; see below"
-        )
+def test_a_model_is_asked_for_observed_values_alone(method, gaps):
+    # ALE of many whole numbers has the edges of 32 quantiles, which are observed; see below.
+    features = [0] if method is sd.ALE else [0, 1]
     X = few(600)
     if gaps:
         X[::7, 0] = np.nan
@@ -270,26 +261,12 @@ def test_edges_of_quantiles_are_observed_too():
     explained(picky, X, 1, sd.ALE)
 
 
-@every
-def test_it_costs_two_rows_a_row_and_the_rows_themselves_once(method):
-    X = few(500)
-    e = explained(mixed, X, 0, method, heterogeneity_rows=0)
-    first = 3 * len(X)
-    second = 2 * len(X) if method in (sd.RHALE, sd.UALE) else 0
-    assert e.provenance["model_rows"] <= first + second
-    assert e.provenance["slope_rows"] == 0
-    both = explained(
-        mixed, np.column_stack([X[:, [0, 0]], X[:, 2]]), [0, 1], sd.ALE, heterogeneity_rows=0
-    )
-    assert both["x0"].provenance["model_rows"] <= 5 * len(X)
-
-
 # ----------------------------------------------------------------------- results with a sample of the rows
 
 
-@pytest.mark.many
-@every
-@pytest.mark.parametrize("feature", [0, 1])
+@pytest.mark.parametrize(
+    ("method", "feature"), [(sd.ALE, 0), (sd.RHALE, 0), (sd.DALE, 1), (sd.UALE, 1)]
+)
 def test_a_sample_of_the_rows_changes_no_number_of_the_curve(method, feature):
     X = few(3000)
     bins = 6 if feature else "auto"  # automatic edges may be at rows
@@ -304,29 +281,6 @@ def test_a_sample_of_the_rows_changes_no_number_of_the_curve(method, feature):
     lower, upper = b.interval(method="bootstrap", replicates=50)
     assert (upper >= lower).all()
     b.variance_decomposition(), b.checks(), b.to_frame(), b.to_frame(of="bins")
-
-
-def test_whole_numbers_choose_bins_from_a_sample_too():
-    X = few(3000)
-    e = explained(mixed, X, 1, sd.RHALE, keep="10kB")
-    v, step, _ = by_hand(mixed, X, 1)
-    curve = np.append(0, np.cumsum(step))
-    np.testing.assert_allclose(
-        np.diff(e.value), np.diff(np.interp(e.x, v, curve)), rtol=1e-9, atol=1e-12
-    )
-
-
-@pytest.mark.many
-@every
-@pytest.mark.parametrize("feature", [0, 1])
-def test_batches_and_threads_change_no_bit(method, feature):
-    X = few(3000)
-    a = explained(mixed, X, feature, method)
-    b = explained(mixed, X, feature, method, memory="200kB")
-    c = explained(mixed, X, feature, method, memory="200kB", n_jobs=3)
-    for name in ("x", "value", "std_error", "heterogeneity"):
-        np.testing.assert_array_equal(getattr(b, name), getattr(c, name))
-        np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-10, atol=1e-12)
 
 
 @every
@@ -353,31 +307,6 @@ def test_missing_values_are_left_out_of_the_steps(method):
 # ------------------------------------------------------------------------ multi-output and multi-model
 
 
-@every
-def test_each_output_is_as_if_it_were_alone(method):
-    X = few()
-    both = lambda A: np.column_stack([mixed(A), A[:, 0] ** 2])  # noqa: E731
-    together = explained(sd.prediction(both, output="all"), X, 0, method)
-    for place, label in enumerate(together):
-        alone = explained(lambda A, k=place: both(A)[:, k], X, 0, method)
-        np.testing.assert_allclose(together[label].value, alone.value, rtol=1e-12, atol=1e-14)
-        np.testing.assert_allclose(
-            together[label].std_error, alone.std_error, rtol=1e-12, atol=1e-14
-        )
-
-
-@pytest.mark.many
-@every
-@pytest.mark.parametrize("feature", [0, 1])
-@pytest.mark.parametrize("keep", ["256MB", "30kB"])
-def test_models_that_are_alike_are_as_one(method, feature, keep):
-    X = few(2000)
-    e = explained([mixed, mixed], X, feature, method, keep=keep)
-    one = explained(mixed, X, feature, method, keep=keep)
-    np.testing.assert_allclose(e.x, one.x)
-    np.testing.assert_allclose(e.value, one.value, rtol=1e-9, atol=1e-12)
-
-
 def test_a_part_may_lack_a_value():
     X = few(60)
     X[:, 0] = np.repeat([0, 1, 2, 3], [20, 20, 1, 19])
@@ -394,30 +323,9 @@ def test_a_part_may_lack_a_value():
 # -------------------------------------------------------------------------------------------- errors
 
 
-def resampled_errors(X, feature, method, times=300, seed=0):
-    """Return the standard deviation of curves computed from resampled rows."""
-    rng, curves = np.random.default_rng(seed), []
-    points = explained(mixed, X, feature, method).x
-    for _ in range(times):
-        e = explained(
-            mixed, X[rng.integers(0, len(X), len(X))], feature, method, heterogeneity_rows=0
-        )
-        curves.append(e(points))
-    return np.nanstd(curves, axis=0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("center", ["mean", "start"])
-def test_errors_are_those_of_rows_that_are_drawn_anew(center):
-    X = few(500, seed=1)
-    method = sd.ALE(center=center)
-    e = explained(mixed, X, 0, method)
-    np.testing.assert_allclose(e.std_error, resampled_errors(X, 0, method), rtol=0.15, atol=0.002)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("draws", "slack"), [(60, 0.35), long_case(500, 0.12)])
-@pytest.mark.parametrize("center", ["mean", pytest.param("start", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("center", ["mean", "start"])
 @pytest.mark.parametrize(
     ("feature", "bins"), [(0, "auto"), (1, sd.Edges([1, 20, 45, 70]))], ids=["few", "whole"]
 )
@@ -439,10 +347,10 @@ def test_errors_are_those_of_simulated_data_sets(center, feature, bins, draws, s
         measured(f"stated error over true, {name}", one, error=of_ratio(one, draws), **about)
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("feature", [0, 1])
-@pytest.mark.parametrize("center", ["mean", "start"])
-@pytest.mark.parametrize("of", ["value", "bins"])
+@pytest.mark.parametrize(
+    ("feature", "center", "of"),
+    [(0, "mean", "value"), (1, "start", "value"), (1, "mean", "bins"), (0, "start", "bins")],
+)
 def test_intervals_of_all_kinds_are_alike(feature, center, of):
     X = few(1500)
     X[:, 1] = np.random.default_rng(7).integers(0, 80, len(X))
@@ -457,8 +365,9 @@ def test_intervals_of_all_kinds_are_alike(feature, center, of):
     assert (band[known] >= wide[known] * (1 - 1e-9)).all()
 
 
-@every
-@pytest.mark.parametrize("feature", [0, 1])
+@pytest.mark.parametrize(
+    ("method", "feature"), [(sd.ALE, 0), (sd.RHALE, 0), (sd.DALE, 1), (sd.UALE, 1)]
+)
 def test_rows_counted_otherwise_are_as_repeated(method, feature):
     X = few(300)
     form = (
@@ -497,9 +406,9 @@ def test_edges_between_values_are_refused():
             e.rebin(bins)
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("center", ["mean", "start", None])
-@pytest.mark.parametrize("weights", [None, "frequency", "sampling"])
+@pytest.mark.parametrize(
+    ("center", "weights"), [("mean", None), ("start", "frequency"), (None, "sampling")]
+)
 def test_rebinning_as_it_was_gives_the_bins_as_they_were(center, weights):
     X = few(1000)
     w = None if weights is None else np.random.default_rng(8).uniform(0.2, 2, len(X))
@@ -525,27 +434,6 @@ def test_whole_numbers_are_rebinned_as_if_explained_anew(bins):
     np.testing.assert_allclose(a.value, b.value, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(a.std_error, b.std_error, rtol=1e-12)
     np.testing.assert_allclose(a.bins.std, b.bins.std, rtol=1e-12)
-
-
-@pytest.mark.parametrize("feature", [0, 1])
-def test_bins_are_not_chosen_anew_for_curves_of_differences(feature):
-    e = explained(mixed, few(), feature, sd.RHALE)
-    with pytest.raises(sd.errors.UnsupportedError, match="bins='fixed'"):
-        e.interval(method="bootstrap", bins="chosen", replicates=5)
-
-
-@pytest.mark.many
-@every
-@pytest.mark.parametrize("feature", [0, 1])
-def test_files_hold_all_of_it(method, feature, tmp_path):
-    e = explained(mixed, few(), feature, method)
-    e.save(tmp_path / "e.skedasis")
-    back = sd.load(tmp_path / "e.skedasis")
-    for name in ("x", "value", "std_error", "heterogeneity"):
-        np.testing.assert_array_equal(getattr(back, name), getattr(e, name))
-    one, two = (f.interval(method="bootstrap", replicates=20) for f in (e, back))
-    np.testing.assert_array_equal(one, two)
-    assert len(back.rebin(1).bins) == 1
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -39,7 +39,7 @@ from skedasis.stats.heterogeneity_score import (
 )
 from tests.long.figures import long_case
 
-SEEDS = range(5)
+SEEDS = range(2)
 N = 10_000
 METHODS = {
     "ale": sd.ALE(bins=5),
@@ -122,14 +122,12 @@ def test_products_thresholds_and_oscillations_have_their_interaction_spread(seed
     assert score(lambda X: X.prod(axis=1), X) == pytest.approx(27**-0.5, rel=0.05)
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("correlation", "low", "high"), [(0.5, 0.82, 0.94), (0.8, 0.54, 0.70), (0.95, 0.27, 0.37)]
 )
-def test_correlated_products_are_compared_within_reach(seed, correlation, low, high):
+def test_correlated_products_are_compared_within_reach(correlation, low, high):
     """The score is about sqrt(1 - r²), the standard deviation of x1 given x0 (random pairs would give 1.1 and more)."""
-    x, e = np.random.default_rng(seed).normal(size=(2, N))
+    x, e = np.random.default_rng(0).normal(size=(2, N))
     X = np.c_[x, correlation * x + np.sqrt(1 - correlation**2) * e]
     assert low < score(product, X) < high
     assert low < score(product, X, 1) < high
@@ -147,38 +145,6 @@ def test_an_additive_quantity_and_an_unused_feature_have_none(seed):
     spread = model(X).std()
     assert max(e.heterogeneity_score for e in es.values()) <= 1e-12 * spread
     assert score(product, X, 3) == 0
-
-
-@pytest.mark.many
-@pytest.mark.parametrize("seed", SEEDS)
-def test_stumps_have_none_called_and_computed(seed):
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    X = np.random.default_rng(seed).normal(size=(N, 3))
-    y = X[:, 0] * X[:, 1] + X[:, 0]
-    stumps = HistGradientBoostingRegressor(max_leaf_nodes=2, max_iter=20).fit(X, y)
-    for tree in ("off", "force"):
-        es = sd.explain(stumps, X, method=sd.ALE(bins=4), tree=tree, progress=False)
-        assert max(e.heterogeneity_score for e in es.values()) <= 1e-12 * y.std()
-        assert all(e.swap_score.quantity_std > 0.1 for e in es.values())
-
-
-def test_trees_are_computed_without_the_model_and_give_what_it_gives():
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    X = np.random.default_rng(0).normal(size=(2000, 3))
-    trees = HistGradientBoostingRegressor(max_iter=30).fit(X, X[:, 0] * X[:, 1])
-    called, computed = (
-        sd.explain(trees, X, method=sd.ALE(bins=4), tree=t, progress=False)
-        for t in ("off", "force")
-    )
-    assert computed["x0"].provenance["score_rows"] == 0
-    assert computed["x0"].provenance["score_calls"] == 0
-    # The rows, one swap of each in three features, and at most 4,000 rows for each spread.
-    assert 4 * 2000 < called["x0"].provenance["score_rows"] <= 4 * 2000 + 3 * 4000
-    for name, e in called.items():
-        assert computed[name].heterogeneity_score == pytest.approx(e.heterogeneity_score, rel=1e-9)
-        assert computed[name].swap_score.pairs == 1000
 
 
 # -------------------------------------------------------------------------- by the definition
@@ -270,9 +236,7 @@ def _small(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.thinned
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("kind", ["two values", "nominal"])
+@pytest.mark.parametrize(("kind", "weighted"), [("two values", True), ("nominal", False)])
 def test_over_seeds_the_mean_is_that_over_all_ordered_pairs(kind, weighted):
     X, schema = _small(kind)
     w = np.random.default_rng(4).uniform(0.9, 1.1, SMALL) if weighted else None
@@ -280,21 +244,6 @@ def test_over_seeds_the_mean_is_that_over_all_ordered_pairs(kind, weighted):
     found = [score(bent, X, random_state=s, **options) ** 2 for s in range(150)]
     error = np.std(found) / np.sqrt(len(found))
     assert np.mean(found) == pytest.approx(pair_mean(bent, X, w=w), abs=4 * error)
-
-
-@pytest.mark.slow
-def test_labels_stay_with_their_rows():
-    """For a loss, rows with swapped features keep their own labels; compared with the mean over all pairs."""
-    X, _ = _small("two values")
-    y = np.random.default_rng(5).normal(size=SMALL)
-    q = sd.loss(lambda X: X[:, 0] + X[:, 1], "squared_error")
-    found = [score(q, X, y=y, random_state=s) ** 2 for s in range(150)]
-    # In (x0 + x1 - y)² only 2 x0 (x1 - y) is not additive; the label acts as another feature.
-    want = pair_mean(
-        lambda R: (R[:, 0] + R[:, 1] - R[:, 3]) ** 2, np.c_[X, y].astype(float), columns=(0,)
-    )
-    assert np.mean(found) == pytest.approx(want, abs=4 * np.std(found) / np.sqrt(150))
-    assert want > 0.1
 
 
 @pytest.mark.slow
@@ -367,37 +316,6 @@ def test_intervals_cover(kind, n, draws, measured):
 # ----------------------------------------------------------------------------------- invariance
 
 
-@pytest.mark.parametrize(("factor", "lift"), [(-3.0, 5.0), (1e-12, 0.0), (1e12, -1e12), (2.0, 1e9)])
-def test_it_scales_with_the_quantity(factor, lift):
-    X = np.random.default_rng(8).normal(size=(2000, 3))
-    plain, other = explain(bent, X), explain(lambda X: factor * bent(X) + lift, X)
-    rel = 1e-6 if lift == 1e9 else 1e-9
-    for name in ("heterogeneity_score", "heterogeneity_score_error"):
-        want = abs(factor) * getattr(plain, name)
-        assert getattr(other, name) == pytest.approx(want, rel=rel, abs=0)
-
-
-@pytest.mark.parametrize(
-    ("there", "back"),
-    [
-        (np.exp, np.log),
-        (lambda x: x**3, np.cbrt),
-        (lambda x: 1e12 * x, lambda x: x / 1e12),
-        (lambda x: 1e-12 * x, lambda x: x / 1e-12),
-        (lambda x: x + 1e9, lambda x: x - 1e9),
-    ],
-    ids=["exp", "cube", "large", "small", "offset"],
-)
-def test_increasing_transforms_of_the_feature_change_nothing(there, back):
-    X = np.random.default_rng(9).normal(size=(2000, 3))
-    X[:, 0] = np.round(X[:, 0] + X[:, 1], 6)  # dependent: pairs are drawn by ranks
-    Z = np.c_[there(X[:, 0]), X[:, 1:]]
-    want, got = explain(bent, X), explain(lambda Z: bent(np.c_[back(Z[:, 0]), Z[:, 1:]]), Z)
-    assert got.swap_score.vif == want.swap_score.vif > 1.5
-    rel = 1e-6 if there(0.0) == 1e9 else 1e-9
-    assert got.heterogeneity_score == pytest.approx(want.heterogeneity_score, rel=rel, abs=0)
-
-
 def test_float32_models_of_additive_quantities_have_none():
     X = np.random.default_rng(10).normal(size=(3000, 3))
 
@@ -418,15 +336,6 @@ def test_it_is_the_same_for_every_method(method):
     got = sd.explain(bent, X, method=METHODS[method], random_state=3, progress=False)
     for name, e in want.items():
         assert got[name].swap_score == e.swap_score
-
-
-def test_m_plots_and_means_alone_have_none():
-    X = np.random.default_rng(12).normal(size=(300, 3))
-    for method in (sd.MPlot(bins=3), sd.PDP(grid=3, heterogeneity=False)):
-        e = explain(bent, X, method=method)
-        assert e.swap_score is None
-        assert np.isnan([e.heterogeneity_score, e.heterogeneity_score_error]).all()
-        assert e.provenance["score_rows"] == 0
 
 
 def _frame(n=600, seed=13):
@@ -457,15 +366,7 @@ def _scores(X, **options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("weighted", "rows"),
-    [
-        pytest.param(False, None, marks=pytest.mark.slow),
-        (True, 250),
-        pytest.param(True, None, marks=pytest.mark.long),
-        pytest.param(False, 250, marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.parametrize(("weighted", "rows"), [(False, None), (True, 250)])
 def test_batches_threads_and_orders_change_no_bit(weighted, rows):
     X = _frame()
     w = np.random.default_rng(14).uniform(0.5, 2, len(X)) if weighted else np.ones(len(X))
@@ -488,14 +389,6 @@ def test_batches_threads_and_orders_change_no_bit(weighted, rows):
     alone = sd.explain(_of_frame, X, "a", method="pdp", sample_weight=w, row_id=ids, **options)
     assert alone.swap_score.value == want["a"].value
     assert _scores(X, sample_weight=w, row_id=ids, heterogeneity_rows=rows, random_state=6) != want
-
-
-def test_whole_numbers_are_the_same_rows_as_integers_floats_and_objects():
-    X = _frame(200)
-    ids = np.random.default_rng(16).permutation(200)
-    want = _scores(X, row_id=ids)
-    for other in (ids.astype(float), ids.astype(np.uint16), pd.array(ids, dtype="Int64")):
-        assert _scores(X, row_id=other) == want
 
 
 # ------------------------------------------------------------------------------------- weights
@@ -580,7 +473,7 @@ def test_rows_without_the_feature_do_not_take_part():
     assert es["x0"].heterogeneity_score == e.heterogeneity_score
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["ale", "ice"])
 def test_models_that_take_no_missing_values_need_not(method):
     X = np.random.default_rng(24).normal(size=(300, 3))
     X[::7, 0] = np.nan
@@ -639,19 +532,6 @@ def _classes(n=400):
     return X, y, Model()
 
 
-def test_each_output_has_the_score_that_it_has_alone():
-    X, _, model = _classes()
-    every = sd.explain(sd.probability(model, class_="all"), X, method=sd.ALE(bins=3))
-    for label, es in every.items():
-        alone = sd.explain(sd.probability(model, class_=label), X, method=sd.ALE(bins=3))
-        for name, e in es.items():
-            want = alone[name].heterogeneity_score
-            assert e.heterogeneity_score == pytest.approx(want, rel=1e-12)
-            assert want > 0.01
-    rows = next(iter(every.values()))["x0"].provenance["score_rows"]
-    assert 4 * len(X) < rows <= 4 * len(X) + 3 * min(4000, 4 * len(X))
-
-
 def test_each_model_has_the_score_that_it_has_alone():
     X = np.random.default_rng(27).normal(size=(300, 3))
     models = [product, bent]
@@ -665,20 +545,6 @@ def test_each_model_has_the_score_that_it_has_alone():
     for one, model, rows in zip(held_out.models, models, folds, strict=True):
         only = sd.explain(model, X[rows], 0, method=sd.ALE(bins=3), row_id=rows)
         assert one.swap_score == only.swap_score
-
-
-@pytest.mark.slow
-def test_models_on_their_own_rows_know_levels_and_missing_values():
-    X = _frame(400)
-    folds = [np.arange(0, 150), np.arange(150, 400)]
-    options = {"method": sd.ALE(bins=3), "schema": {"d": "ordinal"}, "progress": False}
-    several = sd.explain([_of_frame, _of_frame], X, cv=folds, heterogeneity_rows=200, **options)
-    for i, rows in enumerate(folds):
-        part = {"row_id": rows, "heterogeneity_rows": 200}
-        alone = sd.explain(_of_frame, X.iloc[rows], **part, **options)
-        for name in X:
-            assert several[name].models[i].swap_score == alone[name].swap_score
-    assert not several["a"].provenance["score_exact"]
 
 
 @pytest.mark.parametrize("kind", ["entropy", "nll", "loss"])
@@ -769,15 +635,6 @@ def test_levels_tell_of_columns():
     assert es["u"].swap_score.vif < 1.1
 
 
-def test_columns_that_say_nothing_are_passed_over():
-    X = _frame(200).assign(gone=np.nan, odd=None, far=np.r_[np.inf, np.arange(199.0)])
-    schema = {"odd": "ordinal", "d": "ordinal"}
-    got = _scores(X, features=["a", "b", "d"], schema=schema)
-    want = _scores(_frame(200), features=["a", "b", "d"])
-    for name, s in want.items():
-        assert got[name].vif == pytest.approx(s.vif, rel=0.1)
-
-
 # ------------------------------------------------------------------------------------ few rows
 
 
@@ -831,32 +688,6 @@ def test_an_interval_of_a_vague_score_has_ends():
 
 
 # -------------------------------------------------------------------------- calls of the model
-
-
-def test_costs_are_counted_apart():
-    X = np.random.default_rng(35).normal(size=(1000, 3))
-    X[:, 1] = X[:, 1] > 0  # half of the pairs have equal values
-    seen = Remembers(bent)
-    es = sd.explain(seen, X, method=sd.ALE(bins=2), heterogeneity_rows=300, progress=False)
-    about = es["x0"].provenance
-    without = sd.explain(bent, X, method=sd.ALE(bins=2), heterogeneity_rows=0, progress=False)
-    plain = without["x0"].provenance
-    total = sum(len(call) for call in seen.calls)
-    assert total == about["model_rows"] + about["check_rows"] + about["score_rows"]
-    assert about["model_rows"] == plain["model_rows"]
-    # At most 300 rows for the spread of each feature.
-    assert 3 * 300 < about["score_rows"] < 4 * 300 + 3 * 300
-    assert about["score_calls"] <= 4 + 3
-    assert (about["score_exact"], es["x0"].swap_score.exact) == (False, False)
-    assert about["vif"] == es["x0"].swap_score.vif
-    assert (plain["score_rows"], plain["score_calls"]) == (0, 0)
-    assert "vif" not in plain
-    for e in without.values():
-        assert e.swap_score is None
-        assert np.isnan([e.heterogeneity_score, e.heterogeneity_score_error]).all()
-    whole = sd.explain(bent, X, 0, method="pdp", heterogeneity_rows=None)
-    assert whole.provenance["score_exact"]
-    assert whole.provenance["score_rows"] == 2000
 
 
 @pytest.mark.parametrize("bad", [-1, 2.5, True, "all"])

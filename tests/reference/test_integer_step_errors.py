@@ -20,9 +20,7 @@ def explained(x, seed, **options):
     )
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("rows", [100, 300])
-@pytest.mark.parametrize("kind", ["frequency", "sampling"])
+@pytest.mark.parametrize(("rows", "kind"), [(100, "frequency"), (300, "sampling")])
 def test_values_of_single_rows_do_not_make_errors_small(rows, kind):
     rng = np.random.default_rng(0)
     x = np.round(rng.normal(size=rows) * 60)
@@ -38,8 +36,7 @@ def test_values_of_single_rows_do_not_make_errors_small(rows, kind):
         assert ratio.min() > 0.55
 
 
-@pytest.mark.parametrize("of", ["value", "bins"])
-@pytest.mark.parametrize("simultaneous", [False, True])
+@pytest.mark.parametrize(("of", "simultaneous"), [("value", True), ("bins", False)])
 def test_whole_numbers_that_are_all_different_have_errors(of, simultaneous):
     x = np.random.default_rng(1).permutation(2000)[:200]
     e = explained(x, 2)

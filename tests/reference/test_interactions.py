@@ -13,7 +13,7 @@ import pytest
 import skedasis as sd
 from skedasis.trees import partial_dependence
 from tests.reference.naive_h_statistic import Naive, naive
-from tests.reference.tree_cases import MODELS, QUIET, categories, grown, number, with_missing
+from tests.reference.tree_cases import MODELS, QUIET, categories, grown, number, turns, with_missing
 
 ROWS = 60
 FAST: dict[str, Any] = {"ale": False, "heterogeneity_rows": 0, "method": sd.ALE(bins=4)}
@@ -112,10 +112,9 @@ def leaf_sums(case: str) -> dict[str, tuple[Any, Any]]:
 CASES = [case for case in MODELS if case != "leaf"]  # that has a test of its own
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("case", "weighted"), turns(CASES, [False, True], "boosting", "histograms 2", "lightgbm")
+)
 def test_trees_of_every_library(case: str, weighted: bool):
     """Trees are evaluated at all rows; the loops call the model. log(p / (1 - p)) of p near 1 loses digits."""
     found = leaf_sums(case)
@@ -157,9 +156,7 @@ def many_rows(missing: bool) -> tuple[Any, np.ndarray, list[tuple[np.ndarray | N
 
 
 @pytest.mark.slow
-@pytest.mark.thinned
-@pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("cells", [2**22, 1])
+@pytest.mark.parametrize(("missing", "cells"), [(False, 1), (True, 2**22)])
 def test_many_rows_in_blocks_tables_and_sweeps(cells: int, missing: bool, monkeypatch: Any):
     """At 140 rows 1e-12 of the quantity; several blocks of rows, of which the last is not full."""
     monkeypatch.setattr(partial_dependence, "_TABLE", cells)
@@ -170,16 +167,10 @@ def test_many_rows_in_blocks_tables_and_sweeps(cells: int, missing: bool, monkey
         compare(it, want)
 
 
-@pytest.mark.thinned
 @pytest.mark.parametrize(
-    "groups",
-    [
-        pytest.param(None, id="none"),
-        pytest.param({"ck": ["c", "k"]}, id="ck"),
-        pytest.param({"ab": ["a", "b"]}, id="ab"),
-    ],
+    ("library", "groups"),
+    [("histograms", None), ("lightgbm", {"ck": ["c", "k"]}), ("histograms", {"ab": ["a", "b"]})],
 )
-@pytest.mark.parametrize("library", ["histograms", "lightgbm"])
 def test_categories_missing_values_and_groups_of_trees(library: str, groups: Any):
     frame, y = categories(180)
     if library == "lightgbm":
@@ -200,23 +191,6 @@ def test_categories_missing_values_and_groups_of_trees(library: str, groups: Any
         part = part.assign(a=part["a"].round(), b=part["b"].round())
     it = sd.interactions(model, part, groups=groups, tree="force", **given)
     compare(it, naive(model.predict, part, features=features[next(iter(groups or [None]))]), 1e-11)
-
-
-@pytest.mark.slow
-def test_a_path_with_many_features():
-    """A path of 90 tests of 90 features: nothing is limited to 64."""
-    tree = pytest.importorskip("sklearn.tree").DecisionTreeRegressor
-    n = 91
-    X = np.tril(np.ones((n, n - 1)))  # row i has ones in the first i columns
-    y = np.where(np.arange(n) == n - 1, 50.0, 0.0) + np.sqrt(np.arange(n))
-    model = tree(max_features=1, random_state=0).fit(X, y)
-    few = sd.interactions(model, X, pairs=[(0, 1), (5, 80)], tree="force", **FAST)
-    called = sd.interactions(model, X, pairs=[(0, 1), (5, 80)], tree="off", max_rows=None, **FAST)
-    deepest = model.tree_.max_depth
-    assert deepest >= 10
-    for pair in few:
-        assert few[pair].h2_unnormalized == pytest.approx(called[pair].h2_unnormalized, rel=1e-9)
-    assert few.h2 == pytest.approx(called.h2, rel=1e-9)
 
 
 def test_constant_trees_have_no_interactions():

@@ -7,6 +7,7 @@ points. With 300 rows the smallest bins have 30.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,100 +18,62 @@ from tests.reference import coverage_cases as c
 
 RUNS, ROWS = 1000, 330
 OF_ROWS: dict[str, Any] = {"draws": RUNS, "rows": ROWS, "seed": f"0 to {RUNS - 1}"}
-PLAIN: dict[str, Any] = {"progress": False, "heterogeneity_rows": 0}
-"""The score has coverage tests of its own, and would cost more than the curves."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.long]
-
-
-def of_numbers(method: Any, quantity: Any = c.cubic) -> Any:
-    return lambda seed: sd.explain(quantity, c.numbers(ROWS, seed), 0, method=method, **PLAIN)
+pytestmark = pytest.mark.long
+HALF_AS_MANY = 3 * ROWS // 2
+"""Rows with sampling weights: each bin then has an effective number of 30 rows."""
 
 
-def of_levels(method: Any, kind: str) -> Any:
-    schema = {0: sd.Feature("c", kind, levels=c.LEVELS)}
-    return lambda seed: sd.explain(
-        c.stepped, c.with_levels(ROWS, seed), 0, method=method, schema=schema, **PLAIN
-    )
+def important(rows: int, seed: int) -> Any:
+    return sd.explain(c.products, c.pairs(rows, seed), method=sd.PFI(n_repeats=5), progress=False)
 
 
-def weighted(sample: Any, method: Any, kind: str) -> Any:
-    def of(seed: int) -> Any:
-        # With sampling weights there are half as many rows again: each bin then has an effective number of 30 rows.
-        X, weights = sample(ROWS if kind == "frequency" else 3 * ROWS // 2, seed)
-        return sd.explain(
-            c.SLOPED, X, 0, method=method, sample_weight=weights, weight_kind=kind, **PLAIN
-        )
-
-    return of
-
-
-def important(seed: int) -> Any:
-    return sd.explain(c.products, c.pairs(ROWS, seed), method=sd.PFI(n_repeats=5), progress=False)
-
-
-CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {}
+CASES: dict[str, tuple[Any, Any]] = {}
 for middle in ("mean", "start"):
+    curve = c.curve(middle)
+    ordered = sd.ALE(center=middle, order=list(c.LEVELS))
+    slopes = sd.DALE(c.CUT, middle)
     CASES |= {
-        f"ALE {middle}": (of_numbers(sd.ALE(c.CUT, middle)), c.curve(middle), {}),
-        f"DALE {middle}": (of_numbers(sd.DALE(c.CUT, middle), c.SLOPED), c.curve(middle), {}),
-        f"RHALE {middle}": (of_numbers(sd.RHALE(c.CUT, middle), c.SLOPED), c.curve(middle), {}),
-        f"UALE {middle}": (of_numbers(sd.UALE(c.CUT, middle), c.SLOPED), c.curve(middle), {}),
-        f"nominal {middle}": (
-            of_levels(sd.ALE(center=middle, order=list(c.LEVELS)), "nominal"),
-            c.level_curve(middle),
-            {},
-        ),
-        f"ordinal {middle}": (
-            of_levels(sd.ALE(center=middle), "ordinal"),
-            c.level_curve(middle),
-            {},
-        ),
+        f"ALE {middle}": (c.of_numbers(sd.ALE(c.CUT, middle)), curve),
+        f"DALE {middle}": (c.of_numbers(slopes, c.SLOPED), curve),
+        f"RHALE {middle}": (c.of_numbers(sd.RHALE(c.CUT, middle), c.SLOPED), curve),
+        f"UALE {middle}": (c.of_numbers(sd.UALE(c.CUT, middle), c.SLOPED), curve),
+        f"nominal {middle}": (c.of_levels(ordered, "nominal"), c.level_curve(middle)),
+        f"ordinal {middle}": (c.of_levels(sd.ALE(center=middle), "ordinal"), c.level_curve(middle)),
         f"frequencies {middle}": (
-            weighted(c.rows_and_counts, sd.DALE(c.CUT, middle), "frequency"),
+            c.weighted(c.rows_and_counts, slopes, "frequency"),
             c.counted_curve(middle),
-            {},
         ),
-        f"sampling weights {middle}": (
-            weighted(c.thinned, sd.DALE(c.CUT, middle), "sampling"),
-            c.curve(middle),
-            {},
-        ),
+        f"sampling weights {middle}": (c.weighted(c.thinned, slopes, "sampling"), curve),
     }
-LEVEL = c.dependence(c.GRID)
-MEANS = c.bin_means()
+level, means = c.dependence(c.GRID), c.bin_means()
+curves = sd.PDP(grid=c.GRID, ice="all")
 CASES |= {
-    "PDP": (of_numbers(sd.PDP(grid=c.GRID, ice="all")), LEVEL, {}),
-    "PDP mean": (
-        of_numbers(sd.PDP(grid=c.GRID, ice="all", center="mean")),
-        LEVEL - LEVEL.mean(),
-        {},
-    ),
-    "M-plot": (of_numbers(sd.MPlot(c.CUT)), MEANS, {}),
-    "M-plot mean": (of_numbers(sd.MPlot(c.CUT, center="mean")), MEANS - c.SHARE @ MEANS, {}),
-    "bins": (of_numbers(sd.DALE(c.CUT), c.SLOPED), c.mean_slopes(), {"of": "bins"}),
-    "bins of ALE": (of_numbers(sd.ALE(c.CUT)), c.mean_slopes(), {"of": "bins"}),
-    "steps": (
-        of_levels(sd.ALE(order=list(c.LEVELS)), "nominal"),
-        c.steps(),
-        {"of": "bins"},
-    ),
+    "PDP": (c.of_numbers(curves), level),
+    "PDP mean": (c.of_numbers(replace(curves, center="mean")), level - level.mean()),
+    "M-plot": (c.of_numbers(sd.MPlot(c.CUT)), means),
+    "M-plot mean": (c.of_numbers(sd.MPlot(c.CUT, center="mean")), means - c.SHARE @ means),
+    "bins": (c.of_numbers(sd.DALE(c.CUT), c.SLOPED), c.mean_slopes()),
+    "bins of ALE": (c.of_numbers(sd.ALE(c.CUT)), c.mean_slopes()),
+    "steps": (c.of_levels(sd.ALE(order=list(c.LEVELS)), "nominal"), c.steps()),
 }
 
 
 @pytest.mark.parametrize("how", ["analytic", "bootstrap"])
 @pytest.mark.parametrize("name", CASES)
 def test_intervals_and_bands_cover(name, how, measured):
-    made, truth, options = CASES[name]
-    more = {} if how == "analytic" else {"method": how, "replicates": 500}
-    share = c.covered(made, truth, RUNS, **options, **more)
+    made, truth = CASES[name]
+    options = {"of": "bins"} if name.startswith(("bins", "steps")) else {}
+    options |= {} if how == "analytic" else {"method": how, "replicates": 500}
+    rows = HALF_AS_MANY if name.startswith("sampling") else ROWS
+    share = c.covered(made, rows, truth, RUNS, **options)
     measured("each", share.points.mean(), **OF_ROWS, low=0.93, high=0.97)
     measured("all at once", share.together, **OF_ROWS, low=0.93, high=0.97)
 
 
 def test_importances_cover_together(measured):
     """The importances of a pair are almost equal. Šidák assumes independence, so the joint coverage is too high."""
-    share = c.covered(important, c.IMPORTANCE, RUNS)
+    share = c.covered(important, ROWS, c.IMPORTANCE, RUNS)
     measured("each", share.points.mean(), **OF_ROWS, low=0.93, high=0.97)
     measured("all at once", share.together, **OF_ROWS, low=0.93, high=0.985)
 
@@ -123,7 +86,9 @@ def test_without_the_errors_of_other_bins_intervals_do_not_cover(measured):
     hits, ours = np.zeros(21), np.zeros(21)
     truth = c.curve_at(FINE)
     for seed in range(300):
-        e = sd.explain(c.SLOPED, c.numbers(MANY, seed), 0, method=sd.DALE(sd.Edges(FINE)), **PLAIN)
+        e = sd.explain(
+            c.SLOPED, c.numbers(MANY, seed), 0, method=sd.DALE(sd.Edges(FINE)), **c.PLAIN
+        )
         own = np.append(0.0, 1.96 * e.bins.std_error * e.bins.widths)
         hits += np.abs(e.value - truth) <= own
         low, high = e.interval()
@@ -165,7 +130,8 @@ def test_bins_that_were_chosen_on_the_same_rows_cover_less(how, measured):
     more = {"analytic": {}, "fixed": {"method": "bootstrap", "replicates": 200}}
     chosen = {"method": "bootstrap", "replicates": 200, "bins": "chosen"}
     share = c.covered(
-        of_numbers(sd.RHALE(sd.Optimal(max_bins=20)), c.SLOPED),
+        c.of_numbers(sd.RHALE(sd.Optimal(max_bins=20)), c.SLOPED),
+        ROWS,
         lambda e: c.curve_at(e.x),
         150,
         **more.get(how, chosen),

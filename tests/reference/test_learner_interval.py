@@ -105,7 +105,6 @@ def by_hand(model: Any, X: Any) -> Any:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "kind", "low", "high"),
     [

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import skedasis as sd
 import skedasis.stats.ledger as module
@@ -78,18 +77,6 @@ def test_main_effects_regions_and_a_pair():
         assert part.std_error < 0.012
 
 
-def test_shares_are_exact_up_to_the_sample():
-    """With the variances of the sample instead of the population the error is that of the fit alone."""
-    X = uniform(d=4)
-    main, pair = np.sin(3 * X[:, 0]) + X[:, 1], 2 * X[:, 2] * X[:, 3]
-    model = lambda X: np.sin(3 * X[:, 0]) + X[:, 1] + 2 * X[:, 2] * X[:, 3]  # noqa: E731
-    found = shares(sd.ledger(model, X, regions={}))
-    total = np.var(main + pair)
-    assert found["main effects"] == pytest.approx(np.var(main) / total, abs=CLOSE)
-    assert found["x2 × x3"] == pytest.approx(np.var(pair) / total, abs=CLOSE)
-    assert found["not explained"] < 0.003
-
-
 def test_regions_are_found():
     """Without regions from the caller: those of x0 by x1 and x2, of 3 x0 1[x1 > 0.3 and x2 is "b"] + x3² + 2 x2."""
     X = uniform(d=5)
@@ -114,21 +101,6 @@ def test_products_of_normal_features(rho):
     found = sd.ledger(lambda X: X[:, 0] * X[:, 1], correlated(rho), regions={})
     best = 4 * rho**2 / (1 + rho**2) ** 2
     close(found, {"main effects": best, "x0 × x1": 1 - best, "not explained": 0.0})
-
-
-@pytest.mark.slow
-def test_main_effects_as_drawn_may_explain_nothing():
-    """PDP of x0 x1 are flat, ALE curves are r x² / 2; the best additive function explains 99 % for r = 0.9."""
-    rho, X = 0.9, correlated(0.9)
-    model = lambda X: X[:, 0] * X[:, 1]  # noqa: E731
-    drawn = sd.explain(model, X, method=sd.PDP())
-    found = sd.ledger(model, X, effects=drawn)
-    assert found.drawn_by == "PDP"
-    assert found.as_drawn == pytest.approx(0, abs=0.03)
-    assert found["main effects"].share > 0.97
-    # Var(x0 x1) = 1 + r², Var(x0² + x1²) = 4 + 4 r², Cov = 4 r.
-    ale = 1 - (1 + rho**2 - rho * 4 * rho + rho**2 / 4 * (4 + 4 * rho**2)) / (1 + rho**2)
-    assert sd.ledger(model, X).as_drawn == pytest.approx(ale, abs=0.01)
 
 
 def test_main_effects_as_drawn_may_explain_less_than_nothing():
@@ -232,7 +204,7 @@ def test_penalties_maximize_the_likelihood():
     assert found == pytest.approx(ridge.lambda_ / ridge.alpha_, rel=0.02)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_penalties_of_what_is_added_solve_the_full_equations(seed, monkeypatch):
     """The search in the equations of the added groups alone ends where the dense equations of all groups end."""
     monkeypatch.setattr(module, "_SAME_PARAMETERS", 1e-9)
@@ -313,19 +285,3 @@ def test_permuted_regions_add_nothing(draws, force, measured):
     measured("above two standard errors", np.mean(largest > 2), **about, high=0.05)
     if not force:
         measured("added", np.mean(np.isfinite(largest)), **about, high=0.1)
-
-
-@pytest.mark.slow
-def test_a_pair_without_interaction_is_rarely_added():
-    """The best of 15 pairs of an additive model with noise."""
-    added = 0
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        X = rng.normal(size=(600, 6))
-        q = X @ np.ones(6) + 2 * rng.normal(size=600)
-        fitting = np.arange(300)
-        stages = choose_stages(
-            [LedgerColumn(x) for x in X.T], fitting, q[:300], fitting % FOLDS, pairs=5
-        )
-        added += len(stages) > 1
-    assert added <= stats.binom.ppf(0.999, 20, 0.1)

@@ -20,6 +20,7 @@ from tests.reference.likelihood_partitions import Rows, slopes_as_given
 LIKELIHOOD = sd.Optimal(criterion="likelihood")
 FLAT = sd.Optimal(criterion="likelihood", slopes="constant")
 both = pytest.mark.parametrize("scheme", [LIKELIHOOD, FLAT], ids=["linear", "constant"])
+schemes = st.sampled_from([LIKELIHOOD, FLAT])
 
 
 @st.composite
@@ -54,7 +55,7 @@ def same_bins(a, b, factor=1.0, offset=0.0, rtol=1e-9):
 # ---------------------------------------------------------------------------------- the optimum
 
 
-@law(examples=8, thorough=40, seed=st.integers(0, 2**32 - 1), linear=st.booleans())
+@law(seed=st.integers(0, 2**32 - 1), linear=st.booleans())
 def test_the_bins_of_few_values_cost_least(seed, linear):
     """With ten values of many rows all partitions are tried; the noise is estimated directly, within the values."""
     rng = np.random.default_rng(seed)
@@ -103,9 +104,10 @@ def _first(d):
     return np.unique(d, return_index=True)[1]
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("n", [20, 200, 5000])
-@pytest.mark.parametrize(("low", "unit"), [(0.0, 1.0), (-3.0, 1e-6), (1e6, 1.0), (0.0, 1e9)])
+@pytest.mark.parametrize(
+    ("n", "low", "unit"),
+    [(20, 0.0, 1.0), (200, -3.0, 1e-06), (5000, 1000000.0, 1.0), (200, 0.0, 1000000000.0)],
+)
 def test_a_slope_linear_in_x_is_one_bin_and_its_effect_a_parabola(n, low, unit):
     z = np.sort(np.random.default_rng(n).uniform(size=n))
     x = low + unit * z
@@ -121,8 +123,7 @@ def test_a_slope_linear_in_x_is_one_bin_and_its_effect_a_parabola(n, low, unit):
     np.testing.assert_allclose(e(at), want, rtol=0, atol=3 * rough * np.abs(want).max())
 
 
-@both
-@law(data=rows(most=400))
+@law(scheme=schemes, data=rows(most=400))
 def test_the_curve_is_joined(scheme, data):
     x, d = data
     e = slopes_as_given(x, d, scheme)
@@ -140,8 +141,7 @@ def test_the_curve_is_joined(scheme, data):
 # --------------------------------------------------------------------------------------- invariances
 
 
-@both
-@law(data=rows(most=500), seed=st.integers(0, 99))
+@law(scheme=schemes, data=rows(most=500), seed=st.integers(0, 99))
 def test_whole_weights_are_rows_repeated(scheme, data, seed):
     x, d = data
     w = np.random.default_rng(seed).integers(1, 4, size=len(x))
@@ -152,16 +152,15 @@ def test_whole_weights_are_rows_repeated(scheme, data, seed):
     np.testing.assert_allclose(weighted.bins.std, repeated.bins.std, rtol=1e-9, atol=1e-9)
 
 
-@both
-@law(data=rows(most=500), seed=st.integers(0, 99))
+@law(scheme=schemes, data=rows(most=500), seed=st.integers(0, 99))
 def test_the_order_of_rows_does_not_matter(scheme, data, seed):
     x, d = data
     turned = np.random.default_rng(seed).permutation(len(x))
     same_bins(slopes_as_given(x[turned], d[turned], scheme), slopes_as_given(x, d, scheme))
 
 
-@both
 @law(
+    scheme=schemes,
     data=rows(most=400),
     factor=st.sampled_from([1e-12, -1e-3, -1.0, 7.0, 1e12]),
     offset=st.sampled_from([0.0, 1.0, -1e7]),
@@ -173,15 +172,8 @@ def test_other_units_of_the_quantity_do_not_matter(scheme, data, factor, offset)
     same_bins(e, slopes_as_given(x, d + offset, scheme))
 
 
-@both
-@law(data=rows(most=400), offset=st.sampled_from([1e7, -1e7]))
-def test_an_offset_of_the_slopes_does_not_matter(scheme, data, offset):
-    x, d = data
-    same_bins(slopes_as_given(x, 50 * d + offset, scheme), slopes_as_given(x, 50 * d, scheme))
-
-
-@both
 @law(
+    scheme=schemes,
     data=rows(most=400),
     factor=st.sampled_from([1e-12, 0.125, 3.0, 1e12]),
     offset=st.sampled_from([0.0, -5.0, 1e7, 1e9]),
@@ -193,8 +185,7 @@ def test_other_units_of_the_feature_do_not_matter(scheme, data, factor, offset):
     same_bins(moved, slopes_as_given(x, d, scheme), factor, factor * offset, rtol=1e-12)
 
 
-@both
-@law(data=rows(most=256))
+@law(scheme=schemes, data=rows(most=256))
 def test_a_mirrored_axis_has_mirrored_bins(scheme, data):
     x, d = data
     a, b = slopes_as_given(x, d, scheme), slopes_as_given(-x, d, scheme)
@@ -311,27 +302,6 @@ def test_other_bins_become_these(scheme):
     assert not back.bins.slope_change.any()
 
 
-def test_lines_are_saved(tmp_path):
-    x, d = sample()
-    e = slopes_as_given(x, d, LIKELIHOOD)
-    assert e.bins.slope_change.any()
-    e.save(tmp_path / "e.npz")
-    again = sd.load(tmp_path / "e.npz")
-    np.testing.assert_array_equal(again.bins.slope_change, e.bins.slope_change)
-    at = np.linspace(0, 1, 33)
-    np.testing.assert_array_equal(again(at), e(at))
-    np.testing.assert_array_equal(again.rebin(LIKELIHOOD).x, e.x)
-
-
-@pytest.mark.parametrize("method", [sd.RHALE, sd.UALE, sd.DALE])
-def test_methods_of_slopes_choose_the_same_bins(method):
-    x, d = sample()
-    e = slopes_as_given(x, d, LIKELIHOOD, method=method)
-    np.testing.assert_array_equal(e.x, slopes_as_given(x, d, LIKELIHOOD).x)
-    assert len(e.bins) == 2
-    assert abs(e.x[1] - 0.4) < 0.01
-
-
 def bent(X):
     """Return a function whose slope in the first feature jumps at 0.4."""
     return np.where(X[:, 0] < 0.4, 2 * X[:, 0], 3.2 - 6 * X[:, 0]) + X[:, 0] * X[:, 1]
@@ -402,8 +372,7 @@ def test_few_rows_and_few_values(scheme):
         assert flat.bins.effect.tolist() == [0.0]
 
 
-@both
-@law(examples=40, data=rows(most=12), n=st.integers(2, 11))
+@law(scheme=schemes, data=rows(most=12), n=st.integers(2, 11))
 def test_a_handful_of_rows_is_no_error(scheme, data, n):
     x, d = (a[:n] for a in data)
     if np.ptp(x) == 0:
@@ -425,20 +394,7 @@ def test_rows_without_a_value_or_without_weight_take_no_part(scheme):
 
 
 @both
-def test_one_heavy_row(scheme):
-    x, d = sample(200)
-    w = np.ones(200)
-    w[17] = 1e6
-    for kind in ("frequency", "sampling"):
-        e = slopes_as_given(x, d, scheme, weights=w, weight_kind=kind)
-        assert np.isfinite(e.value).all()
-        assert 1 <= len(e.bins) <= 8
-
-
-@both
-@pytest.mark.thinned
-@pytest.mark.parametrize("at", ["first", "middle", "last"])
-@pytest.mark.parametrize("n", [100, 5000])
+@pytest.mark.parametrize(("n", "at"), [(100, "first"), (5000, "middle"), (100, "last")])
 def test_an_outlier_has_no_bin_of_its_own(scheme, n, at):
     found = []
     for seed in range(15):
@@ -452,12 +408,3 @@ def test_an_outlier_has_no_bin_of_its_own(scheme, n, at):
     # Clipped, but still the most extreme value: at a sparse end it can make a split more likely, but no bin of its own.
     assert max(found) <= 2
     assert np.mean(np.array(found) == 1) >= (0.85 if at == "middle" else 0.5)
-
-
-@both
-def test_an_outlier_of_the_feature(scheme):
-    x, d = sample(500)
-    x[0], d[0] = 1e9, 0.0
-    e = slopes_as_given(x, d, scheme)
-    assert np.isfinite(e.value).all()
-    assert np.abs(e.x - 0.4).min() < 0.01

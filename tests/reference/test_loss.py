@@ -69,9 +69,7 @@ def one(f, kind, row, y, **changed):
 # ----------------------------------------------------------------------- scikit-learn's metrics
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("kind", METRICS)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("kind", "model"), list(zip(METRICS, MODELS, strict=True)))
 def test_the_mean_of_a_loss_of_numbers_is_the_metric(model, kind):
     model = fitted(MODELS[model])
     options = {"alpha": 0.8} if kind == "pinball" else {}
@@ -81,7 +79,7 @@ def test_the_mean_of_a_loss_of_numbers_is_the_metric(model, kind):
     assert np.average(found, weights=WEIGHTS) == pytest.approx(expected, rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize("alpha", [0.01, 0.5, 0.9, np.float32(0.25)])
+@pytest.mark.parametrize("alpha", [0.01, np.float32(0.25)])
 def test_every_alpha_of_the_pinball_loss_is_the_metric_s(alpha):
     model = fitted(MODELS["linear"])
     found = sd.loss(model, "pinball", alpha=alpha).at(X, Y).mean()
@@ -89,9 +87,7 @@ def test_every_alpha_of_the_pinball_loss_is_the_metric_s(alpha):
     assert found == pytest.approx(expected, rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize(
-    "labels", [np.arange(3), NAMES, NAMES.astype(object), np.array([9.0, -1, 2])]
-)
+@pytest.mark.parametrize("labels", [NAMES.astype(object), np.array([9.0, -1, 2])])
 def test_losses_of_classes_are_the_metrics_whatever_the_classes_are(labels):
     data, places = load_iris(return_X_y=True)
     y = labels[places]
@@ -114,30 +110,15 @@ def test_the_squared_error_of_a_probability_is_the_brier_score(place):
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_loss_of_one_s_own_can_be_any_metric_without_its_mean():
-    model = fitted(MODELS["linear"], X, np.exp(Y / 5))
-    own = sd.loss(model, lambda y, f: np.abs(y - f) / np.abs(y))
-    expected = metrics.mean_absolute_percentage_error(np.exp(Y / 5), model.predict(X))
-    assert own.at(X, np.exp(Y / 5)).mean() == pytest.approx(expected, rel=1e-12)
-
-
-def test_a_loss_of_probabilities_gets_them_all():
-    data, y = load_iris(return_X_y=True)
-    model = fitted(LogisticRegression(max_iter=500), data, y)
-
-    def minus_log(y, p):
-        return -np.log(p[np.arange(len(y)), y])
-
-    own = sd.loss(model, minus_log, response="predict_proba").at(data, y)
-    assert own.mean() == pytest.approx(metrics.log_loss(y, model.predict_proba(data)), rel=1e-12)
-
-
 # -------------------------------------------------------------------------------- plain loops
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("size", [40, 333, 100_000])
-@pytest.mark.parametrize("kind", BY_HAND)
+in_calls = pytest.mark.parametrize(
+    ("kind", "size"), list(zip(BY_HAND, [40, 333, 100_000], strict=True))
+)
+
+
+@in_calls
 def test_the_pdp_and_ice_of_a_loss_are_those_of_a_loop(kind, size, monkeypatch):
     monkeypatch.setattr(plan, "CALL_ROWS", size)
     grid = np.array([-1.5, -0.2, 0.4, 2.0])
@@ -151,8 +132,7 @@ def test_the_pdp_and_ice_of_a_loss_are_those_of_a_loop(kind, size, monkeypatch):
     np.testing.assert_allclose(ice.value, loops.mean(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("size", [40, 333, 100_000])
-@pytest.mark.parametrize("kind", BY_HAND)
+@in_calls
 def test_the_ale_of_a_loss_is_that_of_a_loop(kind, size, monkeypatch):
     monkeypatch.setattr(plan, "CALL_ROWS", size)
     edges = np.array([-4.0, -0.7, 0.1, 0.9, 4.0])
@@ -171,9 +151,8 @@ def test_the_ale_of_a_loss_is_that_of_a_loop(kind, size, monkeypatch):
     np.testing.assert_allclose(e.value, value, rtol=0, atol=1e-11 * np.ptp(value))
 
 
-@pytest.mark.parametrize("size", [30, 100_000])
-def test_the_pdp_of_wrong_predictions_is_that_of_a_loop(size, monkeypatch):
-    monkeypatch.setattr(plan, "CALL_ROWS", size)
+def test_the_pdp_of_wrong_predictions_is_that_of_a_loop(monkeypatch):
+    monkeypatch.setattr(plan, "CALL_ROWS", 70)
     data, places = load_iris(return_X_y=True)
     X, y = pd.DataFrame(data, columns=list("abcd")), pd.Series(NAMES[places])
     model = fitted(RandomForestClassifier(8, random_state=0), X, y)
@@ -197,11 +176,9 @@ OUTER = {
 }
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("size", [40, 100_000])
 @pytest.mark.parametrize("kind", OUTER)
-def test_the_dale_of_a_loss_follows_from_given_slopes(kind, size, monkeypatch):
-    monkeypatch.setattr(plan, "CALL_ROWS", size)
+def test_the_dale_of_a_loss_follows_from_given_slopes(kind, monkeypatch):
+    monkeypatch.setattr(plan, "CALL_ROWS", 70)
     q = loss(sd.prediction(bent, slope=bent_slope), kind)
     expected = OUTER[kind](Y, bent(X))[:, None] * bent_slope(X)
     for j in range(3):
@@ -263,13 +240,11 @@ def test_the_dale_of_a_pair_differs_slopes_that_know_their_label():
         assert corner == pytest.approx(100 * mean, rel=1e-6)
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("size", [70, 100_000])
 @pytest.mark.parametrize("kind", BY_HAND)
 def test_the_importance_of_a_feature_for_a_loss_is_the_mean_rise_over_all_pairs_of_rows(
-    kind, size, monkeypatch
+    kind, monkeypatch
 ):
-    monkeypatch.setattr(plan, "CALL_ROWS", size)
+    monkeypatch.setattr(plan, "CALL_ROWS", 70)
     some, y = X[:25], Y[:25]
     found = sd.explain(loss(bent, kind), some, y=y, method=sd.PFI(exact=True))
     for j in range(3):

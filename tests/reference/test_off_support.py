@@ -42,7 +42,7 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("extra", [0, 5, pytest.param(27, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("extra", [0, 5])
 @pytest.mark.parametrize("kind", LAWS)
 def test_rows_that_break_the_law_of_the_columns_are_seen(kind, extra):
     law, involved = LAWS[kind]
@@ -66,7 +66,7 @@ def test_rows_that_break_the_law_of_the_columns_are_seen(kind, extra):
         assert 0.3 * impossible < e.score_off_support < 4 * impossible
 
 
-@pytest.mark.parametrize("p", [3, 10, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("p", [3, 10])
 def test_clean_data_are_below_the_limit(p):
     rng = np.random.default_rng(p)
     shared, own = rng.normal(size=(2_000, 1)), rng.normal(size=(2_000, p))
@@ -79,7 +79,7 @@ def test_clean_data_are_below_the_limit(p):
         assert not [f for f in es.checks().of("extrapolation") if "others" in f.numbers]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_distances_are_those_of_brute_force(seed):
     rng = np.random.default_rng(seed)
     n = 300
@@ -169,7 +169,7 @@ def test_rows_without_a_value_of_the_feature_are_no_reference():
     assert _shares(X)[0] < NOTE_OFF_SUPPORT
 
 
-@pytest.mark.parametrize("periods", [2, 4, 6])
+@pytest.mark.parametrize("periods", [2, 6])
 def test_an_oscillation_is_seen_from_its_argument_too(periods):
     x = np.random.default_rng(4).uniform(0, 2 * np.pi, 4_000)
     assert min(_shares(np.c_[x, np.sin(periods * x + 1)])) > NOTE_OFF_SUPPORT
@@ -189,12 +189,6 @@ def test_weights_count_once():
     assert got == pytest.approx(want, abs=0.06)
 
 
-def test_too_many_levels_are_unknown():
-    level = np.random.default_rng(6).integers(0, 400, 4_000)
-    X = pd.DataFrame({"level": np.char.add("c", level.astype(str)), "number": level % 5.0})
-    assert np.isnan(_shares(X)[0])
-
-
 def test_a_regression_finds_the_columns_of_a_product():
     X = _rows("product", 2_000, 10, 3)
     half = np.arange(2_000) % 2 == 0
@@ -205,28 +199,6 @@ def test_a_regression_finds_the_columns_of_a_product():
     assert sets[4][0] == (2,)  # of a group
 
 
-def test_order_and_scale_of_rows_and_columns_do_not_matter():
-    X = _rows("product", 1_000, 2, 5)
-    names = list("abcde")
-
-    def model(X):
-        return (X["c"] - X["a"] * X["b"]).to_numpy() ** 2
-
-    frame = pd.DataFrame(X, columns=names)
-    ids = np.arange(1_000)
-    want = sd.explain(model, frame, row_id=ids, method=sd.PDP(grid=2))
-    shuffled = np.random.default_rng(0).permutation(1_000)
-    mixed = frame.iloc[shuffled][["d", "c", "a", "e", "b"]]
-    got = sd.explain(model, mixed, row_id=ids[shuffled], method=sd.PDP(grid=2))
-    assert {n: got[n].score_off_support for n in names} == {
-        n: want[n].score_off_support for n in names
-    }
-    far = sd.explain(model, np.exp(frame) * 1e-9, row_id=ids, method=sd.PDP(grid=2))
-    assert {n: far[n].score_off_support for n in names} == {
-        n: want[n].score_off_support for n in names
-    }
-
-
 def test_an_additive_model_and_few_rows_say_nothing():
     X = _rows("parabola", 1_000, 0, 0)
     e = sd.explain(lambda X: X[:, 0] + X[:, 1], X, 0)
@@ -235,19 +207,3 @@ def test_an_additive_model_and_few_rows_say_nothing():
     assert not e.checks().of("extrapolation")
     assert np.isnan(sd.explain(lambda X: X[:, 0], X[:40], 0).score_off_support)
     assert np.isnan(sd.explain(lambda X: X[:, 0], X, 0, heterogeneity_rows=0).score_off_support)
-
-
-def test_the_message_says_where_and_what_to_read_instead():
-    X = _rows("product", 2_000, 0, 0)
-    e = sd.explain(lambda X: (X[:, 2] - X[:, 0] * X[:, 1]) ** 2, X, 2)
-    (found,) = e.checks().of("extrapolation")
-    assert found.severity == "warning"
-    assert f"{e.score_off_support:.0%} of the rows" in found.message
-    assert "in 'x2', 'x0', 'x1' together" in found.message
-    assert 'plot(band="accumulated")' in found.message
-    # What it advises shows what the rows themselves have: hardly any spread.
-    assert np.max(e.accumulated_std) < e.heterogeneity_score / 5
-    assert e.plot(band="accumulated") is not None
-    pdp = sd.explain(lambda X: (X[:, 2] - X[:, 0] * X[:, 1]) ** 2, X, 2, method=sd.PDP(grid=3))
-    score = [f for f in pdp.checks().of("extrapolation") if f.severity == "warning"]
-    assert "accumulated" not in score[0].message

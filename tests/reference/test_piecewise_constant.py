@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
-    AdaBoostClassifier,
     BaggingClassifier,
-    BaggingRegressor,
     GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -23,17 +20,11 @@ from sklearn.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
-from sklearn.feature_selection import RFE
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputRegressor, RegressorChain
 from sklearn.neighbors import KNeighborsRegressor, RadiusNeighborsRegressor
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
-    KBinsDiscretizer,
-    PolynomialFeatures,
     QuantileTransformer,
     StandardScaler,
 )
@@ -41,14 +32,21 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skedasis as sd
 from skedasis.data.dataset import as_dataset
-from skedasis.models import piecewise_constant
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.piecewise_constant import is_piecewise_constant
 from skedasis.models.registry import adapt_model
 from skedasis.quantities.evaluator import probe_model
 from skedasis.quantities.tree_evaluator import use_trees_if_exact
-from skedasis.trees import readers
-from tests.reference.tree_cases import MODELS, grown, labels, labels_of, number, quantities, rows
+from tests.reference.tree_cases import (
+    MODELS,
+    grown,
+    labels,
+    labels_of,
+    number,
+    quantities,
+    rows,
+    turns,
+)
 
 X, NUMBERS, LABELS = rows(), number(rows()), labels(rows())
 PAIR = np.stack([NUMBERS, X[:, 0]], axis=1)
@@ -65,9 +63,9 @@ def known(found: list[DerivativeInfo]) -> bool:
     return all(t.kind == "steps" and t.exact and not t.given for t in found)
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("kind", ["float", "integer"])
-@pytest.mark.parametrize("case", MODELS)
+@pytest.mark.parametrize(
+    ("case", "kind"), turns(MODELS, ["float", "integer"], "boosting 2", "histograms", "lightgbm 3")
+)
 def test_a_model_and_its_trees_have_the_same_traits(case: str, kind: str) -> None:
     at = grown(case)[1]
     at = np.rint(at * [40.0, 0.01, 1.0, 3.0, 2.0]) if kind == "integer" else at
@@ -89,18 +87,6 @@ def test_a_model_and_its_trees_have_the_same_traits(case: str, kind: str) -> Non
         assert all(t.breakpoints is not None for t in walked)
 
 
-@pytest.mark.parametrize("kind", ["float", "integer"])
-def test_results_say_so_whatever_the_setting(kind: str) -> None:
-    model, at, y = grown("boosting 2")
-    at = np.rint(at * [40.0, 0.01, 1.0, 3.0, 2.0]) if kind == "integer" else at
-    for quantity in (sd.entropy(model), sd.nll(model), sd.prediction(model.decision_function)):
-        said = {
-            sd.explain(quantity, at, 0, y=y, method="rhale", tree=tree).spec.local_effects
-            for tree in ("auto", "off", "force")
-        }
-        assert said == {"steps"}
-
-
 # ----------------------------------------------------------------------------- tree models
 
 
@@ -115,40 +101,22 @@ class Declared:
 
 MADE: dict[str, Any] = {
     "declared": Declared,
-    "behind polynomials": lambda: make_pipeline(PolynomialFeatures(2), TREE).fit(X, NUMBERS),
     "behind two pipelines": lambda: make_pipeline(
         StandardScaler(), make_pipeline(QuantileTransformer(n_quantiles=50), VOTER)
     ).fit(X, LABELS),
-    "cut into bins": lambda: make_pipeline(KBinsDiscretizer(4), Ridge()).fit(X, NUMBERS),
-    "of a log target": lambda: TransformedTargetRegressor(
-        TREE, func=np.arcsinh, inverse_func=np.sinh
-    ).fit(X, NUMBERS),
-    "searched for": lambda: GridSearchCV(TREE, {"max_depth": [2, 3]}, cv=2).fit(X, NUMBERS),
     "calibrated": lambda: CalibratedClassifierCV(VOTER, cv=2).fit(X, LABELS),
-    "calibrated, a pipeline": lambda: CalibratedClassifierCV(
-        make_pipeline(StandardScaler(), VOTER), cv=2, ensemble=False
-    ).fit(X, LABELS),
     "voting": lambda: VotingClassifier([("a", VOTER), ("b", VOTER)], voting="soft").fit(X, LABELS),
     "stacked below a ridge": lambda: StackingRegressor([("a", TREE)], Ridge()).fit(X, NUMBERS),
     "stacked below a tree": lambda: StackingClassifier(
         [("a", LogisticRegression())], VOTER, cv=2
     ).fit(X[:, [0, 2]], LABELS),
     "bagging": lambda: BaggingClassifier(VOTER, 3, max_features=3).fit(X, LABELS),
-    "ada": lambda: AdaBoostClassifier(VOTER, n_estimators=3).fit(X, LABELS),
-    "one against the rest": lambda: OneVsRestClassifier(VOTER).fit(X, labels(X, 3)),
-    "two outputs": lambda: MultiOutputRegressor(TREE).fit(X, PAIR),
-    "a chain": lambda: RegressorChain(TREE).fit(X, PAIR),
-    "features left out": lambda: RFE(TREE, n_features_to_select=2).fit(X, NUMBERS),
     "neighbours": lambda: RadiusNeighborsRegressor(1e4).fit(X, NUMBERS),
     "labels of a network": lambda: MLPClassifier((3,), max_iter=5).fit(X, LABELS).predict,
     "a method of a pipeline": lambda: make_pipeline(StandardScaler(), TREE).fit(X, NUMBERS).predict,
-    "a method and a setting": lambda: partial(TREE.fit(X, NUMBERS).predict, check_input=True),
     "derived": lambda: type("Own", (RandomForestRegressor,), {})(3).fit(X, NUMBERS),
     "mixture": lambda: sd.ensemble(
         [TREE.fit(X, NUMBERS), RandomForestRegressor(3).fit(X, PAIR[:, 0])]
-    ),
-    "mixture, noise of trees": lambda: sd.ensemble(
-        [TREE.fit(X, NUMBERS)] * 2, noise=RandomForestRegressor(3).fit(X, NUMBERS**2).predict
     ),
     "mixture of methods": lambda: sd.ensemble([VOTER.fit(X, LABELS).predict_proba] * 2),
 }
@@ -161,7 +129,6 @@ def made(name: str) -> Any:
         return MADE[name]()
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", MADE)
 def test_what_is_made_of_trees_is_known(name: str) -> None:
     assert is_piecewise_constant(made(name))
@@ -180,27 +147,6 @@ def test_so_is_every_quantity_of_a_classifier(name: str) -> None:
     every += [sd.entropy(mixture, part=part) for part in ("total", "aleatoric", "epistemic")]
     for quantity in every:
         assert known(derivative_info(quantity, source)), quantity.describe()
-
-
-def test_so_is_every_quantity_of_a_mixture_of_numbers() -> None:
-    mixture = sd.ensemble([TREE.fit(X, NUMBERS)] * 2, noise=0.5)
-    every = [sd.prediction(mixture), sd.entropy(mixture), sd.nll(mixture), sd.loss(mixture)]
-    every += [sd.predictive_variance(mixture), sd.predictive_quantile(mixture, 0.9)]
-    forest = RandomForestRegressor(3).fit(X, NUMBERS)
-    every += [sd.predictive_variance(sd.ensemble(forest), part="epistemic")]
-    for quantity in every:
-        assert known(derivative_info(quantity, as_dataset(X, NUMBERS)))
-
-
-@pytest.mark.slow
-def test_ngboost_is_what_its_base_learners_are() -> None:
-    ngboost = pytest.importorskip("ngboost")
-    of_trees = ngboost.NGBRegressor(n_estimators=3, verbose=False).fit(X, NUMBERS)
-    of_lines = ngboost.NGBRegressor(Base=Ridge(), n_estimators=3, verbose=False).fit(X, NUMBERS)
-    for quantity in (sd.prediction, sd.entropy, sd.nll, sd.loss):
-        assert known(derivative_info(quantity(of_trees), as_dataset(X, NUMBERS)))
-        assert not known(derivative_info(quantity(of_lines), as_dataset(X, NUMBERS)))
-    assert known(derivative_info(sd.prediction(of_trees.predict), as_dataset(X)))
 
 
 # --------------------------------------------------------------------- boosters and rankers
@@ -244,8 +190,8 @@ def boosted(name: str) -> Any:
         "xgboost booster",
         "xgboost ranker",
         "xgboost forest",
-        pytest.param("catboost", marks=pytest.mark.optional),
-        pytest.param("catboost ranker", marks=pytest.mark.optional),
+        pytest.param("catboost", marks=pytest.mark.slow),
+        pytest.param("catboost ranker", marks=pytest.mark.slow),
     ],
 )
 def test_boosters_and_rankers_are_known(name: str) -> None:
@@ -262,11 +208,6 @@ def test_boosters_and_rankers_are_known(name: str) -> None:
     assert known(derivative_info(again, as_dataset(X)))
 
 
-def test_all_models_whose_trees_can_be_read_are_in_the_table() -> None:
-    for library, name in readers._LOADERS:
-        assert name in piecewise_constant.KINDS[library]
-
-
 # ------------------------------------------------- models that are not piecewise constant
 
 
@@ -280,12 +221,9 @@ class Rescaled(DecisionTreeRegressor):
 BENT: dict[str, Any] = {
     "nothing": lambda: None,
     "a function": lambda: len,
-    "a function with a setting": lambda: partial(np.add, 1.0),
     "a line": lambda: LinearRegression().fit(X, NUMBERS).predict,
     "derived": lambda: Rescaled(max_depth=3).fit(X, NUMBERS),
-    "what is no answer": lambda: StandardScaler().fit(X).transform,
     "neighbours by distance": lambda: KNeighborsRegressor(3, weights="distance").fit(X, NUMBERS),
-    "from a line": lambda: GradientBoostingRegressor(n_estimators=2, init=LinearRegression()),
     "from a fitted line": lambda: GradientBoostingRegressor(
         n_estimators=2, init=LinearRegression()
     ).fit(X, NUMBERS),
@@ -295,11 +233,7 @@ BENT: dict[str, Any] = {
     "stacked beside X": lambda: StackingRegressor([("a", TREE)], Ridge(), passthrough=True).fit(
         X, NUMBERS
     ),
-    "stacked on a line": lambda: StackingRegressor([("a", TREE), ("b", Ridge())], Ridge()).fit(
-        X, NUMBERS
-    ),
     "voting with a line": lambda: VotingRegressor([("a", TREE), ("b", Ridge())]).fit(X, NUMBERS),
-    "bagging, not fitted": lambda: BaggingRegressor(TREE),
     "behind a scaler": lambda: make_pipeline(StandardScaler(), Ridge()).fit(X, NUMBERS),
     "mixture with a line": lambda: sd.ensemble(
         [TREE.fit(X, NUMBERS), LinearRegression().fit(X, NUMBERS)]
@@ -310,7 +244,6 @@ BENT: dict[str, Any] = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", BENT)
 def test_what_bends_is_not(name: str) -> None:
     assert not is_piecewise_constant(BENT[name]())

@@ -47,18 +47,12 @@ def search(
     return RegionSearch([effects], columns, half, **options).run()
 
 
-USUAL = ("t2", "variance")
-"""Kinds whose quick cases are not slow."""
-
-
 def cases(kinds: tuple[str, ...]) -> list[Any]:
     """Return quick cases with 60 draws, and long ones with 400 (curves: 300)."""
-    quick = [
-        pytest.param(kind, 500, 60, marks=() if kind in USUAL else pytest.mark.slow)
-        for kind in kinds
-    ]
     draws = 300 if kinds == ("curves",) else 400
-    return quick + [long_case(kind, rows, draws) for kind in kinds for rows in (500, 2000)]
+    return [(kind, 500, 60) for kind in kinds] + [
+        long_case(kind, rows, draws) for kind in kinds for rows in (500, 2000)
+    ]
 
 
 @pytest.mark.slow
@@ -74,6 +68,7 @@ def test_noise_has_no_regions(kind, rows, draws, measured):
     measured("regions", found / draws, draws=draws, rows=rows, seed="[11, run]", high=33 / 400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "rows", "draws"), cases(("curves",)))
 def test_random_walks_have_no_regions(kind, rows, draws, measured):
     found = 0

@@ -23,7 +23,6 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from tests.reference.test_step_functions import rider
 
 N = 10_000
 METHODS = {
@@ -85,20 +84,6 @@ def test_it_is_that_of_the_closed_form(name):
     assert 0.75 < np.std(standardised) < 1.3
 
 
-def test_it_falls_again_where_curves_meet_again():
-    """Eq. 16 grows from left to right; the curves of sin(2 pi x) z, centred, meet at 0, ½ and 1."""
-    X = np.random.default_rng(0).uniform(size=(N, 2))
-
-    def model(X):
-        return np.sin(2 * np.pi * X[:, 0]) * (X[:, 1] - 0.5)
-
-    e = sd.explain(model, X, 0, method=sd.ALE())
-    at = e.spread.at(np.array([0.0, 0.25, 0.5, 0.75, 1.0]))
-    # The first, the middle and the last cell are 1/32 wide.
-    assert at[[0, 2, 4]].max() < 0.2 * at[[1, 3]].min()
-    assert (np.diff(e.accumulated_std) >= 0).all()
-
-
 # ---------------------------------------------------------------------- dependent features
 
 
@@ -128,10 +113,9 @@ def test_it_is_that_of_moves_that_the_other_features_allow(rho):
     assert np.mean(np.concatenate(within)) >= 0.85
 
 
-@pytest.mark.parametrize("rho", [0.0, 0.9])
 @pytest.mark.parametrize("method", METHODS)
-def test_an_additive_quantity_has_none(rho, method):
-    X = np.column_stack([normal_pair(rho, 0, 2000), np.ones(2000)])
+def test_an_additive_quantity_has_none(method):
+    X = np.column_stack([normal_pair(0.9, 0, 2000), np.ones(2000)])
     q = sd.prediction(
         lambda X: np.sin(3 * X[:, 0]) + X[:, 1] ** 2,
         slope=lambda X: np.column_stack([3 * np.cos(3 * X[:, 0]), 2 * X[:, 1], 0 * X[:, 2]]),
@@ -154,9 +138,10 @@ def test_rows_that_cannot_be_are_not_asked_for():
 # ------------------------------------------------------------------- the score's own scale
 
 
-@pytest.mark.parametrize("rho", [0.0, 0.8])
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("method", "rho", "weighted"),
+    [("ale", 0.8, True), ("dale", 0.0, False), ("rhale", 0.8, False), ("uale", 0.0, True)],
+)
 def test_its_mean_square_is_the_square_of_the_score(rho, method, weighted):
     X = normal_pair(rho, 1, 1500)
     w = np.random.default_rng(0).exponential(size=1500) if weighted else None
@@ -181,8 +166,7 @@ def of_levels(X):
     return HEIGHTS[np.searchsorted(LEVELS, X["g"].to_numpy(str))] * X["z"].to_numpy()
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kind", ["nominal", "ordinal"])
+@pytest.mark.parametrize(("kind", "weighted"), [("nominal", True), ("ordinal", False)])
 def test_levels(weighted, kind):
     """For a[g] z with independent z it is |a[g] - mean of a| sd(z)."""
     within = []
@@ -204,21 +188,6 @@ def test_levels(weighted, kind):
         within.append(off < 2 * e.spread.std_error)
         np.testing.assert_allclose(e.heterogeneity, e.spread.value, rtol=1e-12)
     assert np.mean(within) >= 0.85
-
-
-def test_many_levels_pool_the_rare_ones():
-    rng = np.random.default_rng(0)
-    code = np.minimum(rng.geometric(0.03, 6000), 150)
-    X = pd.DataFrame({"g": [f"l{c:03}" for c in code], "z": rng.normal(size=6000)})
-    model = lambda X: X["g"].str[1:].astype(float).to_numpy() * X["z"].to_numpy()  # noqa: E731
-    e = sd.explain(model, X, "g", method="ale")
-    mean = e.spread.weight @ e.spread.value**2
-    assert mean == pytest.approx(e.heterogeneity_score**2, rel=1e-12)
-    assert len(np.unique(e.spread.value)) <= 64 < len(e.spread.x)
-    frequent = e.spread.weight > 0.01
-    truth = np.abs(np.array([float(x[1:]) for x in e.spread.x]) - code.mean())
-    off = np.abs(e.spread.value - truth)[frequent]
-    assert (off < 3 * e.spread.std_error[frequent]).mean() > 0.9
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.7])
@@ -296,24 +265,6 @@ def test_every_kind_of_feature_and_the_order_of_rows():
         assert e.depends_on == moved[name].depends_on
 
 
-def test_each_output_and_each_model_has_its_own():
-    X = mixed_frame()
-
-    class Model:
-        classes_ = np.array(["no", "yes"])
-
-        def predict_proba(self, X):
-            p = 1 / (1 + np.exp(-of_frame(X)))
-            return np.column_stack([1 - p, p])
-
-    every = sd.explain(sd.probability(Model(), class_="all"), X, "x", method="ale")
-    alone = sd.explain(sd.probability(Model(), class_="yes"), X, "x", method="ale")
-    assert_same_spread(every["yes"].spread, alone.spread)
-    models = sd.explain([of_frame, lambda X: of_frame(X) ** 2], X, "x", method="ale")
-    assert_same_spread(models.models[0].spread, sd.explain(of_frame, X, "x", method="ale").spread)
-    assert not np.allclose(models.models[1].spread.value, models.models[0].spread.value)
-
-
 def test_of_regions_it_is_that_of_their_rows():
     """For x z where u, and 2 x z elsewhere: each region has the spread of its own rows."""
     rng = np.random.default_rng(0)
@@ -369,17 +320,17 @@ def test_trees_cost_no_row_and_give_what_calls_give(tree):
     assert rows == 0 if tree == "force" else 4 * 3000 < rows <= 4 * 3000 + 3 * 4000
 
 
-@pytest.mark.parametrize("n", [2, 3, 20, 60, 150, 400, 1500])
 @pytest.mark.parametrize("feature", ["x", "k", "g"])
-def test_it_costs_at_most_four_rows_for_each_row(n, feature):
-    X = mixed_frame(n=n)
-    e = sd.explain(of_frame, X, feature, method="ale")
-    assert e.provenance["score_rows"] <= 2 * n + min(4000, 4 * n)
-    assert np.isfinite(e.spread.value).all()
-    mean = e.spread.weight @ e.spread.value**2
-    assert mean == pytest.approx(e.heterogeneity_score**2, rel=1e-12)
-    if n <= 20 and feature == "x":  # too few rows for blocks: flat
-        np.testing.assert_allclose(e.spread.value, e.heterogeneity_score, rtol=1e-12)
+def test_it_costs_at_most_four_rows_for_each_row(feature):
+    for n in (2, 3, 20, 150, 1500):
+        X = mixed_frame(n=n)
+        e = sd.explain(of_frame, X, feature, method="ale")
+        assert e.provenance["score_rows"] <= 2 * n + min(4000, 4 * n)
+        assert np.isfinite(e.spread.value).all()
+        mean = e.spread.weight @ e.spread.value**2
+        assert mean == pytest.approx(e.heterogeneity_score**2, rel=1e-12)
+        if n <= 20 and feature == "x":  # too few rows for blocks: flat
+            np.testing.assert_allclose(e.spread.value, e.heterogeneity_score, rtol=1e-12)
 
 
 def test_without_a_score_there_is_none():
@@ -401,8 +352,9 @@ def test_rebinning_keeps_it():
     np.testing.assert_allclose(coarse.heterogeneity, e.spread.at(coarse.x), rtol=1e-12)
 
 
-@pytest.mark.parametrize("unit", [1e-98, 1e-12, 1e12, 1e137])
-@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize(
+    ("unit", "offset"), [(1e-98, 0.0), (1000000000000.0, 1000000.0), (1e137, 0.0)]
+)
 def test_any_unit_of_the_quantity_and_of_the_feature(unit, offset):
     X = normal_pair(0.3, 0, 1000)
 
@@ -421,8 +373,9 @@ def test_any_unit_of_the_quantity_and_of_the_feature(unit, offset):
 # --------------------------------------------------------------------------- PDP and ICE
 
 
-@pytest.mark.parametrize("center", [None, "start", "mean"])
-@pytest.mark.parametrize("method", [sd.PDP, sd.ICE])
+@pytest.mark.parametrize(
+    ("method", "center"), [(sd.PDP, None), (sd.ICE, "start"), (sd.PDP, "mean")]
+)
 def test_curves_are_centred_over_the_data(method, center):
     """For x² z with exponential x: |x² - mean of x²| sd(z), whatever is subtracted from the curves that are shown."""
     rng = np.random.default_rng(0)
@@ -438,34 +391,6 @@ def test_curves_are_centred_over_the_data(method, center):
     np.testing.assert_allclose(e.spread.x, e.x)
     assert e.spread.weight.sum() == pytest.approx(1)
     assert e.accumulated_std is None
-
-
-# --------------------------------------------------------------------------- bike sharing
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["boosting", "lightgbm", "network"])
-def test_bicycles_are_those_of_centred_curves(kind, monkeypatch):
-    """With every hour possible in every row (VIF 1): the curves of plain NumPy meet again at night."""
-    model, X = rider(kind)
-    ones = lambda columns, wanted, rows: np.ones(len(wanted))  # noqa: E731
-    monkeypatch.setattr("skedasis.engine.heterogeneity_score.variance_inflation", ones)
-    e = sd.explain(model, X, "hr")
-    curves = []
-    for hour in range(24):
-        moved = X.copy()
-        moved["hr"] = float(hour)
-        curves.append(model.predict(moved))
-    share = np.bincount(X["hr"].astype(int), minlength=24) / len(X)
-    want = np.std(np.array(curves) - share @ np.array(curves), axis=1, ddof=1)
-    np.testing.assert_array_equal(e.spread.x, np.arange(24.0))
-    off = np.abs(e.spread.value / want - 1)
-    assert off.max() < 0.25
-    assert np.median(off) < 0.07
-    assert e.spread.value[23] < 65
-    if kind != "network":  # whose curves differ by 114 then
-        assert e.spread.value[8] > 165
-    assert e.accumulated_std[23] > 4 * e.spread.value[23]
 
 
 # ------------------------------------------------------------------------------- hard cases
@@ -502,7 +427,7 @@ def test_of_a_feature_that_no_row_of_the_score_has_nothing_is_known():
         assert len(e.heterogeneity) == len(e.value)
 
 
-@pytest.mark.parametrize("light", [1e-3, 1e-9, 1e-12, 1e-16, 1e-20])
+@pytest.mark.parametrize("light", [0.001, 1e-12, 1e-20])
 def test_rows_of_next_to_no_weight(light):
     X = normal_pair(0.8, 0, 2000)
     w = np.where(X[:, 0] > 1.5, light, 1.0)

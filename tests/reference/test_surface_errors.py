@@ -215,7 +215,6 @@ RUNS, ROWS = 1000, 700
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_coverage(kind, measured):
     """Pointwise and simultaneous 95 % intervals contain the population's surface in 93 to 97 % of 1,000 data sets."""

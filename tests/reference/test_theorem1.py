@@ -29,13 +29,7 @@ def draw(rng, case, n):
     return x, mu(x) + sigma(x) * rng.normal(size=n)
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(c, marks=() if i % 3 == 2 else pytest.mark.slow)
-        for i, c in enumerate(sorted(CASES))
-    ],
-)
+@pytest.mark.parametrize("case", CASES)
 def test_the_variance_of_a_bin_is_that_at_given_x_plus_the_mean_squared_residual(case):
     rng = np.random.default_rng(0)
     found = []
@@ -181,7 +175,7 @@ def interaction(rng, n, size, shape=SHAPES["flat"]):
 @runs
 @pytest.mark.parametrize(
     "shape",
-    [pytest.param(s, marks=() if s == "waves" else pytest.mark.slow) for s in sorted(SHAPES)],
+    sorted(SHAPES),
 )
 def test_p_values_of_heterogeneity_are_uniform_at_the_threshold(shape, runs, measured):
     rng = np.random.default_rng(6)
@@ -206,28 +200,10 @@ def test_the_lower_bound_of_heterogeneity_covers(runs, measured):
 
 
 @pytest.mark.slow
-def test_power_against_no_heterogeneity_beside_a_steep_curve():
-    rng = np.random.default_rng(8)
-    for n, size, least in ((100, 3.0, 0.95), (400, 0.1, 0.95), (400, 0.0, 0.0)):
-        hits = sum(
-            interaction(rng, n, size, SHAPES["waves"]).heterogeneity_test().verdict
-            == "heterogeneous"
-            for _ in range(100)
-        )
-        assert hits / 100 >= least
-        assert size > 0 or hits == 0
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("runs", [40, long_case(200)])
 @pytest.mark.parametrize(
     "method",
-    [
-        pytest.param(sd.ALE(), marks=pytest.mark.slow),
-        pytest.param(sd.DALE(bins=sd.Quantile(10)), marks=pytest.mark.slow),
-        sd.RHALE(),
-        sd.PDP(),
-    ],
+    [sd.ALE(), sd.DALE(bins=sd.Quantile(10)), sd.RHALE(), sd.PDP()],
 )
 def test_clean_data_raise_no_more_than_five_percent_false_alarms(method, runs, measured):
     alarms = 0

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from tests.long.figures import usually
 from tests.reference.tree_cases import (
     METHODS,
     MODELS,
@@ -22,35 +21,33 @@ from tests.reference.tree_cases import (
     plain,
     singles,
     tolerance,
+    turns,
 )
 
-EVERY_MODEL = pytest.mark.parametrize("case", MODELS)
 
-
-@pytest.mark.many
-@pytest.mark.thinned
-@pytest.mark.parametrize("method", SHORT)
-@pytest.mark.parametrize("case", MODELS)
+@pytest.mark.parametrize(
+    ("case", "method"), turns(MODELS, SHORT, "tree", "boosting", "histograms 2", "lightgbm 3")
+)
 def test_every_model(case: str, method: str) -> None:
     _, X, _ = grown(case)
     found = alike(plain(case), X, method=METHODS[method], tol=tolerance(case))
     assert case == "leaf" or max(largest(e) for e in singles(found)) > 0
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@pytest.mark.parametrize("method", sorted(set(METHODS) - set(SHORT)))
-@pytest.mark.parametrize("case", ["boosting", "forest 3", "histograms 2", "lightgbm poisson"])
+@pytest.mark.parametrize(
+    ("method", "case"),
+    turns(
+        [m for m in METHODS if m not in SHORT],
+        ["boosting", "forest 3", "histograms 2", "lightgbm poisson"],
+        *("ale uniform", "uale", "ice anchor"),
+    ),
+)
 def test_every_method(case: str, method: str) -> None:
     _, X, _ = grown(case)
     alike(plain(case), X, method=METHODS[method], tol=tolerance(case))
 
 
-@pytest.mark.many
-@pytest.mark.parametrize(
-    "method",
-    usually(METHODS, "ale", "rhale", "uale", "pdp mean", "pdp alone", "ice start", "mplot"),
-)
+@pytest.mark.parametrize("method", ["ale", "rhale", "pdp mean", "pdp alone", "mplot"])
 def test_weights_and_rows_of_weight_zero(method: str) -> None:
     _, X, _ = grown("histograms")
     for weights in (WEIGHTS, WEIGHTS + 0.5):
@@ -73,18 +70,16 @@ def test_a_weight_of_two_is_a_row_twice() -> None:
 PAIRS = [(0, 1), (2, 3), (0, 4), (4, 0)]
 
 
-@pytest.mark.thinned
 @pytest.mark.parametrize(
-    "method",
+    ("case", "method"),
     [
-        pytest.param(sd.ALE(bins=4), id="ale"),
-        pytest.param(sd.ALE(bins=sd.Uniform(5), empty=None), id="ale uniform"),
-        pytest.param(sd.PDP(grid=5), id="pdp"),
-        pytest.param(sd.PDP(grid=5, center="mean"), id="pdp centred"),
-        pytest.param(sd.PDP(grid=4, heterogeneity=False), id="pdp alone"),
+        ("boosting", sd.ALE(bins=4)),
+        ("forest 2", sd.ALE(bins=sd.Uniform(5), empty=None)),
+        ("histograms", sd.PDP(grid=5)),
+        ("lightgbm", sd.PDP(grid=5, center="mean")),
+        ("boosting 2", sd.PDP(grid=4, heterogeneity=False)),
     ],
 )
-@pytest.mark.parametrize("case", ["boosting", "forest 2", "histograms", "lightgbm", "boosting 2"])
 def test_pairs(case: str, method: Any) -> None:
     _, X, _ = grown(case)
     alike(plain(case), X, PAIRS, method=method)
@@ -99,7 +94,6 @@ def test_pairs_with_weights() -> None:
 # ------------------------------------------------------------------------------ boosters, files
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("case", ["lightgbm", "lightgbm 2", "lightgbm 3", "lightgbm poisson"])
 def test_boosters_of_lightgbm_and_their_files(case: str, tmp_path: Path) -> None:
     model, X, _ = grown(case)

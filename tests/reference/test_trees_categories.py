@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import skedasis as sd
-from tests.reference.tree_cases import EXACT, QUIET, alike, categories, grown, number, rows
+from tests.reference.tree_cases import EXACT, QUIET, alike, categories, grown, number, rows, turns
 
 FRAME, TARGET = categories()
 LEVELS = {
@@ -26,7 +26,6 @@ LEVELS = {
     "mplot": sd.MPlot(bins=6),
     "pfi": sd.PFI(n_repeats=3, local="all"),
 }
-EVERY_WAY = pytest.mark.parametrize("method", LEVELS)
 
 
 def histograms(X: Any, y: Any, **options: Any) -> Any:
@@ -60,19 +59,6 @@ def explained(model: Any, X: Any, method: Any, features: Any = None, **options: 
     return alike(model, X, features, method=method, **options)
 
 
-@pytest.mark.many
-@pytest.mark.parametrize(
-    ("library", "method"),
-    [  # Known categories of one library each; in the long run of both. Unseen ones of both: see below.
-        pytest.param(library, method, marks=[] if (i + k) % 2 else pytest.mark.long)
-        for i, library in enumerate(("histograms", "lightgbm"))
-        for k, method in enumerate(LEVELS)
-    ],
-)
-def test_categories_of_pandas(library: str, method: str) -> None:
-    explained(of_categories(library), FRAME, LEVELS[method])
-
-
 def unseen() -> pd.DataFrame:
     """Return rows in which some categories are unseen or missing."""
     text = FRAME["c"].astype(object).to_numpy(copy=True)
@@ -83,10 +69,10 @@ def unseen() -> pd.DataFrame:
     return FRAME.assign(**columns, k=pd.Categorical(code, categories=[1, 7, 30]))
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@pytest.mark.parametrize("method", LEVELS)
-@pytest.mark.parametrize("library", ["histograms", "lightgbm"])
+@pytest.mark.parametrize(
+    ("method", "library"),
+    turns(LEVELS, ["histograms", "lightgbm"], "ale", "pdp centred", "pdp alone", "pfi"),
+)
 def test_categories_that_are_new_or_missing(library: str, method: str) -> None:
     explained(of_categories(library), unseen(), LEVELS[method])
 
@@ -119,17 +105,6 @@ def test_groups_of_columns(library: str) -> None:
     alike(model, FRAME, "both", groups={"both": ["c", "k"]}, method=sd.ALE())
 
 
-@pytest.mark.slow
-def test_one_hot_blocks() -> None:
-    block = pd.get_dummies(FRAME["c"], prefix="c", dtype=float)
-    X = pd.concat([FRAME[["a"]], block], axis=1)
-    groups = {"c": list(block)}
-    for model in (histograms(X, TARGET), lightgbm(X, TARGET)):
-        for method in (sd.ALE(), sd.PDP(), sd.PDP(heterogeneity=False)):
-            alike(model, X, groups=groups, method=method)
-        alike(model, X, [("a", "c")], groups=groups, method=sd.PDP(grid=4))
-
-
 # ---------------------------------------------------------------------- numeric category codes
 
 PLACES = np.array([4.0, 0.0, 9.0, 2.0, 7.0, 40.0])
@@ -147,10 +122,14 @@ def coded() -> tuple[np.ndarray, np.ndarray]:
 KINDS = {"a number": None, "nominal": {2: "nominal"}, "ordinal": {2: "ordinal"}}
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", ["ale", "pdp", "pdp alone"])
-@pytest.mark.parametrize("library", ["histograms", "lightgbm"])
+@pytest.mark.parametrize(
+    ("library", "method", "kind"),
+    [
+        ("histograms", "ale", "a number"),
+        ("lightgbm", "pdp", "nominal"),
+        ("histograms", "pdp alone", "ordinal"),
+    ],
+)
 def test_categories_that_are_numbers(library: str, method: str, kind: str) -> None:
     X, y = coded()
     make = (
@@ -167,25 +146,17 @@ def test_categories_that_are_numbers(library: str, method: str, kind: str) -> No
     alike(model, Z, [0, 2], method=LEVELS[method], schema=KINDS[kind])
 
 
-@pytest.mark.slow
-def test_categories_as_whole_numbers_in_other_types() -> None:
-    X, y = coded()
-    X = np.rint(X * [10, 1, 1, 1, 10])
-    model = lightgbm(X, y, categorical_feature=[2])
-    for dtype in (np.int64, np.int32, np.int16, np.float32):
-        alike(model, X.astype(dtype), method=sd.ALE(bins=5))
-        alike(model, X.astype(dtype), [2], method=sd.PDP(), schema={2: "nominal"})
-
-
 # ------------------------------------------------------------------------------------ containers
 
 
-@pytest.mark.many
-@pytest.mark.thinned
 @pytest.mark.parametrize(
-    "kind", ["float32", "int", "fortran", "view", "read-only", "pandas", "arrow", "polars"]
+    ("kind", "case"),
+    turns(
+        ["float32", "pandas", "arrow", "int", "fortran", "view", "read-only", "polars"],
+        ["boosting", "histograms", "lightgbm", "boosting"],
+        *("float32", "pandas", "arrow"),
+    ),
 )
-@pytest.mark.parametrize("case", ["boosting", "histograms", "lightgbm"])
 def test_every_container(case: str, kind: str) -> None:
     X, y = rows(), number(rows())
     made = {
@@ -200,10 +171,6 @@ def test_every_container(case: str, kind: str) -> None:
     }
     Z = made[kind]()
     model = _unfitted(case)
-    if kind in ("polars", "arrow") and case == "lightgbm":
-        Z = pa.table({name: X[:, j] for j, name in enumerate("abcde")}) if kind == "arrow" else Z
-    if kind == "polars" and case == "lightgbm":
-        pytest.skip("LightGBM does not accept Polars frames")
     model.fit(Z, y)
     weights = np.random.default_rng(1).integers(0, 2, len(X))
     alike(model, Z, method=sd.ALE(bins=5), sample_weight=weights)
@@ -218,26 +185,13 @@ def _unfitted(case: str) -> Any:
     return clone(model)
 
 
-@pytest.mark.slow
-def test_text_that_no_tree_tests() -> None:
-    # As in the last step of a pipeline: the model gets a frame with a text column that no tree splits on.
-    frame = FRAME.assign(c=pd.Categorical(["one"] * len(FRAME)), k=pd.Categorical([3] * len(FRAME)))
-    for model in (
-        histograms(frame, TARGET, categorical_features="from_dtype"),
-        lightgbm(frame, TARGET),
-    ):
-        found = alike(model, FRAME.assign(c=frame["c"], k=frame["k"]), method=sd.ALE(bins=5))
-        assert found["c"].importance == 0.0
-        alike(model, frame, method=sd.PDP(grid=5, heterogeneity=False))
-
-
 # --------------------------------------------------------------------------------- rows, values
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@pytest.mark.parametrize("n", [1, 2, 63, 64, 65])
-@pytest.mark.parametrize("case", ["boosting", "leaf", "histograms", "lightgbm", "forest 2"])
+@pytest.mark.parametrize(
+    ("case", "n"),
+    [("boosting", 1), ("leaf", 2), ("histograms", 63), ("lightgbm", 64), ("forest 2", 65)],
+)
 def test_few_rows(case: str, n: int) -> None:
     model, X, _ = grown(case)
     for method in (sd.ALE(bins=3), sd.PDP(grid=4, ice="all"), sd.PDP(grid=4, heterogeneity=False)):
@@ -247,18 +201,6 @@ def test_few_rows(case: str, n: int) -> None:
         alike(model, X[:n], (0, 1), method=sd.PDP(grid=3))
 
 
-def test_rows_that_are_alike_and_columns_that_are_constant() -> None:
-    model, X, _ = grown("boosting")
-    same = np.tile(X[3], (100, 1))
-    for method in (sd.ALE(), sd.RHALE(), sd.PDP(), sd.PDP(heterogeneity=False), sd.MPlot()):
-        alike(model, same, method=method)
-    half = X.copy()
-    half[:, [0, 2]] = X[3, [0, 2]]
-    for method in (sd.ALE(), sd.PDP(), sd.PDP(heterogeneity=False)):
-        alike(model, half, method=method)
-
-
-@pytest.mark.many
 @pytest.mark.parametrize("case", ["tree", "boosting", "histograms", "lightgbm", "xgboost"])
 def test_values_on_thresholds(case: str) -> None:
     from skedasis.trees.readers import load
@@ -277,16 +219,6 @@ def test_values_on_thresholds(case: str) -> None:
     grid = {j: np.unique(Z[:, j])[::3] for j in range(4)}
     alike(model, Z, method=sd.PDP(grid=grid), tol=tol)
     alike(model, Z, method=sd.PDP(grid=grid, heterogeneity=False), tol=tol)
-
-
-@pytest.mark.parametrize("case", ["histograms", "lightgbm"])
-def test_infinite_values_elsewhere(case: str) -> None:
-    model, X, _ = grown(case)
-    X = X.copy()
-    X[::5, 0], X[1::5, 1] = np.inf, -np.inf
-    alike(model, X, [2, 3], method=sd.ALE(bins=5))
-    alike(model, X, [2, 3], method=sd.PDP(grid=5))
-    alike(model, X, method=sd.PFI(n_repeats=2))
 
 
 # ------------------------------------------------------------- arrays for models of data frames
@@ -325,23 +257,3 @@ def test_numbers_in_arrays_are_codes_of_the_categories_of_a_data_frame(library, 
                 assert mean == pytest.approx(predict(moved).mean(), rel=1e-5)
             called = library == "xgboost" or tree == "off"
             assert (effect.provenance["model_rows"] > 0) == called
-
-
-def test_arrays_without_the_categories_of_the_model_are_refused() -> None:
-    """Where a library takes text, numbers cannot be its categories; where it takes codes, text cannot."""
-    catboost = pytest.importorskip("catboost")
-    text = FRAME[["a", "c"]].astype({"c": str})
-    boosted = catboost.CatBoostRegressor(
-        iterations=3, cat_features=["c"], allow_writing_files=False
-    )
-    boosted.fit(text, TARGET, verbose=False)
-    numbers = CODES[:, [list(FRAME).index("a"), list(FRAME).index("c")]]
-    cases = [(model, FRAME, FRAME.to_numpy(object)) for model, _ in coded_models("lightgbm")]
-    cases += [(model, FRAME, FRAME.to_numpy(object)) for model, _ in coded_models("xgboost")]
-    cases += [(of_categories("histograms"), FRAME, CODES), (boosted, text, numbers)]
-    for model, frame, array in cases:
-        with pytest.raises(sd.DataError, match="Pass the rows as a data frame"):
-            sd.explain(model, array, 0)
-        found = sd.explain(model, frame, "a", method=sd.PDP(grid=[0.0, 0.5]), tree="off")
-        expected = [sd.prediction(model).at(frame.assign(a=v)).mean() for v in (0.0, 0.5)]
-        np.testing.assert_allclose(found.value, expected, rtol=1e-6)

@@ -11,7 +11,15 @@ import pytest
 import skedasis as sd
 from skedasis.trees.evaluator import MAX_BITSET_LEAVES
 from skedasis.trees.readers import load
-from tests.reference.tree_cases import alike, categories, labels, number, rows, with_missing
+from tests.reference.tree_cases import (
+    alike,
+    categories,
+    labels,
+    number,
+    rows,
+    turns,
+    with_missing,
+)
 
 N = 900
 METHODS: dict[str, Any] = {
@@ -68,10 +76,9 @@ def about(case: str) -> Any:
     return sd.prediction(model, output="all") if "outputs" in case else model
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("case", "method"), turns(CASES, METHODS, "forest", "histograms", "lightgbm")
+)
 def test_every_method(case: str, method: str) -> None:
     alike(about(case), deep(case)[1], method=METHODS[method])
 

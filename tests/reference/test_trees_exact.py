@@ -11,7 +11,7 @@ import pytest
 import skedasis as sd
 from skedasis.stats.grid import Cells
 from tests.helpers import refused
-from tests.reference.tree_cases import WEIGHTS, grown, plain, rows, same, tolerance
+from tests.reference.tree_cases import WEIGHTS, few, grown, plain, same, tolerance
 
 EXACT_GRID = sd.PDP(grid="exact")
 CASES = ["tree", "forest", "boosting", "histograms", "lightgbm", "xgboost", "catboost", "forest 2"]
@@ -59,8 +59,7 @@ def probed(case: str, X: np.ndarray, j: int) -> np.ndarray:
     return every[(every >= x.min()) & (every <= x.max())]
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", few(CASES, "forest", "histograms", "lightgbm", "boosting 3"))
 def test_the_curve_is_the_step_function(case: str) -> None:
     quantity, X, tol = plain(case), grown(case)[1], tolerance(case)
     for j in (0, 1, 3):
@@ -153,27 +152,6 @@ def test_unused_constant_and_whole_columns() -> None:
     np.testing.assert_allclose(e(points), wanted, rtol=0, atol=1e-10)
 
 
-def test_columns_in_single_precision() -> None:
-    X = rows().astype(np.float32)
-    for case in ("boosting", "histograms", "lightgbm"):
-        model = grown(case)[0]
-        for j in (0, 1):
-            e = sd.explain(model, X, j, method=EXACT_GRID)
-            points = np.random.default_rng(0).choice(X[:, j], 40)
-            wanted = mean_at(model, X, j, points)
-            size = np.abs(wanted).max()
-            np.testing.assert_allclose(e(points), wanted, rtol=0, atol=1e-10 * size)
-
-
-def test_exact_for_one_feature_only() -> None:
-    model, X, _ = grown("boosting")
-    found = sd.explain(model, X, method=sd.PDP(grid={0: "exact", 1: 5}))
-    assert found[0].provenance["grid"] == "both sides of every jump"
-    assert len(found[1].x) == 5
-    one = sd.explain(model, X, 0, method=EXACT_GRID)
-    np.testing.assert_array_equal(found[0].value, one.value)
-
-
 # --------------------------------------------------------------------------- bins between jumps
 
 
@@ -219,40 +197,6 @@ def test_no_edge_lies_on_a_jump() -> None:
     assert len(e.bins) > 2
     for edge in e.x[1:-1]:
         assert (np.abs(borders("boosting", 0) - edge) > 1e-6).all()
-
-
-def test_levels_have_no_jumps() -> None:
-    # For a categorical feature, the "exact" grid is all its levels.
-    model, X, _ = grown("forest")
-    codes = X.copy()
-    codes[:, 1] = np.round(codes[:, 1])
-    schema = {1: "nominal"}
-    exact = sd.explain(model, codes, [0, 1], method=EXACT_GRID, schema=schema)
-    usual = sd.explain(model, codes, [0, 1], method=sd.PDP(), schema=schema)
-    np.testing.assert_array_equal(exact["x1"].x, usual["x1"].x)
-    np.testing.assert_allclose(exact["x1"].value, usual["x1"].value, rtol=1e-12)
-    assert len(exact["x0"].x) > len(usual["x0"].x)
-
-
-@pytest.mark.parametrize("case", ["forest", "histograms"])
-def test_the_importance_is_the_scatter_of_the_rows_own_values(case: str) -> None:
-    # All rows lie on jumps, where the next floating-point number gives another step.
-    model, X, _ = grown(case)
-    draw = np.random.default_rng(0)
-    at, weights = X[:60].copy(), draw.integers(1, 4, 60).astype(float)
-    at[:, 0] = draw.choice(borders(case, 0), 60)
-    e = sd.explain(model, at, 0, method=EXACT_GRID, sample_weight=weights)
-    own = mean_at_with(model, at, weights)
-    centre = np.average(own, weights=weights)
-    scatter = np.sqrt(np.average((own - centre) ** 2, weights=weights))
-    assert e.importance == pytest.approx(scatter, rel=1e-9)
-
-
-def mean_at_with(model: Any, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the weighted mean prediction with the first column set to each row's own value, by calling the model."""
-    many = np.tile(X, (len(X), 1))
-    many[:, 0] = np.repeat(X[:, 0], len(X))
-    return np.average(model.predict(many).reshape(len(X), len(X)), axis=1, weights=weights)
 
 
 def test_all_jumps_of_a_pair_are_refused() -> None:

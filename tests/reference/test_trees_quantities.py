@@ -9,7 +9,6 @@ import pytest
 
 import skedasis as sd
 from tests.reference.tree_cases import (
-    EXACT,
     METHODS,
     WEIGHTS,
     alike,
@@ -17,6 +16,7 @@ from tests.reference.tree_cases import (
     number,
     plain,
     singles,
+    turns,
     with_missing,
 )
 
@@ -59,10 +59,12 @@ QUANTITIES: dict[str, tuple[str, Any]] = {
 }
 
 
-@pytest.mark.many
-@pytest.mark.thinned
-@pytest.mark.parametrize("method", ["ale", "pdp", "pdp alone", "pfi"])
-@pytest.mark.parametrize("name", QUANTITIES)
+@pytest.mark.parametrize(
+    ("name", "method"),
+    turns(
+        QUANTITIES, ["ale", "pdp", "pdp alone", "pfi"], "logit", "entropy", "likelihood", "pinball"
+    ),
+)
 def test_every_quantity(name: str, method: str) -> None:
     case, make = QUANTITIES[name]
     model, X, y = grown(case)
@@ -91,15 +93,7 @@ def test_votes_that_are_tied_stay_tied() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("case", "metric"),
-    [
-        ("forest 2", "average_precision"),
-        pytest.param("boosting 2", "roc_auc", marks=pytest.mark.slow),
-        pytest.param("histograms 2", "average_precision", marks=pytest.mark.slow),
-        pytest.param("forest 2", "roc_auc", marks=pytest.mark.long),
-        pytest.param("boosting 2", "average_precision", marks=pytest.mark.long),
-        pytest.param("histograms 2", "roc_auc", marks=pytest.mark.long),
-    ],
+    ("case", "metric"), [("forest 2", "average_precision"), ("boosting 2", "roc_auc")]
 )
 def test_rows_in_the_same_leaves_stay_tied(case: str, metric: str) -> None:
     # Metrics that depend on the order of rows would see a difference of 1e-17 between two equal predictions.
@@ -136,16 +130,6 @@ def test_a_row_on_the_border_is_inside() -> None:
         alike(sd.prediction(model.predict), X, method=sd.PFI(n_repeats=2))
 
 
-def test_labels_of_one_class_are_no_probabilities() -> None:
-    from sklearn.ensemble import RandomForestClassifier
-
-    X = np.array(grown("boosting")[1])
-    model = RandomForestClassifier(3, random_state=0).fit(X, np.full(len(X), 5))
-    for method in (METHODS["pdp"], METHODS["pdp alone"], METHODS["ale"]):
-        alike(sd.prediction(model.predict), X, 0, method=method)
-        alike(sd.prediction(model.predict_proba, output=0), X, 0, method=method)
-
-
 # -------------------------------------------------------------------------------------------- PFI
 
 SHUFFLED: dict[str, dict[str, Any]] = {
@@ -158,9 +142,9 @@ SHUFFLED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("how", SHUFFLED)
-@pytest.mark.parametrize("case", ["boosting", "histograms", "lightgbm"])
+@pytest.mark.parametrize(
+    ("how", "case"), turns(SHUFFLED, ["boosting", "histograms", "lightgbm"], *SHUFFLED)
+)
 def test_importance(how: str, case: str) -> None:
     model, X, y = grown(case)
     n = 40 if how == "exact" else len(X)
@@ -175,22 +159,10 @@ def test_importance_with_weights(how: str) -> None:
     alike(sd.loss(model), X, y=y, method=sd.PFI(**SHUFFLED[how]), row_id=np.arange(len(X))[::-1])
 
 
-def test_a_diagnosis() -> None:
-    model, X, y = grown("boosting 3")
-    options = {"n_repeats": 3, "progress": False, "dependence": False}
-    walked = sd.diagnose(model, X, y, **options)
-    assert walked.provenance["trees"].startswith("exact: ")
-    assert walked.provenance["model_rows"] == 0
-    likelihood = sd.explain(sd.nll(model), X, y=y, method=sd.PFI(n_repeats=3), tree="off")
-    entropy = sd.explain(sd.entropy(model), X, method=sd.PFI(n_repeats=3), tree="off")
-    np.testing.assert_allclose(walked.likelihood.values, likelihood.values, rtol=0, atol=EXACT)
-    np.testing.assert_allclose(walked.entropy.values, entropy.values, rtol=0, atol=EXACT)
-
-
 # ------------------------------------------------------------------------------- missing values
 
 
-@pytest.mark.parametrize("case", ["forest", "histograms", "lightgbm", "catboost"])
+@pytest.mark.parametrize("case", ["forest", "histograms", "lightgbm"])
 def test_points_of_missing_values(case: str) -> None:
     _, X, _ = grown(case)
     for method in (METHODS["ale"], METHODS["pdp"], METHODS["pdp alone"]):
@@ -204,10 +176,3 @@ def test_missing_values_that_the_model_has_not_seen(case: str) -> None:
     X = with_missing(grown(case)[1], 0.3, seed=6)
     alike(plain(case), X, method=sd.PDP(grid=6))
     alike(plain(case), X, method=sd.ALE(bins=6))
-
-
-def test_a_whole_column_but_one_value_missing() -> None:
-    model, X, _ = grown("histograms")
-    X = X.copy()
-    X[1:, 0] = np.nan
-    alike(model, X, [0, 1], method=sd.PDP(grid=6))

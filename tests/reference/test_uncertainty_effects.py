@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.datasets import load_wine
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import LogisticRegression
@@ -96,20 +95,3 @@ def test_likelihood_pdp_ice_and_ale(process):
         ends.append(-stats.norm(mean, std).logpdf(y))
     ale = sd.explain(sd.nll(model), Z, 0, y=y, method=sd.ALE(bins=1, center="start"))
     np.testing.assert_allclose(ale.value, [0.0, np.mean(ends[1] - ends[0])], atol=1e-9)
-
-
-def test_the_entropy_of_a_forest_is_explained_by_steps():
-    forest = RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, LABELS)
-    effect = sd.explain(sd.entropy(forest), X, 0, method=sd.RHALE())
-    assert effect.spec.local_effects == "steps"
-    parts = {p: sd.entropy(forest, part=p).at(X) for p in ("total", "aleatoric", "epistemic")}
-    np.testing.assert_allclose(parts["aleatoric"] + parts["epistemic"], parts["total"], atol=1e-12)
-
-
-def test_all_likelihoods_follow_the_labels(classifier):
-    """With permuted labels the quantity differs: each row keeps its own label."""
-    q = sd.nll(classifier)
-    whole = q.at(X, LABELS)
-    order = np.random.default_rng(1).permutation(len(X))
-    np.testing.assert_allclose(q.at(X[order], LABELS[order]), whole[order], rtol=1e-12)
-    assert q.at(X, LABELS[order]).mean() > whole.mean() + 0.3

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -47,6 +49,17 @@ def labels(X: np.ndarray, k: int = 2) -> np.ndarray:
     """Return the k classes 3, 4, …, of different sizes."""
     y = number(X)
     return 3 + np.searchsorted(np.quantile(y, np.linspace(0, 1, k + 1)[1:-1] ** 1.4), y)
+
+
+def few(cases: Iterable[Any], *usual: Any) -> list[Any]:
+    """Return cases of a table, of which all but the usual ones are slow."""
+    return [pytest.param(c, marks=() if c in usual else pytest.mark.slow) for c in cases]
+
+
+def turns(cases: Iterable[str], others: Iterable[Any], *usual: str) -> list[Any]:
+    """Return each case with one of the others, which take turns; all but the usual cases are slow."""
+    pairs = zip(cases, itertools.cycle(others), strict=False)
+    return [pytest.param(c, o, marks=() if c in usual else pytest.mark.slow) for c, o in pairs]
 
 
 QUIET = {"verbose": -1, "n_jobs": 1, "min_child_samples": 5, "n_estimators": 12}
@@ -101,7 +114,6 @@ MODELS: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "number missing",
     ),
 }
-_SIZES = {"RandomForest": "n_estimators", "ExtraTrees": "n_estimators", "Gradient": "n_estimators"}
 
 
 @cache

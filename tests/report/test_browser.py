@@ -9,7 +9,6 @@ import pytest
 
 import skedasis as sd
 from skedasis._escaping import in_order
-from tests.report.browser import SECONDS
 
 EVIL = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\'"&amp;{{7*7}}'
 LONG = "a_name_without_any_space_that_goes_on_" * 13
@@ -57,8 +56,6 @@ def text(page, selector):
 @pytest.mark.parametrize(
     "how",
     [
-        # With details open: the dark page has the same window, and others check light pages.
-        pytest.param({}, marks=pytest.mark.long),
         {"phone": True},
         pytest.param({"dark": True}, marks=pytest.mark.slow),
         pytest.param({"forced_colors": "active"}, marks=pytest.mark.slow),
@@ -122,14 +119,6 @@ def test_the_first_screen_fits_a_window(report, visit):
         assert box["x"] + box["width"] <= 1300
     assert page.locator(".first-curves svg.skd").count() == 3
     assert 3 <= page.locator(".findings li").count() <= 5
-
-
-@pytest.mark.slow
-def test_names_in_sentences_lead_to_features(page):
-    link = page.locator(".findings a").first
-    name = link.inner_text()
-    link.click()
-    assert page.evaluate(AT) == name
 
 
 @pytest.mark.slow
@@ -210,13 +199,6 @@ def test_switches_are_operated_by_keys(models_and_outputs, visit):
     page.get_by_label("low", exact=True).focus()
     page.keyboard.press("ArrowRight")
     assert headings_shown(page) == ["a: mid"] * 3
-
-
-@pytest.mark.slow
-def test_without_scripts_all_models_are_there(models_and_outputs, visit):
-    page = visit(models_and_outputs.path, scripts=False).page
-    assert page.locator(".feature").first.locator("h4:visible").count() == 6
-    assert page.locator(".views").is_hidden()
 
 
 # --------------------------------------------------------------------------------- finding, sorting
@@ -351,15 +333,6 @@ def test_a_point_leads_to_its_feature(page, report):
     page.wait_for_function(f"() => ({AT})() === 'town'")
 
 
-@pytest.mark.slow
-def test_an_address_leads_to_a_feature(report, visit):
-    seen = visit(report.path)
-    name = seen.page.evaluate(ORDER)[-1]
-    seen.page.goto(f"{report.path.resolve().as_uri()}#feature-{FEATURES}")
-    assert seen.page.evaluate(AT) == name
-    assert seen.noise == []
-
-
 # ---------------------------------------------------------------------------- when figures are drawn
 
 
@@ -381,13 +354,6 @@ def test_ten_features_are_drawn_at_load_and_others_when_they_come_near(page):
     assert page.evaluate(heights) > 5000
     live = page.locator("svg.skd:not(.live)").count()
     assert live == 0
-
-
-@pytest.mark.slow
-def test_the_last_in_the_order_are_drawn_when_sorting_brings_them_up(page):
-    last = page.evaluate(ORDER)[-1]
-    page.fill("#find", last)
-    page.locator(f".feature[data-name='{last}'] svg.skd").first.wait_for()
 
 
 @pytest.mark.slow
@@ -414,20 +380,6 @@ def test_paper_has_a_few_pages_and_begins_with_the_first_screen(report, visit, t
     breaks = "() => getComputedStyle(document.getElementById('where')).breakBefore"
     assert seen.page.evaluate(breaks) == "page"
     assert seen.noise == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_paper_is_white(report, visit, theme):
-    seen = visit(report.path, dark=theme == "dark")
-    seen.page.evaluate(f"() => {{ document.documentElement.dataset.theme = '{theme}'; }}")
-    seen.page.emulate_media(media="print", color_scheme=theme)
-    look = "(e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color])"
-    paper, ink = seen.page.evaluate(f"() => {look}(document.body)")
-    assert paper == "rgb(255, 255, 255)"
-    assert ink == "rgb(0, 0, 0)"
-    words = "() => getComputedStyle(document.querySelector('.feature svg.skd .tick text')).fill"
-    assert max(map(int, re.findall(r"\d+", seen.page.evaluate(words))[:3])) < 130
 
 
 @pytest.mark.slow
@@ -484,65 +436,6 @@ def test_code_is_copied(report, visit):
     code = part.locator("code").inner_text()
     assert "sd." in code
     assert page.evaluate("() => navigator.clipboard.readText()") == code
-
-
-# ------------------------------------------------------------------------------- interactive figures
-
-
-def point(page, target, x=0.5, y=0.5):
-    """Scroll a mark to the middle, wait until scrolling ends, and move the pointer onto it."""
-    target.evaluate("e => e.scrollIntoView({ block: 'center' })")
-    page.evaluate("() => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
-    box = target.bounding_box()
-    for away in (0, 1):
-        page.mouse.move(box["x"] + x * box["width"] + away, box["y"] + y * box["height"])
-
-
-@pytest.mark.slow
-def test_bins_say_their_numbers(page, report):
-    name = page.evaluate(ORDER)[1]
-    bins = report.effects["m"]["RHALE"][name].bins
-    figure = page.locator(f".feature[data-name='{name}'] svg.skd").first
-    point(page, figure.locator(".hit").first)
-    tip = page.locator(".skd-tip")
-    tip.wait_for()
-    assert f"{bins.count[0]:,} rows" in tip.inner_text()
-    figure.focus()
-    page.keyboard.press("End")
-    assert f"{bins.count[-1]:,} rows" in tip.inner_text()
-    page.keyboard.press("Escape")
-    assert tip.is_hidden()
-
-
-@pytest.mark.slow
-def test_a_curve_says_its_row_and_value(page, report, data):
-    X, _ = data
-    name = next(n for n in page.evaluate(ORDER) if n not in ("town", "x5"))
-    grid = report.effects["m"]["PDP"][name].x
-    page.locator(f".feature[data-name='{name}'] details.others summary").click()
-    figure = page.locator(f".feature[data-name='{name}'] details.others svg.skd").last
-    point(page, figure, 0.8, 0.4)
-    lit = figure.locator(".curve-lit")
-    lit.wait_for(state="attached")
-    lines = page.locator(".skd-tip").inner_text().replace("−", "-").splitlines()
-    row, value, at = re.fullmatch(r"row (\d+): (\S+) at (\S+)", lines[-1]).groups()
-    one = X.iloc[[int(row)]]
-    # Curves start at zero, and are straight between points: the prediction for this row minus that at the left end.
-    curve = [float(model(one.assign(**{name: z})).iloc[0]) for z in grid]
-    assert float(value) == pytest.approx(
-        np.interp(float(at), grid, curve) - curve[0], rel=0.05, abs=0.05
-    )
-    assert abs(float(value)) > 0.1
-
-
-@pytest.mark.slow
-def test_figures_that_were_drawn_late_live(page):
-    last = page.evaluate(ORDER)[-1]
-    page.click(f".ranking a:has(bdi:text-is('{last}'))")
-    figure = page.locator(f".feature[data-name='{last}'] svg.skd").first
-    figure.focus()
-    page.keyboard.press("Home")
-    assert page.locator(".skd-tip").inner_text().strip()
 
 
 # --------------------------------------------------------------------------------------- hostile names
@@ -626,27 +519,3 @@ def test_hostile_names_are_text(hostile, visit, how):
     assert seen.beyond <= 0
     assert seen.noise == []
     assert seen.violations() == []
-
-
-@pytest.mark.slow
-def test_two_hundred_features_are_usable(visit, tmp_path):
-    X = np.random.default_rng(0).normal(size=(120, 200))
-    weights = np.linspace(0, 1, 200)
-    path = tmp_path / "many.html"
-    sd.report(lambda X: X @ weights, X, path=path, pairs=0, progress=False)
-    seen = visit(path)
-    first = seen.page.evaluate(
-        "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
-    )
-    assert first < 1000
-    assert seen.page.locator(".feature svg.skd").count() == 10 * 3
-    assert seen.page.locator(".later").count() == 190
-    assert seen.page.evaluate("() => document.querySelectorAll('*').length") < 40_000
-    started = seen.page.evaluate("() => performance.now()")
-    seen.page.fill("#find", "x19")
-    assert len(seen.page.evaluate(ORDER)) == 11
-    seen.page.select_option("#sort", "name")
-    seen.page.fill("#find", "")
-    assert seen.page.evaluate(ORDER)[:3] == ["x0", "x1", "x2"]
-    assert seen.page.evaluate("() => performance.now()") - started < 1000 * SECONDS / 2
-    assert seen.noise == []

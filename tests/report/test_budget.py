@@ -10,7 +10,6 @@ import time
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import BayesianRidge
@@ -101,74 +100,12 @@ def test_a_slow_model_is_announced_once_and_the_rows_are_its_own(X, monkeypatch,
 
 
 @pytest.mark.slow
-def test_rows_that_the_first_pass_decides_about_are_an_upper_bound(X, monkeypatch, chosen):
-    found, said = build(Slow(monkeypatch, 1e-3), X)
-    (one,) = chosen
-    # At most the scores within regions of each feature and their spreads, and four surfaces of four rows each.
-    slack = ROWS * 4 + 4 * ROWS * 4 + 4 * 4 * ROWS + idle(found)
-    assert one.model_rows - slack <= spent(found) <= one.model_rows
-    assert len(said) == 1
-
-
-@pytest.mark.parametrize("kind", ["levels", "missing"])
-def test_the_rows_of_other_features_are_exact_too(X, monkeypatch, chosen, kind):
-    table = pd.DataFrame(X, columns=list("abcd"))
-    if kind == "levels":
-        table["b"] = pd.Categorical(np.random.default_rng(1).choice(list("uvw"), ROWS))
-    else:
-        table.loc[::7, "a"] = np.nan
-
-    def function(T: pd.DataFrame) -> np.ndarray:
-        b = (T["b"] == "u").to_numpy() if kind == "levels" else T["b"].to_numpy()
-        return T["a"].fillna(0).to_numpy() + b * T["c"].to_numpy()
-
-    found, said = build(Slow(monkeypatch, 1e-3, function), table, regions=False, pairs=0)
-    assert spent(found) <= chosen[0].model_rows <= spent(found) + idle(found)
-    assert len(said) == 1
-
-
-def test_the_progress_bars_repeat_the_announcement(X, monkeypatch):
-    from skedasis.engine import run
-
-    seen: list[str] = []
-
-    class Noted(run.Progress):
-        def __init__(self, *arguments, **keywords):
-            super().__init__(*arguments, **keywords)
-            seen.append(self.what)
-
-    monkeypatch.setattr(run, "Progress", Noted)
-    build(Slow(monkeypatch, 1e-3), X, regions=False, pairs=0)
-    assert seen
-    assert all("(report: up to" in what for what in seen)
-    seen.clear()
-    build(lambda X: X[:, 0], X, regions=False, pairs=0)
-    assert seen
-    assert not any("report" in what for what in seen)
-
-
-@pytest.mark.slow
 def test_a_fast_model_is_not_announced_measured_or_counted(X, monkeypatch, chosen):
     monkeypatch.setattr(budget, "_counted", None)  # would raise if it were called
     found, said = build(Slow(monkeypatch, 1e-6), X)
     assert said == []
     assert not any("measurement" in p.provenance["method"] for p in found.sections[0].passes)
     assert chosen[0].announcement == ""
-
-
-def test_a_model_that_turns_out_to_be_fast_is_not_recorded_as_measured(X, monkeypatch, chosen):
-    """Few rows at a time would take ten seconds: the measurement finds less, and the page is that of a fast model."""
-    model = Slow(monkeypatch, 0.0)
-
-    def of_calls(T):
-        model.now += 0.01
-        return T[:, 0] + T[:, 1]
-
-    model.function = of_calls
-    found, said = build(model, X, regions=False, pairs=0)
-    assert said == []
-    assert chosen[0].demands[0].measured
-    assert not any("measurement" in p.provenance["method"] for p in found.sections[0].passes)
 
 
 def test_trees_ask_for_their_predictions_alone(X, monkeypatch, chosen):
@@ -179,16 +116,6 @@ def test_trees_ask_for_their_predictions_alone(X, monkeypatch, chosen):
     )
     found, _ = build(model, X)
     assert chosen[0].model_rows == ROWS == spent(found)
-
-
-@pytest.mark.slow
-def test_several_models_are_announced_together(X, monkeypatch, chosen):
-    model = Slow(monkeypatch, 1e-3)
-    _, said = build({"a": model, "b": model}, X, regions=False, pairs=0)
-    assert len(said) == 1
-    assert "2 models" in said[0]
-    assert len(chosen[0].demands) == 2
-    assert chosen[0].model_rows == 2 * chosen[0].demands[0].model_rows(NO_CUTS)
 
 
 def test_the_time_is_that_of_large_calls(X, monkeypatch, chosen):
@@ -254,29 +181,6 @@ def test_the_least_needed_is_left_out_first(X, monkeypatch, chosen):
 
 
 @pytest.mark.slow
-def test_the_pdp_that_remain_are_those_of_the_most_important_features(X, monkeypatch):
-    found, _ = build(Slow(monkeypatch, 1e-3), X, max_seconds=75)
-    section = found.sections[0]
-    by_importance = sorted(section.rhale, key=lambda n: -section.rhale[n].importance)
-    assert set(section.pdp) == set(by_importance[: len(section.pdp)])
-    assert f"{len(section.pdp)} most important of 4" in " ".join(found.left_out_parts)
-
-
-@pytest.mark.slow
-def test_models_that_are_compared_lack_the_same_parts(X, monkeypatch):
-    one = Slow(monkeypatch, 1e-3)
-
-    def other(T):
-        one(T)
-        return 5 * T[:, 0] + T[:, 1]
-
-    found, _ = build({"one": one, "other": other}, X, max_seconds=150)
-    first, second = found.sections
-    assert list(first.pdp) == list(second.pdp)
-    assert 0 < len(first.pdp) < 4
-
-
-@pytest.mark.slow
 def test_a_limit_that_cannot_be_kept_says_so(X, monkeypatch):
     found, _ = build(Slow(monkeypatch, 1e-2), X, max_seconds=0.1)
     assert found.rows == budget.LEAST_ROWS
@@ -330,18 +234,6 @@ def test_the_uncertainty_goes_first(X, monkeypatch):
     assert len(section.pdp) == 4
 
 
-def test_without_need_a_limit_changes_nothing_but_its_record(X):
-    model = HistGradientBoostingRegressor(max_iter=5).fit(X, X[:, 0])
-    plain, limited = build(model, X)[0], build(model, X, max_seconds=1e6)[0]
-    assert limited.left_out_parts == ()
-    assert limited.remarks == plain.remarks
-    a, b = plain.sections[0], limited.sections[0]
-    assert len(b.passes) == len(a.passes) + 1
-    for name in a.rhale:
-        np.testing.assert_array_equal(a.rhale[name].value, b.rhale[name].value)
-        np.testing.assert_array_equal(a.pdp[name].value, b.pdp[name].value)
-
-
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), "60", True, [60]])
 def test_wrong_limits_are_refused_before_the_model_is_called(X, seconds):
     def never(T):
@@ -382,21 +274,6 @@ def test_the_order_of_cuts_by_hand():
     deepest = one.choose(5, 2)
     assert deepest.rows == 600
     assert one.choose(0.01, 2).rows == budget.LEAST_ROWS
-
-
-def test_threads_and_several_models_share_the_time():
-    one = Budget((demand(threads=2), demand(threads=2)))
-    assert one.seconds == pytest.approx(107)
-    assert one.choose(106, 2) == Cuts(uncertainty=False)
-    assert "the 2 models" in _warning(one)
-    assert "uncertainty=False" in _warning(one)
-    assert "uncertainty=False" not in _warning(Budget((demand(uncertainty=0.0),)))
-
-
-def _warning(of: Budget) -> str:
-    with pytest.warns(CostWarning) as caught:
-        of.warn()
-    return str(caught[0].message)
 
 
 # ----------------------------------------------------------------------------------------- ignore

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.report import categorical_text
 from skedasis.report import html as report_html
 from skedasis.report import text as report_text
 from skedasis.report.content import gather
@@ -51,47 +50,6 @@ def test_course_weighs_rows_and_names_few_of_them():
     assert "“a” lowers it most, by 2.33" in text
 
 
-def test_levels_that_stand_together_are_counted():
-    X = rows(20, 20, 20, 20, names="abcd")
-    value = {"a": 0.1 + 0.2, "b": 0.3, "c": 1.0, "d": 0.3}
-    text = report_text.effect_sentence(effect(lambda X: X["town"].map(value), X), "")
-    assert "“c” raises the prediction most, by 0.525" in text
-    assert "and 2 others lower it most, by 0.175" in text
-
-
-def test_course_of_dependence_is_about_the_same_mean():
-    X = rows(20, 20, 10)
-    for center in ("start", "mean", None):
-        pdp = sd.explain(town, X, "town", method=sd.PDP(center=center))
-        assert report_text.effect_sentence(pdp, "") == report_text.effect_sentence(
-            effect(town, X), ""
-        )
-
-
-def test_levels_that_do_not_differ():
-    flat = effect(lambda X: 0.1 * X["z"], rows(20, 20, 20))
-    assert (
-        report_text.effect_sentence(flat, "")
-        == "Its 3 levels do not differ: the average effect is flat."
-    )
-    assert (
-        report_text.heterogeneity_sentence(flat) == "No row’s prediction changes with this feature."
-    )
-
-
-def test_one_level_has_nothing_to_show():
-    one = effect(town, rows(30, names="a"))
-    assert "single value" in report_text.effect_sentence(one, "")
-    assert (
-        report_text.heterogeneity_sentence(one)
-        == report_text.precision_sentence(one, one)
-        == report_text.missing_sentence(one)
-        == ""
-    )
-    assert report_text.level_order_sentence(one) == ""
-    assert report_text.number_tables(one, "q", "") == []
-
-
 def test_steps_against_their_average_are_counted():
     X = rows(50, 50, names="ab")
     X["z"] = np.arange(100) % 10
@@ -116,29 +74,6 @@ def test_steps_against_their_average_are_counted():
     assert "the averages of the levels describe few rows" in report_text.heterogeneity_sentence(
         effect(lambda X: np.where(X["town"] == "b", X["z"], 0.0), rows(40, 40, names="ab"))
     )
-
-
-def test_nothing_speaks_of_slopes_or_curves():
-    schema = {"town": "ordinal"}
-    for found in (
-        effect(town, rows(20, 20, 5)),
-        sd.explain(town, rows(20, 20, 5), "town", schema=schema),
-    ):
-        said = [
-            report_text.effect_sentence(found, ""),
-            report_text.heterogeneity_sentence(found),
-            report_text.precision_sentence(found, found),
-        ]
-        said += [
-            report_text.level_order_sentence(found),
-            report_text.missing_sentence(found),
-            *report_text.cautions(found),
-        ]
-        said += [t.caption for t in report_text.number_tables(found, "q", "unit")]
-        text = " ".join(said)
-        for word in ("slope", "curve", "bin", "per unit", "Between"):
-            assert word not in text, text
-        assert "adjacent levels" in text
 
 
 def test_order_is_mentioned_as_what_it_is():
@@ -184,16 +119,6 @@ def test_missing_a_number_is_one_sentence():
     assert report_text.missing_sentence(sd.explain(lambda X: X["x"], X.dropna(), "x")) == ""
 
 
-def test_missing_a_number_may_differ_from_row_to_row():
-    z = np.tile([0.0, 1.0], 200)
-    x = np.where(np.arange(400) < 40, np.nan, np.linspace(0, 1, 400))
-    X = pd.DataFrame({"x": x, "z": z})
-    found = sd.explain(lambda X: np.where(X["x"].isna(), 5 * X["z"], 0.0), X, "x")
-    error = np.std(5 * z[:40], ddof=1) / np.sqrt(40)
-    assert f"(standard error {error:.2f})" in report_text.missing_sentence(found)
-    assert "2.50 higher (standard error" in report_text.missing_sentence(found)
-
-
 def test_a_nominal_feature_has_a_level_for_missing_values():
     X = rows(20, 20, 10)
     X.loc[:9, "town"] = None  # ten at 0, twenty at 1, ten at 6, ten at 2: the mean is 2
@@ -204,15 +129,6 @@ def test_a_nominal_feature_has_a_level_for_missing_values():
     assert report_text.cautions(found) == []
     moved = effect(lambda X: town(X) - 3.0 * X["town"].isna(), X)  # −1, where the mean is 1.4
     assert "“missing” (10 rows): 2.40 below the mean" in report_text.missing_sentence(moved)
-
-
-def test_an_ordinal_feature_has_a_point_for_missing_values():
-    X = rows(20, 20, 10)
-    X.loc[:9, "town"] = None
-    found = effect(town, X, schema={"town": "ordinal"})
-    # 2 for the missing values; the other rows would have 0 (10 rows), 1 (20 rows) and 6 (10 rows), mean 2.
-    assert "The feature is missing in 10 rows." in report_text.missing_sentence(found)
-    assert report_text.cautions(found) == ["10 rows without a value: left out of the levels."]
 
 
 # ----------------------------------------------------------------------------------------- tables
@@ -232,16 +148,6 @@ def test_tables_hold_the_numbers_of_levels_and_steps():
     assert [row[-1] for row in by_level.rows] == ["", "", "few rows"]
     assert [row[:4] for row in by_step.rows] == [("a", "b", "40", "1.00"), ("b", "c", "25", "5.00")]
     assert "Differences between adjacent levels by" in by_step.caption
-
-
-def test_long_tables_are_cut_to_the_levels_with_most_rows():
-    names = [f"k{i:03}" for i in range(150)]
-    X = pd.DataFrame({"town": names + names[::2] + names[:1] * 3, "z": 0.0})
-    found = effect(lambda X: X["town"].str[1:].astype(float), X)
-    by_level, by_step = report_text.number_tables(found, "q", "")
-    assert len(by_level.rows) == len(by_step.rows) == categorical_text.LINES
-    assert "The 100 of 150 with the most rows." in by_level.caption
-    assert set(names[::2]) <= {row[0] for row in by_level.rows}
 
 
 # ------------------------------------------------------------------------------------ the content
@@ -339,15 +245,6 @@ def test_scores_of_numbers_and_levels_are_compared():
     )
 
 
-def test_what_rounding_leaves_is_not_called_heterogeneity():
-    section = gather(
-        lambda X: 0.1 * town(X) + 0.7 * X["z"], rows(30, 30, 40), progress=False
-    ).sections[0]
-    line = next(line for line in report_text.ranking(section) if line.feature == "town")
-    assert line.heterogeneity_score in ("≈ 0", "0")
-    assert "The effect of every feature is the same for all rows." in report_text.summary(section)
-
-
 # --------------------------------------------------------------------------------------- the page
 
 
@@ -385,39 +282,12 @@ def test_the_page_explains_levels(page):
     assert not any("slope" in c and "grade" in c for c in captions)
 
 
-def test_a_page_of_numbers_says_nothing_of_levels(tmp_path):
-    X = np.random.default_rng(0).normal(size=(60, 2))
-    done = sd.report(lambda X: X[:, 0], X, path=tmp_path / "r.html", progress=False)
-    assert "level" not in Page(done.path).words.replace("top_levels", "")
-
-
-def test_a_page_of_levels_alone(tmp_path):
-    X = rows(20, 20, 10)[["town"]]
-    done = sd.report({"m": town}, X, path=tmp_path / "r.html", progress=False)
-    page = Page(done.path)
-    assert "slope" not in page.words.replace("They have no slopes", "").replace("Slope rows", "")
-    assert "ALE at each level: the average effect" in page.words
-    assert "RHALE at each level" not in page.words
-    assert list(done.effects["m"]["RHALE"]) == ["town"]
-
-
 def test_identifiers_are_named_as_left_out(tmp_path):
     n = 2001
     X = pd.DataFrame({"id": [f"k{i}" for i in range(n)], "x": np.linspace(0, 1, n)})
     done = sd.report(lambda X: X["x"], X, path=tmp_path / "r.html", progress=False)
     assert "Left out because of more than 2,000 levels: id." in Page(done.path).words
     assert list(done.effects["function"]["RHALE"]) == ["x"]
-
-
-@pytest.mark.slow
-def test_many_levels_stay_small(tmp_path):
-    n = 3000
-    X = pd.DataFrame(
-        {"id": [f"identifier number {i % 1500}" for i in range(n)], "x": 1.0 * np.arange(n)}
-    )
-    done = sd.report(lambda X: X["x"] % 7, X, path=tmp_path / "r.html", progress=False)
-    assert done.path.stat().st_size < 1e6
-    assert "The 100 of 1,500 with the most rows" in Page(done.path).words
 
 
 @pytest.mark.slow

@@ -75,21 +75,6 @@ def test_single_features(frame, rows):
     assert "random_state=7" in section.code["main", "b"]
 
 
-@pytest.mark.slow
-def test_methods_laid_over_one_another(frame):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    section = gather(f, frame, pairs=0, regions=False, progress=False).sections[0]
-    figure = run(section.code["compare", "b"], model=f, X=frame)
-    labels = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
-    labels += [
-        t.get_text()
-        for a in figure.axes
-        for t in (a.get_legend().get_texts() if a.get_legend() else [])
-    ]
-    assert {"ALE", "PDP"} <= {label.split()[0] for label in labels}
-    pyplot.close(figure)
-
-
 def test_models_by_name_and_groups(frame):
     X = np.column_stack(
         [np.random.default_rng(0).normal(size=(200, 2)), np.eye(2)[np.arange(200) % 2]]
@@ -152,16 +137,6 @@ def test_uncertainty(most, monkeypatch):
                 assert np.array_equal(
                     run(one.code["pair", *surface.features], **names).value, surface.value
                 )
-
-
-def test_labels_that_the_quantity_needs():
-    X = np.random.default_rng(0).normal(size=(200, 2))
-    q = sd.loss(lambda X: X[:, 0] * X[:, 1])
-    section = gather(q, X, X[:, 0], progress=False).sections[0]
-    assert ", y=y" in section.code["main", "x0"]
-    same(run(section.code["main", "x0"], model=q, X=X, y=X[:, 0]), section.rhale["x0"])
-    plain = gather(lambda X: X[:, 0], X, X[:, 0], progress=False).sections[0]
-    assert "y=y" not in plain.code["main", "x0"]
 
 
 def test_methods_are_written_with_what_is_not_usual():

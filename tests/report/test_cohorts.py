@@ -83,16 +83,6 @@ def test_effects_are_those_of_explain_by(frame):
         cohorts_of(model, frame, by={"p": mask["low a"], "q": mask["low a"]})
 
 
-def test_a_constant_shift_of_the_slope_within_masks(frame):
-    """Brute force: explain the rows of each mask alone."""
-    label = np.where(frame["a"] > 0, "up", "down")
-    for cohort in cohorts_of(model, frame, by=label):
-        rows = label == cohort.rule
-        alone = sd.explain(model, frame[rows], "b", method=sd.ALE(bins=40), progress=False)
-        assert cohort.importance["b"] == pytest.approx(alone.importance, rel=0.05)
-        assert cohort.mean == pytest.approx(model(frame)[rows].mean())
-
-
 @pytest.mark.parametrize("class_", ["no", "yes"])
 def test_classification_within_cohorts(frame, class_):
     rng = np.random.default_rng(3)
@@ -110,21 +100,6 @@ def test_classification_within_cohorts(frame, class_):
         assert cohort.quality["accuracy"] == pytest.approx(
             (fitted.predict(X[own]) == y[own]).mean()
         )
-
-
-@pytest.mark.slow
-def test_every_output_has_its_cohorts(frame):
-    X = frame[["a", "b"]].to_numpy()
-    y = np.digitize(X[:, 0], [-0.5, 0.5])
-    fitted = LogisticRegression().fit(X, y)
-    label = frame["city"].to_numpy()
-    content = gather(sd.probability(fitted, class_="all"), X, y, by=label, **QUICK)
-    for k, section in enumerate(content.sections):
-        assert [c.rule for c in section.cohorts] == ["x", "y", "z"]
-        for cohort in section.cohorts:
-            own = label == cohort.rule
-            assert cohort.mean == pytest.approx(fitted.predict_proba(X[own])[:, k].mean())
-            assert cohort.label_mean == pytest.approx((y[own] == k).mean())
 
 
 def test_labels_that_are_missing_in_a_cohort(frame, labels):
@@ -166,11 +141,3 @@ def test_labels_of_a_quantity_that_does_not_predict_them(frame, labels):
         own = (frame["city"] == cohort.rule).to_numpy()
         expected = (labels[own] - fitted.predict(X[own])) ** 2
         assert cohort.mean == pytest.approx(expected.mean())
-
-
-@pytest.mark.slow
-def test_a_constant_feature_has_no_effect_in_any_cohort(frame):
-    X = frame.assign(constant=1.0)
-    for cohort in cohorts_of(model, X, by="city"):
-        assert cohort.importance["constant"] == 0.0
-        assert cohort.rows == (X["city"] == cohort.rule[-1]).sum()

@@ -77,39 +77,6 @@ def test_the_ledger_is_that_of_the_same_rows(X):
     assert told_of(f, X, pairs=0, regions=False).ledger.provenance["settings"]["pairs"] == 0
 
 
-@pytest.mark.slow
-def test_rules_of_the_ledger_are_chosen_on_its_fitting_rows():
-    """The same as from the effects of these rows alone, because x0 has one slope in each row."""
-    X = np.random.default_rng(0).uniform(-1, 1, (1600, 4))
-
-    def f(X):
-        return X[:, 0] * np.where(X[:, 1] > 0.2, 2, -1) + X[:, 3] ** 2
-
-    section = told_of(f, X)
-    assert [p.name for p in section.ledger.parts[:2]] == ["main effects", "regions of x0"]
-    alone = sd.ledger(f, X, effects=section.rhale)
-    assert section.ledger["regions of x0"].share == pytest.approx(
-        alone["regions of x0"].share, abs=0.02
-    )
-    assert section.regions["x0"].rules == sd.regions(f, X)["x0"].rules
-    # A switch at a random place in the held-out rows cannot be found by rules of other rows.
-    q = np.where(np.random.default_rng(5).random(1600) < 0.5, 1.0, -1.0)
-    noise = told_of(lambda Z: Z[:, 0] + 0 * Z[:, 1], X, features=["x0", "x1"])
-    assert [p.kind for p in noise.ledger.parts] == ["main", "unexplained"]
-    assert q.std() > 0
-
-
-@pytest.mark.slow
-def test_a_pure_interaction_is_explained_by_its_pair(X):
-    section = told_of(lambda X: X[:, 0] * X[:, 1], X, regions=False)
-    assert section.ledger["main effects"].share == pytest.approx(0.0, abs=0.05)
-    assert section.ledger["x0 × x1"].share > 0.9
-    assert sum(p.share for p in section.ledger.parts) == pytest.approx(1.0)
-    assert "x0 × x1 adds" in " ".join(report_text.summary(section))
-    with_regions = told_of(lambda X: X[:, 0] * X[:, 1], X)
-    assert "; regions, mostly of " in " ".join(report_text.summary(with_regions))
-
-
 def test_curves_that_do_not_add_up_say_why():
     # Two nearly equal features: both curves are steep, and their effects cancel.
     x = np.random.default_rng(0).uniform(-1, 1, 400)
@@ -121,20 +88,6 @@ def test_curves_that_do_not_add_up_say_why():
     section = told_of(q, X, pairs=0)
     assert section.ledger.as_drawn < 0
     assert "depend on one another" in report_text.ledger_caption(section)
-
-
-@pytest.mark.slow
-def test_the_ledger_counts_levels_missing_values_and_weights(frame):
-    def f(X):
-        code = X["city"].map({"x": 0.0, "y": 2.0, "z": 5.0}).to_numpy(float)
-        holes = X["holes"].to_numpy()
-        grade = X["grade"].astype(str).map({"lo": 0.0, "mid": 1.0, "hi": 4.0}).to_numpy(float)
-        return X["a"].to_numpy() + code + np.where(np.isnan(holes), 7.0, holes) + grade
-
-    weight = np.random.default_rng(0).integers(0, 4, len(frame))
-    section = told_of(f, frame, sample_weight=weight)
-    assert section.ledger["main effects"].share == pytest.approx(1.0, abs=0.01)
-    assert section.ledger.as_drawn == pytest.approx(1.0, abs=0.01)
 
 
 @pytest.mark.slow
@@ -184,20 +137,6 @@ def test_regions_are_those_of_the_library(X):
     assert section.code["regions", "x0"] == "sd.regions(model, X, 'x0').plot()"
 
 
-def test_a_feature_without_rules_has_one_sentence():
-    # Which rows have which slope depends on no feature.
-    X = np.random.default_rng(0).normal(size=(600, 3))
-
-    def f(X):
-        return X[:, 0] * np.sin(1e4 * X[:, 1]) + X[:, 2]
-
-    section = told_of(f, X)
-    assert len(section.regions["x0"]) == 1
-    assert report_text.for_whom_sentence(section, "x0").startswith("No split")
-    assert report_text.for_whom_sentence(section, "x2") == ""
-    assert report_text.for_whom_sentence(told_of(f, X, regions=False), "x0") == ""
-
-
 def test_without_regions_a_sentence_names_the_feature_and_the_call():
     X = np.random.default_rng(0).uniform(-1, 1, size=(1000, 3))
     section = told_of(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X, regions=False)
@@ -205,25 +144,6 @@ def test_without_regions_a_sentence_names_the_feature_and_the_call():
     assert said.startswith("Mostly by x1 (")
     assert said.endswith("): sd.regions(…).")
     assert report_text.for_whom_sentence(section, "x2") == ""
-
-
-@pytest.mark.slow
-def test_regions_that_the_caller_names(frame):
-    def f(X):
-        return X["a"] * (X["city"] == "x") + X["holes"].fillna(0)
-
-    section = told_of(f, frame, by="city", pairs=0)
-    assert section.regions["a"].rules == ("city = x", "city = y", "city = z")
-    assert section.code["regions", "a"] == "sd.explain(model, X, 'a', by='city').plot()"
-    mask = frame["city"].to_numpy() == "x"
-    section = told_of(f, frame, by={"inner": mask}, pairs=0)
-    assert section.regions["a"].rules == ("inner", "other rows")
-    assert "by=by" in section.code["regions", "a"]
-    assert ", by:" in section.code["import",]
-    with refused(sd.DataError, "nothing"):
-        told_of(f, frame, by="nothing")
-    with refused(sd.DataError, "regions"):
-        told_of(f, frame, regions="no")
 
 
 @pytest.mark.usefixtures("untimed")
@@ -247,28 +167,6 @@ def test_regions_cost_the_rows_of_their_scores_only(X):
 # ------------------------------------------------------------------------------------------ pairs
 
 
-@pytest.mark.slow
-def test_it_finds_the_pair_that_acts_together():
-    X = np.random.default_rng(0).normal(size=(800, 8))
-    section = told_of(
-        lambda X: 2 * X[:, 5] * X[:, 2] + 0.3 * X[:, 0] * X[:, 1] + X[:, 7],
-        X,
-        pairs=2,
-        regions=False,
-    )
-    assert [s.features for s in section.pairs] == [("x2", "x5"), ("x0", "x1")]
-    found = section.interactions.strengths
-    assert [s.shown for s in found] == [True, True, *[False] * (len(found) - 2)]
-    assert found[0].share > 0.9
-    # Of x0, x1, x2 and x5; the others have no heterogeneity.
-    assert section.interactions.note.startswith("6 pairs of x0, x1, x2 and x5 compared by how much")
-    assert section.passes[-1].provenance["method"] == "ALE, 2 pairs"
-    direct = sd.explain(
-        lambda X: 2 * X[:, 5] * X[:, 2] + 0.3 * X[:, 0] * X[:, 1] + X[:, 7], X, ("x2", "x5")
-    )
-    assert section.interactions.strengths[0].strength == direct.interaction_strength()
-
-
 def test_cells_without_rows_do_not_rank_pairs():
     """For two strongly dependent features the empty corners have large values, but no rows."""
     rng = np.random.default_rng(3)
@@ -289,13 +187,6 @@ def test_cells_without_rows_do_not_rank_pairs():
     assert found.get(("x0", "x1"), 0.0) < 0.2 * found["x2", "x3"]
     assert found["x2", "x3"] == real.interaction_strength()
     assert "x2 and x3 interact most strongly" in " ".join(report_text.summary(section))
-
-
-@pytest.mark.slow
-def test_pairs_of_levels_and_numbers(frame):
-    section = told_of(lambda X: X["a"] * (X["city"] == "x") + X["holes"].fillna(0), frame)
-    assert section.interactions.strengths[0].features == ("a", "city")
-    assert section.ledger["main effects"].share < 0.95
 
 
 def test_no_pairs_are_looked_at_where_none_are_wanted(X):
@@ -337,15 +228,6 @@ def test_trees_are_compared_by_h2_and_cost_no_model_rows():
     assert sum(p.provenance["model_rows"] for p in section.passes) == len(X)  # predictions
 
 
-def test_groups_are_not_paired_with_their_own_columns(X):
-    codes = np.column_stack([X[:, 0], (X[:, 1] > 0) * 1.0, (X[:, 1] <= 0) * 1.0, X[:, 2]])
-    section = told_of(
-        lambda X: X[:, 0] * X[:, 1] + X[:, 3], codes, groups={"side": [1, 2]}, regions=False
-    )
-    assert [set(s.features) for s in section.pairs] == [{"x0", "side"}]
-    assert section.ledger.parts[-1].share < 0.05
-
-
 # --------------------------------------------------------------------- overview, checks, M-plots
 
 
@@ -383,32 +265,6 @@ def test_each_feature_is_scored_once(X):
         assert section.ale[name].heterogeneity_score == pytest.approx(effect.heterogeneity_score)
 
 
-def test_without_scores_there_is_no_word_of_them(X):
-    def f(X):
-        return X[:, 0] * X[:, 1]
-
-    scored = told_of(f, X, regions=False)
-    bare = told_of(f, X, regions=False, heterogeneity_rows=0)
-    assert all(np.isnan(e.heterogeneity_score) for e in bare.rhale.values())
-    assert sum(p.provenance.get("score_rows", 0) for p in bare.passes) == 0
-    # What an effect depends on is told by the pairs of rows of its score.
-    assert scored.interactions.strengths[0].features
-    assert not bare.interactions.strengths
-    assert "heterogeneity_rows=0" in bare.code["main", "x0"]
-    assert "heterogeneity_rows" not in scored.code["main", "x0"]
-    assert not any("rows" in s for s in report_text.summary(bare) if "effect" in s)
-    assert report_text.heterogeneity_sentence(bare.rhale["x0"]).startswith(
-        "The heterogeneity score was not computed."
-    )
-
-
-def test_a_feature_of_one_value_has_no_interval(X):
-    constant = np.column_stack([X[:, 0], np.ones(len(X))])
-    section = told_of(lambda X: X[:, 0], constant)
-    last = section.importance_points[-1]
-    assert (last.feature, last.importance_ends) == ("x1", None)
-
-
 def test_objections_are_those_of_the_effect(X):
     x = X[:, 0]
     twin = np.column_stack(
@@ -419,13 +275,6 @@ def test_objections_are_those_of_the_effect(X):
         direct = section.rhale[name].checks(X=twin, beside=section.pdp[name], random_state=5)
         assert [str(f) for f in flags] == [str(f) for f in direct]
     assert any(section.checks.values())
-
-
-def test_mplots_are_of_all_features(frame):
-    section = told_of(lambda X: X["a"] + (X["city"] == "x"), frame, pairs=0, regions=False)
-    assert list(section.mplot) == list(section.rhale)
-    direct = sd.explain(lambda X: X["a"] + (X["city"] == "x"), frame, "city", method=sd.MPlot())
-    assert np.array_equal(section.mplot["city"].value, direct.value)
 
 
 # ------------------------------------------------------------------------------------ the sentences
@@ -470,17 +319,6 @@ def test_bad_probabilities_and_warnings_are_spoken_of(X, coin):
     assert "interact most strongly" not in " ".join(report_text.summary(little))
 
 
-@pytest.mark.slow
-def test_passes_say_what_they_are_of(X, coin):
-    section = told_of(coin[0], X, coin[1])
-    methods = [line[0] for line in report_html.provenance_rows(section)]
-    assert methods[:5] == ["RHALE", "ALE", "PDP", "MPlot", "predictions"]
-    assert methods[-3] == "RHALE of entropy(LogisticRegression)"
-    assert methods[-1] == "diagnose"
-    pairs = [m for m in methods if m.startswith("ALE, ")]
-    assert pairs in ([], [f"ALE, {len(section.pairs)} pairs"])
-
-
 @pytest.mark.usefixtures("untimed")
 def test_costs_count_the_predictions_once(X):
     calls = []
@@ -496,23 +334,6 @@ def test_costs_count_the_predictions_once(X):
     assert [p.provenance["model_rows"] for p in predictions] == [len(X)]
 
 
-def test_an_error_is_not_hidden_by_a_warning(X):
-    calls = []
-
-    def f(X):
-        calls.append(len(X))
-        if len(calls) > 3:
-            warnings.warn("a warning of the model's own", UserWarning, stacklevel=1)
-            raise RuntimeError("the model is gone")
-        return X[:, 0]
-
-    with (
-        pytest.warns(UserWarning, match="of the model's own"),
-        pytest.raises(RuntimeError, match="the model is gone"),
-    ):
-        gather(f, X, progress=False)
-
-
 def test_a_models_warning_is_the_callers(X):
     def f(X):
         if len(X) == len(X[:600]):
@@ -522,20 +343,6 @@ def test_a_models_warning_is_the_callers(X):
     with pytest.warns(FutureWarning, match="look here"):
         section = told_of(f, X, pairs=0, regions=False)
     assert not any("look here" in text for text in section.warnings)
-
-
-def test_a_frame_of_polars_and_labels_in_a_list():
-    polars = pytest.importorskip("polars")
-    rng = np.random.default_rng(0)
-    frame = polars.DataFrame({"a": rng.normal(size=200), "b": rng.choice(["u", "v"], 200)})
-
-    def f(frame):
-        return frame["a"].to_numpy() * (frame["b"].to_numpy() == "u")
-
-    section = told_of(f, frame, f(frame).tolist())
-    assert section.quality["R²"] == 1
-    assert section.pairs[0].features == ("a", "b")
-    assert section.ledger.parts[-1].share < 0.01
 
 
 def test_two_rows_and_a_single_feature():

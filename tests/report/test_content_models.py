@@ -76,21 +76,6 @@ def test_a_bare_classifier_of_three_classes_shows_all_of_them(X, flowers):
         assert np.array_equal(one.rhale["x0"].value, other.rhale["x0"].value)
 
 
-@pytest.mark.slow
-def test_outputs_of_a_function(X):
-    def both(X):
-        return np.column_stack([X[:, 0], X[:, 1] * X[:, 2]])
-
-    first, second = gather(sd.prediction(both, output="all"), X, X[:, 0], progress=False).sections
-    assert first.ledger["main effects"].share == pytest.approx(1.0, abs=1e-4)
-    assert second.ledger["main effects"].share < 0.1
-    assert "regions of x1" in {p.name for p in second.ledger.parts} or len(second.regions["x1"]) > 1
-    assert all(len(r) == 1 for r in first.regions.values())
-    assert first.pairs == ()
-    assert second.pairs[0].features == ("x1", "x2")
-    assert "several outputs" in first.reasons["quality"]
-
-
 # ------------------------------------------------------------------------------------ uncertainty
 
 
@@ -126,16 +111,6 @@ def test_without_labels_there_is_no_diagnosis(X, coin):
 
 
 @pytest.mark.slow
-def test_labels_may_be_missing(X, coin):
-    model, y = coin
-    holes = y.astype(object)
-    holes[:50] = None
-    section = told_of(model, X, holes, **PLAIN)
-    assert section.quality.rows == len(X) - 50
-    assert section.uncertainty.diagnosis.entropy.rows == len(X) - 50
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_dear_model_is_asked_of_a_sample(X, coin, monkeypatch, weighted):
     monkeypatch.setattr(uncertainty, "ROWS", 200)
@@ -157,25 +132,6 @@ def test_a_dear_model_is_asked_of_a_sample(X, coin, monkeypatch, weighted):
     assert section.uncertainty.rhale["x1"].bins.count.sum() == 200
     assert section.uncertainty.rhale["x1"].bins.weight.sum() == (400 if weighted else 200)
     assert "sample of 200 of 600" in section.uncertainty.notes[0]
-
-
-@pytest.mark.parametrize(
-    "model", [lambda X: X[:, 0], sd.prediction(lambda X: X[:, 0] ** 2), lambda X: np.abs(X[:, 1])]
-)
-def test_a_plain_function_says_nothing_of_its_uncertainty(X, model):
-    section = told_of(model, X, X[:, 0])
-    assert section.uncertainty is None
-    assert "no predictive distribution" in section.reasons["uncertainty"]
-
-
-@pytest.mark.slow
-def test_uncertainty_can_be_left_out(X, coin):
-    section = told_of(coin[0], X, coin[1], uncertainty=False)
-    assert section.uncertainty is None
-    assert "uncertainty=False" in section.reasons["uncertainty"]
-    assert {p.provenance["quantity"] for p in section.passes if "quantity" in p.provenance} == {
-        section.rhale.provenance["quantity"]
-    }
 
 
 @pytest.mark.slow
@@ -238,25 +194,6 @@ def test_a_story_without_rows_holds_none(X, coin):
     numbers_in(gather(lambda X: X[:, 0] * X[:, 1], X, progress=False, **PLAIN), with_rows, set())
     held = np.concatenate([a.ravel() for a in with_rows if a.dtype.kind == "f"])
     assert np.isin(X[:, 2], held).any()  # the search does find values of rows
-
-
-@pytest.mark.slow
-def test_rows_change_no_number(X):
-    def f(X):
-        return X[:, 0] * X[:, 1] + X[:, 2]
-
-    with_rows, without = told_of(f, X), told_of(f, X, rows=False)
-    for kind in ("rhale", "ale", "pdp", "mplot"):
-        for name, effect in getattr(with_rows, kind).items():
-            assert np.array_equal(effect.value, getattr(without, kind)[name].value)
-    assert with_rows.importance_points == without.importance_points
-    assert repr(with_rows.interactions.strengths) == repr(without.interactions.strengths)
-    assert with_rows.ledger.parts == without.ledger.parts
-    for name, regions in with_rows.regions.items():
-        bare = without.regions[name]
-        assert bare.rules == regions.rules
-        assert all(e.rows is None for e in (*bare.effects, bare.whole))
-    assert "ice=0" in without.code["pdp", "x0"]
 
 
 def test_rows_are_taken_off_a_surface(X):

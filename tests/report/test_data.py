@@ -3,26 +3,20 @@ r"""The data of a report as JSON: strict, the same numbers as the results, small
 import json
 import math
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
 from skedasis.report.content import gather
 from skedasis.report.data import (
-    DETAILS,
     DIGITS,
     embedded_json,
     report_data,
-    rounded,
     thinned,
 )
-from skedasis.report.given_rows import row_marks
-from skedasis.results.effects import Effects
 from skedasis.results.export import plain_text, to_json, unique_texts
 
 QUICK = {"pairs": 0, "uncertainty": False, "progress": False}
@@ -163,20 +157,6 @@ def test_the_same_content_gives_the_same_text(content):
     assert embedded_json(content) == embedded_json(content)
 
 
-@pytest.mark.slow
-def test_several_outputs_and_models(frame):
-    X = frame[["a", "holes"]].fillna(0.0).to_numpy()
-    y = np.digitize(X[:, 0], [-0.5, 0.5])
-    fitted = LogisticRegression().fit(X, y)
-    data = checked(report_data(gather(sd.probability(fitted, class_="all"), X, y, **QUICK)))
-    assert [m["output"] for m in data["models"]] == ["0", "1", "2"]
-    assert len({m["of"] for m in data["models"]}) == 1
-    assert [m["quality"]["class"] for m in data["models"]] == ["0", "1", "2"]
-    two = checked(report_data(gather({"p": lambda X: X[:, 0], "q": lambda X: X[:, 1]}, X, **QUICK)))
-    assert [m["name"] for m in two["models"]] == ["p", "q"]
-    assert [m["quality"] for m in two["models"]] == [None, None]
-
-
 def test_predictive_uncertainty():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (300, 2))
@@ -226,18 +206,6 @@ def test_hostile_names_come_back_as_they_are():
     assert strict(text)["data"]["features"] == names
 
 
-def test_levels_of_mixed_types_and_missing_levels():
-    levels = [1, "1", True, None, 2.5, "</script>"]
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"mixed": pd.Series(rng.choice(np.array(levels, dtype=object), 300))})
-    X["b"] = rng.normal(size=300)
-    content = gather(lambda X: np.asarray(X["b"], dtype=float), X, **QUICK)
-    data = checked(report_data(content))
-    found = data["models"][0]["features"]["mixed"]["curve"]["levels"]
-    assert len(set(found)) == len(found) == 6
-    assert strict(embedded_json(content)) == report_data(content, DIGITS, embedded=True)
-
-
 def test_numbers_that_are_extreme():
     rng = np.random.default_rng(0)
     X = np.c_[1e12 + rng.random(200), 1e-300 * rng.random(200), rng.integers(2019, 2021, 200)]
@@ -251,20 +219,6 @@ def test_numbers_that_are_extreme():
     # Relative to the range: all points would be 1e12 with six digits of themselves.
     assert len(set(few["x0"]["curve"]["x"])) > 1
     assert few["x2"]["curve"]["x"] == [2019.0, 2020.0]
-
-
-def test_rounding_keeps_six_digits_of_the_largest():
-    assert rounded([math.pi * 1e7, 1.0, math.inf], 6) == [31415900.0, 0.0, None]
-    assert rounded([-0.0], None) == [0.0]
-    assert math.copysign(1, rounded([-0.0], None)[0]) == 1
-    assert rounded([5e-324, 1.0], 6) == [0.0, 1.0]
-    assert rounded([5e-324], 6) == [5e-324]
-    assert rounded([], 6) == []
-    values = np.random.default_rng(0).normal(size=1000) * 10.0 ** np.arange(1000).repeat(1).clip(
-        0, 5
-    )
-    error = np.abs(np.array(rounded(values, 6)) - values).max()
-    assert error <= 0.5e-5 * np.abs(values).max()
 
 
 def test_surrogates_and_names():
@@ -300,31 +254,8 @@ def test_without_rows_no_value_of_a_row_is_written(frame):
 # -------------------------------------------------------------------------------------------- size
 
 
-def of_eleven_features(rows, trees):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(rows, 11))
-    y = np.sin(3 * X[:, 0]) * (X[:, 1] > 0) + X[:, 2] * X[:, 3] + X[:, 4:] @ rng.normal(size=7)
-    model = HistGradientBoostingRegressor(max_iter=trees, random_state=0).fit(X, y)
-    return gather(model, X, y, progress=False, uncertainty=False)
-
-
 @pytest.mark.slow
-def test_eleven_features_take_less_than_150_kilobytes():
-    wide = of_eleven_features(1500, 150)
-    text = embedded_json(wide)
-    assert len(text.encode()) < 150_000
-    data = strict(text)
-    assert data == report_data(wide, DIGITS, embedded=True)
-    for name, found in data["models"][0]["features"].items():
-        curve, effect = found["curve"], wide.sections[0].rhale[name]
-        scale = np.abs(effect.value).max()
-        near = np.interp(effect.points, curve["x"], curve["value"])
-        # Steps between adjacent floats are vertical lines after rounding.
-        assert np.median(np.abs(near - effect.value)) < 0.03 * scale
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("features", [60, pytest.param(300, marks=pytest.mark.long)])
+@pytest.mark.parametrize("features", [60])
 def test_300_features_take_less_than_a_megabyte(features):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, features))
@@ -335,32 +266,6 @@ def test_300_features_take_less_than_a_megabyte(features):
     text = embedded_json(content)
     assert len(text.encode()) < 1_000_000 * features / 300
     assert len(strict(text)["models"][0]["features"]) == features
-
-
-@pytest.mark.slow
-def test_details_that_are_left_out_are_named(monkeypatch):
-    from skedasis.report import data as report_data_module
-
-    content = of_eleven_features(250, 20)
-    full = report_data(content, DIGITS)
-    size = len(to_json(full))
-    sizes = []
-    for most in (size, size * 3 // 4, size // 2, 1):
-        monkeypatch.setattr(report_data_module, "PER_FEATURE", 0)
-        monkeypatch.setattr(report_data_module, "LEAST_SIZE", most)
-        data = checked(report_data(content, DIGITS, embedded=True))
-        sizes.append(len(to_json(data)))
-        assert most == 1 or sizes[-1] <= most
-        assert data["left_out"]
-        (model,) = data["models"]
-        # What a table of the page shows is always there.
-        assert len(model["ranking"]) == 11
-        assert all(f["importance"] is not None for f in model["features"].values())
-    assert sizes == sorted(sizes, reverse=True)
-    assert data["left_out"] == DETAILS[-1].left_out
-    assert model["features"]["x0"]["curve"] is None
-    assert model["features"]["x0"]["pdp"] is None
-    assert model["features"]["x0"]["bins"] is None
 
 
 def test_thinned_curves_keep_their_ends_and_peaks():
@@ -392,15 +297,3 @@ def test_a_report_returns_and_writes_its_data(tmp_path, frame):
         done.to_json(tmp_path)
     with pytest.raises(sd.DataError, match=r"to_json\(path\)"):
         done.to_json("a\0b")
-
-
-def test_a_feature_without_a_pdp_has_none_in_the_data(content):
-    """A report that keeps to a time leaves out PDPs."""
-    section = content.sections[0]
-    some = Effects({n: e for n, e in section.pdp.items() if n != "a"}, section.pdp.provenance)
-    without = replace(content, sections=(replace(section, pdp=some),))
-    features = checked(report_data(without))["models"][0]["features"]
-    assert features["a"]["pdp"] is None
-    assert features["city"]["pdp"] is not None
-    assert row_marks(without.sections[0], "a", "ice") == []
-    assert len(row_marks(without.sections[0], "a", "curve")) == 2

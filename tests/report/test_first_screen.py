@@ -1,6 +1,5 @@
 """The first screen: which curves are drawn, what the bar of the variance adds up to, and what several models share."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +15,7 @@ from skedasis.report.first_screen import (
     size,
 )
 from skedasis.report.tables import cohort_tables, row_sentence, rows_table
-from skedasis.report.views import MOST, TOGETHER, Shown, Views
+from skedasis.report.views import TOGETHER, Shown, Views
 
 
 def additive(X):
@@ -61,17 +60,6 @@ def test_regions_are_drawn_where_the_effect_differs(two):
     assert {c.feature.name for leaf in found.leaves for c in leaf.conditions} == {"x2"}
 
 
-def test_regions_that_hardly_differ_are_not_drawn(two):
-    mixed = two[1]
-    effect = mixed.rhale["x0"]
-    larger = replace(effect, about=effect.about)
-    assert larger.heterogeneity_score > 0.4 * larger.importance
-    scored = replace(effect.swap_score, value=0.1 * effect.importance)
-    effects = {**mixed.rhale, "x0": replace(effect, swap_score=scored)}
-    quiet = replace(mixed, rhale=type(mixed.rhale)(effects, mixed.rhale.provenance))
-    assert regions_that_matter(quiet, "x0") is None
-
-
 # -------------------------------------------------------------------------------- the variance as a bar
 
 
@@ -114,30 +102,11 @@ def test_models_of_one_quantity_share_axes(two):
     assert views.everywhere(1).models.split() == ["m2", TOGETHER]
 
 
-def test_one_model_has_no_switch(two):
-    views = Views.of(two[:1])
-    assert (views.models, views.outputs, views.places, views.several) == ((), (), (Shown(),), False)
-
-
-def test_models_in_different_units_are_only_switched(X):
-    euros = sd.prediction(additive, unit="€")
-    views = Views.of(sections({"a": euros, "b": crossed}, X))
-    assert views.together == ()
-    assert [p.key for p in views.models] == ["m1", "m2"]
-
-
 def test_models_with_different_outputs_are_positions_of_one_switch(two):
     odd = (replace(two[0], output="yes"), replace(two[1], output=""))
     views = Views.of(odd)
     assert views.outputs == ()
     assert len(views.places) == 2
-
-
-def test_more_models_than_hues_are_counted(two):
-    many = [replace(two[0], name=f"m{k}", of=f"m{k}") for k in range(MOST + 2)]
-    views = Views.of(many)
-    assert len(views.together[0].sections) == MOST
-    assert views.left_out == 2
 
 
 def test_what_models_have_in_common_and_where_they_differ(two):
@@ -155,12 +124,6 @@ def test_equal_models_are_said_to_be_alike(X):
     assert "Both models depend most on x0." in text
     assert "about as large in each" in text
     assert "nearly the same for all rows" in text
-
-
-def test_models_that_nothing_changes_say_so(X):
-    flat = Views.of(sections({"a": lambda X: np.ones(len(X)), "b": lambda X: np.zeros(len(X))}, X))
-    (found,) = models_findings(flat.together[0], ["x0", "x1", "x2"])
-    assert found.text == "No feature changes the prediction of any of these models."
 
 
 # ---------------------------------------------------------------------------------- rows and cohorts
@@ -194,8 +157,3 @@ def test_cohorts_have_their_rows_means_and_importances(X):
     values = dict(zip(["low", "high"], second.rows[0][1::2], strict=True))
     for name, mask in by.items():
         assert float(values[name]) == pytest.approx(3 * X[mask, 0].std(), rel=0.05)
-
-
-def test_without_cohorts_there_is_no_table(two):
-    assert cohort_tables(two[0], ["x0"]) == []
-    assert math.isfinite(two[0].rhale["x0"].importance)

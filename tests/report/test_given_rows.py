@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
 from skedasis.plots.draw_svg import draw
@@ -14,7 +13,7 @@ from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.marks import FigureSpec, Line, Points
 from skedasis.plots.theme import STYLES
 from skedasis.report.content import gather
-from skedasis.report.given_rows import MOST, named_rows, row_marks, with_rows
+from skedasis.report.given_rows import MOST, row_marks, with_rows
 
 QUICK = {"pairs": 0, "uncertainty": False, "progress": False}
 NAMED = (170, 3, 41)
@@ -120,14 +119,6 @@ def test_a_row_stands_on_its_curve_and_on_that_of_its_region():
         assert np.isnan(row.values["x2"].regional)
 
 
-def test_rows_of_named_regions(X):
-    label = np.where(X[:, 1] > 0.3, "high", "low")
-    section = gather(crossed, X, rows=list(NAMED), by=label, **QUICK).sections[0]
-    for row in section.given_rows:
-        for found in row.values.values():
-            assert found.rule == label[row.position]
-
-
 @pytest.mark.slow
 def test_missing_values_levels_and_times(mixed):
     section = gather(of_mixed, mixed, mixed["a"], rows=[5, 6], **QUICK).sections[0]
@@ -148,23 +139,6 @@ def test_missing_values_levels_and_times(mixed):
         assert section.pdp["city"].x[int(city.ice_x)] == city.text
 
 
-@pytest.mark.slow
-def test_every_output_has_its_own_rows(X):
-    y = np.digitize(X[:, 0], [-0.3, 0.3])
-    model = LogisticRegression().fit(X, y)
-    content = gather(sd.probability(model, class_="all"), X, y, rows=[3], **QUICK)
-    p = model.predict_proba(X[[3]])[0]
-    for k, section in enumerate(content.sections):
-        (row,) = section.given_rows
-        assert row.prediction == pytest.approx(p[k])
-        assert row.label == y[3]
-        grid = section.pdp["x1"].points
-        changed = np.repeat(X[[3]], len(grid), axis=0)
-        changed[:, 1] = grid
-        curve = model.predict_proba(changed)[:, k]
-        np.testing.assert_allclose(row.values["x1"].ice, curve - curve[0], atol=1e-12)
-
-
 def test_positions_are_those_of_X_beside_weights_of_zero(X):
     weight = np.ones(len(X))
     weight[:10] = 0.0
@@ -175,12 +149,6 @@ def test_positions_are_those_of_X_beside_weights_of_zero(X):
 
 
 # --------------------------------------------------------------------------------------- arguments
-
-
-def test_numpy_integers_and_duplicates():
-    assert named_rows(np.array([7, 3, 7])) == (True, (7, 3))
-    assert named_rows((np.int8(2), 2)) == (True, (2,))
-    assert named_rows(np.True_) == (True, ())
 
 
 @pytest.mark.parametrize(
@@ -231,19 +199,6 @@ def test_marks_of_rows_on_curves_and_on_their_ice_curves(X):
         assert mark.y[0] == np.interp(mark.x[0], section.pdp["x0"].points, curve)
 
 
-def test_rows_of_a_region_alone_are_in_its_panel():
-    X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
-    section = gather(
-        lambda X: X[:, 0] * np.where(X[:, 1] > 0, 2.0, -2.0), X, rows=list(range(8)), **QUICK
-    ).sections[0]
-    for region, inside in ((0, X[:8, 1] <= 0), (1, X[:8, 1] > 0)):
-        marks = row_marks(section, "x0", "curve", region=region)
-        assert [m.label for m in marks] == [f"row {k}" for k in np.flatnonzero(inside)]
-        np.testing.assert_array_equal([m.x[0] for m in marks], X[:8, 0][inside])
-        y = [section.regions["x0"][region](x) for x in X[:8, 0][inside]]
-        np.testing.assert_array_equal([m.y[0] for m in marks], y)
-
-
 @pytest.mark.slow
 def test_the_axis_contains_the_rows_and_both_renderers_draw_them(mixed):
     far = mixed.copy()
@@ -269,24 +224,6 @@ def test_the_axis_contains_the_rows_and_both_renderers_draw_them(mixed):
 
 def panel_stack(spec, panel):
     return (panel, *spec.stacks[0][1:])
-
-
-def test_matplotlib_draws_the_rows_too(X):
-    from skedasis.results import operations
-
-    section = gather(crossed, X, rows=[3], **QUICK).sections[0]
-    spec = effect_figure(section.pdp["x0"])
-    panel = with_rows(spec.main, section, "x0", "ice")
-    figure = operations.draw_figure(FigureSpec(((panel,),), "t", ""), (5.0, 4.0))
-    texts = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
-    texts += [
-        t.get_text()
-        for ax in figure.axes
-        if ax.get_legend() is not None
-        for t in ax.get_legend().get_texts()
-    ]
-    drawn = [line.get_label() for ax in figure.axes for line in ax.get_lines()]
-    assert any("row 3" in t for t in (*texts, *drawn, *(t.get_text() for t in figure.texts)))
 
 
 def test_data_that_are_read_in_chunks_have_no_named_rows(tmp_path, X):

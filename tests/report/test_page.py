@@ -105,14 +105,6 @@ def test_quality_is_told_in_figures(page, content):
     assert quality["R²"] > 0.5
 
 
-def test_calibration_is_drawn_of_a_class(coin):
-    content, page = coin
-    assert content.sections[0].quality.calibration is not None
-    assert 'id="model-1-calibration-title"' in page.html
-    assert "the observed proportion of “yes” against its predicted probability" in page.words
-    assert "AUC" in page.words
-
-
 @pytest.mark.slow
 def test_it_says_why_there_is_no_quality(X, tmp_path):
     labels = np.array(["a", "b"])[np.arange(len(X)) % 2]
@@ -135,15 +127,6 @@ def test_code_is_on_the_page_as_it_is(page, content):
         if kind == "pair":
             assert line in text
             assert f"{names[0]} × {names[1]}" in text
-
-
-def test_pairs_are_there_with_their_strengths(page, content):
-    together = content.sections[0].interactions
-    assert together.strengths[0].features == ("x0", "x1")
-    assert page.html.count('<div class="surface">') == len(together.surfaces)
-    table = page.html.split("Interaction of pairs, in units of")[1].split("</table>")[0]
-    assert table.count("<tr>") == 1 + len(together.strengths)
-    assert "x0 depends on x1: " in table or "x1 depends on x0: " in table
 
 
 def test_predictive_uncertainty_is_diagnosed(coin):
@@ -218,44 +201,7 @@ def test_heterogeneity_scores_of_all_kinds_have_one_scale():
     assert sorted(r["importance"] for r in ranks.values()) == [0, 1, 2]
 
 
-def test_a_page_without_scores_says_so(tmp_path):
-    X = np.random.default_rng(0).normal(size=(100, 2))
-    done = sd.report(
-        lambda X: X[:, 0], X, path=tmp_path / "p.html", progress=False, heterogeneity_rows=0
-    )
-    text = done.path.read_text("utf-8")
-    assert "Heterogeneity scores were not computed, so features are compared" in text
-    assert 'id="model-1-places' not in text
-
-
-@pytest.mark.parametrize("value", [0.0, float("nan")])
-def test_cells_of_nothing(value):
-    cell = report_html._cell(value, "–", (float("nan"), 1.0), 2.0)
-    assert cell["ends"] is None
-    assert cell["interval"] == ""
-    assert cell["share"] in (0.0, None)
-
-
 # ------------------------------------------------------------------------------ rows of the data
-
-
-@pytest.mark.slow
-def test_no_row_is_on_a_page_without_rows(X, tmp_path):
-    def f(X):
-        return X[:, 0] * X[:, 1] + X[:, 2]
-
-    X = X[:, :4]
-    shown = sd.report(f, X, path=tmp_path / "shown.html", progress=False)
-    hidden = sd.report(f, X, path=tmp_path / "hidden.html", rows=False, progress=False)
-    with_rows, without = (p.path.read_text("utf-8").split("<body")[1] for p in (shown, hidden))
-    for trace in ('class="curves', "data-rows", "ICE curves"):
-        assert trace in with_rows
-        assert trace not in without
-    for effects in next(iter(hidden.effects.values())).values():
-        assert all(e.rows is None and e.curves is None for e in effects.values())
-    # Positions of rows along the axes are rug marks; bins, grid points and levels remain.
-    assert 'class="rug' in with_rows
-    assert 'class="rug' not in without
 
 
 @pytest.mark.slow
@@ -284,14 +230,6 @@ def test_a_feature_that_takes_one_value_has_words_alone(tmp_path):
     assert "<svg" not in part.split("</section>")[0]
 
 
-def test_two_rows_are_enough(tmp_path):
-    X = np.array([[0.0, 1.0], [1.0, 3.0]])
-    done = sd.report(
-        lambda X: X.sum(axis=1), X, np.array([1.0, 4.0]), path=tmp_path / "r.html", progress=False
-    )
-    assert Page(done.path).html.count('<section class="feature') == 2
-
-
 def test_infinite_and_missing_values_are_survived(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 3))
@@ -301,29 +239,6 @@ def test_infinite_and_missing_values_are_survived(tmp_path):
     )
     assert "NaN" not in Page(done.path).words
     assert "nan" not in re.sub(r"[a-z]*nan[a-z]+", "", Page(done.path).html.split("<body")[1])
-
-
-def test_figures_have_names_that_their_descriptions_do_not_repeat(page, content):
-    feature = page.html.split('<section class="feature')[1].split("</section>")[0]
-    names = re.findall(r"<title[^>]*>(.*?)</title>", feature)
-    said = re.findall(r"<desc[^>]*>(.*?)</desc>", feature)
-    first = content.features[0]
-    methods = ("RHALE", "ALE, PDP and M-plot", "PDP")
-    assert names == [f"{first}: effect on prediction ({method})" for method in methods]
-    for name, text in zip(names, said, strict=True):
-        assert text.startswith("M, in €")
-        assert name not in text
-
-
-@pytest.mark.slow
-def test_the_ledger_is_captioned(tmp_path, X):
-    content = gather(lambda X: X[:, 0] * X[:, 1], X, pairs=0, uncertainty=False, progress=False)
-    page = Page(write(content, tmp_path / "r.html", progress=False).path)
-    section = content.sections[0]
-    assert "held-out rows" in page.words
-    assert " ".join(report_text.ledger_caption(section).split()) in " ".join(page.words.split())
-    for part in section.ledger.parts:
-        assert part.name in page.words or part.share < 0
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ def test_two_nominal_features_do_not_cost_the_other_pairs_theirs(homes, tmp_path
     assert f"{strongest:.3g}" in words
 
 
-@pytest.mark.torch
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_network_of_probabilities_has_an_entropy_by_differences(classes, tmp_path):
     torch = pytest.importorskip("torch", reason="torch is not installed")

@@ -3,10 +3,7 @@
 import base64
 import hashlib
 import itertools
-import os
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
@@ -165,16 +162,6 @@ def test_links_lead_somewhere(page):
         assert set(attrs.get("aria-labelledby", ids[0]).split()) <= set(ids)
 
 
-def test_it_says_what_to_mind(page):
-    assert "Left out" not in page.words
-    assert "Its 2 levels do not differ: the average effect is flat." in page.words
-    assert "without a value: left out of the curve" in page.words
-    assert "slopes are differences across bins" in page.words
-    assert "The feature takes a single value" in page.words
-    assert sd.__version__ in page.words
-    assert "numpy" in page.words
-
-
 def test_tables_have_headings_and_captions(page):
     tables = page.html.split("<table")[1:]
     assert all("<caption>" in t and 'scope="col"' in t for t in tables)
@@ -190,17 +177,6 @@ def test_two_models_of_ten_features_stay_small(tmp_path):
 
     done = sd.report({"a": wild, "b": wild}, X, path=tmp_path / "r.html", progress=False)
     assert done.path.stat().st_size < 3e6
-
-
-@pytest.mark.slow
-def test_a_single_model_needs_no_name(frame, tmp_path):
-    done = sd.report(f, frame, features=["b"], path=tmp_path / "deep" / "r.html", progress=False)
-    assert list(done.effects) == ["f"]
-    assert list(done.effects["f"]["RHALE"]) == ["b"]
-    words = Page(done.path).words
-    assert "Left out" not in words
-    assert str(done.path) in repr(done)
-    assert os.fspath(done) == str(done.path)
 
 
 @pytest.mark.slow
@@ -226,22 +202,3 @@ def test_bad_requests_are_refused(frame, tmp_path):
         sd.report(lambda X: np.zeros(len(X)), names)
     with refused(sd.DataError, "2,001 levels", "identifier"):
         sd.report(lambda X: np.zeros(len(X)), names, features=["id"], path=tmp_path / "r.html")
-
-
-def test_complaints_of_binning_are_on_the_page(tmp_path):
-    # No bin has the weight of two rows.
-    X, light = np.linspace(0, 1, 30)[:, None], np.full(30, 0.05)
-    done = sd.report(
-        lambda X: X[:, 0], X, sample_weight=light, path=tmp_path / "r.html", progress=False
-    )
-    assert "A single bin is used" in Page(done.path).words
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "first", ["", "import skedasis.report; ", "from skedasis.report.report import report; "]
-)
-def test_the_verb_can_be_called_whatever_was_imported(first):
-    code = f"{first}import skedasis as sd, numpy as np; sd.report({{}}, np.ones((3, 1)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "report: got no model" in done.stderr

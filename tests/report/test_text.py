@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots.scales import number, position_texts
+from skedasis.plots.scales import number
 from skedasis.report import text as report_text
 from skedasis.report.content import gather
-from skedasis.report.format import listed, percent
 
 
 @pytest.fixture
@@ -27,21 +26,6 @@ def X():
 )
 def test_number(value, text):
     assert number(value) == text
-
-
-def test_neighbouring_places_differ():
-    some = ([0, 1, 2], [1.7e9, 1.7e9 + 0.5], [1e-9, 2e-9], [3, 3.001, 1000], [5], [18, 42.2])
-    for edges in some:
-        assert len(set(position_texts(np.array(edges, float)))) == len(edges)
-    assert position_texts(np.array([18, 42.2])) == ["18.0", "42.2"]
-    assert position_texts(np.array([1e20, 3e20]))[0] == "1.00000e20"
-
-
-def test_lists_and_shares():
-    assert listed([]) == ""
-    assert listed(["a"]) == "a"
-    assert listed(list("abcdefghijk"), 3) == "a, b, c and 8 more"
-    assert percent(0.5) == "50\u202f%"
 
 
 def test_course_says_which_way(X):
@@ -107,25 +91,6 @@ def test_the_score_is_compared_with_the_importance_of_every_kind_of_model(X):
     )
 
 
-def test_a_score_that_is_zero_or_unknown_is_said(X):
-    additive = sd.explain(lambda X: X[:, 0] ** 2 + X[:, 1], X, 0)
-    assert "Heterogeneity score 0, importance" in report_text.heterogeneity_sentence(additive)
-    assert "the effect is the same for all rows" in report_text.heterogeneity_sentence(additive)
-    unknown = sd.explain(lambda X: X[:, 0], X, 0, heterogeneity_rows=0)
-    assert report_text.heterogeneity_sentence(unknown).startswith(
-        "The heterogeneity score was not computed."
-    )
-
-
-def test_aligned_ale_has_the_rows_mean_of_rhale(X):
-    def f(X):
-        return np.exp(2 * X[:, 0])
-
-    rhale, ale = sd.explain(f, X, 0), sd.explain(f, X, 0, method="ale")
-    moved = np.interp(X[:, 0], ale.x, report_text.aligned(ale, rhale))
-    assert moved.mean() == pytest.approx(rhale(X[:, 0]).mean())
-
-
 def test_cautions_name_sparse_bins_and_missing_rows(X):
     X = X.copy()
     X[:7, 0] = np.nan
@@ -153,17 +118,3 @@ def test_story_orders_features_by_their_largest_share(X):
         {"a": lambda X: 1000 * (2 * X[:, 0] + X[:, 1]), "b": lambda X: X[:, 2]}, X, progress=False
     )
     assert content.features == ("x2", "x0", "x1")
-
-
-@pytest.mark.slow
-def test_the_page_says_that_trees_were_evaluated(tmp_path):
-    pytest.importorskip("numba")
-    from sklearn.ensemble import RandomForestRegressor
-
-    X = np.random.default_rng(0).normal(size=(80, 2))
-    forest = RandomForestRegressor(3, random_state=0).fit(X, X[:, 0])
-    for tree, said in (("auto", "Trees: exact: 3 trees of RandomForestRegressor"), ("off", "")):
-        page = sd.report(forest, X, path=tmp_path / "page.html", tree=tree, progress=False).path
-        text = page.read_text(encoding="utf-8")
-        assert ("Trees: exact" in text) == bool(said)
-        assert said in text

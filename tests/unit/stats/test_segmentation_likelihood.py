@@ -64,8 +64,6 @@ def as_points(rows):
 
 
 @law(
-    examples=60,
-    thorough=400,
     shape=st.sampled_from(SHAPES),
     m=st.integers(1, 8),
     most=st.sampled_from([1, 4, 30]),
