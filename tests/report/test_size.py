@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 import skedasis as sd
-from skedasis.report.features import Detail, fitted_features, page_budget
+from skedasis.report.features import PageDetail, fitted_features, page_budget
 
 
 def wild(X):

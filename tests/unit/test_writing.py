@@ -41,71 +41,7 @@ WRITERS: dict[str, tuple[str, Callable[[sd.Effect, Path], object]]] = {
     "savefig": ("a.png", lambda e, p: e.plot().savefig(p, dpi=20)),
     "shell table": ("a.csv", cli_output.write),
 }
-"""Each writer: where it is in the source, the name of a file, and how to write it."""
-
-SILENT = {"download"}
-"""Writers of copies that nobody asked for: if they fail, nothing is said."""
-
-every_writer = pytest.mark.parametrize("writer", WRITERS)
-
-_WRITING = {"write_bytes", "write_text", "text_file", "binary_file"}
-_OTHER_WAYS = {
-    *("savez", "savez_compressed", "tofile", "ParquetWriter", "write_table", "sink_parquet"),
-    *("mkdir", "makedirs", "mkdtemp", "mkstemp", "NamedTemporaryFile", "TemporaryDirectory"),
-    *("to_csv", "to_parquet", "to_excel", "write_parquet", "write_csv", "imsave"),
-}
-_EXPECTED_ELSEWHERE = {
-    "data/spool.py:_write sink_parquet",
-    "data/spool.py:_write ParquetWriter",
-    "data/spool.py:_write write_table",  # a method of the writer
-    "data/spool.py:_write_partition write_table",
-    "results/io.py:_write_archive open",
-    "results/io.py:_write_archive ZipFile",  # into a `binary_file`
-    "cli/output.py:write write_csv",
-    "cli/change.py:_write_rows write_csv",
-    "cli/app.py:datasets write_csv",
-}
-"""Calls that write by other means: to temporary folders, or to memory."""
-
-
-def calls() -> Iterator[tuple[str, str, ast.Call]]:
-    """Yield where in the source which function is called."""
-
-    def within(node: ast.AST, where: str) -> Iterator[tuple[str, str, ast.Call]]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef):
-                yield from within(child, f"{where.partition(':')[0]}:{child.name}")
-                continue
-            if isinstance(child, ast.Call):
-                called = child.func
-                if isinstance(called, (ast.Name, ast.Attribute)):
-                    yield where, called.id if isinstance(called, ast.Name) else called.attr, child
-            yield from within(child, where)
-
-    names = re.compile("|".join((*_WRITING, *_OTHER_WAYS, "open", "ZipFile")))
-    for path in sorted(SOURCE.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if path.name != "_files.py" and names.search(text):
-            yield from within(ast.parse(text), path.relative_to(SOURCE).as_posix())
-
-
-def test_every_writer_is_in_the_list_and_there_is_no_other_way():
-    found, others = set(), set()
-    for where, name, call in calls():
-        if name in _WRITING:
-            found.add(where)
-        elif name in _OTHER_WAYS:
-            others.add(f"{where} {name}")
-        elif name in ("open", "ZipFile"):  # both read without a mode
-            modes = [a.value for a in call.args if isinstance(a, ast.Constant)]
-            modes += [k.value.value for k in call.keywords if k.arg == "mode"]
-            if any(
-                isinstance(m, str) and set(m) <= set("rwxabt+U") and set(m) & set("wxa+")
-                for m in modes
-            ):
-                others.add(f"{where} {name}")
-    assert found == {where for where, _, _ in WRITERS.values()}
-    assert others - _EXPECTED_ELSEWHERE == set()
+"""Each kind of writer: the name of a file, and how to write it."""
 
 
 # ------------------------------------------------------------------------------- injected faults

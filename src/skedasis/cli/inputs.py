@@ -285,8 +285,8 @@ def _missing_name(name: str, holder: object, where: str) -> DataError:
     public = [
         n for n, v in attributes.items() if not (n.startswith("_") or isinstance(v, ModuleType))
     ]
-    near = difflib.get_close_matches(name, public, 1)
-    fix = f"Did you mean {near[0]!r}?" if near else "Check the name"
+    near = nearest(name, public)
+    fix = f"Did you mean {near!r}?" if near else "Check the name"
     expected = f"one of {first_names(public)}" if public else "an object with this attribute"
     return DataError("--model", f"no {name!r} in {where}", expected, fix)
 

@@ -17,10 +17,10 @@ class ArrowType(Protocol):
     @property
     def value_type(self) -> ArrowType: ...
     @property
-    def ordered(self) -> bool: ...  # noqa: D102
+    def ordered(self) -> bool: ...
     @property
-    def tz(self) -> str | None: ...  # noqa: D102
-    def to_pandas_dtype(self) -> type: ...  # noqa: D102
+    def tz(self) -> str | None: ...
+    def to_pandas_dtype(self) -> type: ...
 
 
 class ArrowField(Protocol):
@@ -95,9 +95,9 @@ class Expression(Protocol):
 class Compute(Protocol):
     """Functions of pyarrow.compute, which its own types leave out."""
 
-    def if_else(self, test: object, x: object, y: object, /) -> ArrowColumn: ...  # noqa: D102
-    def is_nan(self, x: ArrowColumn, /) -> ArrowColumn: ...  # noqa: D102
-    def local_timestamp(self, x: ArrowColumn, /) -> ArrowColumn: ...  # noqa: D102
+    def if_else(self, test: object, x: object, y: object, /) -> ArrowColumn: ...
+    def is_nan(self, x: ArrowColumn, /) -> ArrowColumn: ...
+    def local_timestamp(self, x: ArrowColumn, /) -> ArrowColumn: ...
 
 
 def compute_functions() -> Compute:

@@ -20,7 +20,7 @@ import numpy as np
 
 from skedasis._types import Container, Ints, Values
 from skedasis.data.features import check_names, first_names
-from skedasis.errors import DataError
+from skedasis.errors import DataError, nearest
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -212,7 +212,7 @@ class FileTable:
         found = parse(text, self.names, what)
         for name in found.columns:
             if name not in self.names:
-                near = _nearest_name(name, self.names)
+                near = nearest(name, self.names)
                 meant = "" if near is None else f"Did you mean {near!r}? "
                 fix = f"{meant}Text stands between single quotation marks"
                 raise found.error(f"there is no column {name!r}", fix)

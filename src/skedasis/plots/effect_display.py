@@ -111,7 +111,7 @@ def _effect_figure(effect: Effect, view: EffectPlotOptions, individual: bool) ->
     spec = effect_figure(effect, view)
     main = spec.main
     if individual:
-        main = replace(main, marks=tuple(m for m in main.marks if isinstance(m, Curves)))
+        main = replace(main, marks=tuple(m for m in main.marks if isinstance(m, CurveSet)))
     return replace(spec, stacks=((main,),))
 
 

@@ -16,7 +16,6 @@ from skedasis.analysis.verdicts import same_everywhere, verdicts
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.importance import Importance, LocalImportance
 from tests.helpers import Remembers, refused
-from tests.unit.results.test_io import same
 
 QUICK = {"dependence": False, "progress": False}
 NEUTRAL = np.sqrt(np.log(2) * 8 / 3)

@@ -17,7 +17,6 @@ from skedasis.results.ledger import UNEXPLAINED
 from skedasis.stats.ledger import FOLDS, LedgerColumn, choose_stages
 from tests.helpers import Remembers, refused
 from tests.reference.test_ledger import Given
-from tests.unit.results.test_io import same
 
 REGIONS = {"a": Given(lambda X: (X[:, 1].astype(float) > 0).astype(int))}
 
