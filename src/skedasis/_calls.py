@@ -1,8 +1,4 @@
-"""What a function or a result does not have: the error says what is valid, and names the nearest of our own names.
-
-Python's own TypeError for an unknown keyword does not say what is valid. `checked_call` gives a function or a class an
-error that does; `unknown_keyword` is the same error for functions that check their keywords themselves.
-"""
+"""What a function or a result does not have: the error says what is valid, and names the nearest of our own names."""
 
 from __future__ import annotations
 
@@ -23,22 +19,7 @@ def unknown_keyword(
     valid: Sequence[str],
     elsewhere: Callable[[], Mapping[str, str]] | None = None,
 ) -> UnsupportedError:
-    """Return the error for a keyword that a function does not have.
-
-    Parameters
-    ----------
-    function : str
-        As the user wrote it, such as "explain".
-    name : str
-    valid : sequence of str
-    elsewhere : callable, optional
-        It returns keywords of something else → what to do with them.
-
-    Examples
-    --------
-    >>> print(unknown_keyword("ALE", "bin", ["bins", "center"]))
-    ALE(): got an unexpected keyword argument 'bin', expected 'bins'. Write bins= instead.
-    """
+    """Return the error for a keyword that a function does not have."""
     near = nearest(name, valid, 0.75)
     expected = f"one of {', '.join(valid)}" if valid else "no keyword"
     fix = f"Remove {name}="
@@ -58,18 +39,7 @@ def misfit(
     given: Mapping[str, object],
     elsewhere: Callable[[], Mapping[str, str]] | None = None,
 ) -> UnsupportedError | None:
-    """Return the error for arguments that do not fit a signature, or None if they do.
-
-    Parameters
-    ----------
-    function : str
-        As the user wrote it, such as "Effect.interval".
-    signature : inspect.Signature
-    args, given
-        The positional arguments and the keywords.
-    elsewhere : callable, optional
-        As in `unknown_keyword`.
-    """
+    """Return the error for arguments that do not fit a signature, or None if they do."""
     try:
         signature.bind(*args, **given)
     except TypeError:
@@ -114,17 +84,7 @@ def result_error(what: str, value: object, expected: str) -> UnsupportedError:
 
 
 def checked_call(function: F) -> F:
-    """Give a function, a method or a class without ``**keywords`` an error for calls that do not fit it.
-
-    Examples
-    --------
-    >>> @checked_call
-    ... def mean(x, *, sample_weight=None): ...
-    >>> mean([1.0], weight=[2.0])
-    Traceback (most recent call last):
-    skedasis.errors.UnsupportedError: mean(): got an unexpected keyword argument 'weight', expected
-    'sample_weight'. Write sample_weight= instead.
-    """
+    """Give a function, a method or a class without ``**keywords`` an error for calls that do not fit it."""
     called: Any = function.__init__ if isinstance(function, type) else function
     name = function.__qualname__.rpartition("<locals>.")[2]
     bound = isinstance(function, type) or "." in name
@@ -153,15 +113,7 @@ def checked_call(function: F) -> F:
 
 
 class NearestAttribute:
-    """Base of classes whose error for an unknown attribute names the nearest one.
-
-    Examples
-    --------
-    >>> import skedasis as sd
-    >>> sd.PFI().n_repeat
-    Traceback (most recent call last):
-    AttributeError: 'PFI' object has no attribute 'n_repeat'. Did you mean 'n_repeats'?
-    """
+    """Base of classes whose error for an unknown attribute names the nearest one."""
 
     __slots__ = ()
 

@@ -1,7 +1,4 @@
-"""NumPy's error state: the user's where the user's model is called; elsewhere no number of our arithmetic raises.
-
-An underflow that is none of an answer would otherwise end the call of a user who lets NumPy raise.
-"""
+"""NumPy's error state: the user's where the user's model is called; elsewhere no number of our arithmetic raises."""
 
 from __future__ import annotations
 
@@ -29,16 +26,7 @@ _USERS: ContextVar[_Errors | None] = ContextVar("_USERS", default=None)
 
 
 def with_own_errors(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a function of ours, whose numbers warn at most, as in NumPy's usual state; the user's silence is kept.
-
-    The state is changed in a context of its own: the caller's is the same, however the call ends.
-
-    Examples
-    --------
-    >>> with np.errstate(all="raise"):
-    ...     float(with_own_errors(np.exp, np.float64(-1e3)))
-    0.0
-    """
+    """Call a function of ours, whose numbers warn at most, as in NumPy's usual state; the user's silence is kept."""
     users = cast("_Errors", np.geterr())
     usual = {
         kind: "ignore" if kind == "under" or reaction == "ignore" else "warn"

@@ -1,7 +1,4 @@
-"""Writing files: a file is whole or as it was before. Every file that the library writes is written here.
-
-The content goes to a temporary file in the folder of the target, which then takes the target's name in one step.
-"""
+"""Writing files: a file is whole or as it was before. Every file that the library writes is written here."""
 
 from __future__ import annotations
 
@@ -18,16 +15,7 @@ from skedasis.errors import DataError, FileError, format_error
 
 
 def check_writable(path: str | Path, what: str, example: str) -> Path:
-    """Return the path; raise `DataError` before the work if it cannot be written.
-
-    Parameters
-    ----------
-    path : str or Path
-    what : str
-        The argument as the user wrote it, such as "to_json(path)".
-    example : str
-        A file name, for the message.
-    """
+    """Return the path; raise `DataError` before the work if it cannot be written."""
     fix = f"Use path={example!r}"
     try:
         path = Path(path)
@@ -49,10 +37,7 @@ def check_writable(path: str | Path, what: str, example: str) -> Path:
 
 
 def check_page(path: str | Path, what: str, example: str) -> Path:
-    """Return the path of an HTML page; raise `DataError` if it cannot be written, or its ending is of another format.
-
-    A page in a file of such a name opens nowhere. Parameters as for `check_writable`.
-    """
+    """Return the path of an HTML page; raise `DataError` if it cannot be written, or its ending is of another format."""
     import mimetypes  # most results are written to no page
 
     path = check_writable(path, what, example)
@@ -69,10 +54,7 @@ def write_bytes(path: str | Path, content: bytes | memoryview, what: str) -> Non
 
 
 def write_text(path: str | Path, text: str, what: str) -> None:
-    """Write a text file in UTF-8, with the line ends of the text; see `binary_file`.
-
-    A lone surrogate, as in file names that are no UTF-8, cannot be encoded, and becomes a question mark.
-    """
+    """Write a text file in UTF-8, with the line ends of the text; see `binary_file`."""
     write_bytes(path, text.encode("utf-8", errors="replace"), what)
 
 
@@ -87,20 +69,7 @@ def text_file(path: str | Path, what: str) -> Generator[TextIO]:
 
 @contextmanager
 def binary_file(path: str | Path, what: str) -> Generator[BinaryIO]:
-    """Open a file that gets its name when it is complete; missing folders are created.
-
-    Parameters
-    ----------
-    path : str or Path
-        Of a symbolic link, the file that it names is replaced. Pipes and devices are written directly.
-    what : str
-        The argument as the user wrote it, for messages, such as "to_json(path)".
-
-    Raises
-    ------
-    FileError
-        If the file cannot be written. An existing file is unchanged.
-    """
+    """Open a file that gets its name when it is complete; missing folders are created."""
     target, there = Path(path), False
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

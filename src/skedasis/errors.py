@@ -101,15 +101,7 @@ def quiet(pattern: str = "", category: type[Warning] = Warning) -> Generator[Non
 
 
 def nearest(name: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the known name that is most similar to another one, in small letters; None if none is similar.
-
-    Names of ours have a cutoff of 0.75: a wrong one would mislead. Those of data are known to who gave them.
-
-    Examples
-    --------
-    >>> nearest("sampel_weight", ["sample_weight", "y"]), nearest("foo", ["bins"])
-    ('sample_weight', None)
-    """
+    """Return the known name that is most similar to another one, in small letters; None if none is similar."""
     import difflib  # for the message of an error only
 
     plain = {k.casefold().strip(): k for k in known}

@@ -1,8 +1,4 @@
-"""`EffectDisplay`: effects by the conventions of scikit-learn's `PartialDependenceDisplay`.
-
-A translation, without mathematics or drawing of its own: `from_estimator` turns scikit-learn's arguments into a
-quantity, a schema and a method, and calls `explain`; `plot` draws the results by their own figures.
-"""
+"""`EffectDisplay`: effects by the conventions of scikit-learn's `PartialDependenceDisplay`."""
 
 from __future__ import annotations
 
@@ -418,7 +414,6 @@ def _members(wanted: FeatureOrPair) -> Sequence[FeatureLike]:
 
 
 def _kinds(kind: object, panels: Sequence[object]) -> list[DisplayKind]:
-    """Return the kind of each panel."""
     one_for_all = isinstance(kind, str) or not isinstance(kind, Iterable)
     each = [kind] * len(panels) if one_for_all else kind
     kinds = list(cast("Iterable[DisplayKind]", each))

@@ -1,15 +1,4 @@
-"""`shap_dependence`: SHAP values as an effect with bins and heterogeneity, beside ALE and PDP.
-
-The SHAP value of a feature in a row is its Shapley value in the game whose players are the features: a coalition is
-worth the mean of the quantity over background rows in which the coalition's columns have the row's values (Lundberg &
-Lee 2017; the "interventional" or marginal definition). The package shap computes them, by the explainer that it
-chooses. What it is given are the numbers of rows instead of values: a masked row is a choice of one row of X for each
-column. So X may have text, categories, missing values and times, which a matrix of floats has not, and the model is
-called with rows in its own container.
-
-The effect is the mean of the SHAP values over the rows of each bin or level, and its heterogeneity their standard
-deviation there: the statistics of an M-plot (`skedasis.methods.mplot`), of the SHAP values in place of the quantity.
-"""
+"""`shap_dependence`: SHAP values as an effect with bins and heterogeneity, beside ALE and PDP."""
 
 # A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
 # pyright: reportOverlappingOverload=false
@@ -379,10 +368,7 @@ def _computed(
 
 @dataclass(eq=False)
 class _MixedRows:
-    """The function that shap explains: each column has the value of one of `rows`, which have `weights`.
-
-    shap, which has no weights, takes the mean of the weighted values.
-    """
+    """The function that shap explains: each column has the value of one of `rows`, which have `weights`."""
 
     weights: Floats
     rows: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -398,10 +384,7 @@ class _MixedRows:
 
 
 def _background(dataset: Dataset, most: int | None, seed: int) -> tuple[Ints, Floats]:
-    """Return the rows of the table over which the quantity is averaged, and their weights, on average 1.
-
-    Fewer than all are drawn systematically in the order of their hashes, in proportion to their weights.
-    """
+    """Return the rows of the table over which the quantity is averaged, and their weights, on average 1."""
     n = len(dataset)
     rows = np.arange(n) if dataset.rows is None else np.arange(len(dataset.table))[dataset.rows]
     w = np.ones(n) if dataset.weights is None else dataset.weights

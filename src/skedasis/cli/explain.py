@@ -347,13 +347,7 @@ def _resolve(
     labels: Values | None,
     terminal: Terminal,
 ) -> ImportanceOptions:
-    """Choose the quantity and the loss if the options leave them open, and print the choice.
-
-    Raises
-    ------
-    DataError
-        If labels are needed but not given.
-    """
+    """Choose the quantity and the loss if the options leave them open, and print the choice."""
     if opts.quantity is None:
         open_ = opts.loss is None and opts.inverse is None
         predictive = open_ and _is_predictive(model, columns)

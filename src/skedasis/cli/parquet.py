@@ -73,16 +73,7 @@ def _as_data(source: ParquetData) -> Container:
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable(FileTable):
-    """A table whose rows are read in chunks.
-
-    Parameters
-    ----------
-    source : ParquetData
-        The rows, with the selected columns as features.
-    path : str
-    chosen : Condition, optional
-        Of the rows that are used; None for all.
-    """
+    """A table whose rows are read in chunks."""
 
     source: ParquetData
     path: str

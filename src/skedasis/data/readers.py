@@ -193,13 +193,7 @@ class FileTable:
         return FileTable(frame.select(list(names)).to_native(), tuple(names))
 
     def where(self, text: str, what: str) -> FileTable:
-        """Return the rows for which a condition on the columns is true; see `skedasis.data.where.parse`.
-
-        Raises
-        ------
-        DataError
-            For an invalid condition, and if there is no such row; `what` is the argument, for the message.
-        """
+        """Return the rows for which a condition on the columns is true; see `skedasis.data.where.parse`."""
         rows = self.condition(text, what).rows(self.data)
         if not len(rows):
             raise no_rows(text, len(self), what)

@@ -1,9 +1,4 @@
-"""Rows by one SQL condition, such as ``yr = 1 AND temp > 0.5``: the option ``--where`` of the commands.
-
-DuckDB reads the condition, and `parse` refuses whatever its syntax tree has besides: subqueries, other clauses and
-other statements. DuckDB then evaluates it, without access to files. Data in memory and chunks of files are Arrow tables
-to it, so that the same rows are found in both.
-"""
+"""Rows by one SQL condition, such as ``yr = 1 AND temp > 0.5``: the option ``--where`` of the commands."""
 
 from __future__ import annotations
 
@@ -82,11 +77,7 @@ class Condition:
 
 
 def parse(text: str, names: Sequence[str], what: str = "--where") -> Condition:
-    """Read a condition in the SQL of DuckDB; raise `DataError` for anything else. It may name unknown columns.
-
-    >>> parse("a BETWEEN 2 AND 3 OR c = 'x'", ["a", "b", "c"]).columns
-    ('a', 'c')
-    """
+    """Read a condition in the SQL of DuckDB; raise `DataError` for anything else."""
     given = Condition(text, tuple(names), what)
     query, nodes = _tree(given)
     plain, _ = _tree(Condition("true", (), what))

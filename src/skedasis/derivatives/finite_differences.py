@@ -70,12 +70,6 @@ _FEW_INTEGERS = 64
 def differences(evaluator: DifferenceEvaluator, column: Summary) -> Floats:
     """Return central differences of the quantity at the batch's rows.
 
-    Parameters
-    ----------
-    evaluator : DifferenceEvaluator
-    column : Summary
-        The feature's summary; its standard deviation determines the step.
-
     Returns
     -------
     ndarray of float, shape (n,)
@@ -183,14 +177,6 @@ def probe_derivatives(
     are zero almost everywhere. Their average would be an effect of exactly zero, or, if rows lie on its jumps, jumps
     divided by the step.
 
-    Parameters
-    ----------
-    evaluator : DifferenceEvaluator
-    column : Summary
-    values : ndarray of float, optional
-        The sorted distinct values of a feature of integers or times: the model is evaluated at these only. If they are
-        not known, it is evaluated at integers near the rows' own, and at other times.
-
     Notes
     -----
     The cost is up to 7 model rows for each row of the (small) batch; they are counted as rows of the check.
@@ -293,13 +279,6 @@ def mixed_differences(
     evaluator: DifferenceEvaluator, columns: tuple[Summary, Summary], *, sloped: bool
 ) -> Derivatives:
     """Return the mixed second derivative by two features, and the slopes if they cost no further model rows, each (n,).
-
-    Parameters
-    ----------
-    evaluator : DifferenceEvaluator
-    columns : tuple of Summary
-    sloped : bool
-        Whether the quantity has slopes of its own.
 
     Notes
     -----

@@ -129,18 +129,8 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def takes_options(keywords: type) -> Callable[[Function], Function]:
-    """Return a decorator for a function with ``**keywords: Unpack[...]``: its signature shows them with their defaults.
-
-    Parameters
-    ----------
-    keywords : type
-        The TypedDict of the keywords.
-
-    Returns
-    -------
-    callable
-        A decorator. The function it returns raises `UnsupportedError`, a TypeError, for a call that does not fit the
-        signature; the error says which keyword is meant.
+    """Return a decorator for a function with ``**keywords: Unpack[...]``: its signature shows them with their
+    defaults.
     """
     names = keywords.__annotations__
 

@@ -1,9 +1,4 @@
-"""Base of the adapters for torch, JAX, Keras and ONNX: dtype, shape and container of the rows a model takes.
-
-`ModelAdapter` converts rows of any container into arrays of the model's dtype, calls the model in parts, checks the
-shape of its output, and checks that the output of a row does not depend on the other rows. `DerivativeInfo` describes
-the derivatives that a quantity has with respect to a feature; quantities, methods and results use it.
-"""
+"""Base of the adapters for torch, JAX, Keras and ONNX: dtype, shape and container of the rows a model takes."""
 
 from __future__ import annotations
 
@@ -37,19 +32,7 @@ _COMPARED = 8
 
 
 class ModelAdapter(AdaptedModel, ABC):
-    """A model of another library as a function of rows that returns an array, (n,) or (n, outputs).
-
-    Rows come in any container and are converted part by part, so that X is never copied as a whole. The model is never
-    changed. On the first call, up to eight rows are evaluated again in pairs: if the output of a row depended on the
-    other rows, effects of single rows would not be defined.
-
-    Parameters
-    ----------
-    model : object
-        The user's model.
-    title : str
-        The model's name in provenance and error messages.
-    """
+    """A model of another library as a function of rows that returns an array, (n,) or (n, outputs)."""
 
     @property
     def batch_rows(self) -> int:
@@ -106,13 +89,7 @@ class ModelAdapter(AdaptedModel, ABC):
         return np.empty(0) if out is None else out
 
     def prepare(self, dataset: Dataset, what: str) -> Dataset:
-        """Return the rows as an array of numbers, from any container.
-
-        Raises
-        ------
-        DataError
-            If a column holds text, or if the number of columns is not the one the model takes, where it is known.
-        """
+        """Return the rows as an array of numbers, from any container."""
         check_fitted_on(self, dataset, what)
         dataset = as_arrays(dataset)
         X = dataset.table.to_array()
@@ -250,25 +227,7 @@ Breakpoints: TypeAlias = Floats | Callable[[], Floats | None] | None
 
 @dataclass(frozen=True)
 class DerivativeInfo:
-    """The derivatives that a quantity has with respect to one feature.
-
-    Parameters
-    ----------
-    kind : str
-        The most exact kind of local effect that the quantity has: "slopes", its own derivatives; "differences",
-        central differences; or "steps", differences across cells, because it is piecewise constant. Plans of methods
-        use the other kinds, too (see `skedasis.results.effect.Spec`).
-    description : str
-        The origin of the derivatives as text, for the provenance.
-    exact : bool
-        False if it was inferred from a few rows.
-    breakpoints : ndarray of float, or function that returns it or None, optional
-        Sorted breakpoints of a piecewise constant quantity: it jumps just behind each of them. None if they are not
-        known, as for a model that is called. Therefore no result depends on them unless the user requests it. A
-        function if they have to be searched. Read by `jumps`.
-    given : bool
-        Whether the user gave a function for the derivatives. Such derivatives are never replaced by differences.
-    """
+    """The derivatives that a quantity has with respect to one feature."""
 
     kind: LocalEffects
     description: str

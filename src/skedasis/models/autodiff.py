@@ -1,9 +1,4 @@
-"""Models with automatic differentiation: slopes of all features from one backward pass, mixed derivatives from two.
-
-`Differentiable` is the base of the adapters of torch and JAX (and of Keras on these back ends). It adds to
-`ModelAdapter` the derivatives of each output, and finds out at the probe rows which features have none: an output that
-cannot be differentiated gets central differences, an output that only jumps in a feature gets steps.
-"""
+"""Models with automatic differentiation: slopes of all features from one backward pass, mixed derivatives from two."""
 
 from __future__ import annotations
 
@@ -23,27 +18,14 @@ from skedasis.models.adapters import DerivativeInfo, ModelAdapter, first_line
 
 @dataclass(frozen=True)
 class _DerivativeProbe:
-    """The slopes of an output, as seen at the probe rows.
-
-    Parameters
-    ----------
-    missing : str
-        The reason why there are none, as text; empty if there are slopes.
-    stepped : frozenset of int
-        Columns in which the output is piecewise constant: they are rounded, or used as an index.
-    """
+    """The slopes of an output, as seen at the probe rows."""
 
     missing: str = ""
     stepped: frozenset[int] = frozenset()
 
 
 class Differentiable(ModelAdapter):
-    """A model of a library with automatic differentiation: torch or JAX.
-
-    If an output has no derivative (it is an integer, or the library cannot differentiate an operation), central
-    differences replace it, and `derivative_info` gives the reason. If an output only jumps in a column, steps replace
-    the slopes. Both are detected at up to 64 rows of the first call.
-    """
+    """A model of a library with automatic differentiation: torch or JAX."""
 
     source: ClassVar[str]
 
@@ -61,31 +43,14 @@ class Differentiable(ModelAdapter):
     def _gradients(
         self, part: Values, columns: Sequence[int | None], row: int | None = None
     ) -> list[Values]:
-        """Return for each output the gradient, by all rows, of its sum over the rows, or of its value at one row.
-
-        Parameters
-        ----------
-        part : ndarray of shape (m, d)
-        columns : sequence of int or None
-            The outputs; None for the only one.
-        row : int, optional
-            Differentiate the output of this row only.
-        """
+        """Return for each output the gradient, by all rows, of its sum over the rows, or of its value at one row."""
 
     @abstractmethod
     def _mixed_derivative(self, part: Values, j: int, k: int, column: int | None) -> Values:
         """Return the mixed second derivative of an output by columns j and k, (m,)."""
 
     def slopes(self, X: ModelRows, output: int | None = None, *, together: bool = False) -> Floats:
-        """Return the partial derivatives of an output, (n, d).
-
-        Parameters
-        ----------
-        X : rows in any container
-        output : int, optional
-        together : bool
-            Whether the caller requests all outputs one after the other: one forward pass then serves them all.
-        """
+        """Return the partial derivatives of an output, (n, d)."""
         rows = self._rows(X)
 
         def differentiate(columns: Sequence[int | None]) -> list[Floats]:
@@ -96,13 +61,7 @@ class Differentiable(ModelAdapter):
         return self._shared.get(rows, output, self._count, differentiate)
 
     def mixed(self, X: ModelRows, j: int, k: int, output: int | None = None) -> Floats:
-        """Return the mixed second derivative by columns j and k, (n,).
-
-        Raises
-        ------
-        UnsupportedError
-            If it is zero because the model is piecewise linear, although the two features interact.
-        """
+        """Return the mixed second derivative by columns j and k, (n,)."""
         self._check_mixed(j, k, output)
         rows = self._rows(X)
         out = np.empty(len(rows))
@@ -209,12 +168,7 @@ class Differentiable(ModelAdapter):
 
 
 class _SharedGradients(threading.local):
-    """The slopes of all outputs at the same rows, kept from the request of the first output to that of the last one.
-
-    Each output is explained on its own, usually one after the other at the same rows. If one output needs slopes at
-    several sets of rows before the next output's turn (curves of slopes), only the first set is shared; the others are
-    computed output by output, because differentiating all outputs for each set would cost more than it saves.
-    """
+    """The slopes of all outputs at the same rows, kept from the request of the first output to that of the last one."""
 
     def __init__(self) -> None:
         self.fingerprint = b""

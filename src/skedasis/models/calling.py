@@ -1,17 +1,4 @@
-"""Calls of a model: validation of the response, adaptive chunk size, limits on the model's own threads, call counts.
-
-`skedasis.quantities.evaluator` calls models through `ChunkedCaller` and validates their responses with
-`check_response`.
-
-**Chunk size.** A call carries about 1e5 rows, so that the fixed cost of a call does not matter, and most models take a
-fraction of a second for them. For a slower model (a Gaussian process, a support vector machine, a user's function)
-`ChunkedCaller` cuts the rows of a call into parts of about 0.1 to 1 second. Then the progress bar moves, Ctrl-C works,
-and the model's working memory, often a matrix of rows by training rows, stays small and in the cache.
-
-**Threads.** If each thread of ours calls a model that starts threads of its own, the threads compete: four times four
-threads on four processors are slower than four. `one_thread_each` limits the libraries to one thread each. It changes
-only settings of the process, and restores them; the user's model stays as it is.
-"""
+"""Calls of a model: validation of the response, adaptive chunk size, limits on the model's own threads, call counts."""
 
 from __future__ import annotations
 
@@ -107,17 +94,7 @@ def as_numbers(raw: object, what: str) -> Floats:
 
 
 def check_response(raw: object, n: int, what: str, where: str) -> Floats:
-    """Return a model's response as finite floats of shape (n,), or raise `ModelOutputError`.
-
-    Parameters
-    ----------
-    raw : object
-        The response.
-    n : int
-        The number of rows.
-    what, where : str
-        The model, and the rows it was called on, for the message.
-    """
+    """Return a model's response as finite floats of shape (n,), or raise `ModelOutputError`."""
     response = as_numbers(raw, what)
     if response.shape == (n, 1):
         response = response[:, 0]
@@ -154,11 +131,7 @@ def check_response(raw: object, n: int, what: str, where: str) -> Floats:
 
 
 def unit_round_off(dtype: object, response: Values) -> float:
-    """Return the unit round-off of a model's internal arithmetic.
-
-    Models that compute in float32 may return float64. If all of some sixty numbers are representable in float32, and
-    not all are short binary fractions (which any model may return), the model computes in float32.
-    """
+    """Return the unit round-off of a model's internal arithmetic."""
     if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize < 8:
         return float(np.finfo(dtype).eps)
     with np.errstate(over="ignore"):
@@ -197,27 +170,7 @@ class Stopped(BaseException):
 
 
 class ChunkedCaller:
-    """Calls a model in parts whose size follows from its measured speed. Threads may share an instance.
-
-    Notes
-    -----
-    Time decides only the size of the parts; batches, and the rows of a call, never depend on it. A model that evaluates
-    each row on its own returns the same bits for every choice of parts. Linear algebra may process the last few rows of
-    an array in another order than the others; parts are therefore cut at multiples of 64 rows and none is small, which
-    leaves the responses of NumPy, SciPy and torch on one thread unchanged. With several threads of the library's own
-    and in single precision, the last digit of some rows may depend on the parts, as it does on the machine.
-
-    Only models that need more than a quarter of a second for a call are called in parts, and only if their responses
-    are arrays or lists.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> caller = ChunkedCaller()
-    >>> answer, calls = caller.call(lambda X: X[:, 0], np.ones((200, 1)), 200)
-    >>> answer.shape, calls
-    ((200,), 1)
-    """
+    """Calls a model in parts whose size follows from its measured speed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -241,20 +194,7 @@ class ChunkedCaller:
     def call(
         self, model: Callable[[RowsT], ResponseT], rows: RowsT, n: int
     ) -> tuple[ResponseT, int]:
-        """Return a model's response for rows in any container, and the number of calls it took.
-
-        Parameters
-        ----------
-        model : callable
-            ``model(rows) -> answer``.
-        rows : array or data frame of n rows
-        n : int
-
-        Raises
-        ------
-        Stopped
-            After `stop` was called.
-        """
+        """Return a model's response for rows in any container, and the number of calls it took."""
         responses: list[ResponseT] = []
         for start, stop in self._parts(n):
             if self._stopped:
@@ -368,31 +308,7 @@ _settings = contextlib.ExitStack()
 
 @contextlib.contextmanager
 def one_thread_each() -> Generator[Callable[[], None]]:
-    """Limit models to one thread of their own in each thread of ours.
-
-    Yields
-    ------
-    callable
-        Must be called first in each thread that calls the model, because some libraries have settings per thread.
-
-    Notes
-    -----
-    The limit applies to torch; to libraries of linear algebra (OpenBLAS, MKL, BLIS) and OpenMP (scikit-learn, XGBoost,
-    LightGBM) if threadpoolctl is installed, which scikit-learn depends on; to LightGBM's own number of threads; and to
-    joblib, so that a forest with ``n_jobs=-1`` evaluates its trees one by one in any pipeline. The model itself is not
-    changed.
-
-    The limit does not apply to sessions of onnxruntime, JAX, CatBoost, and joblib where a model names its back end.
-    Their responses are the same, but take longer.
-
-    Contexts may overlap, in one thread or in several: the first one sets the limits, the last one restores the former
-    settings. A model that is explained with ``n_jobs=1`` at the same time is limited as well.
-
-    Examples
-    --------
-    >>> with one_thread_each() as begin:
-    ...     begin()
-    """
+    """Limit models to one thread of their own in each thread of ours."""
     _enter()
     try:
         yield _begin()
@@ -484,21 +400,7 @@ def _limit_lightgbm(stack: contextlib.ExitStack) -> None:
 
 @dataclass
 class CallStats:
-    """Counts of the calls of a model: the cost of an explanation.
-
-    Parameters
-    ----------
-    rows, calls : int
-        Calls of the model, and the rows in them.
-    slope_rows, slope_calls : int
-        Calls of the model's slopes, and the rows in them.
-    seconds : float
-        Time spent in calls of the model.
-    floored : int
-        Rows whose probability was raised to a floor before its logarithm was taken.
-    tree_rows : int
-        Rows evaluated from the structure of trees, without a call of the model.
-    """
+    """Counts of the calls of a model: the cost of an explanation."""
 
     rows: int = 0
     calls: int = 0

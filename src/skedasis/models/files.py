@@ -1,12 +1,4 @@
-"""Loading models from files: LightGBM, XGBoost, CatBoost, ONNX, skops, torch.export, pickle.
-
-The first bytes of a file tell whose it is, in an archive the names of its parts; the suffix only where these cannot.
-`load_model` lets the library whose file it is read it. Pickles, of joblib and torch too, run code when they are loaded,
-and are read only if the user trusts the file (`pickle=True`, in the shell ``--trust-pickle``); types in a file of skops
-only if skops knows them or the user names them. The shell and `skedasis.models.registry` call `load_model`.
-
-`XGBooster` adapts a bare XGBoost `Booster`.
-"""
+"""Loading models from files: LightGBM, XGBoost, CatBoost, ONNX, skops, torch.export, pickle."""
 
 from __future__ import annotations
 
@@ -48,10 +40,7 @@ def _read_xgboost(xgboost: ModuleType, file: Path) -> object:
 
 
 def _whole(file: Path) -> bytes:
-    """Return the content of a file of LightGBM or XGBoost; raise ValueError if its last parts are missing.
-
-    On a text of LightGBM or a binary JSON of XGBoost that is cut off, these libraries end the process or never return.
-    """
+    """Return the content of a file of LightGBM or XGBoost; raise ValueError if its last parts are missing."""
     raw = file.read_bytes()
     if raw.startswith(b"tree"):
         head, *trees = raw.partition(b"\nend of trees")[0].split(b"\nTree=")
@@ -95,13 +84,6 @@ _SHOWN = 12
 
 
 def _read_skops(io: ModuleType, file: Path, trust: Sequence[str]) -> object:
-    """Return the object in a file of skops.
-
-    Raises
-    ------
-    DataError
-        If the file has types that skops does not know to be harmless and that are not in `trust`.
-    """
     unknown = [str(name) for name in io.get_untrusted_types(file=file)]
     untrusted = [name for name in unknown if name not in trust]
     if untrusted:
@@ -129,13 +111,7 @@ def _read_pickle(pickle: ModuleType, file: Path) -> object:
 
 
 def _read_torch_pickle(torch: ModuleType, file: Path) -> object:
-    """Load a file of `torch.save`. This runs the code in it.
-
-    Raises
-    ------
-    DataError
-        If the file holds parameters without their module.
-    """
+    """Load a file of `torch.save`."""
     model = torch.load(file, map_location="cpu", weights_only=False)
     if not callable(model):
         raise DataError(
@@ -162,25 +138,7 @@ _COMPRESSED = (
 
 @dataclass(frozen=True)
 class _Format:
-    """A format of model files.
-
-    Parameters
-    ----------
-    name : str
-        Who saves it.
-    module : str
-        The module that reads it.
-    suffixes : tuple of str
-    read : callable
-        The reader of a format that needs no further argument.
-    begins : tuple of bytes
-        First bytes of a file.
-    part : str
-        A file of this name is in its archives.
-    extra : str
-        The extra of skedasis that installs the module.
-    runs_code : bool
-    """
+    """A format of model files."""
 
     name: str
     module: str
@@ -225,30 +183,7 @@ SUFFIXES = tuple(suffix for form in _FORMATS for suffix in form.suffixes)
 def load_model(
     path: str | os.PathLike[str], trust: Sequence[str] = (), *, pickle: bool = False
 ) -> object:
-    """Return the model in a file.
-
-    Parameters
-    ----------
-    path : str or path
-        A file of LightGBM, XGBoost, CatBoost, ONNX, skops or `torch.export.save`; of pickle, joblib or `torch.save` if
-        `pickle` is true.
-    trust : sequence of str
-        Full names of types in a file of skops that may be made, in addition to those that skops knows to be harmless.
-    pickle : bool
-        Whether to read a pickle, which runs the code in it.
-
-    Returns
-    -------
-    model
-        A booster, an ONNX session, an estimator, a torch module.
-
-    Raises
-    ------
-    DataError
-        If the file does not exist, is truncated, of another kind, or not trusted.
-    UnsupportedError
-        If the library that reads it, or a module that a pickle needs, is not installed.
-    """
+    """Return the model in a file."""
     file = Path(path)
     form = _format_of(file)
     if form.runs_code and not pickle:
@@ -282,13 +217,6 @@ def load_model(
 
 
 def _format_of(file: Path) -> _Format:
-    """Return the format of a file.
-
-    Raises
-    ------
-    DataError
-        If the file does not exist or cannot be read, or if neither its bytes nor its suffix tell its format.
-    """
     try:
         with file.open("rb") as stream:
             begins = stream.read(8)
@@ -343,12 +271,7 @@ def _imported(form: _Format, file: Path) -> ModuleType:
 
 
 class XGBooster(AdaptedModel):
-    """A bare XGBoost `Booster` as a model of rows, which takes arrays and frames.
-
-    Parameters
-    ----------
-    booster : xgboost.Booster
-    """
+    """A bare XGBoost `Booster` as a model of rows, which takes arrays and frames."""
 
     def __init__(self, booster: Any) -> None:
         self.grown = booster
@@ -407,10 +330,6 @@ def is_booster(model: object) -> bool:
 
 
 def best_iteration(attributes: Mapping[str, str]) -> int | None:
-    """Return the last iteration that the predictions of a booster use, from its attributes; None if they use all.
-
-    After early stopping the `predict` of XGBoost's estimators ends there, that of a `Booster` does not. A booster in
-    the file of an estimator is the estimator's model.
-    """
+    """Return the last iteration that the predictions of a booster use, from its attributes; None if they use all."""
     best = attributes.get("best_iteration") if "scikit_learn" in attributes else None
     return None if best is None else int(best)

@@ -1,9 +1,4 @@
-"""Properties of a fitted model: classifier or regressor, classes, column names, kind of estimator.
-
-Functions here read attributes of models, never call them, and import no library. Quantities use them to choose the
-output that is explained and to raise errors that name the right function; `skedasis.derivatives` uses the sets of class
-names to find closed forms.
-"""
+"""Properties of a fitted model: classifier or regressor, classes, column names, kind of estimator."""
 
 from __future__ import annotations
 
@@ -49,13 +44,7 @@ def title(model: object) -> str:
 
 
 def with_article(noun: str) -> str:
-    """Return a noun with its indefinite article, chosen by the pronunciation of its first letters.
-
-    Examples
-    --------
-    >>> [with_article(n) for n in ("SVC", "Ridge", "ensemble of 3 models", "ndarray", "KMeans")]
-    ['an SVC', 'a Ridge', 'an ensemble of 3 models', 'an ndarray', 'a KMeans']
-    """
+    """Return a noun with its indefinite article, chosen by the pronunciation of its first letters."""
     spelt = noun[:1].isupper() and noun[1:2].isupper() and noun[0] in "AEFHILMNORSX"
     vowel = noun[:1].lower() in "aeio" and noun[:3].lower() != "one"
     return f"{'an' if spelt or vowel or noun.startswith('nd') else 'a'} {noun}"
@@ -103,14 +92,7 @@ def _unsupervised(model: object) -> str | None:
 
 
 def check_supervised(model: object, what: str) -> None:
-    """Raise for an estimator whose `predict` returns labels of its own; the message says what can be explained.
-
-    Labels of outlier detectors are numbers: their `predict` is explained if it is passed itself.
-
-    Raises
-    ------
-    UnsupportedError
-    """
+    """Raise for an estimator whose `predict` returns labels of its own; the message says what can be explained."""
     bound = isinstance(model, MethodType) and model.__name__ == "predict"
     owner = model.__self__ if isinstance(model, MethodType) and bound else model
     got = _unsupervised(owner)
@@ -216,15 +198,7 @@ def as_in_fit(model: object, labels: Sequence[object]) -> list[str]:
 
 
 def check_fitted_on(model: object, dataset: Dataset, what: str) -> None:
-    """Raise if the columns of X are not those that the model was fitted on.
-
-    Models that predict for a data frame with any names, such as boosters, may get names that they do not know.
-
-    Raises
-    ------
-    DataError
-        If the number of columns, their names or their order differ.
-    """
+    """Raise if the columns of X are not those that the model was fitted on."""
     labels = [f.key for f in dataset.features]
     have, names = as_in_fit(model, labels), columns_of_fit(model)
     if names is not None and fitted_names(model) is None:
@@ -273,12 +247,7 @@ def takes_codes(model: object) -> bool:
 
 
 def check_categories(model: object, dataset: Dataset, what: str) -> None:
-    """Raise if X is an array that does not have the categories as the model takes them in arrays.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise if X is an array that does not have the categories as the model takes them in arrays."""
     if dataset.library is not None:
         return
     X = dataset.table.to_array()
@@ -339,10 +308,7 @@ def _short(names: Sequence[object]) -> str:
 
 
 def check_predictor(model: object, slope: object, mixed: object, output: object = None) -> None:
-    """Raise if a model does not predict numbers, or if its derivatives are not functions.
-
-    `output` is the output that the user wants: of a classifier all are meant by "all".
-    """
+    """Raise if a model does not predict numbers, or if its derivatives are not functions."""
     if isinstance(model, Printed):  # some of which are callable
         expected = "a callable or an object with predict"
         raise result_error(f"prediction({type(model).__name__})", model, expected)
@@ -407,19 +373,7 @@ def _how_to_pass(model: object) -> str:
 
 @dataclass(frozen=True)
 class LabelClass:
-    """A class of one of the labels of a classifier, and where its probability is.
-
-    Parameters
-    ----------
-    label : hashable
-        The name of the label.
-    classes : list
-        The classes of this label.
-    index : int
-        The index of the class in them.
-    column : int
-        The column of its probability, where a label of two classes has one column, that of the second class.
-    """
+    """A class of one of the labels of a classifier, and where its probability is."""
 
     label: Level
     classes: list[Level]
@@ -484,13 +438,7 @@ def label_outputs(labels: Mapping[Level, Sequence[Level]]) -> list[LabelClass]:
 def label_class(
     model: object, labels: Mapping[Level, Sequence[Level]], class_: object, function: str
 ) -> LabelClass:
-    """Return the class that a user means by ``{label: class}``, or by a label of two classes.
-
-    Raises
-    ------
-    ModelOutputError
-        If no class is given, or one that the label does not have.
-    """
+    """Return the class that a user means by ``{label: class}``, or by a label of two classes."""
     outputs = label_outputs(labels)
     label, chosen = class_, None
     if isinstance(class_, Mapping) and len(class_) == 1:
@@ -514,17 +462,7 @@ def label_class(
 
 
 def class_column(model: object, class_: Level, function: str) -> tuple[int | None, Level]:
-    """Return the column of `predict_proba` that holds the class, and the label of the class.
-
-    Parameters
-    ----------
-    model : object
-        A classifier, or a callable.
-    class_ : object
-        The label of a class, or for a callable the index of a column. None stands for the second of two classes.
-    function : str
-        The function of `skedasis` that the user called, for messages.
-    """
+    """Return the column of `predict_proba` that holds the class, and the label of the class."""
     what = f"{function}({title(model)})"
     check_supervised(model, what)
     classes = getattr(model, "classes_", None)

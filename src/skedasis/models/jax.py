@@ -1,8 +1,4 @@
-"""Adapter of JAX functions: values and slopes, compiled for two batch sizes only.
-
-JAX compiles a function for each shape of its input. Parts are therefore filled up to one of two sizes: one for the few
-probe rows, one for all other parts.
-"""
+"""Adapter of JAX functions: values and slopes, compiled for two batch sizes only."""
 
 from __future__ import annotations
 
@@ -39,10 +35,7 @@ def is_jitted(model: object) -> bool:
 
 
 class JaxModel(Differentiable):
-    """A jitted function of rows.
-
-    Parts are filled up to one of two sizes with copies of their last row, so that the function is compiled only twice.
-    """
+    """A jitted function of rows."""
 
     source = "JAX autodiff"
     of_scores = (

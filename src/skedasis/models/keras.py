@@ -1,7 +1,4 @@
-"""Adapter of Keras 3 models: with slopes on the torch and JAX back ends, values only on others.
-
-`as_keras` chooses the adapter by the back end that Keras runs on.
-"""
+"""Adapter of Keras 3 models: with slopes on the torch and JAX back ends, values only on others."""
 
 from __future__ import annotations
 
@@ -20,22 +17,13 @@ from skedasis.models.torch import Module, Tensor, TorchModel
 
 
 def is_keras(model: object) -> bool:
-    """Return whether a model is a Keras 3 model."""
     keras = sys.modules.get("keras")
     kind = None if keras is None else getattr(keras, "Model", None)
     return isinstance(kind, type) and isinstance(model, kind) and hasattr(keras, "ops")
 
 
 def as_keras(model: Any) -> ModelAdapter:
-    """Return the adapter of a Keras model: with slopes if its back end differentiates.
-
-    Raises
-    ------
-    DataError
-        If the model has not been built: it has no weights yet.
-    UnsupportedError
-        If the model has several inputs or outputs.
-    """
+    """Return the adapter of a Keras model: with slopes if its back end differentiates."""
     if not model.built:
         raise DataError(
             type(model).__name__,

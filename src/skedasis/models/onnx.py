@@ -1,8 +1,4 @@
-"""Adapter of ONNX models, evaluated by onnxruntime: values only.
-
-`as_onnx` decides between a regressor and a classifier by the types of the outputs. A model has one input (rows,
-columns), or one input (rows, 1) per column, as converted scikit-learn pipelines with text columns have.
-"""
+"""Adapter of ONNX models, evaluated by onnxruntime: values only."""
 
 from __future__ import annotations
 
@@ -50,17 +46,13 @@ class _Value(Protocol):
 class Session(Protocol):
     """What is called on onnxruntime's `InferenceSession`."""
 
-    def get_inputs(self) -> Sequence[_Value]:
-        """Return the inputs."""
-        ...
+    def get_inputs(self) -> Sequence[_Value]: ...
 
-    def get_outputs(self) -> Sequence[_Value]:
-        """Return the outputs."""
-        ...
+    def get_outputs(self) -> Sequence[_Value]: ...
 
-    def run(self, output_names: Sequence[str], input_feed: Mapping[str, Values]) -> list[Response]:
-        """Return the named outputs."""
-        ...
+    def run(
+        self, output_names: Sequence[str], input_feed: Mapping[str, Values]
+    ) -> list[Response]: ...
 
 
 def is_onnx(model: object) -> bool:
@@ -72,13 +64,7 @@ def is_onnx(model: object) -> bool:
 
 
 def as_onnx(model: Any) -> ModelAdapter:
-    """Return the adapter of an onnxruntime session or an `onnx.ModelProto`; that of a classifier has `predict_proba`.
-
-    Raises
-    ------
-    UnsupportedError
-        If onnxruntime is not installed, or inputs or outputs are not tables of numbers.
-    """
+    """Return the adapter of an onnxruntime session or an `onnx.ModelProto`; that of a classifier has `predict_proba`."""
     session = _session(model)
     kinds = [(o.name, o.type) for o in session.get_outputs()]
     inputs = session.get_inputs()
@@ -120,14 +106,7 @@ def _session(model: Any) -> Session:
 
 
 class OnnxModel(ModelAdapter):
-    """An ONNX model with numeric outputs as a function of rows; several outputs become columns, in their order.
-
-    Parameters
-    ----------
-    model : InferenceSession or ModelProto
-    names : list of str
-        The names of the outputs.
-    """
+    """An ONNX model with numeric outputs as a function of rows; several outputs become columns, in their order."""
 
     def __init__(self, model: Any, names: list[str]) -> None:
         super().__init__(model, "ONNX model")

@@ -1,9 +1,4 @@
-"""Which models are piecewise constant: trees, nearest neighbours, predicted classes, and combinations of these.
-
-This module alone decides it, from the model only: every quantity of such a model (its entropy, its loss, a quantile of
-its distribution) is piecewise constant too, whether it is evaluated from the structure of trees or by calling the
-model. Models are recognised by the path of their class, without importing any library.
-"""
+"""Which models are piecewise constant: trees, nearest neighbours, predicted classes, and combinations of these."""
 
 from __future__ import annotations
 
@@ -93,27 +88,7 @@ _DISCRETIZERS = {"Binarizer", "KBinsDiscretizer", "RandomTreesEmbedding"}
 
 
 def is_piecewise_constant(model: object) -> bool:
-    """Return whether a model is known to be constant between jumps.
-
-    Parameters
-    ----------
-    model : object
-        A fitted estimator or a booster, a pipeline, search or ensemble of these, a method of one such as
-        ``model.predict``, or an object with a boolean attribute `piecewise_constant`.
-
-    Returns
-    -------
-    bool
-        False for a model that is not recognised, such as a function. It may still be detected from its responses.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LinearRegression
-    >>> from sklearn.tree import DecisionTreeRegressor
-    >>> tree = DecisionTreeRegressor()
-    >>> [is_piecewise_constant(m) for m in (tree, tree.predict, LinearRegression())]
-    [True, True, False]
-    """
+    """Return whether a model is known to be constant between jumps."""
     own = getattr(model, "piecewise_constant", None)
     if isinstance(own, bool):
         return own

@@ -1,9 +1,4 @@
-"""Types of models: what is called on a user's model, and what the package's own adapters declare.
-
-A user's model may take rows of any container and type, and return anything that NumPy converts. Therefore the rows are
-`Any`, the one type that a function of any rows accepts, and the response is `object`, which must be converted
-(`skedasis.models.calling`).
-"""
+"""Types of models: what is called on a user's model, and what the package's own adapters declare."""
 
 from __future__ import annotations
 
@@ -39,11 +34,6 @@ class SupportsPredictProba(Protocol):
 
 
 def has_predict(model: object) -> TypeGuard[SupportsPredict]:
-    """Return whether a model has `predict`.
-
-    It asks the instance: scikit-learn's classes have methods that depend on parameters, such as `predict_proba` of
-    `SVC`, so that a check of the class, as `isinstance` with a Protocol makes it, would find too many.
-    """
     return hasattr(model, "predict")
 
 

@@ -1,12 +1,4 @@
-"""Registry of adapters: the type of a model of another library → a function of rows.
-
-scikit-learn's estimators and plain functions need no adapter. For a model of torch, JAX, Keras, ONNX or XGBoost,
-`adapt_model` returns the adapter of the first row of `TABLE` whose test holds; for the path of a model file, it loads
-the model first. `skedasis.quantities.outputs` and `skedasis.distributions.registry` call it.
-
-No library is imported to test whether a model belongs to it: a library that is not in `sys.modules` cannot have made
-the model.
-"""
+"""Registry of adapters: the type of a model of another library → a function of rows."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Adapter of torch modules: values by forward passes, slopes of all features by one backward pass.
-
-The module itself is called, on its own device. A module in training mode is replaced by a copy in evaluation mode that
-shares its parameters and buffers. Neither the module's mode nor the `requires_grad` or `grad` of its parameters is ever
-changed, so threads do not interfere.
-"""
+"""Adapter of torch modules: values by forward passes, slopes of all features by one backward pass."""
 
 from __future__ import annotations
 
@@ -41,13 +36,7 @@ def is_module(model: object) -> bool:
 
 
 class TorchModel(Differentiable):
-    """A torch module as a function of rows.
-
-    Parameters
-    ----------
-    model : torch.nn.Module
-        It may be compiled, scripted or exported.
-    """
+    """A torch module as a function of rows."""
 
     source = "torch autograd"
     of_scores = (

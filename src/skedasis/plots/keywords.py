@@ -1,8 +1,4 @@
-"""Keywords of `plot()` of each kind of result, for type checkers and completion.
-
-`FigureKeywords` are the options of every figure, which `plots.plot.FigureOptions` describes; the other dictionaries add
-what a figure of one kind shows. A test holds the dictionaries to the parameters of the figure functions.
-"""
+"""Keywords of `plot()` of each kind of result, for type checkers and completion."""
 
 from __future__ import annotations
 

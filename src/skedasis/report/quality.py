@@ -86,8 +86,6 @@ MIN_LABELS = 2
 
 @dataclass(frozen=True)
 class QualityMeasure:
-    """A quality measure."""
-
     name: str
     value: float
     text: str

@@ -102,13 +102,7 @@ def load(model: Any) -> Ensemble:
 
 
 def parse_xgboost_json(saved: bytes | bytearray) -> dict[str, Any]:
-    r"""Return the parsed JSON of a saved model, whose decimals give every number of the model exactly.
-
-    Examples
-    --------
-    >>> parse_xgboost_json(rb'{"learner": {"feature_names": ["C:\users"]}}')
-    {'learner': {'feature_names': ['C:\\users']}}
-    """
+    r"""Return the parsed JSON of a saved model, whose decimals give every number of the model exactly."""
     # Only names and attributes, which are not used, may have characters beyond ASCII. Latin-1 makes one character of
     # each byte; in another decoding a single wider character would double the memory of the whole text.
     text = saved.decode("latin-1")
