@@ -1,4 +1,4 @@
-"""What interactions and regions cost: H² of trees, who modulates whom, first splits, and regions beside `explain`."""
+"""What interactions and regions cost: H² of trees, who depends whom, first splits, and regions beside `explain`."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _beside_explain(bench: Bench, n: int, d: int) -> Iterator[Alone]:
     t, got = bench.run(runs)
     worst = WORST * t["explain"].wall
     correct = {
-        "modulation": got["modulation"]["x0", "x1"].modulates_01 > 0.9,
+        "modulation": got["modulation"]["x0", "x1"].depends_01 > 0.9,
         "regions": len(got["regions"]["x3"]) == 2,
     }
     for name, right in correct.items():

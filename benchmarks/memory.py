@@ -69,7 +69,7 @@ def _skedasis(method: str, X: Any, keep: str) -> Any:
 
     how = {"ale": sd.ALE(bins=20), "pdp": sd.PDP(grid=50), "rhale": sd.RHALE()}[method]
     q = sd.prediction(arithmetic)
-    return sd.explain(q, X, method=how, keep=keep, heterogeneity_rows=0, progress=False)
+    return sd.explain(q, X, method=how, keep_rows=keep, heterogeneity_rows=0, progress=False)
 
 
 def _effector(method: str, X: Any, keep: str) -> Any:

@@ -89,7 +89,7 @@ class Network:
         """Explain all features, without the heterogeneity score: effector has none."""
         q = sd.prediction(self.module)
         return sd.explain(
-            q, self.rows, method=method, keep=keep, heterogeneity_rows=0, progress=False
+            q, self.rows, method=method, keep_rows=keep, heterogeneity_rows=0, progress=False
         )
 
     @property

@@ -235,10 +235,10 @@ def memory(bench: Bench) -> Iterator[Space]:
     d = bench.settings.d
     for method, keep in (("pdp", "0MB"), ("ale", "0MB")):
         at_small = peak("skedasis", method, small, d, keep)
-        yield Space("memory", f"{method.upper()} means, all features, keep=0", small, at_small)
+        yield Space("memory", f"{method.upper()} means, all features, keep_rows=0", small, at_small)
         # Independent of N: but for what an allocator leaves, not more than at a tenth of the rows.
         yield Space(
-            "memory", f"{method.upper()} means, all features, keep=0", large,
+            "memory", f"{method.upper()} means, all features, keep_rows=0", large,
             peak("skedasis", method, large, d, keep), _about(at_small), "as much as at fewer rows",
         )  # fmt: skip
     yield Space(

@@ -115,7 +115,7 @@ def made_regions(
         0.82,
         {"constant": "constant"},
         "" if kind == "within" else splits[0][0].feature.name,
-        {**whole.provenance, "max_depth": 2, "alpha": 0.05, "worth": 0.01},
+        {**whole.provenance, "max_depth": 2, "alpha": 0.05, "min_gain": 0.01},
     )
 
 

@@ -62,7 +62,7 @@ def every_result() -> dict[str, Any]:
         "Regions": sd.regions(f, X, 0, method=sd.ALE(bins=4)),
         "RegionsByFeature": sd.regions(f, X, method=sd.ALE(bins=4)),
         "Interactions": sd.interactions(f, X, max_rows=50),
-        "Ledger": sd.ledger(f, X, y=y, regions={}),
+        "VarianceShares": sd.variance_shares(f, X, y=y, regions={}),
         "Diagnosis": sd.diagnose(lambda X: (f(X), np.full(len(X), 0.1)), X, y, dependence=False),
         "MultiModelEffect": sd.explain(models, X, 0, method=sd.ALE(bins=4)),
         "MultiModelEffects": sd.explain(models, X, method=sd.ALE(bins=4)),
@@ -84,8 +84,8 @@ def every_result() -> dict[str, Any]:
         "MultiOutput": sd.explain(
             sd.prediction(lambda X: np.c_[f(X), 2 * f(X)], output="all"), X, method=sd.ALE(bins=3)
         ),
-        "Change": sd.change(f, X, {"x0": 0.1, "x2": "+10%"}, by="x1"),
-        "Changes": sd.change(f, X, {"up": {"x0": 0.1}, "10 %": {"x2": "+10%"}}, by="x1"),
+        "Change": sd.what_if(f, X, {"x0": 0.1, "x2": "+10%"}, by="x1"),
+        "Changes": sd.what_if(f, X, {"up": {"x0": 0.1}, "10 %": {"x2": "+10%"}}, by="x1"),
         "Contrasts": effects.contrast({"x0": (-0.5, 0.5), "x1": (0.0, 0.2)}),
     }
     found["Contrast"] = found["Contrasts"][0]

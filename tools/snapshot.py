@@ -160,13 +160,13 @@ TOLD: Table = {
     "shown": lambda t: [s.shown for s in t.interactions.strengths],
     "surfaces": lambda t: [s.value for s in t.pairs],
     "trust": lambda t: [f"{f.feature} {f.code}" for flags in t.checks.values() for f in flags],
-    **table("ledger"),
+    **table("variance_shares"),
     "regions": lambda t: dict(t.regions),
     **table("quality"),
     "unsure": lambda t: t.uncertainty and [e.importance for e in t.uncertainty.rhale.values()],
     "diagnosis": lambda t: t.uncertainty and t.uncertainty.diagnosis,
 }
-LEDGER: Table = {
+VARIANCE_SHARES: Table = {
     "parts": lambda v: [p.name for p in v.parts],
     "shares": lambda v: [p.share for p in v.parts],
     "errors": lambda v: [p.std_error for p in v.parts],
@@ -182,7 +182,7 @@ REGIONS: Table = {
 INTERACTIONS: Table = {
     "pairs": lambda i: [f"{p.feature_0} {p.feature_1}" for p in i.pairs],
     "h2": lambda i: [[p.h2, p.h2_unnormalized, p.std_error] for p in i.pairs],
-    "others": lambda i: [[p.ale_strength, p.modulates_01, p.modulates_10] for p in i.pairs],
+    "others": lambda i: [[p.ale_strength, p.depends_01, p.depends_10] for p in i.pairs],
     "overall": lambda i: [o.h2_unnormalized for o in i.by_feature],
 }
 QUALITY: Table = {
@@ -273,7 +273,7 @@ for kind, table in {
     ModelsRank: MODELS_RANK,
     ModelsImportanceRank: MODELS_IMPORTANCE_RANK,
     ModelSection: TOLD,
-    sd.Ledger: LEDGER,
+    sd.VarianceShares: VARIANCE_SHARES,
     sd.Regions: REGIONS,
     sd.Interactions: INTERACTIONS,
     Quality: QUALITY,

@@ -419,7 +419,7 @@ def models() -> Pairs:
     yield "slope", sd.explain(sd.prediction(curve, slope=jacobian), X, 2)
     yield "called", sd.explain(curve, X, 2)
     yield "batches", sd.explain(curve, X, [0, 1], memory=20_000, n_jobs=2)
-    yield "kept", sd.explain(curve, X, 0, keep=4_000, method=sd.ALE(bins=9))
+    yield "kept", sd.explain(curve, X, 0, keep_rows=4_000, method=sd.ALE(bins=9))
 
 
 @case("quantities")
@@ -742,7 +742,7 @@ def saved() -> Pairs:
 
 @case("regions")
 def regions() -> Pairs:
-    """Compute regions, interactions and ledgers."""
+    """Compute regions, interactions and variance_shares."""
     q = sd.prediction(riders)
     yield "trees", dict(sd.regions(forest(), numbers(), progress=False))
     yield "kinds", dict(sd.regions(q, bikes(), progress=False))
@@ -750,7 +750,7 @@ def regions() -> Pairs:
     yield "named", sd.explain(q, bikes(), bikes().columns[0], by=bikes().columns[-1])
     yield "pairs", sd.interactions(forest(), numbers(), progress=False)
     yield "called", sd.interactions(q, bikes(), max_rows=20, progress=False)
-    yield "ledger", sd.ledger(forest(), numbers(), progress=False)
+    yield "variance_shares", sd.variance_shares(forest(), numbers(), progress=False)
 
 
 @case("report")

@@ -8,9 +8,9 @@ from skedasis import datasets as datasets
 from skedasis.analysis.diagnose import diagnose as diagnose
 from skedasis.analysis.effect_display import EffectDisplay as EffectDisplay
 from skedasis.analysis.interactions import interactions as interactions
-from skedasis.analysis.ledger import ledger as ledger
 from skedasis.analysis.null_distribution import null_distribution as null_distribution
 from skedasis.analysis.shap_dependence import shap_dependence as shap_dependence
+from skedasis.analysis.variance_shares import variance_shares as variance_shares
 from skedasis.binning import AutoUniform as AutoUniform
 from skedasis.binning import Edges as Edges
 from skedasis.binning import Greedy as Greedy
@@ -21,9 +21,9 @@ from skedasis.data.features import Feature as Feature
 from skedasis.data.parquet import ParquetData as ParquetData
 from skedasis.data.parquet import parquet as parquet
 from skedasis.distributions.ensembles import ensemble as ensemble
-from skedasis.engine.change import change as change
 from skedasis.engine.explain import explain as explain
 from skedasis.engine.regions import regions as regions
+from skedasis.engine.what_if import what_if as what_if
 from skedasis.errors import BinningWarning as BinningWarning
 from skedasis.errors import CostWarning as CostWarning
 from skedasis.errors import DataError as DataError
@@ -69,7 +69,6 @@ from skedasis.results.effects import Effects as Effects
 from skedasis.results.importance import Importance as Importance
 from skedasis.results.interactions import Interactions as Interactions
 from skedasis.results.io import load as load
-from skedasis.results.ledger import Ledger as Ledger
 from skedasis.results.multi_model import MultiModelEffect as MultiModelEffect
 from skedasis.results.multi_model import MultiModelEffects as MultiModelEffects
 from skedasis.results.multi_model import MultiModelImportance as MultiModelImportance
@@ -81,5 +80,6 @@ from skedasis.results.regions import Regions as Regions
 from skedasis.results.regions import RegionsByFeature as RegionsByFeature
 from skedasis.results.surface import Surface as Surface
 from skedasis.results.surfaces import Surfaces as Surfaces
+from skedasis.results.variance_shares import VarianceShares as VarianceShares
 
 __version__: str

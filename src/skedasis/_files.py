@@ -37,7 +37,7 @@ def check_writable(path: str | Path, what: str, example: str) -> Path:
 
 
 def check_page(path: str | Path, what: str, example: str) -> Path:
-    """Return the path of an HTML page; raise `DataError` if it cannot be written, or its ending is of another format."""
+    """Return the path of an HTML page; raise `DataError` if it cannot be written, or has another ending."""
     import mimetypes  # most results are written to no page
 
     path = check_writable(path, what, example)

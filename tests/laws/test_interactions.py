@@ -88,7 +88,7 @@ def numbers(it: Any, names: Any = None) -> np.ndarray:
         for b in range(a + 1, len(names)):
             p = it[names[a], names[b]]
             found.append([p.h2, p.h2_unnormalized, p.std_error, p.ale_strength])
-            found[-1] += [p.modulates_01, p.modulates_10]
+            found[-1] += [p.depends_01, p.depends_10]
     by_name = {o.feature: o for o in it.overall}
     over = [[by_name[m].h2, by_name[m].h2_unnormalized, by_name[m].importance] for m in names]
     return np.concatenate([np.ravel(found), np.ravel(over), [it.h2]])

@@ -41,7 +41,7 @@ class Parts:
     def of(cls, quantity, case, wanted, method, schema, cuts):
         """Compute the partial result of each subset of rows separately."""
         source = as_dataset(case.X, None, case.weights, schema)
-        options = ExplainOptions(memory=10**9, keep=10**9)
+        options = ExplainOptions(memory=10**9, keep_rows=10**9)
         job = prepare_job(quantity, method, FeatureSelection(source, wanted), options)
         (batch,) = source.batches(len(source))
         way, plan = job.tasks[0].variant, job.plans[None, job.tasks[0].key]

@@ -129,7 +129,7 @@ def test_rules_hold_for_the_rows_that_the_search_put_into_regions(kind, tmp_path
             assert [n.count for n in result.leaves] == np.bincount(rows).tolist()
             np.testing.assert_array_equal(result.assign(X), rows)
     rows = put(r, x)
-    c = sd.change(product, X, {"x": 0.1}, by=r, progress=False)
+    c = sd.what_if(product, X, {"x": 0.1}, by=r, progress=False)
     for number, line in enumerate(c.by):
         assert line.rows == (rows == number).sum()
         assert line.value == pytest.approx(0.1 * slope[rows == number].mean(), rel=1e-9)
@@ -164,7 +164,7 @@ def test_settings_apply_to_every_row_and_steps_to_those_with_a_value(kind, tmp_p
     values = X["s"].to_pylist() if isinstance(X, pa.Table) else X["s"].to_list()
     value = values[int(np.flatnonzero(own == 1)[0])]
     for source in sources(kind, X, tmp_path / "rows.parquet"):
-        c = sd.change(changed, source, to={"s": value}, schema=declared(kind), progress=False)
+        c = sd.what_if(changed, source, to={"s": value}, schema=declared(kind), progress=False)
         np.testing.assert_allclose(c.rows.change, (1 - own) * (2 + x), atol=1e-12)
         assert (c.n_rows, c.missing, c.moved[0].missing) == (len(x), 0, missing.sum())
         c.save(tmp_path / "change.npz")
@@ -173,7 +173,7 @@ def test_settings_apply_to_every_row_and_steps_to_those_with_a_value(kind, tmp_p
         gone = shown.isna() | (shown.astype(object) == "missing")  # the label of a level
         assert gone.tolist() == missing.tolist()
     if kind in ("Int64", "float", "Polars numbers", "table of numbers"):
-        c = sd.change(changed, X, {"s": 1}, progress=False)
+        c = sd.what_if(changed, X, {"s": 1}, progress=False)
         np.testing.assert_allclose(c.rows.change, (2 + x)[~missing], atol=1e-12)
         assert (c.n_rows, c.missing) == ((~missing).sum(), missing.sum())
         assert c.moved[0].missing == c.missing

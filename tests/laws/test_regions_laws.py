@@ -184,7 +184,7 @@ def test_regions_of_all_features_are_found_in_one_pass(method):
 def test_a_small_sample_of_kept_rows_says_so(method):
     X = table(3000, 7)
     keep = 400_000 if method in ("pdp", "ice") else 30_000
-    r = sd.regions(switched, X, "a", method=method, keep=keep)
+    r = sd.regions(switched, X, "a", method=method, keep_rows=keep)
     assert r.splits[0].feature == "b"
     assert not r.provenance["exact"]
     assert not any(e.provenance["exact"] for e in r)

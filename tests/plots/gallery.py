@@ -17,7 +17,6 @@ from skedasis.plots.figures.compare import compare_figure, overlay_figure
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.importance import importance_figure, permutation_figure
-from skedasis.plots.figures.ledger import ledger_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
 from skedasis.plots.figures.multiples import effects_figure, models_effects_figure
 from skedasis.plots.figures.options import EffectPlotOptions
@@ -30,10 +29,11 @@ from skedasis.plots.figures.overview import (
 )
 from skedasis.plots.figures.summary import effect_summary_figure, models_summary_figure
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
+from skedasis.plots.figures.variance_shares import variance_shares_figure
 from skedasis.plots.marks import FigureSpec
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.importance import Importance, LocalImportance
-from skedasis.results.ledger import Ledger, LedgerPart
+from skedasis.results.variance_shares import VariancePart, VarianceShares
 
 LONG = "number_of_visits_to_the_outpatient_department_in_the_year_2019"
 CHINESE, HEBREW, ARABIC = "数量与质量的关系", "שם ארוך של תכונה", "العمر بالسنوات"
@@ -156,8 +156,8 @@ def importance() -> Importance:
 
 
 @cache
-def ledger() -> Ledger:
-    """Return a ledger with long names, thin parts, a negative part, and curves that explain less than nothing."""
+def variance_shares() -> VarianceShares:
+    """Return variance shares with long names, thin parts, a negative part, and curves that explain nothing."""
     shares = {
         "main effects": 0.6,
         f"regions of {LONG}": 0.15,
@@ -168,10 +168,10 @@ def ledger() -> Ledger:
     }
     kinds = ("main", "regions", "regions", "pairs", "pairs", "unexplained")
     parts = tuple(
-        LedgerPart(name, kind, (), 0.9, share, 0.01)
+        VariancePart(name, kind, (), 0.9, share, 0.01)
         for kind, (name, share) in zip(kinds, shares.items(), strict=True)
     )
-    return Ledger(parts, -0.9, 0.05, "ALE", 2.0, 5000, 5000)
+    return VarianceShares(parts, -0.9, 0.05, "ALE", 2.0, 5000, 5000)
 
 
 def diagnosis() -> Diagnosis:
@@ -254,7 +254,7 @@ FIGURES: dict[str, Callable[[], FigureSpec]] = {
     "tiles": lambda: surface_figure(surface("city", "grade", "pdp")),
     "cells": lambda: surface_figure(surface("risk", ARABIC), SurfacePlotOptions(step=True)),
     "diagnosis": lambda: diagnosis_figure(diagnosis()),
-    "ledger": lambda: ledger_figure(ledger()),
+    "variance_shares": lambda: variance_shares_figure(variance_shares()),
     "effects": lambda: effects_figure(effects()),
     "effects of models": lambda: models_effects_figure(models_effects()),
     "overview": lambda: overview_figure(importance_points(effects())),

@@ -25,13 +25,13 @@ from tests.plots.spec_helpers import only, panel_of, styles, texts
 
 pd = pytest.importorskip("pandas")
 
-WORTH = {"a": 0.0, "b": 2.0, "c": 1.0, "d": 7.0}
+MIN_GAIN = {"a": 0.0, "b": 2.0, "c": 1.0, "d": 7.0}
 COUNTS = {"a": 40, "b": 30, "c": 25, "d": 5}
 
 
 def worth(X):
     """Return the level's value, more of it where z is large."""
-    return X["g"].astype(object).map(WORTH).to_numpy(float) * (1 + X["z"].to_numpy())
+    return X["g"].astype(object).map(MIN_GAIN).to_numpy(float) * (1 + X["z"].to_numpy())
 
 
 @pytest.fixture(scope="module")
@@ -137,9 +137,9 @@ class TestSteps:
         e = explained(X, sd.ALE())
         below = steps_of(e)
         means, whiskers = only(below, Segments, "slope"), only(below, Segments, "whisker")
-        z = {k: X.z[k == X.g].to_numpy() for k in WORTH}
+        z = {k: X.z[k == X.g].to_numpy() for k in MIN_GAIN}
         for k, (low, high) in enumerate(["ab", "bc", "cd"]):
-            own = (WORTH[high] - WORTH[low]) * (1 + np.concatenate([z[low], z[high]]))
+            own = (MIN_GAIN[high] - MIN_GAIN[low]) * (1 + np.concatenate([z[low], z[high]]))
             assert means.y0[k] == pytest.approx(own.mean())
             half = (whiskers.y1 - whiskers.y0)[k] / 2
             assert half == pytest.approx(own.std(ddof=1))
@@ -154,14 +154,14 @@ class TestCurves:
         main = effect_figure(e, EffectPlotOptions(own=True)).main
         dashes, own = only(main, Segments, "curve-dash"), only(main, Points, "own")
         z = X.z.to_numpy()
-        raw = np.outer(1 + z, list(WORTH.values()))
-        share = [np.mean(X.g == g) for g in WORTH]
+        raw = np.outer(1 + z, list(MIN_GAIN.values()))
+        share = [np.mean(X.g == g) for g in MIN_GAIN]
         wanted = raw - (raw @ share)[:, None]
         # Level by level, the rows in the same order.
         np.testing.assert_allclose(dashes.y0.reshape(4, 100).T, wanted)
         shift = dashes.x0.reshape(4, 100) - np.arange(4)[:, None]
         np.testing.assert_allclose(shift, np.tile(shift[0], (4, 1)), atol=1e-12)
-        at = [list(WORTH).index(g) for g in X.g]
+        at = [list(MIN_GAIN).index(g) for g in X.g]
         np.testing.assert_allclose(own.x - shift[0], at)
         np.testing.assert_allclose(own.y, wanted[np.arange(100), at])
 

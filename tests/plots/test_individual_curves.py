@@ -313,7 +313,7 @@ class TestGroupAverages:
         np.testing.assert_allclose(mean, only(spec.main, Line, "mean").y, atol=1e-12)
 
     def test_a_sample_of_the_curves_says_so(self, X):
-        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5), keep=3_000)
+        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5), keep_rows=3_000)
         assert not e.curves.exact
         spec = effect_figure(e, EffectPlotOptions(color=self.GROUPS))
         n = len(e.curves)

@@ -13,11 +13,11 @@ from skedasis.plots.figures.compare import compare_figure
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.importance import importance_figure
 from skedasis.plots.figures.interactions import heatmap_figure, network_figure
-from skedasis.plots.figures.ledger import ledger_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
 from skedasis.plots.figures.multiples import effects_figure, models_effects_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.surface import SurfacePlotOptions
+from skedasis.plots.figures.variance_shares import variance_shares_figure
 
 SAME = {"Zero": "Literal['mean'] | None"}
 """Names of types in figure functions, and what they stand for."""
@@ -49,7 +49,7 @@ def _plain(kind: str) -> str:
     [
         (keywords.SurfaceViewKeywords, SurfacePlotOptions, set()),
         (keywords.DiagnosisKeywords, diagnosis_figure, {"diagnosis"}),
-        (keywords.LedgerViewKeywords, ledger_figure, {"ledger"}),
+        (keywords.VarianceSharesViewKeywords, variance_shares_figure, {"variance_shares"}),
         (keywords.InteractionsViewKeywords, heatmap_figure, {"found"}),
         (keywords.InteractionsViewKeywords, network_figure, {"found"}),
         (keywords.BarKeywords, importance_figure, {"importance"}),
@@ -101,7 +101,7 @@ def test_options_of_every_figure():
         (keywords.SurfaceKeywords, plot.plot_surface),
         (keywords.ImportanceKeywords, plot.plot_importance),
         (keywords.DiagnosisKeywords, plot.plot_diagnosis),
-        (keywords.LedgerKeywords, plot.plot_ledger),
+        (keywords.VarianceSharesKeywords, plot.plot_variance_shares),
         (keywords.InteractionsKeywords, plot.plot_interactions),
         (keywords.ModelsKeywords, plot.plot_models),
         (keywords.AllModelsKeywords, plot.plot_all_models),

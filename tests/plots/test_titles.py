@@ -93,9 +93,9 @@ def test_outputs_share_what_their_quantities_share():
 
 def test_moves_come_first():
     q = sd.prediction(product, name="demand")
-    one = sd.change(q, X, {"a": 0.1})
+    one = sd.what_if(q, X, {"a": 0.1})
     assert str(one.plot().axes[0].get_title(loc="left")) == "a + 0.1: change of demand"
-    two = sd.change(q, X, {"up": {"a": 0.1}, "down": {"a": -0.1}})
+    two = sd.what_if(q, X, {"up": {"a": 0.1}, "down": {"a": -0.1}})
     assert changes_figure(two).title == "2 named moves: change of demand"
 
 

@@ -1,4 +1,4 @@
-"""Coverage of `sd.change`: 95 % intervals must contain the mean change of the population in 95 of 100 data sets.
+"""Coverage of `sd.what_if`: 95 % intervals must contain the mean change of the population in 95 of 100 data sets.
 
 The populations have closed forms. Many data sets are simulated at a time: each is a region of one data set, so that
 its interval is that of `region_intervals`, which is the interval of these rows alone.
@@ -64,7 +64,7 @@ def coverage(world, n, draws, method):
         rng = np.random.default_rng([24, run])
         X = world.draw(rng, n * SETS)
         by = np.repeat(np.arange(SETS), n)
-        c = sd.change(world.model, X, world.moves, by=by, progress=False)
+        c = sd.what_if(world.model, X, world.moves, by=by, progress=False)
         lower, upper = c.region_intervals(method=method, replicates=400)
         inside += int(((lower <= world.truth) & (world.truth <= upper)).sum())
     return inside / draws
@@ -75,7 +75,7 @@ def coverage_of_bootstrap(world, n, draws):
     inside = 0
     for run in range(draws):
         X = world.draw(np.random.default_rng([25, run]), n)
-        c = sd.change(world.model, X, world.moves, progress=False)
+        c = sd.what_if(world.model, X, world.moves, progress=False)
         low, high = c.interval(method="bootstrap", replicates=400)
         inside += low <= world.truth <= high
     return inside / draws

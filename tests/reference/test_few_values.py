@@ -271,7 +271,7 @@ def test_a_sample_of_the_rows_changes_no_number_of_the_curve(method, feature):
     X = few(3000)
     bins = 6 if feature else "auto"  # automatic edges may be at rows
     a = explained(mixed, X, feature, method(bins=bins))
-    b = explained(mixed, X, feature, method(bins=bins), keep="10kB")
+    b = explained(mixed, X, feature, method(bins=bins), keep_rows="10kB")
     assert a.rows.exact
     assert not b.rows.exact
     np.testing.assert_array_equal(a.x, b.x)
@@ -385,7 +385,7 @@ def test_rows_counted_otherwise_are_as_repeated(method, feature):
 @pytest.mark.parametrize("keep", ["256MB", "10kB"])
 def test_unions_of_values_keep_the_curve_and_say_what_is_not_known(keep):
     X = few(2000)
-    e = explained(mixed, X, 0, sd.ALE, keep=keep)
+    e = explained(mixed, X, 0, sd.ALE, keep_rows=keep)
     r = e.rebin(sd.Edges([0.0, 1.25, 3.0]))
     np.testing.assert_array_equal(r.value, e.value)
     np.testing.assert_array_equal(r.std_error, e.std_error)

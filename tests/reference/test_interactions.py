@@ -257,12 +257,12 @@ def test_modulation_of_known_functions():
     """The effect of x₀ in x₀·x₁ is explained by x₁ alone; in x₀·(x₁ + x₂) by each to half."""
     X = np.random.default_rng(0).uniform(-1, 1, size=(4000, 4))
     it = sd.interactions(lambda X: X[:, 0] * (X[:, 1] + X[:, 2]) + X[:, 3], X, h2=False, ale=False)
-    assert it["x0", "x1"].modulates_01 == pytest.approx(0.5, abs=0.05)
-    assert it["x0", "x2"].modulates_01 == pytest.approx(0.5, abs=0.05)
-    assert it["x0", "x1"].modulates_10 == pytest.approx(1.0, abs=0.05)
-    assert it["x0", "x3"].modulates_01 == pytest.approx(0.0, abs=0.05)
-    assert np.isnan(it["x3", "x0"].modulates_01)  # the effect of x₃ is the same for all rows
-    assert it.measure == "modulates"
+    assert it["x0", "x1"].depends_01 == pytest.approx(0.5, abs=0.05)
+    assert it["x0", "x2"].depends_01 == pytest.approx(0.5, abs=0.05)
+    assert it["x0", "x1"].depends_10 == pytest.approx(1.0, abs=0.05)
+    assert it["x0", "x3"].depends_01 == pytest.approx(0.0, abs=0.05)
+    assert np.isnan(it["x3", "x0"].depends_01)  # the effect of x₃ is the same for all rows
+    assert it.measure == "depends"
 
 
 def additive_curve(X: np.ndarray) -> np.ndarray:
@@ -275,9 +275,9 @@ def test_modulation_does_not_depend_on_the_method(method: str):
     X = np.random.default_rng(1).uniform(-1, 1, size=(3000, 3))
     it = sd.interactions(additive_curve, X, h2=False, ale=False, method=method)
     line = it["x0", "x1"]
-    assert [line.modulates_01, line.modulates_10] == pytest.approx([1.0, 1.0], abs=0.1)
-    assert it["x0", "x2"].modulates_01 == pytest.approx(0.0, abs=0.03)
-    assert np.isnan(it["x0", "x2"].modulates_10)
+    assert [line.depends_01, line.depends_10] == pytest.approx([1.0, 1.0], abs=0.1)
+    assert it["x0", "x2"].depends_01 == pytest.approx(0.0, abs=0.03)
+    assert np.isnan(it["x0", "x2"].depends_10)
 
 
 @pytest.mark.parametrize("weight_kind", ["frequency", "sampling"])
@@ -293,7 +293,7 @@ def test_modulation_of_weighted_rows(weight_kind: Any):
     it = sd.interactions(f, X, sample_weight=w, weight_kind=weight_kind, **given)
     # The variance of [x₁ > 0] with probability 0.8 is 0.16, that of x₂ 1/3.
     share = 0.16 / (0.16 + 1 / 3)
-    by_jump, by_line = it["x0", "x1"].modulates_01, it["x0", "x2"].modulates_01
+    by_jump, by_line = it["x0", "x1"].depends_01, it["x0", "x2"].depends_01
     assert by_jump + by_line == pytest.approx(1.0, abs=0.07)
     assert by_jump / (by_jump + by_line) == pytest.approx(share, abs=0.02)
 

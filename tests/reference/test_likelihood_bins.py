@@ -278,7 +278,10 @@ def sample(n=800, seed=0):
 
 def test_without_the_rows_bins_are_nearly_the_same():
     x, d = sample()
-    whole, gone = slopes_as_given(x, d, LIKELIHOOD), slopes_as_given(x, d, LIKELIHOOD, keep="0MB")
+    whole, gone = (
+        slopes_as_given(x, d, LIKELIHOOD),
+        slopes_as_given(x, d, LIKELIHOOD, keep_rows="0MB"),
+    )
     assert gone.rows is None or not gone.rows.exact
     # The cell that contains the jump may become a bin of its own, because a cell cannot be divided.
     assert len(whole.bins) == 2

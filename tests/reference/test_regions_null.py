@@ -1,6 +1,6 @@
 """The search for regions by simulation: how often it finds regions where there are none, and weak ones where there are.
 
-Splits are tested at 5 %, with `worth=0`, so that nothing but the test keeps false ones out. Where the local effects
+Splits are tested at 5 %, with `min_gain=0`, so that nothing but the test keeps false ones out. Where the local effects
 are noise, also with heavy tails, with a variance that depends on another feature, or around a curve of a correlated
 feature, at most 33 of 400 data sets have a region: three standard errors above 5 %.
 """
@@ -43,7 +43,7 @@ def search(
     rows = len(X)
     columns = [code_numbers(X[:, j]) for j in range(D) if j != s]
     half = rng.random(rows) < 0.5
-    options = {"worth": 0.0, "min_rows": max(20, 0.01 * rows), **options}
+    options = {"min_gain": 0.0, "min_rows": max(20, 0.01 * rows), **options}
     return RegionSearch([effects], columns, half, **options).run()
 
 

@@ -139,7 +139,7 @@ def test_a_feature_that_is_not_used_is_one_bin():
 @pytest.mark.parametrize("keep", ["256MB", "10kB"])
 def test_other_bins_keep_the_curve(keep, tmp_path):
     model, X = small("boosting")
-    e = explained(model, X, 0, keep=keep)
+    e = explained(model, X, 0, keep_rows=keep)
     some = e.cells.edges[[0, 4, 17, -1]]
     r = e.rebin(sd.Edges(list(some)))
     np.testing.assert_array_equal(r.value, e.value)

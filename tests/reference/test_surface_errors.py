@@ -218,7 +218,7 @@ RUNS, ROWS = 1000, 700
 @pytest.mark.parametrize("kind", KINDS)
 def test_coverage(kind, measured):
     """Pointwise and simultaneous 95 % intervals contain the population's surface in 93 to 97 % of 1,000 data sets."""
-    want = explained(kind, frame(1_000_000, 12345), keep=0)
+    want = explained(kind, frame(1_000_000, 12345), keep_rows=0)
     rng = np.random.default_rng(77)
     each, together, cells = np.zeros(want.value.shape), 0, []
     for _ in range(RUNS):

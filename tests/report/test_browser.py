@@ -110,7 +110,7 @@ def test_the_first_screen_fits_a_window(report, visit):
         ".headline",
         ".findings",
         ".variance",
-        ".ledger-key",
+        ".variance-key",
         ".first-curves figure:last-child",
     ):
         box = page.locator(part).first.bounding_box()

@@ -67,7 +67,7 @@ def test_steps_against_their_average_are_counted():
         60 / 130
     )
     assert report_text.opposite_sign_share(sd.explain(f, X, "town", method="pdp")) is None
-    assert report_text.opposite_sign_share(effect(f, X, keep=0)) is None
+    assert report_text.opposite_sign_share(effect(f, X, keep_rows=0)) is None
     assert "In no row does a difference" in report_text.heterogeneity_sentence(
         effect(town, rows(20, 20, 20))
     )

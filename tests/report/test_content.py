@@ -1,4 +1,4 @@
-"""What a report computes: the ledger, regions, pairs, overview, checks, and the sentences at its beginning."""
+"""What a report computes: the variance shares, regions, pairs, overview, checks, and the sentences at its beginning."""
 
 import re
 import warnings
@@ -52,14 +52,14 @@ def told_of(model, X, y=None, **options):
     return gather(model, X, y, progress=False, **options).sections[0]
 
 
-# ----------------------------------------------------------------------------------------- ledger
+# ----------------------------------------------------------------------------------------- variance_shares
 
 
 def test_an_additive_function_is_explained_by_its_effects(X):
     section = told_of(lambda X: np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 3 * X[:, 2], X)
-    assert [p.kind for p in section.ledger.parts] == ["main", "unexplained"]
-    assert section.ledger["main effects"].share == pytest.approx(1.0, abs=0.002)
-    assert section.ledger.as_drawn == pytest.approx(1.0, abs=1e-3)
+    assert [p.kind for p in section.variance_shares.parts] == ["main", "unexplained"]
+    assert section.variance_shares["main effects"].share == pytest.approx(1.0, abs=0.002)
+    assert section.variance_shares.as_drawn == pytest.approx(1.0, abs=1e-3)
     assert section.pairs == ()
 
 
@@ -68,13 +68,17 @@ def test_the_ledger_is_that_of_the_same_rows(X):
         return X[:, 0] + X[:, 1] * X[:, 2]
 
     section = told_of(f, X, regions=False, random_state=4)
-    alone = sd.ledger(f, X, regions={}, effects=section.rhale, random_state=4)
+    alone = sd.variance_shares(f, X, regions={}, effects=section.rhale, random_state=4)
     # R² for the label is NaN without labels; from Python 3.13 on, `==` would compare it with itself.
-    np.testing.assert_equal(*([astuple(p) for p in x.parts] for x in (section.ledger, alone)))
-    assert section.ledger.as_drawn == alone.as_drawn
-    assert section.ledger.variance == alone.variance
+    np.testing.assert_equal(
+        *([astuple(p) for p in x.parts] for x in (section.variance_shares, alone))
+    )
+    assert section.variance_shares.as_drawn == alone.as_drawn
+    assert section.variance_shares.variance == alone.variance
     assert section.regions == {}
-    assert told_of(f, X, pairs=0, regions=False).ledger.provenance["settings"]["pairs"] == 0
+    assert (
+        told_of(f, X, pairs=0, regions=False).variance_shares.provenance["settings"]["pairs"] == 0
+    )
 
 
 def test_curves_that_do_not_add_up_say_why():
@@ -86,8 +90,8 @@ def test_curves_that_do_not_add_up_say_why():
         slope=lambda X: np.tile([3.0, 3.0], (len(X), 1)),
     )
     section = told_of(q, X, pairs=0)
-    assert section.ledger.as_drawn < 0
-    assert "depend on one another" in report_text.ledger_caption(section)
+    assert section.variance_shares.as_drawn < 0
+    assert "depend on one another" in report_text.variance_caption(section)
 
 
 @pytest.mark.slow
@@ -95,17 +99,17 @@ def test_labels_have_a_share_where_they_can_be_compared(X, coin):
     noise = np.random.default_rng(8).normal(size=len(X))
     bare = {"pairs": 0, "regions": False}
     section = told_of(lambda X: X[:, 0], X, X[:, 0] + noise, **bare)
-    assert section.ledger["main effects"].label_r2 == pytest.approx(0.25, abs=0.2)
-    assert "variance of the labels" in report_text.ledger_caption(section)
-    assert not told_of(lambda X: X[:, 0], X, np.ones(len(X)), **bare).ledger.has_labels
+    assert section.variance_shares["main effects"].label_r2 == pytest.approx(0.25, abs=0.2)
+    assert "variance of the labels" in report_text.variance_caption(section)
+    assert not told_of(lambda X: X[:, 0], X, np.ones(len(X)), **bare).variance_shares.has_labels
     odd = np.where(np.arange(len(X)) == 3, None, coin[1].astype(object))
-    assert not told_of(coin[0], X, odd, uncertainty=False, **bare).ledger.has_labels
+    assert not told_of(coin[0], X, odd, uncertainty=False, **bare).variance_shares.has_labels
 
 
-def test_what_is_constant_has_no_ledger(X):
+def test_what_is_constant_has_no_variance_shares(X):
     section = told_of(lambda X: np.full(len(X), 1e9), X)
-    assert section.ledger is None
-    assert "same value" in section.reasons["ledger"]
+    assert section.variance_shares is None
+    assert "same value" in section.reasons["variance_shares"]
 
 
 # ---------------------------------------------------------------------------------------- regions
@@ -349,9 +353,9 @@ def test_two_rows_and_a_single_feature():
     X = np.array([[0.0], [1.0]])
     section = told_of(lambda X: 2 * X[:, 0], X, [0.0, 2.0])
     assert section.quality["R²"] == 1
-    assert section.ledger is None
-    assert "at least 20" in section.reasons["ledger"]
+    assert section.variance_shares is None
+    assert "at least 20" in section.reasons["variance_shares"]
     assert "Fewer than two features" in section.interactions.note
     one = told_of(lambda X: 2 * X[:, 0], X[:1], [0.0])
     assert one.quality is None
-    assert one.ledger is None
+    assert one.variance_shares is None

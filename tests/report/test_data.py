@@ -126,7 +126,9 @@ def test_the_numbers_are_those_of_the_results(content):
     assert [d[:10] for d in days] == [str(d)[:10] for d in section.rhale["day"].x]
     assert features["holes"]["missing"]["value"] == section.rhale["holes"].missing_point.value
     assert features["constant"]["bins"] is None
-    assert [p["name"] for p in model["ledger"]["parts"]] == [p.name for p in section.ledger.parts]
+    assert [p["name"] for p in model["variance_shares"]["parts"]] == [
+        p.name for p in section.variance_shares.parts
+    ]
     ranking = [r["importance"] for r in model["ranking"]]
     assert ranking == sorted(ranking, reverse=True)
     assert [c["rule"] for c in model["cohorts"]] == ["city = x", "city = y", "city = z"]

@@ -8,11 +8,11 @@ import pytest
 import skedasis as sd
 from skedasis.report.content import gather
 from skedasis.report.first_screen import (
-    ledger_bar,
     models_findings,
     most_important,
     regions_that_matter,
     size,
+    variance_bar,
 )
 from skedasis.report.tables import cohort_tables, row_sentence, rows_table
 from skedasis.report.views import TOGETHER, Shown, Views
@@ -63,9 +63,9 @@ def test_regions_are_drawn_where_the_effect_differs(two):
 # -------------------------------------------------------------------------------- the variance as a bar
 
 
-def test_the_bar_is_whole_and_tells_the_shares_of_the_ledger(X):
-    found = sd.ledger(crossed, X, progress=False)
-    bar = ledger_bar(found)
+def test_the_bar_is_whole_and_tells_the_shares_of_the_variance_shares(X):
+    found = sd.variance_shares(crossed, X, progress=False)
+    bar = variance_bar(found)
     widths = [float(s["width"].rstrip("%")) for s in bar["segments"]]
     lefts = [float(s["left"].rstrip("%")) for s in bar["segments"]]
     assert sum(widths) == pytest.approx(100, abs=0.1)
@@ -81,10 +81,10 @@ def test_the_bar_is_whole_and_tells_the_shares_of_the_ledger(X):
 
 
 def test_a_part_below_zero_has_no_segment_but_words(X):
-    found = sd.ledger(additive, X, progress=False)
+    found = sd.variance_shares(additive, X, progress=False)
     main, *others, rest = found.parts
     worse = replace(main, share=-0.25, r2=-0.25)
-    bar = ledger_bar(replace(found, parts=(worse, *others, replace(rest, share=1.25))))
+    bar = variance_bar(replace(found, parts=(worse, *others, replace(rest, share=1.25))))
     assert bar["segments"][0]["width"] == "0.00%"
     assert bar["segments"][0]["text"].startswith("−25")
     assert bar["segments"][-1]["width"] == "100.00%"

@@ -79,7 +79,7 @@ def test_against_needs_rows_and_bins(X):
     assert (
         report_text.opposite_sign_share(sd.explain(lambda X: X[:, 0], X, 0, method="pdp")) is None
     )
-    assert report_text.opposite_sign_share(sd.explain(lambda X: X[:, 0], X, 0, keep=0)) is None
+    assert report_text.opposite_sign_share(sd.explain(lambda X: X[:, 0], X, 0, keep_rows=0)) is None
 
 
 def test_the_score_is_compared_with_the_importance_of_every_kind_of_model(X):

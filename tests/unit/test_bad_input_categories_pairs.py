@@ -408,7 +408,7 @@ EXPLAINERS = {
     "several": lambda X: sd.explain([model, model], X),
     "regions": lambda X: sd.regions(model, X),
     "interactions": lambda X: sd.interactions(model, X, max_rows=20),
-    "ledger": lambda X: sd.ledger(model, X),
+    "variance_shares": lambda X: sd.variance_shares(model, X),
     "streamed": lambda X: sd.explain(model, X),
 }
 
@@ -533,7 +533,7 @@ def test_columns_are_found_by_labels_of_any_type(labels, tmp_path):
         expected = slope * X[label].std(ddof=0)
         for e in (es[label], sd.explain(f, X, label), loaded[str(label)]):
             assert (e.feature, e.importance) == (str(label), pytest.approx(expected))
-        assert sd.change(f, X, {label: 2.0}).value == pytest.approx(2 * slope)
+        assert sd.what_if(f, X, {label: 2.0}).value == pytest.approx(2 * slope)
         assert sd.explain(f, X, label, schema={label: {"unit": "m"}}).about.feature.unit == "m"
     assert sd.explain(f, X, (first, second)).features == (str(first), str(second))
 

@@ -43,8 +43,8 @@ CALLS: dict[str, Callable] = {
     "by": lambda q: sd.explain(q, X, 0, by=2, sample_weight=WEIGHTS),
     "regions": lambda q: sd.regions(q, X, 0, sample_weight=WEIGHTS),
     "interactions": lambda q: sd.interactions(q, X, max_rows=60, ale=False),
-    "ledger": lambda q: sd.ledger(q, X, effects=None),
-    "change": lambda q: sd.change(q, X, {0: 1}),
+    "variance_shares": lambda q: sd.variance_shares(q, X, effects=None),
+    "change": lambda q: sd.what_if(q, X, {0: 1}),
     "contrast": lambda q: sd.explain(q, X, 0, by=2).contrast(-0.5, 0.5).difference(),
 }
 
@@ -92,7 +92,7 @@ def test_a_power_of_two_in_the_quantity_is_one_in_the_result(plain, name, expone
         ]
         assert powers, (path, value, want[path])
         scaled += 0 not in powers
-    assert scaled or name == "ledger"  # shares only
+    assert scaled or name == "variance_shares"  # shares only
 
 
 @pytest.mark.parametrize("method", ["rhale", "ale", "dale", "pdp"])

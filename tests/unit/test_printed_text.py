@@ -56,7 +56,7 @@ def hostile() -> dict[str, Any]:
         "Regions": regions,
         "RegionTree": regions.tree,
         "Interactions": sd.interactions(f, X, max_rows=30),
-        "Ledger": sd.ledger(f, X, y=y, regions={}),
+        "VarianceShares": sd.variance_shares(f, X, y=y, regions={}),
         "Diagnosis": sd.diagnose(lambda X: (f(X), np.ones(len(X))), X, y, dependence=False),
         "MultiModelEffect": sd.explain(models, X, NAME, method=method),
         "MultiModelEffects": sd.explain(models, X, method=method),
@@ -65,8 +65,8 @@ def hostile() -> dict[str, Any]:
         "MultiOutput": sd.explain(
             sd.prediction(lambda X: np.c_[f(X), f(X)], output="all"), X, method=method
         ),
-        "Change": sd.change(f, X, {NAME: 0.1}, by="c"),
-        "Changes": sd.change(f, X, {f"up{SEQUENCES}": {NAME: 0.1}}),
+        "Change": sd.what_if(f, X, {NAME: 0.1}, by="c"),
+        "Changes": sd.what_if(f, X, {f"up{SEQUENCES}": {NAME: 0.1}}),
         "HeterogeneityTest": effects[NAME].heterogeneity_test(),
         "VarianceDecomposition": effects[NAME].variance_decomposition(),
         "Statistics": effects.statistics(y, replicates=10),

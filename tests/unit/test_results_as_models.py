@@ -16,8 +16,8 @@ MODEL: dict[str, Callable[[Any], Any]] = {
     "explain": lambda r: sd.explain(r, X),
     "regions": lambda r: sd.regions(r, X, 0),
     "interactions": lambda r: sd.interactions(r, X),
-    "ledger": lambda r: sd.ledger(r, X),
-    "change": lambda r: sd.change(r, X, {"x0": 1.0}),
+    "variance_shares": lambda r: sd.variance_shares(r, X),
+    "change": lambda r: sd.what_if(r, X, {"x0": 1.0}),
     "diagnose": lambda r: sd.diagnose(r, X, X[:, 0]),
     "prediction": sd.prediction,
     "entropy": sd.entropy,
@@ -26,7 +26,7 @@ DATA: dict[str, Callable[[Any], Any]] = {
     "report": lambda r: sd.report(linear, r),
     "explain": lambda r: sd.explain(linear, r),
     "regions": lambda r: sd.regions(linear, r, 0),
-    "change": lambda r: sd.change(linear, r, {"x0": 1.0}),
+    "change": lambda r: sd.what_if(linear, r, {"x0": 1.0}),
     "diagnose": lambda r: sd.diagnose(lambda X: (X[:, 0], X[:, 0] ** 2), r, X[:, 0]),
 }
 

@@ -86,7 +86,7 @@ def diagnose(
     groups : mapping of str to list of columns, optional
         Groups of columns that are permuted together, by group name. A column may be in several groups, as in `PFI`.
         Groups with a column in common are no partners of each other.
-    sample_weight, weight_kind, schema, random_state, sample, memory, keep, n_jobs, progress, row_id, tree
+    sample_weight, weight_kind, schema, random_state, sample, memory, keep_rows, n_jobs, progress, row_id, tree
         As in `skedasis.explain`.
     dependence : bool
         Whether to measure how well each feature is predicted by the others, and by the others and the label

@@ -118,7 +118,8 @@ def interactions(
         The method of the effects of single features, whose importance, heterogeneity score and local effects are used;
         by default `RHALE`. A method without local effects (`MPlot`), or that keeps few curves (`PDP` for more than 200
         rows), gives no shares of heterogeneity; `ICE` does.
-    y, sample_weight, schema, groups, random_state, sample, memory, keep, n_jobs, progress, weight_kind, row_id, tree
+    y, sample_weight, schema, groups, random_state, sample, memory, keep_rows, n_jobs, progress, weight_kind, row_id,
+    tree
         As in `skedasis.explain`.
     client : distributed.Client, optional
         As in `skedasis.explain`.
@@ -156,7 +157,7 @@ def interactions(
     nor that of the model.
 
     Partial dependence combines values that may not occur together; `ale_strength` does not, but is defined by bins.
-    `modulates_01` is the share of the heterogeneity of the first feature's effect that the second one explains: of the
+    `depends_01` is the share of the heterogeneity of the first feature's effect that the second one explains: of the
     mean square of what an additive quantity would not change when pairs of rows swap their values, by products of
     functions of both features, fitted on one half of the pairs and measured on the other (`skedasis.stats.depends_on`).
     It lies in [0, 1], and is 0 where it is not two standard errors above 0. Shares of several features add up to more
@@ -179,7 +180,7 @@ def interactions(
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(300, 3))
     >>> it = sd.interactions(lambda X: X[:, 0] + X[:, 1] * X[:, 2], X, max_rows=200)
     >>> strongest = it.ranking()[0]
-    >>> strongest.feature_0, strongest.feature_1, round(strongest.modulates_01, 1)
+    >>> strongest.feature_0, strongest.feature_1, round(strongest.depends_01, 1)
     ('x1', 'x2', 1.0)
     >>> it["x0", "x1"].h2, it.exact
     (0.0, False)

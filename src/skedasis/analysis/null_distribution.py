@@ -180,7 +180,7 @@ def null_distribution(
         "added": permuted copies of all columns are appended together. It needs fewer fits, but more features compete.
         A learner that selects features, such as a tree, uses each of them less, and p-values are too small (for three
         features with boosted stumps 8 to 10 % were below 0.05; with least squares they are uniform).
-    sample_weight, schema, random_state, sample, memory, keep, n_jobs, progress, tree, weight_kind, row_id
+    sample_weight, schema, random_state, sample, memory, keep_rows, n_jobs, progress, tree, weight_kind, row_id
         As in `explain`: with `sample`, models are fitted on all rows, and explained on these. Groups and several
         models are not supported.
 

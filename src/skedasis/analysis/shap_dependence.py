@@ -149,7 +149,7 @@ def shap_dependence(
     max_rows : int or None
         Largest number of rows whose SHAP values are computed, those with the smallest hashes of `random_state` and
         `row_id`. None uses all rows.
-    sample_weight, schema, random_state, sample, memory, keep, n_jobs, progress, weight_kind, row_id
+    sample_weight, schema, random_state, sample, memory, keep_rows, n_jobs, progress, weight_kind, row_id
         As in `skedasis.explain`.
     tree : {"auto", "off"}
         Without effect: the mixed rows of coalitions are too many for the evaluation of trees from their structure.

@@ -20,7 +20,7 @@ from rich.table import Table as Lines
 import skedasis as sd
 from skedasis import __version__
 from skedasis._types import Values
-from skedasis.cli import change, completion, explain, interactions, options, regions, runtime
+from skedasis.cli import completion, explain, interactions, options, regions, runtime, what_if
 from skedasis.cli.options import CommandSpec, OutputOptions
 from skedasis.cli.output import Document, Screen, Terminal, check_out, write_csv
 from skedasis.errors import DataError, nearest
@@ -404,6 +404,6 @@ options.add(
     CommandSpec(interactions.InteractionsOptions, interactions.interactions),
     interactions.INTERACTIONS_EXAMPLES,
 )
-options.add(app, "change", CommandSpec(change.ChangeOptions, change.change), change.CHANGE_EXAMPLES)
+options.add(app, "what-if", CommandSpec(what_if.WhatIfOptions, what_if.what_if), what_if.EXAMPLES)
 options.add(app, "datasets", CommandSpec(DatasetsOptions, datasets), DATASETS_EXAMPLES)
 options.add(app, "info", CommandSpec(InfoOptions, info), INFO_EXAMPLES)

@@ -21,7 +21,7 @@ from skedasis.cli.options import (
     Rows,
 )
 from skedasis.cli.output import Document, Out, Terminal
-from skedasis.engine.options import ALPHA, MAX_DEPTH, SCORE_ROWS, WORTH
+from skedasis.engine.options import ALPHA, MAX_DEPTH, MIN_GAIN, SCORE_ROWS
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
@@ -97,14 +97,14 @@ class RegionsOptions(FeatureOptions, ModelOptions, ExplainingOptions):
             rich_help_panel=SEARCH_PANEL,
         ),
     ] = ALPHA
-    worth: Annotated[
+    min_gain: Annotated[
         float,
         typer.Option(
             help="Share of the heterogeneity that a split explains at least, between 0 and 1.",
             metavar="SHARE",
             rich_help_panel=SEARCH_PANEL,
         ),
-    ] = WORTH
+    ] = MIN_GAIN
     split_on: Annotated[
         str | None,
         typer.Option(
@@ -168,7 +168,7 @@ def regions(opts: RegionsOptions, terminal: Terminal) -> Document:
 
 def _check(opts: RegionsOptions, named: list[str]) -> bool:
     """Check the options before any file is read; return whether the quantity needs labels."""
-    for option, value in (("--alpha", opts.alpha), ("--worth", opts.worth)):
+    for option, value in (("--alpha", opts.alpha), ("--min-gain", opts.min_gain)):
         if not 0 <= value < 1:
             raise DataError(option, f"{value:g}", "a number between 0 and 1", f"Use {option} 0.05")
     if opts.criterion not in CRITERIA:
@@ -180,7 +180,7 @@ def _check(opts: RegionsOptions, named: list[str]) -> bool:
     search = {
         "--max-depth": opts.max_depth != MAX_DEPTH,
         "--alpha": opts.alpha != ALPHA,
-        "--worth": opts.worth != WORTH,
+        "--min-gain": opts.min_gain != MIN_GAIN,
         "--split-on": opts.split_on is not None,
         "--criterion": opts.criterion != "auto",
         "--joint": opts.joint,
@@ -231,7 +231,7 @@ def _found(
         "split_on": _conditions(columns, listed, wanted),
         "max_depth": opts.max_depth,
         "alpha": opts.alpha,
-        "worth": opts.worth,
+        "min_gain": opts.min_gain,
         "criterion": opts.criterion,
         "joint": opts.joint,
     }

@@ -412,7 +412,7 @@ def explain(
         provenance has the entries `sample` and `source_rows`, and `exact` is False.
     memory : int or str
         Memory for batches, such as "1GB".
-    keep : int or str
+    keep_rows : int or str
         Memory for the rows that results keep. If all rows need more, a random sample of them is kept, and the results
         that are computed from the sample say so.
     n_jobs : int
@@ -494,7 +494,7 @@ def explain(
     A list of m models costs the sum of what the models cost one by one. Grids, fixed bins, levels and fine cells are
     planned once on all rows of X. Bins that depend on the local effects are chosen once, from the pooled moments of all
     models. All curves therefore have the same points. If one of the models is piecewise constant, RHALE treats all of
-    them as step functions. The models share `keep`.
+    them as step functions. The models share `keep_rows`.
 
     Examples
     --------

@@ -491,7 +491,7 @@ def explain_several(
         folds = replace(folds, correction=options.correction, chosen="given")
     warn_unused_arguments(method, models[0], options.y)
     # The models share the memory for kept rows.
-    options = replace(options, keep=options.keep_bytes // len(models))
+    options = replace(options, keep_rows=options.keep_bytes // len(models))
     call = _Call(quantities, dataset, features, method, folds, options)
     found = _run_models(call)
     _replace_slopes(call, found)

@@ -54,7 +54,7 @@ class CommonKeywords(TypedDict, total=False):
     """Number of rows to explain, drawn at random. By default all."""
     memory: int | str
     """Memory for batches, such as "1GB"."""
-    keep: int | str
+    keep_rows: int | str
     """Memory for the rows that results keep."""
     n_jobs: int
     """Number of threads; -1 for one per processor."""
@@ -90,7 +90,7 @@ class DiagnoseKeywords(NullKeywords, total=False):
 
 
 class WhatIfKeywords(DiagnoseKeywords, total=False):
-    """The keywords that `change` passes on to the work of `explain`."""
+    """The keywords that `what_if` passes on to the work of `explain`."""
 
     y: ArrayLike | None
     """For quantities that need labels, and for `MPlot` of labels and residuals."""
@@ -129,9 +129,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def takes_options(keywords: type) -> Callable[[Function], Function]:
-    """Return a decorator for a function with ``**keywords: Unpack[...]``: its signature shows them with their
-    defaults.
-    """
+    """Return a decorator for a function with ``**keywords: Unpack[...]``, whose signature shows them."""
     names = keywords.__annotations__
 
     def decorate(function: Function) -> Function:
@@ -207,7 +205,7 @@ SCORE_ROWS = 10_000
 H_ROWS = 500
 """Default of `max_rows` of `interactions`."""
 
-MAX_DEPTH, ALPHA, WORTH = 2, 0.05, 0.01
+MAX_DEPTH, ALPHA, MIN_GAIN = 2, 0.05, 0.01
 """Defaults of the search of `regions`."""
 
 
@@ -282,7 +280,7 @@ class ExplainOptions:
     random_state: RandomState = field(default=0, metadata={"check": as_seed})
     sample: int | None = field(default=None, metadata={"check": _check_sample})
     memory: int | str = field(default="1GB", metadata={"check": _check_size})
-    keep: int | str = field(default="256MB", metadata={"check": _check_size})
+    keep_rows: int | str = field(default="256MB", metadata={"check": _check_size})
     n_jobs: int = field(default=1, metadata={"check": check_threads})
     progress: bool | None = field(default=None, metadata={"check": _check_progress})
     weight_kind: WeightKind = field(
@@ -339,7 +337,7 @@ class ExplainOptions:
     @property
     def keep_bytes(self) -> int:
         """Return the bytes for the rows that results keep."""
-        return as_bytes(self.keep, "keep")
+        return as_bytes(self.keep_rows, "keep_rows")
 
     def changed(self) -> dict[str, object]:
         """Return the options that differ from their defaults."""
@@ -361,7 +359,7 @@ class ExplainOptions:
             "random_state": self.random_state,
             "sample": self.sample,
             "memory": self.memory,
-            "keep": self.keep,
+            "keep_rows": self.keep_rows,
             "n_jobs": self.n_jobs,
             "progress": self.progress,
             "weight_kind": self.weight_kind,

@@ -47,7 +47,7 @@ from skedasis.engine.kept_rows import Rules, at_kept_rows, count_regions
 from skedasis.engine.options import (
     ALPHA,
     MAX_DEPTH,
-    WORTH,
+    MIN_GAIN,
     ExplainOptions,
     MultiModelKeywords,
     Need,
@@ -92,7 +92,6 @@ from skedasis.results.regions import (
     rule_text,
 )
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
-from skedasis.stats.ledger import RegionLabels
 from skedasis.stats.moments import power_of_two
 from skedasis.stats.random import row_hashes
 from skedasis.stats.regions import (
@@ -104,6 +103,7 @@ from skedasis.stats.regions import (
     RegionSearch,
     SplitCriterion,
 )
+from skedasis.stats.variance_shares import RegionLabels
 
 if TYPE_CHECKING:
     from skedasis.engine.explain import (
@@ -139,14 +139,14 @@ class RegionOptions:
     split_on: Sequence[Hashable] | None = None
     max_depth: int = MAX_DEPTH
     alpha: float = ALPHA
-    worth: float = WORTH
+    min_gain: float = MIN_GAIN
     criterion: Literal["auto", "within", "curves"] = "auto"
     look_ahead: bool = True
     joint: bool = False
 
     def __post_init__(self) -> None:
         check_int("regions(max_depth)", self.max_depth, 1, "Use 2")
-        for name, value in (("alpha", self.alpha), ("worth", self.worth)):
+        for name, value in (("alpha", self.alpha), ("min_gain", self.min_gain)):
             check_number(
                 f"regions({name})",
                 value,
@@ -180,7 +180,7 @@ class RegionOptions:
             "split_on": split_on,
             "max_depth": self.max_depth,
             "alpha": self.alpha,
-            "worth": self.worth,
+            "min_gain": self.min_gain,
             "look_ahead": self.look_ahead,
         }
 
@@ -195,7 +195,7 @@ def regions(
     split_on: FeatureList = None,
     max_depth: int = MAX_DEPTH,
     alpha: float = ALPHA,
-    worth: float = WORTH,
+    min_gain: float = MIN_GAIN,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -213,7 +213,7 @@ def regions(
     split_on: FeatureList = None,
     max_depth: int = MAX_DEPTH,
     alpha: float = ALPHA,
-    worth: float = WORTH,
+    min_gain: float = MIN_GAIN,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -231,7 +231,7 @@ def regions(
     split_on: FeatureList = None,
     max_depth: int = MAX_DEPTH,
     alpha: float = ALPHA,
-    worth: float = WORTH,
+    min_gain: float = MIN_GAIN,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -249,7 +249,7 @@ def regions(
     split_on: FeatureList = None,
     max_depth: int = MAX_DEPTH,
     alpha: float = ALPHA,
-    worth: float = WORTH,
+    min_gain: float = MIN_GAIN,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -267,7 +267,7 @@ def regions(
     split_on: FeatureList = None,
     max_depth: int = MAX_DEPTH,
     alpha: float = ALPHA,
-    worth: float = WORTH,
+    min_gain: float = MIN_GAIN,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -285,7 +285,7 @@ def regions(
     split_on: FeatureList = None,
     max_depth: int = MAX_DEPTH,
     alpha: float = ALPHA,
-    worth: float = WORTH,
+    min_gain: float = MIN_GAIN,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -303,7 +303,7 @@ def regions(
     split_on: FeatureList = None,
     max_depth: int = MAX_DEPTH,
     alpha: float = ALPHA,
-    worth: float = WORTH,
+    min_gain: float = MIN_GAIN,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -336,7 +336,7 @@ def regions(
     alpha : float
         Level of the test of each split, on rows that did not choose it. It is shared by the features that are
         explained, and halved for each further level of the tree.
-    worth : float
+    min_gain : float
         Least share of the whole's loss that a split explains: of the squared deviations of local effects or curves, or,
         for curves of step functions, of the squared heterogeneity score.
     criterion : {"auto", "within", "curves"}
@@ -347,7 +347,7 @@ def regions(
         feature shows, such as an exclusive or.
     joint : bool
         Whether all features get the same regions: splits lower the heterogeneity of all effects together.
-    y, sample_weight, schema, groups, random_state, sample, memory, keep, n_jobs, progress, weight_kind
+    y, sample_weight, schema, groups, random_state, sample, memory, keep_rows, n_jobs, progress, weight_kind
         As in `skedasis.explain`.
     row_id, tree, heterogeneity_rows, curves, client, cv, correction
         As in `skedasis.explain`. The effect of all rows has the `curves`, those of regions have none. Regions have no
@@ -372,13 +372,14 @@ def regions(
     Cost: the model rows of `skedasis.explain`, and for each feature that is split at most `heterogeneity_rows` for the
     scores within its regions, and 4,000 for their spreads; the provenance counts these as ``region_score_rows``. The
     search itself needs none: it goes through tables of the residuals of the local effects by cell and code of the
-    conditioning feature. With `keep` too small for all rows, the search uses a sample, and the effects in the regions
-    say so.
+    conditioning feature. With `keep_rows` too small for all rows, the search uses a sample, and the effects in the
+    regions say so.
 
     A region has at least 20 rows, and 1 % of all. Numeric features are cut at the roundest number between two observed
     values; nominal features into two sets of levels; missing values may go to either side. Rows are divided into two
     halves by hashes of `random_state` and `row_id`: one half chooses a split, the other tests it. A split is kept if
-    the test is significant, and if it explains the share `worth` of the heterogeneity. Additive models have no regions.
+    the test is significant, and if it explains the share `min_gain` of the heterogeneity. Additive models have no
+    regions.
 
     References
     ----------
@@ -407,7 +408,7 @@ def regions(
         fix = "Use None for all features"
         raise DataError("regions(split_on)", shown(found), "a list of features, or None", fix)
     conditions = None if found is None else list(found)
-    search = RegionOptions(conditions, max_depth, alpha, worth, criterion, look_ahead, joint)
+    search = RegionOptions(conditions, max_depth, alpha, min_gain, criterion, look_ahead, joint)
     wanted = as_features(X, features)
     if isinstance(model, (list, tuple, Mapping)):
         models, names = listed(model)
@@ -808,7 +809,7 @@ class _Builder:
             allowed,
             s.max_depth,
             s.alpha / max(tests, 1),
-            s.worth,
+            s.min_gain,
             s.look_ahead,
             max(float(MIN_ROWS), MIN_SHARE * total),
             loss,
@@ -1081,7 +1082,7 @@ class _Builder:
         summary = _summary(whole, rules, measured, held_out=self.given is None)
         if found and measured:
             reach = summary.explained + 2 * summary.explained_error
-            if math.isfinite(reach) and reach < self.search.worth:
+            if math.isfinite(reach) and reach < self.search.min_gain:
                 rules = self._one_region(rules.criterion, NOT_EXPLAINED, rules.nodes[0].loss)
                 measured = []
                 summary = _summary(whole, rules, measured, held_out=True)

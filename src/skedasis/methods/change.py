@@ -339,7 +339,7 @@ def _check_setting(feature: Feature, value: object) -> None:
             f"change(to)[{feature.name!r}]",
             f"{value!r}, which is a move",
             "the value that every row gets",
-            f"Write it in the moves: sd.change(model, X, {{{feature.name!r}: {value!r}}})",
+            f"Write it in the moves: sd.what_if(model, X, {{{feature.name!r}: {value!r}}})",
         )
 
 
@@ -421,7 +421,7 @@ class Moves:
 
 @dataclass(frozen=True)
 class ForwardDifference(Parameters):
-    """The method of `skedasis.change`: what `MovedRows` reports as its method."""
+    """The method of `skedasis.what_if`: what `MovedRows` reports as its method."""
 
     cheaper = "a sample of the rows"
 

@@ -596,7 +596,7 @@ class PDP(NumericMethod[GridPlan], Parameters):
 @checked_call
 @dataclass(frozen=True)
 class ICE(PDP):
-    """Individual conditional expectation: `PDP` that keeps the curve of every row (as far as `keep` allows).
+    """Individual conditional expectation: `PDP` that keeps the curve of every row (as far as `keep_rows` allows).
 
     Parameters, cost and errors are those of `PDP`. The curves are in `Effect.curves`.
 

@@ -236,7 +236,7 @@ class MetricPFI(RowBasedVariant):
             "PFI(metric)",
             f"a memory budget too small for {rows:,} rows of {self.base.n_repeats} repeats",
             f"{needed:,.0f} MB for each feature",
-            'Raise the budget, for example keep="4GB", or lower n_repeats or max_samples',
+            'Raise the budget, for example keep_rows="4GB", or lower n_repeats or max_samples',
         )
 
     @property

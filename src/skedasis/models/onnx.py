@@ -64,7 +64,7 @@ def is_onnx(model: object) -> bool:
 
 
 def as_onnx(model: Any) -> ModelAdapter:
-    """Return the adapter of an onnxruntime session or an `onnx.ModelProto`; that of a classifier has `predict_proba`."""
+    """Return the adapter of an onnxruntime session or an `onnx.ModelProto`, with `predict_proba` of a classifier."""
     session = _session(model)
     kinds = [(o.name, o.type) for o in session.get_outputs()]
     inputs = session.get_inputs()

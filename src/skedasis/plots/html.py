@@ -34,7 +34,6 @@ from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.effect_texts import lead
 from skedasis.plots.figures.importance import importance_figure, permutation_figure
 from skedasis.plots.figures.interactions import heatmap_figure, network_figure
-from skedasis.plots.figures.ledger import ledger_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
 from skedasis.plots.figures.multiples import (
     effects_figure,
@@ -48,6 +47,7 @@ from skedasis.plots.figures.regions import (
     regions_overview_figure,
 )
 from skedasis.plots.figures.surface import surface_figure
+from skedasis.plots.figures.variance_shares import variance_shares_figure
 from skedasis.plots.keywords import (
     ChangeFigure,
     ImportanceFigure,
@@ -71,7 +71,6 @@ from skedasis.results.effects import Effects
 from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance
 from skedasis.results.interactions import DEPENDS, SHARES, Interactions
-from skedasis.results.ledger import Ledger
 from skedasis.results.multi_model import (
     IntervalTarget,
     MultiModelEffect,
@@ -90,6 +89,7 @@ from skedasis.results.regions import (
 )
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import AnySurface, Surfaces
+from skedasis.results.variance_shares import VarianceShares
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -407,7 +407,7 @@ def _(diagnosis: Diagnosis) -> list[Markup]:
 
 
 @numbers_of.register
-def _(found: Ledger) -> list[Markup]:
+def _(found: VarianceShares) -> list[Markup]:
     columns = {name: c for name, c in found.table().items() if name not in ("kind", "features")}
     return [table("Parts of the variance", columns)]
 
@@ -718,9 +718,11 @@ def diagnosis_page(
     return _one(title or drawn.title, said, drawn, numbers_of(diagnosis))
 
 
-def ledger_page(found: Ledger, *, confidence_level: float, title: str | None = None) -> Explorable:
-    """Return the page of a ledger; see `Ledger.explore`."""
-    drawn = draw(ledger_figure(found, confidence_level), ident="parts")
+def variance_shares_page(
+    found: VarianceShares, *, confidence_level: float, title: str | None = None
+) -> Explorable:
+    """Return the page of variance shares; see `VarianceShares.explore`."""
+    drawn = draw(variance_shares_figure(found, confidence_level), ident="parts")
     said = f"Parts of the variance of {found.quantity} at {counted(found.rows_held_out, 'held-out row')}."
     return _one(title or drawn.title, said, drawn, numbers_of(found))
 
@@ -1096,8 +1098,8 @@ def _(diagnosis: Diagnosis) -> list[Markup]:
 
 
 @parts_of.register
-def _(found: Ledger) -> list[Markup]:
-    return [still(ledger_figure(found)), folded("Numbers", *numbers_of(found))]
+def _(found: VarianceShares) -> list[Markup]:
+    return [still(variance_shares_figure(found)), folded("Numbers", *numbers_of(found))]
 
 
 @parts_of.register

@@ -234,15 +234,15 @@ class DiagnosisKeywords(FigureKeywords, total=False):
     """Confidence level of the intervals; by default that of the verdicts."""
 
 
-class LedgerViewKeywords(TypedDict, total=False):
-    """What a figure of a ledger shows; see `Ledger.plot`."""
+class VarianceSharesViewKeywords(TypedDict, total=False):
+    """What a figure of variance shares shows; see `VarianceShares.plot`."""
 
     confidence_level: float
     """Confidence level of the intervals."""
 
 
-class LedgerKeywords(LedgerViewKeywords, FigureKeywords, total=False):
-    """Keywords of `Ledger.plot`."""
+class VarianceSharesKeywords(VarianceSharesViewKeywords, FigureKeywords, total=False):
+    """Keywords of `VarianceShares.plot`."""
 
 
 class ChangeViewKeywords(TypedDict, total=False):

@@ -28,7 +28,6 @@ from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.importance import importance_figure, permutation_figure
 from skedasis.plots.figures.interactions import heatmap_figure, network_figure
-from skedasis.plots.figures.ledger import ledger_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
 from skedasis.plots.figures.multiples import effects_figure, models_effects_figure
 from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
@@ -39,6 +38,7 @@ from skedasis.plots.figures.regions import (
     regions_overview_figure,
 )
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
+from skedasis.plots.figures.variance_shares import variance_shares_figure
 from skedasis.plots.marks import (
     Area,
     FigureSpec,
@@ -57,7 +57,6 @@ from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance
 from skedasis.results.interactions import Interactions
-from skedasis.results.ledger import Ledger
 from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelImportance
 from skedasis.results.multi_output import MultiOutput, OutputResult
 from skedasis.results.regions import (
@@ -69,6 +68,7 @@ from skedasis.results.regions import (
 from skedasis.results.signatures import shows_keywords
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import AnySurface, Surfaces
+from skedasis.results.variance_shares import VarianceShares
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -590,13 +590,15 @@ def plot_diagnosis(
     return drawn(diagnosis_figure(diagnosis, level), options, "Diagnosis.plot", ax)
 
 
-def plot_ledger(
-    found: Ledger, ax: Axes | None = None, **given: Unpack[keywords.LedgerKeywords]
+def plot_variance_shares(
+    found: VarianceShares, ax: Axes | None = None, **given: Unpack[keywords.VarianceSharesKeywords]
 ) -> Figure:
-    """Plot a ledger; see `Ledger.plot`."""
-    options, own = FigureOptions.of("Ledger.plot", given, keywords.LedgerKeywords, ax)
-    view = cast("keywords.LedgerViewKeywords", own)
-    return drawn(ledger_figure(found, **view), options, "Ledger.plot", ax)
+    """Plot variance shares; see `VarianceShares.plot`."""
+    options, own = FigureOptions.of(
+        "VarianceShares.plot", given, keywords.VarianceSharesKeywords, ax
+    )
+    view = cast("keywords.VarianceSharesViewKeywords", own)
+    return drawn(variance_shares_figure(found, **view), options, "VarianceShares.plot", ax)
 
 
 def plot_change(

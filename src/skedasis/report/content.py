@@ -15,7 +15,7 @@ from skedasis._arguments import check_flag, check_int
 from skedasis._calls import result_error
 from skedasis._escaping import Printed
 from skedasis._types import Ints, TableLike
-from skedasis.analysis.ledger import PAIRS, ledgers_of_values
+from skedasis.analysis.variance_shares import PAIRS, variance_shares_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, is_stream
 from skedasis.data.features import Feature, Groups, OutOfRange
@@ -70,9 +70,9 @@ from skedasis.results.checks.check import Code as CheckCode
 from skedasis.results.checks.extrapolation import FeatureSpace
 from skedasis.results.effect import Effect, ValueStepsEffect
 from skedasis.results.effects import Effects
-from skedasis.results.ledger import Ledger
 from skedasis.results.regions import Regions, RegionsByFeature
 from skedasis.results.surface import Surface
+from skedasis.results.variance_shares import VarianceShares
 
 # ---------------------------------------------------------------------------------------- values
 Code = Mapping[tuple[str, ...], str]
@@ -101,7 +101,7 @@ class ModelSection:
     outputs: str = "Output"
     quality: Quality | None = None
     regions: Mapping[str, Regions] = field(default_factory=dict)
-    ledger: Ledger | None = None
+    variance_shares: VarianceShares | None = None
     interactions: StrongestPairs = field(default_factory=StrongestPairs)
     uncertainty: UncertaintySection | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
@@ -216,7 +216,7 @@ class Shared:
     space: FeatureSpace
     predictions: Predictions
     regions: Mapping[Label, RegionsByFeature]
-    ledgers: Mapping[Label, Ledger]
+    variance_shares: Mapping[Label, VarianceShares]
     interactions: Mapping[Label, StrongestPairs]
     uncertainty: UncertaintySection | None
     reasons: Mapping[str, str]
@@ -301,7 +301,7 @@ def _joined(first: ByOutput, second: ByOutput, names: Sequence[str]) -> ByOutput
 
 
 def _shared(runner: ModelRunner, options: ContentOptions, main: RegionPass) -> Shared:
-    """Compute what all outputs share: predictions, interactions, ledgers, uncertainty, and the rows as points."""
+    """Compute what all outputs share: predictions, interactions, variance shares, uncertainty, and rows as points."""
     predictions = runner.predict()
     trees_evaluated = _trees_evaluated(runner)
     pairs = strongest_pairs(
@@ -313,7 +313,7 @@ def _shared(runner: ModelRunner, options: ContentOptions, main: RegionPass) -> S
     )
     reasons: dict[str, str] = {}
     try:
-        ledgers = ledgers_of_values(
+        variance_shares = variance_shares_of_values(
             predictions.quantities,
             predictions.values,
             main.done.job.dataset,
@@ -323,7 +323,7 @@ def _shared(runner: ModelRunner, options: ContentOptions, main: RegionPass) -> S
             PAIRS if options.pairs else 0,
         )
     except DataError as error:
-        ledgers, reasons["ledger"] = {}, str(error).splitlines()[0]
+        variance_shares, reasons["variance_shares"] = {}, str(error).splitlines()[0]
     uncertainty = None
     reasons["uncertainty"] = "The report was written with uncertainty=False."
     if options.uncertainty and not options.cuts.uncertainty:
@@ -341,7 +341,7 @@ def _shared(runner: ModelRunner, options: ContentOptions, main: RegionPass) -> S
         space,
         predictions,
         main.regions,
-        ledgers,
+        variance_shares,
         pairs,
         uncertainty,
         reasons,
@@ -391,7 +391,7 @@ def _build_section(
         outputs=_kind_of_output(quantity),
         quality=good,
         regions={} if regions is None else _on_others(regions.regions),
-        ledger=shared.ledgers.get(label),
+        variance_shares=shared.variance_shares.get(label),
         interactions=interactions,
         uncertainty=shared.uncertainty,
         reasons={about: why for about, why in reasons.items() if why},

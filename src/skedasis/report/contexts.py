@@ -25,7 +25,7 @@ class Section(TypedDict, Generic[Part]):
 # --- the first screen -----------------------------------------------------------------------------
 
 
-class LedgerSegment(TypedDict):
+class VarianceSegment(TypedDict):
     """A segment of the bar of the variance; lengths are percentages of its width."""
 
     kind: str
@@ -38,10 +38,10 @@ class LedgerSegment(TypedDict):
     labelled: bool
 
 
-class LedgerBar(TypedDict):
+class VarianceBar(TypedDict):
     """What explains the variance, as one bar."""
 
-    segments: list[LedgerSegment]
+    segments: list[VarianceSegment]
     rows: int
     note: str
 
@@ -60,7 +60,7 @@ class ModelLine(TypedDict):
     name: str
     line: str
     headline: str
-    ledger: LedgerBar | None
+    variance_shares: VarianceBar | None
 
 
 class FirstScreen(TypedDict):
@@ -72,8 +72,8 @@ class FirstScreen(TypedDict):
     remark: str
     cohorts: list[tuple[str, str]]
     models: list[ModelLine]
-    ledger: LedgerBar | None
-    no_ledger: str
+    variance_shares: VarianceBar | None
+    no_variance_shares: str
     findings: list[FindingContext]
     curves: list[PageFigure]
     note: str

@@ -25,8 +25,8 @@ from skedasis.results.checks.check import Check, Checks
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.export import plain_numbers, plain_text, to_json, unique_texts
-from skedasis.results.ledger import Ledger
 from skedasis.results.regions import Regions
+from skedasis.results.variance_shares import VarianceShares
 
 SCHEMA = 1
 """Version of the schema: it changes if a key is renamed or removed, or gets another meaning; not if one is added."""
@@ -240,7 +240,9 @@ class _Writer:
             "warnings": self.texts(one.warnings),
             "reasons": {k: plain_text(v) for k, v in sorted(one.reasons.items())},
             "quality": self.quality(one.quality),
-            "ledger": None if one.ledger is None else self.ledger(one.ledger),
+            "variance_shares": None
+            if one.variance_shares is None
+            else self.variance_shares(one.variance_shares),
             "ranking": self.ranking(one),
             "features": {self.name(n): self.feature(one, n) for n in self.content.features},
             "pairs": [self.pair(p) for p in one.interactions.strengths],
@@ -263,7 +265,7 @@ class _Writer:
             "calibration_error": self.number(found.calibration_error),
         }
 
-    def ledger(self, found: Ledger) -> Object:
+    def variance_shares(self, found: VarianceShares) -> Object:
         """Return what explains the variance."""
         return {
             "parts": [
@@ -459,7 +461,7 @@ class _Writer:
             "features": [self.name(n) for n in found.features],
             "strength": self.number(found.strength),
             "h2_unnormalized": self.number(found.h2_unnormalized),
-            "modulated": self.name(found.modulated),
+            "depending": self.name(found.depending),
             "share": self.number(found.share),
         }
 

@@ -17,11 +17,11 @@ from skedasis.plots.elements import Drawing
 from skedasis.plots.figures import (
     compare,
     diagnosis,
-    ledger,
     multiples,
     overview,
     regions,
     surface,
+    variance_shares,
 )
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
@@ -147,12 +147,12 @@ def importance_figure(
     return page_figure(draw(spec, ident=ident), "")
 
 
-def ledger_figure(section: ModelSection, ident: str) -> PageFigure | None:
+def variance_shares_figure(section: ModelSection, ident: str) -> PageFigure | None:
     """Draw the fractions of the quantity's variance that main effects, regions and pairs explain."""
-    if section.ledger is None:
+    if section.variance_shares is None:
         return None
-    spec = ledger.ledger_figure(section.ledger, report_text.LEVEL)
-    return page_figure(draw(spec, ident=ident), report_text.ledger_caption(section))
+    spec = variance_shares.variance_shares_figure(section.variance_shares, report_text.LEVEL)
+    return page_figure(draw(spec, ident=ident), report_text.variance_caption(section))
 
 
 CURVE_WIDTH = 390.0

@@ -24,9 +24,9 @@ from skedasis.results.checks.check import Check
 from skedasis.results.curve_words import ERRORS, PROMINENCE, Curve, standard_errors
 from skedasis.results.effect import BinnedEffect, Effect
 from skedasis.results.effect_words import depends_on_text, is_told
-from skedasis.results.ledger import LedgerPart
 from skedasis.results.main_stretch import beyond_text
 from skedasis.results.regions import RegionNode, Regions, explained_share
+from skedasis.results.variance_shares import VariancePart
 
 LEAST_PART = 0.02
 """Features with a smaller fraction of the sum of all squared sizes are not mentioned."""
@@ -782,7 +782,7 @@ def _feature_story(
             text = _with_other_rows(f"{name}: {text}.", effect)
             return _Story(Sentence("feature", (effect.feature, *by), text), by)
     text = _alone(_group(effect), words)
-    others = None if stated else _modulating(section, effect, MISLEADING if text else 1.0)
+    others = None if stated else _depending(section, effect, MISLEADING if text else 1.0)
     if others is not None:
         depends = _depending_on(effect, others)
         differ = f"rows differ from this by {words.size(effect.heterogeneity_score)}{depends}"
@@ -793,7 +793,7 @@ def _feature_story(
     return _Story(Sentence("feature", features, _with_other_rows(f"{name}: {text}.", effect)))
 
 
-def _modulating(section: ModelSection, effect: Effect, ratio: float) -> list[str] | None:
+def _depending(section: ModelSection, effect: Effect, ratio: float) -> list[str] | None:
     """Return the feature by which an effect differs between rows most, if it is known."""
     score, error = effect.heterogeneity_score, effect.heterogeneity_score_error
     if not score > max(ratio * effect.importance, ERRORS * float(np.nan_to_num(error))):
@@ -1053,24 +1053,24 @@ def _with_other_rows(text: str, effect: Effect) -> str:
 # -------------------------------------------------------------------------- what sentences leave out
 def _pair_finding(section: ModelSection, stories: Sequence[_Story]) -> Sentence | None:
     """Return the strongest interaction, if it is a noticeable part of the variance and no sentence states it."""
-    if not section.interactions.strengths or section.ledger is None:
+    if not section.interactions.strengths or section.variance_shares is None:
         return None
     first = section.interactions.strengths[0]
     a, b = first.features
     # Second-order ALE is noisy with few rows, H² extrapolates, and a share depends on the score: all must agree.
-    modulated = (
-        math.sqrt(max(first.share, 0.0)) * section.rhale[first.modulated].heterogeneity_score
+    depending = (
+        math.sqrt(max(first.share, 0.0)) * section.rhale[first.depending].heterogeneity_score
     )
-    known = [v for v in (first.strength, first.h2_unnormalized, modulated) if math.isfinite(v)]
+    known = [v for v in (first.strength, first.h2_unnormalized, depending) if math.isfinite(v)]
     size = min(known, default=0.0)
-    if not size**2 >= PAIR * section.ledger.variance:
+    if not size**2 >= PAIR * section.variance_shares.variance:
         return None
     stated = {
         frozenset((s.finding.features[0], f)) for s in stories for f in s.finding.features[1:]
     }
     if frozenset((a, b)) in stated:
         return None
-    unit = f" {section.ledger.unit}" if section.ledger.unit else ""
+    unit = f" {section.variance_shares.unit}" if section.variance_shares.unit else ""
     text = (
         f"{feature_named(a, NAME_LENGTH)} and {feature_named(b, NAME_LENGTH)} interact most strongly: "
         "together they change "
@@ -1081,10 +1081,10 @@ def _pair_finding(section: ModelSection, stories: Sequence[_Story]) -> Sentence 
 
 def _share_finding(section: ModelSection, stories: Sequence[_Story]) -> Sentence | None:
     """Return what curves, regions and pairs explain of the variance; None for a single feature."""
-    ledger = section.ledger
-    if ledger is None or len(section.rhale) < 2:
+    variance_shares = section.variance_shares
+    if variance_shares is None or len(section.rhale) < 2:
         return None
-    main, *parts, rest = ledger.parts
+    main, *parts, rest = variance_shares.parts
     of = f"of the variance of {_quantity(section)}"
     names, added = _added(parts)
     if main.share < NOT_ADDITIVE:
@@ -1113,7 +1113,7 @@ def _no_scores(section: ModelSection) -> bool:
     return all(s <= ROUNDING_NOISE * top for s in scores)
 
 
-def _added(parts: Sequence[LedgerPart]) -> tuple[tuple[str, ...], str]:
+def _added(parts: Sequence[VariancePart]) -> tuple[tuple[str, ...], str]:
     """Return the features that are named, and the text: "separate curves for groups of rows … add 21 %, …"."""
     regions, pairs = (
         [p for p in parts if p.kind == kind and p.share > 0] for kind in ("regions", "pairs")

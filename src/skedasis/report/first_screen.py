@@ -22,9 +22,9 @@ from skedasis.report.content import ModelSection, ReportContent
 from skedasis.report.contexts import (
     FindingContext,
     FirstScreen,
-    LedgerBar,
-    LedgerSegment,
     ModelLine,
+    VarianceBar,
+    VarianceSegment,
 )
 from skedasis.report.figures import CURVE_WIDTH, PageFigure, page_figure
 from skedasis.report.findings import (
@@ -42,7 +42,7 @@ from skedasis.report.text import percent_of
 from skedasis.report.views import Shown, Together
 from skedasis.results.effect import TRUSTED_ROWS, Effect
 from skedasis.results.effect_words import depends_on_text
-from skedasis.results.ledger import Ledger, LedgerPart
+from skedasis.results.variance_shares import VariancePart, VarianceShares
 
 CURVES, SENTENCES = 3, 5
 """Largest numbers of curves and of sentences on the first screen."""
@@ -122,8 +122,10 @@ def first_screen(
         "remark": section.note if section.quality is None else TRAINED,
         "cohorts": _cohort_lines(section),
         "models": [],
-        "ledger": None if section.ledger is None else ledger_bar(section.ledger),
-        "no_ledger": section.reasons.get("ledger", ""),
+        "variance_shares": None
+        if section.variance_shares is None
+        else variance_bar(section.variance_shares),
+        "no_variance_shares": section.reasons.get("variance_shares", ""),
         "findings": [_linked(f, anchors) for f in said],
         "curves": curves,
         "note": _note(section, shown_features),
@@ -181,14 +183,14 @@ def _linked(found: Sentence, anchors: Mapping[str, str]) -> FindingContext:
     return {"name": "", "anchor": "", "text": found.text}
 
 
-# ------------------------------------------------------------------------------------ the ledger
+# ------------------------------------------------------------------------------------ the variance shares
 LEAST, NAMED = 0.005, 0.002
 """Fractions of the variance: smaller parts have no line of their own, and are not named."""
 
 
-def ledger_bar(ledger: Ledger) -> LedgerBar:
-    """Return the ledger as one bar of at most four segments: main effects, regions, pairs, and the rest."""
-    main, *others, rest = ledger.parts
+def variance_bar(variance_shares: VarianceShares) -> VarianceBar:
+    """Return the variance shares as one bar of at most four segments: main effects, regions, pairs, and the rest."""
+    main, *others, rest = variance_shares.parts
     lines: list[tuple[str, str, float, str]] = [
         ("main", "with one curve per feature, the same for all rows", main.share, ""),
         *_group(others, "regions", "more with separate curves by region"),
@@ -199,7 +201,7 @@ def ledger_bar(ledger: Ledger) -> LedgerBar:
     total = sum(sizes) or 1.0
     ends = np.cumsum([0.0, *sizes]) / total
     texts = whole_percents([share for _, _, share, _ in lines])
-    segments: list[LedgerSegment] = [
+    segments: list[VarianceSegment] = [
         {
             "kind": kind,
             "name": name,
@@ -215,12 +217,12 @@ def ledger_bar(ledger: Ledger) -> LedgerBar:
         )
     ]
     note = (
-        f"Of the variance of the predictions, with the best curves of all features, at {ledger.rows_held_out:,} rows "
-        "that were not used to fit them."
+        f"Of the variance of the predictions, with the best curves of all features, at "
+        f"{variance_shares.rows_held_out:,} rows that were not used to fit them."
     )
-    if math.isfinite(ledger.as_drawn):
-        note += f" The average curves as this page draws them reach {percent_of(ledger.as_drawn)}."
-    return {"segments": segments, "rows": ledger.rows_held_out, "note": note}
+    if math.isfinite(variance_shares.as_drawn):
+        note += f" The average curves as this page draws them reach {percent_of(variance_shares.as_drawn)}."
+    return {"segments": segments, "rows": variance_shares.rows_held_out, "note": note}
 
 
 def whole_percents(shares: Sequence[float]) -> list[str]:
@@ -238,7 +240,9 @@ def whole_percents(shares: Sequence[float]) -> list[str]:
     ]
 
 
-def _group(parts: Sequence[LedgerPart], kind: str, name: str) -> list[tuple[str, str, float, str]]:
+def _group(
+    parts: Sequence[VariancePart], kind: str, name: str
+) -> list[tuple[str, str, float, str]]:
     """Return the parts of a kind together; none if they explain next to nothing."""
     some = [p for p in parts if p.kind == kind]
     share = sum(p.share for p in some)
@@ -271,7 +275,9 @@ def models_first_screen(
             "name": name,
             "line": f"hue{k}",
             "headline": _model_line(s),
-            "ledger": None if s.ledger is None else ledger_bar(s.ledger),
+            "variance_shares": None
+            if s.variance_shares is None
+            else variance_bar(s.variance_shares),
         }
         for k, (s, name) in enumerate(zip(sections, together.names, strict=True))
     ]
@@ -282,8 +288,8 @@ def models_first_screen(
         "remark": TRAINED if any(s.quality is not None for s in sections) else "",
         "cohorts": [],
         "models": lines,
-        "ledger": None,
-        "no_ledger": "",
+        "variance_shares": None,
+        "no_variance_shares": "",
         "findings": [_linked(f, anchors) for f in models_findings(together, content.features)],
         "curves": curves,
         "note": f"{IMPORTANCE} Bands: 95 % intervals.",

@@ -241,7 +241,7 @@ def _strengths(section: ModelSection) -> NumberTable:
 
 def _dependence(pair: PairStrength) -> str:
     """Return which feature of a pair depends on which, and how much."""
-    a, b = pair.features if pair.modulated == pair.features[0] else pair.features[::-1]
+    a, b = pair.features if pair.depending == pair.features[0] else pair.features[::-1]
     return f"{feature_title(a)} depends on {feature_title(b)}: {share_text(pair.share)}"
 
 
@@ -383,7 +383,7 @@ def model_context(
         "tiles": _tiles(section),
         "quality": _quality_notes(section),
         "figures": _present(
-            report_figures.ledger_figure(section, f"{ident}-ledger"),
+            report_figures.variance_shares_figure(section, f"{ident}-variance-shares"),
             report_figures.calibration_figure(section, f"{ident}-calibration"),
         ),
         "where": _present(report_figures.importance_figure(section, anchors, f"{ident}-places")),

@@ -49,7 +49,7 @@ class PairStrength:
     features: tuple[str, str]
     strength: float
     h2_unnormalized: float
-    modulated: str
+    depending: str
     share: float
     shown: bool
 
@@ -129,9 +129,9 @@ def _ranked(
 
 def _size(line: PairInteraction, effects: Effects, measure: str, least: float) -> float:
     """Return the strength of a pair in units of the quantity; 0 if it is unknown."""
-    if measure != "modulates":
+    if measure != "depends":
         return line.strength(measure) if math.isfinite(line.strength(measure)) else 0.0
-    shares = (line.feature_0, line.modulates_01), (line.feature_1, line.modulates_10)
+    shares = (line.feature_0, line.depends_01), (line.feature_1, line.depends_10)
     return max(
         math.sqrt(share) * _spread(effects[name]) if share >= least else 0.0
         for name, share in shares
@@ -168,12 +168,12 @@ def _strongest(
 
 
 def _pair_strength(line: PairInteraction, strength: float, *, shown: bool) -> PairStrength:
-    first = not line.modulates_10 > line.modulates_01
-    modulated, share = (
-        (line.feature_0, line.modulates_01) if first else (line.feature_1, line.modulates_10)
+    first = not line.depends_10 > line.depends_01
+    depending, share = (
+        (line.feature_0, line.depends_01) if first else (line.feature_1, line.depends_10)
     )
     pair = line.feature_0, line.feature_1
-    return PairStrength(pair, strength, line.h2_unnormalized, modulated, share, shown)
+    return PairStrength(pair, strength, line.h2_unnormalized, depending, share, shown)
 
 
 def candidates(effects: Sequence[Effects]) -> list[str]:

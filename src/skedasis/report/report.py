@@ -145,7 +145,7 @@ def report(
     features : list, pattern or selector, optional
         By default all features; patterns and selectors as in `skedasis.explain`. Features with more than 2,000 levels
         are left out, which the page reports.
-    schema, groups, sample_weight, random_state, sample, memory, keep, n_jobs, progress, tree
+    schema, groups, sample_weight, random_state, sample, memory, keep_rows, n_jobs, progress, tree
         As in `skedasis.explain`.
     heterogeneity_rows : int or None
         Largest number of rows for the heterogeneity scores. None uses all rows, 0 computes no scores. The score of a
@@ -153,7 +153,7 @@ def report(
     title : str, optional
         Title of the page.
     pairs : int
-        Largest number of second-order ALE surfaces, the strongest first; 0 for none, also in the ledger.
+        Largest number of second-order ALE surfaces, the strongest first; 0 for none, also in the variance shares.
     rows : bool or sequence of int
         Positions of at most eight rows in X, such as ``[3, 17]``: the page then shows where each of them stands on
         every curve, and its own ICE curve. Rows of weight 0 have no position on a curve, and raise an error.
@@ -199,14 +199,14 @@ def report(
 
     Each model is explained by RHALE for numeric and ordinal features, and by ALE, M-plots and PDP with c-ICE for all.
     Features without any value are left out, which the page reports; if they are named in `features`, an error is
-    raised. What main effects, regions and pairs explain of the variance (`skedasis.ledger`) is measured at held-out
-    rows. Pairs are compared as by `skedasis.interactions`, and the strongest are drawn.
+    raised. What main effects, regions and pairs explain of the variance (`skedasis.variance_shares`) is measured at
+    held-out rows. Pairs are compared as by `skedasis.interactions`, and the strongest are drawn.
 
     Cost in model rows, for N rows and d features: N for derivatives, or 2 N d for differences; n (d + 2) for the
     heterogeneity scores of n rows, where n is at most `heterogeneity_rows`, and at most 4,000 d for spreads; at most
     n + 4,000 for both within the regions of each feature that has some; 2 N d for ALE and at most 51 N d for PDP; N for
-    M-plots, quality and the ledger together; 4 N for each surface, and at most 2,000,000 for all; for a model that
-    predicts a distribution, the cost of `skedasis.diagnose` and of two more passes on at most 2,000 rows. Tree
+    M-plots, quality and the variance shares together; 4 N for each surface, and at most 2,000,000 for all; for a model
+    that predicts a distribution, the cost of `skedasis.diagnose` and of two more passes on at most 2,000 rows. Tree
     ensembles are evaluated from their structure, without calling the model.
 
     If the models will need more than about ten seconds, a `CostWarning` states the model rows and the time before the

@@ -35,7 +35,6 @@ from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.effect_words import depends_on_text, score_text
-from skedasis.results.ledger import LedgerPart
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
     Regions,
@@ -44,6 +43,7 @@ from skedasis.results.regions import (
     explained_text,
     unstable_splits,
 )
+from skedasis.results.variance_shares import VariancePart
 
 LEVEL = 0.95
 """Confidence level of the intervals on the page."""
@@ -286,7 +286,7 @@ def summary(section: ModelSection) -> list[str]:
         f"On average, {_quantity_phrase(section)} depends most on {listed_features(first)}.",
     ]
     sentences += _heterogeneity_summary(section)
-    sentences += [*ledger_sentences(section), *interaction_sentences(section)]
+    sentences += [*variance_sentences(section), *interaction_sentences(section)]
     sentences += [*warning_sentences(section), *uncertainty_sentences(section)]
     idle = [r.feature for r in ranks if r.importance == 0 and r.heterogeneity_score == 0]
     if idle:
@@ -545,12 +545,12 @@ def quality_sentences(section: ModelSection) -> list[str]:
     return [found.sentences[0], *found.sentences[1:2]] if off else [found.sentences[0]]
 
 
-def ledger_sentences(section: ModelSection) -> list[str]:
+def variance_sentences(section: ModelSection) -> list[str]:
     """Describe how much of the variance main effects, regions and pairs explain at held-out rows."""
-    ledger = section.ledger
-    if ledger is None:
+    variance_shares = section.variance_shares
+    if variance_shares is None:
         return []
-    main, *parts, rest = ledger.parts
+    main, *parts, rest = variance_shares.parts
     text = f"One curve per feature explains {percent(main.share)} of the variance of the prediction at held-out rows"
     if main.share < 0:
         text = (
@@ -564,7 +564,7 @@ def ledger_sentences(section: ModelSection) -> list[str]:
     return [f"{sentence}."]
 
 
-def _added(parts: Sequence[LedgerPart], kind: str) -> str:
+def _added(parts: Sequence[VariancePart], kind: str) -> str:
     """Return what the regions or the pairs add, with the names of those that matter; empty if it is little."""
     every = [p for p in parts if p.kind == kind]
     total = sum(p.share for p in every)
@@ -582,25 +582,27 @@ def _added(parts: Sequence[LedgerPart], kind: str) -> str:
     )
 
 
-def ledger_caption(section: ModelSection) -> str:
+def variance_caption(section: ModelSection) -> str:
     """Return the caption of the bar of the variance: how it is measured, and the curves as drawn."""
-    ledger = section.ledger
-    if ledger is None:
+    variance_shares = section.variance_shares
+    if variance_shares is None:
         return ""
     caption = (
-        f"Fractions of the variance of the prediction at {counted(ledger.rows_held_out, 'row')}, explained by "
+        f"Fractions of the variance of the prediction at {counted(variance_shares.rows_held_out, 'row')}, explained by "
         "functions of the features that were chosen and fitted on "
-        f"{counted(ledger.rows_fitting, 'other row')}. Lines at the ends of the parts are 95\u202f% intervals."
+        f"{counted(variance_shares.rows_fitting, 'other row')}. Lines at the ends of the parts are 95\u202f% intervals."
     )
-    if math.isfinite(ledger.as_drawn):
-        caption += f" The curves on this page, added up, explain {percent_of(ledger.as_drawn)}"
+    if math.isfinite(variance_shares.as_drawn):
+        caption += (
+            f" The curves on this page, added up, explain {percent_of(variance_shares.as_drawn)}"
+        )
         caption += (
             ": less than the best curves, because features depend on one another."
-            if ledger.as_drawn < ledger.parts[0].r2 - CLOSE
+            if variance_shares.as_drawn < variance_shares.parts[0].r2 - CLOSE
             else "."
         )
-    if ledger.has_labels:
-        main, *parts, last = ledger.parts
+    if variance_shares.has_labels:
+        main, *parts, last = variance_shares.parts
         every = f", all parts {percent_of(parts[-1].label_r2)}," if parts else ""
         caption += (
             f" Of the variance of the labels, main effects explain {percent_of(main.label_r2)}{every} and the model "
@@ -622,11 +624,11 @@ def percent_of(share: float) -> str:
 
 def interaction_sentences(section: ModelSection) -> list[str]:
     """Name the pair that interacts most strongly, if it is a noticeable part of the variance."""
-    if not section.interactions.strengths or section.ledger is None:
+    if not section.interactions.strengths or section.variance_shares is None:
         return []
     first = section.interactions.strengths[0]
     (a, b), strength = first.features, first.strength
-    if not strength**2 >= MIN_PART_SHARE * section.ledger.variance:
+    if not strength**2 >= MIN_PART_SHARE * section.variance_shares.variance:
         return []
     top = max(e.importance for e in section.rhale.values())
     text = f"{feature_named(a)} and {feature_named(b)} interact most strongly"

@@ -255,7 +255,7 @@ class NamedChangeRank:
 
 @dataclass(frozen=True, eq=False)
 class Change(SavedResult):
-    """What happens to a quantity if features of every row move. Computed by `skedasis.change`.
+    """What happens to a quantity if features of every row move. Computed by `skedasis.what_if`.
 
     Attributes
     ----------
@@ -288,7 +288,7 @@ class Change(SavedResult):
     >>> import numpy as np
     >>> import skedasis as sd
     >>> X = np.random.default_rng(2).normal(size=(500, 2))
-    >>> c = sd.change(lambda X: X[:, 0] ** 2 + X[:, 1], X, {"x0": 1})
+    >>> c = sd.what_if(lambda X: X[:, 0] ** 2 + X[:, 1], X, {"x0": 1})
     >>> bool(np.isclose(c.value, 2 * X[:, 0].mean() + 1))
     True
     >>> low, high = c.interval()
@@ -533,7 +533,7 @@ class Change(SavedResult):
                 "region_intervals",
                 "a change without regions",
                 "one with regions",
-                "Name them: sd.change(..., by='column')",
+                "Name them: sd.what_if(..., by='column')",
             )
         return self._interval(confidence_level, method, replicates, random_state, whole=False)
 
@@ -566,7 +566,7 @@ class Change(SavedResult):
                 "interval(method='bootstrap')",
                 f"{count(len(kept), 'kept row')} of {self.n_rows:,}",
                 "all rows",
-                "Use method='analytic', or compute the change again with more memory for rows: keep='4GB'",
+                "Use method='analytic', or compute the change again with more memory for rows: keep_rows='4GB'",
             )
         draws = BootstrapDraws(kept.weight, self.weight_kind, len(kept))
         own = draws.sampling_weight
@@ -591,7 +591,7 @@ class Change(SavedResult):
                 what,
                 "a change that keeps no rows",
                 "one that keeps rows",
-                "Compute it again with memory for rows: keep='256MB'",
+                "Compute it again with memory for rows: keep_rows='256MB'",
             )
         return self.rows
 
@@ -679,7 +679,7 @@ class Change(SavedResult):
                     "to_frame(of='regions')",
                     "a change without regions",
                     "one with regions",
-                    "Name them: sd.change(..., by='column')",
+                    "Name them: sd.what_if(..., by='column')",
                 )
             lines = self.by
             numbers = [f.name for f in fields(ChangeRegion)][1:]
@@ -846,7 +846,7 @@ class Changes(ResultMapping[str, Change]):
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(size=(400, 2))
     >>> moves = {"up": {"x0": 0.1}, "both": {"x0": 0.1, "x1": -0.1}}
-    >>> found = sd.change(lambda X: 3 * X[:, 0] + X[:, 1], X, moves)
+    >>> found = sd.what_if(lambda X: 3 * X[:, 0] + X[:, 1], X, moves)
     >>> found
     <Changes of prediction: 2 named moves: up, both>
     >>> print(found.ranking())

@@ -40,7 +40,7 @@ _NOISE = 1e-12
 """Numbers below this fraction of the largest one of their column are printed as 0."""
 
 
-DEPENDS, SHARES = ("0 depends on 1", "1 depends on 0"), ("modulates_01", "modulates_10")
+DEPENDS, SHARES = ("0 depends on 1", "1 depends on 0"), ("depends_01", "depends_10")
 """Titles and fields of the shares of heterogeneity."""
 
 
@@ -57,7 +57,7 @@ class PairInteraction:
         Root mean square of the interaction, in units of the quantity, and its standard error.
     ale_strength : float
         `Surface.interaction_strength` of the second-order ALE, in units of the quantity.
-    modulates_01, modulates_10 : float
+    depends_01, depends_10 : float
         Share of the heterogeneity of `feature_0`'s effect that the value of `feature_1` explains; and the reverse.
     exact : bool
         Whether `h2` is computed from all rows; True if it was not asked for.
@@ -69,8 +69,8 @@ class PairInteraction:
     h2_unnormalized: float
     std_error: float
     ale_strength: float
-    modulates_01: float
-    modulates_10: float
+    depends_01: float
+    depends_10: float
     exact: bool
 
     def reversed(self) -> PairInteraction:
@@ -79,18 +79,18 @@ class PairInteraction:
             self,
             feature_0=self.feature_1,
             feature_1=self.feature_0,
-            modulates_01=self.modulates_10,
-            modulates_10=self.modulates_01,
+            depends_01=self.depends_10,
+            depends_10=self.depends_01,
         )
 
     def strength(self, measure: str) -> float:
-        """Return a measure of `Measure`; for "modulates" the larger of both shares."""
+        """Return a measure of `Measure`; for "depends" the larger of both shares."""
         if measure == "h2":
             return self.h2
         if measure == "ale_strength":
             return self.ale_strength
-        if measure == "modulates":
-            return float(np.fmax(self.modulates_01, self.modulates_10))
+        if measure == "depends":
+            return float(np.fmax(self.depends_01, self.depends_10))
         return self.h2_unnormalized
 
 
@@ -116,10 +116,10 @@ class FeatureInteraction:
     heterogeneity_score: float
 
 
-Measure = Literal["h2_unnormalized", "h2", "ale_strength", "modulates"]
+Measure = Literal["h2_unnormalized", "h2", "ale_strength", "depends"]
 """What pairs are ordered by, and figures show."""
 
-MEASURES: tuple[Measure, ...] = ("h2_unnormalized", "h2", "ale_strength", "modulates")
+MEASURES: tuple[Measure, ...] = ("h2_unnormalized", "h2", "ale_strength", "depends")
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         for measure in ("h2_unnormalized", "ale_strength"):
             if any(np.isfinite(p.strength(measure)) for p in self.pairs):
                 return measure
-        return "modulates"
+        return "depends"
 
     @property
     def exact(self) -> bool:
@@ -290,7 +290,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         kind : {"heatmap", "network"}
             A heat map of all pairs, with the features in the order of their overall strength; or features on a circle,
             with an area that shows their importance, and lines whose width and darkness show the interaction.
-        measure : {"h2_unnormalized", "h2", "ale_strength", "modulates"}, optional
+        measure : {"h2_unnormalized", "h2", "ale_strength", "depends"}, optional
             What is shown: by default what the pairs are ordered by.
         top : int, optional
             Most features that are drawn, those with the strongest interactions; by default 40.
@@ -354,7 +354,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
     def __repr__(self) -> str:
         strongest = next(iter(self.ranking()))
         names = f"{strongest.feature_0!r}, {strongest.feature_1!r}"
-        name = "dependence" if self.measure == "modulates" else self.measure
+        name = "dependence" if self.measure == "depends" else self.measure
         size = f"{name} {bounded(strongest).strength(self.measure):.4g}"
         return (
             f"<Interactions of {count(len(self.features), 'feature')} for {self.quantity}: "

@@ -60,7 +60,6 @@ from skedasis.results.effect import (
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.interactions import FeatureInteraction, Interactions, PairInteraction
-from skedasis.results.ledger import Ledger, LedgerPart
 from skedasis.results.multi_model import (
     MultiModelEffect,
     MultiModelEffects,
@@ -87,6 +86,7 @@ from skedasis.results.surface import (
     Surface,
 )
 from skedasis.results.surfaces import Surfaces
+from skedasis.results.variance_shares import VariancePart, VarianceShares
 from skedasis.stats.depends_on import DependsOn
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
@@ -234,7 +234,7 @@ _HEADER = "header"
 
 
 _RESULTS = (
-    *(Change, Diagnosis, Effect, Effects, Importance, Interactions, Ledger, Surface),
+    *(Change, Diagnosis, Effect, Effects, Importance, Interactions, VarianceShares, Surface),
     *(MultiModelEffect, MultiModelEffects, MultiModelImportance, MultiModelSurface),
     *(NullDistribution, Statistics),
     *(Regions, RegionsByFeature, MultiModelRegions),
@@ -259,7 +259,7 @@ _PARTS = (
     ),
     *(
         FeatureInteraction,
-        LedgerPart,
+        VariancePart,
         LevelStats,
         LocalImportance,
         MissingPoint,
@@ -309,7 +309,7 @@ def save(result: object, path: str | Path) -> None:
             "save",
             f"an object of type {type(result).__name__}",
             "a result, such as an Effect, Effects, Surfaces or a MultiOutput, or a dictionary of results",
-            "Pass a result of sd.explain, sd.regions, sd.interactions, sd.ledger or sd.diagnose",
+            "Pass a result of sd.explain, sd.regions, sd.interactions, sd.variance_shares or sd.diagnose",
         )
     _check_suffix(path)
     packer = Packer(_KINDS)

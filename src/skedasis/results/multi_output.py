@@ -135,7 +135,7 @@ def _line(kind: type[DataclassInstance], output: OutputLabel, *own: object) -> O
 class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
     """A mapping from the outputs of a model, such as classes, to their results, all from the same model rows.
 
-    `explain`, `regions`, `interactions` and `ledger` return it for a quantity with several outputs, such as
+    `explain`, `regions`, `interactions` and `variance_shares` return it for a quantity with several outputs, such as
     ``sd.probability(clf, class_="all")`` and ``sd.prediction(model, output="all")``. The members are what these
     functions return for one output: `Effect`, `Effects`, `Surface`, `Surfaces`, `Importance`, `Regions`, and so on.
 
@@ -462,7 +462,7 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
 
 
 def _cell(value: object) -> object:
-    """Return a value of a line as one that any data frame can have: several features, of a ledger, as text."""
+    """Return a value of a line as one that any data frame can have: several features, of variance shares, as text."""
     return (
         ", ".join(map(str, cast("tuple[object, ...]", value)))
         if isinstance(value, tuple)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         effects_page,
         importance_page,
         interactions_page,
-        ledger_page,
         multi_model_effect_page,
         multi_model_effects_page,
         multi_model_importance_page,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
         regions_page,
         surface_page,
         surfaces_page,
+        variance_shares_page,
     )
     from skedasis.plots.plot import (
         plot_all_models,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         plot_effects,
         plot_importance,
         plot_interactions,
-        plot_ledger,
         plot_models,
         plot_models_importance,
         plot_multi_model_regions,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
         plot_regions_by_feature,
         plot_surface,
         plot_surfaces,
+        plot_variance_shares,
     )
     from skedasis.results.ale_statistics import statistics as ale_statistics
     from skedasis.results.build.pairs import rebin_surface
@@ -138,7 +138,7 @@ MODULES = {
     "effects_page": "skedasis.plots.html:effects_page",
     "importance_page": "skedasis.plots.html:importance_page",
     "interactions_page": "skedasis.plots.html:interactions_page",
-    "ledger_page": "skedasis.plots.html:ledger_page",
+    "variance_shares_page": "skedasis.plots.html:variance_shares_page",
     "multi_model_effect_page": "skedasis.plots.html:multi_model_effect_page",
     "multi_model_effects_page": "skedasis.plots.html:multi_model_effects_page",
     "multi_model_importance_page": "skedasis.plots.html:multi_model_importance_page",
@@ -163,7 +163,7 @@ MODULES = {
     "plot_effects": "skedasis.plots.plot:plot_effects",
     "plot_importance": "skedasis.plots.plot:plot_importance",
     "plot_interactions": "skedasis.plots.plot:plot_interactions",
-    "plot_ledger": "skedasis.plots.plot:plot_ledger",
+    "plot_variance_shares": "skedasis.plots.plot:plot_variance_shares",
     "plot_models": "skedasis.plots.plot:plot_models",
     "plot_models_importance": "skedasis.plots.plot:plot_models_importance",
     "plot_multi_model_regions": "skedasis.plots.plot:plot_multi_model_regions",

@@ -79,7 +79,7 @@ class Provenance(TypedDict, total=False):
     rows_kept : int or str
         How many rows the result keeps.
     kept_as_wanted : bool
-        Whether as many rows were kept as ``keep`` asked for.
+        Whether as many rows were kept as ``keep_rows`` asked for.
 
     model_rows, model_calls : int
         Rows at which the model was evaluated, and calls of the model.
@@ -138,7 +138,7 @@ class Provenance(TypedDict, total=False):
     split_on : list of str or None
         For regions: the features that could be conditions; None for all others.
     max_depth : int
-    alpha, worth : float
+    alpha, min_gain : float
         For regions: the settings of the search (`skedasis.regions`).
     region_score_rows : int
         For regions: rows at which the model was evaluated for the heterogeneity scores and spreads within the regions.
@@ -218,7 +218,7 @@ class Provenance(TypedDict, total=False):
     split_on: list[str] | None
     max_depth: int
     alpha: float
-    worth: float
+    min_gain: float
     region_score_rows: int
     metric: str
     greater_is_better: bool

@@ -13,7 +13,6 @@ from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance, ImportanceRank
 from skedasis.results.interactions import Interactions, PairInteraction
-from skedasis.results.ledger import Ledger, LedgerPart
 from skedasis.results.multi_model import (
     ModelsImportanceRank,
     MultiModelEffect,
@@ -24,6 +23,7 @@ from skedasis.results.multi_model import (
 from skedasis.results.regions import MultiModelRegions, Recurrence, Regions, RegionsByFeature
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import SurfaceRank, Surfaces
+from skedasis.results.variance_shares import VariancePart, VarianceShares
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -39,7 +39,7 @@ def ranked_lines(result: object, by: str | None = None) -> Sequence[DataclassIns
     if by is not None:
         got, name = repr(by), type(result).__name__
         raise DataError("ranking(by)", got, f"None for {name}, which has one order", "Omit it")
-    if isinstance(of, Ledger):
+    if isinstance(of, VarianceShares):
         return of.parts
     if isinstance(of, Change):
         return of.ranking()
@@ -83,7 +83,7 @@ def sort_key(line: DataclassInstance, result: object, by: str | None = None) -> 
         size = line.interaction_strength
     elif isinstance(line, (ChangeRank, NamedChangeRank)):
         size = abs(line.value)
-    elif isinstance(line, LedgerPart):
+    elif isinstance(line, VariancePart):
         size = line.share
     elif isinstance(line, Recurrence):
         size = float(line.models)

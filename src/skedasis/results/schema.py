@@ -797,7 +797,7 @@ _INTERACTIONS = Kind(
         "h2": _number("Share of the variance that no sum of functions of one feature explains."),
         "exact": _flag("Whether H² is computed from all rows."),
         "measure": _choice(
-            "What pairs are ordered by.", "h2_unnormalized", "h2", "ale_strength", "modulates"
+            "What pairs are ordered by.", "h2_unnormalized", "h2", "ale_strength", "depends"
         ),
         "pairs": _list(
             _object(
@@ -808,10 +808,10 @@ _INTERACTIONS = Kind(
                     "h2_unnormalized": _number("Root mean square of the interaction."),
                     "error": _number("Standard error of `h2_unnormalized`."),
                     "ale_strength": _number("Interaction strength of the second-order ALE."),
-                    "modulates_01": _number(
+                    "depends_01": _number(
                         "Share of the heterogeneity of the first feature that the second explains."
                     ),
-                    "modulates_10": _number("The reverse."),
+                    "depends_10": _number("The reverse."),
                     "exact": _flag("Whether `h2` is computed from all rows."),
                 },
             ),
@@ -835,7 +835,7 @@ _INTERACTIONS = Kind(
 )
 
 
-_LEDGER = Kind(
+_VARIANCE_SHARES = Kind(
     "How much of the variance of a quantity its parts explain at held-out rows.",
     {
         **_QUANTITY,
@@ -1149,7 +1149,7 @@ _MULTI_OUTPUT = Kind(
                             {"$ref": f"#/$defs/{kind}"}
                             for kind in (
                                 *("Effect", "Effects", "Surface", "Surfaces", "Importance"),
-                                *("Regions", "RegionsByFeature", "Interactions", "Ledger"),
+                                *("Regions", "RegionsByFeature", "Interactions", "VarianceShares"),
                                 *("Change", "Changes"),
                                 *("MultiModelEffect", "MultiModelEffects", "MultiModelSurface"),
                                 *("MultiModelImportance", "MultiModelRegions"),
@@ -1182,7 +1182,7 @@ KINDS: Mapping[str, Kind] = {
     "Regions": _REGIONS,
     "RegionsByFeature": _REGIONS_BY_FEATURE,
     "Interactions": _INTERACTIONS,
-    "Ledger": _LEDGER,
+    "VarianceShares": _VARIANCE_SHARES,
     "Diagnosis": _DIAGNOSIS,
     "MultiModelEffect": _MULTI_MODEL_EFFECT,
     "MultiModelEffects": _MULTI_MODEL_EFFECTS,

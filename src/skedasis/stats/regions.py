@@ -655,7 +655,7 @@ class RegionSearch:
     max_depth : int
     alpha : float
         Level of the tests at the root; half of it for each further level.
-    worth : float
+    min_gain : float
         Least share of `loss` that a split explains.
     look_ahead : bool
     min_rows : float
@@ -674,7 +674,7 @@ class RegionSearch:
     allowed: Sequence[int] | None = None
     max_depth: int = 2
     alpha: float = 0.05
-    worth: float = 0.01
+    min_gain: float = 0.01
     look_ahead: bool = True
     min_rows: float = 20.0
     loss: float | None = None
@@ -724,7 +724,7 @@ class RegionSearch:
         if cut is not None:
             split = self._checked((cut,), a, b)
             held = split is not None and split.p_value <= 0.8 * alpha
-            if split is not None and held and split.gain >= self.worth * relative:
+            if split is not None and held and split.gain >= self.min_gain * relative:
                 node.split, node.note = self._with_stability(split, a, b), ""
                 left = cut.holds(self.columns[cut.column], rows)
                 for side in (left, ~left):
@@ -989,7 +989,7 @@ class RegionSearch:
         split = None if cuts is None else self._checked(cuts, a, b)
         if cuts is None or split is None or split.p_value > 0.2 * alpha:
             return
-        if split.gain < self.worth * relative:
+        if split.gain < self.min_gain * relative:
             node.note = TOO_SMALL
             return
         node.split, node.note = split, ""

@@ -47,7 +47,7 @@ def test_a_pair_is_found_in_both_orders():
     a, b = it["x0", "x1"], it["x1", "x0"]
     assert (a.feature_0, b.feature_0) == ("x0", "x1")
     assert a.h2 == b.h2
-    assert (a.modulates_01, a.modulates_10) == (b.modulates_10, b.modulates_01)
+    assert (a.depends_01, a.depends_10) == (b.depends_10, b.depends_01)
     assert ("x1", "x0") in it
     assert ("x1", "x9") not in it
     assert list(it) == [("x0", "x1"), ("x0", "x2"), ("x1", "x2")]
@@ -104,7 +104,7 @@ def test_features_with_too_many_levels_have_h2_only():
         )
     line = it["id", "a"]
     assert line.h2 == 0.0
-    assert np.isnan([line.ale_strength, line.modulates_01]).all()
+    assert np.isnan([line.ale_strength, line.depends_01]).all()
     assert np.isnan({o.feature: o for o in it.overall}["id"].importance)
     assert it["a", "b"].ale_strength > 0.5
 
@@ -116,17 +116,17 @@ def test_methods_of_the_effects(method: Any):
 
     q = sd.prediction(product, slope=slope)
     it = sd.interactions(q, table(1000), method=method, h2=False, ale=False)
-    assert it["x0", "x1"].modulates_01 == pytest.approx(1, abs=0.01)
+    assert it["x0", "x1"].depends_01 == pytest.approx(1, abs=0.01)
     none = sd.interactions(q, table(1000), method=method, h2=False, ale=False, heterogeneity_rows=0)
-    assert np.isnan(none["x0", "x1"].modulates_01)
+    assert np.isnan(none["x0", "x1"].depends_01)
     assert it.provenance["settings"]["method"] == ("RHALE" if method is None else method.upper())
 
 
 def test_estimated_shares_beyond_0_and_1_are_in_the_frame_and_not_in_texts():
     it = sd.interactions(product, table(), h2=False, **FAST)
-    pairs = tuple(replace(p, modulates_01=2.419, modulates_10=-0.17) for p in it.pairs)
+    pairs = tuple(replace(p, depends_01=2.419, depends_10=-0.17) for p in it.pairs)
     it = replace(it, pairs=pairs)
-    assert set(it.to_frame()["modulates_01"]) == {2.419}
+    assert set(it.to_frame()["depends_01"]) == {2.419}
     cells = [line[2:] for line in it.lines()[1:]]
     assert set(cells) == {("1", "0")}
     assert repr(it).endswith("(dependence 1)>")
@@ -159,15 +159,15 @@ def finalized(done: Computed) -> dict[Any, dict[str, sd.Effect]]:
 def test_few_rows_tell_the_share_too():
     X = np.random.default_rng(0).uniform(-1, 1, size=(300, 3))
     line = sd.interactions(product, X, h2=False, ale=False, method="ale")["x0", "x1"]
-    assert min(line.modulates_01, line.modulates_10) > 0.6
+    assert min(line.depends_01, line.depends_10) > 0.6
 
 
 def test_a_constant_feature_modulates_nothing():
     X = table(400)
     X[:, 2] = 1.0
     it = sd.interactions(product, X, h2=False, ale=False)
-    assert it["x0", "x2"].modulates_01 == 0.0
-    assert np.isnan(it["x0", "x2"].modulates_10)  # a constant feature has no effect
+    assert it["x0", "x2"].depends_01 == 0.0
+    assert np.isnan(it["x0", "x2"].depends_10)  # a constant feature has no effect
 
 
 def test_missing_values_are_a_group_of_their_own():
@@ -179,7 +179,7 @@ def test_missing_values_are_a_group_of_their_own():
         return X[:, 0] * np.isnan(X[:, 1])
 
     it = sd.interactions(f, X, h2=False, ale=False)
-    assert it["x0", "x1"].modulates_01 == pytest.approx(1.0, abs=0.02)
+    assert it["x0", "x1"].depends_01 == pytest.approx(1.0, abs=0.02)
 
 
 def test_constant_features_and_two_rows():

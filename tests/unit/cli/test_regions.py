@@ -52,7 +52,7 @@ def test_one_feature_prints_the_tree_and_the_curves(folder, calls):
     assert "    [0] temp ≤ 0.5: " in done.output
     (call,) = calls
     assert call["features"] == 0  # the position of hr
-    assert (call["max_depth"], call["alpha"], call["worth"]) == (2, 0.05, 0.01)
+    assert (call["max_depth"], call["alpha"], call["min_gain"]) == (2, 0.05, 0.01)
     assert (call["criterion"], call["joint"], call["split_on"]) == ("auto", False, None)
     assert call["method"] == sd.RHALE()
     assert "by" not in call
@@ -60,13 +60,13 @@ def test_one_feature_prints_the_tree_and_the_curves(folder, calls):
 
 def test_options_reach_the_search(folder, calls):
     done = run(
-        *("hr", "--max-depth", "3", "--alpha", "0.1", "--worth", "0.2", "--criterion", "curves"),
+        *("hr", "--max-depth", "3", "--alpha", "0.1", "--min-gain", "0.2", "--criterion", "curves"),
         *("--split-on", "temp,workingday", "--method", "pdp", "--bins", "7"),
         *("--heterogeneity-rows", "0", "--random-state", "5", "--n-jobs", "2"),
     )
     assert done.exit_code == 0, done.output
     (call,) = calls
-    assert (call["max_depth"], call["alpha"], call["worth"]) == (3, 0.1, 0.2)
+    assert (call["max_depth"], call["alpha"], call["min_gain"]) == (3, 0.1, 0.2)
     assert (call["criterion"], call["split_on"]) == ("curves", [2, 1])
     assert call["method"] == sd.PDP(grid=7)
     assert (call["heterogeneity_rows"], call["random_state"], call["n_jobs"]) == (0, 5, 2)

@@ -30,7 +30,7 @@ def explained(kind, features="c", method=None):
 
 def change_to(kind, level):
     X = pd.DataFrame({"c": COLUMNS[kind], "z": np.arange(N) % 7.0})
-    return sd.change(lambda X: X["z"], X, to={"c": level}, schema={"c": "nominal"})
+    return sd.what_if(lambda X: X["z"], X, to={"c": level}, schema={"c": "nominal"})
 
 
 LOOKUPS = {
@@ -115,7 +115,7 @@ def test_labels_of_levels_are_shown_and_looked_up(kind, tmp_path):
         assert "weekend → workday" in str(found.contrast("weekend", "workday"))
     np.testing.assert_array_equal(e(both), plain.value)
     assert e.contrast("weekend", both[1]).value == plain.contrast(both[0], both[1]).value
-    assert sd.change(f, X, to={"day": "workday"}, schema=schema).value == pytest.approx(
+    assert sd.what_if(f, X, to={"day": "workday"}, schema=schema).value == pytest.approx(
         X["hr"].mean() - f(X).mean()
     )
     with pytest.raises(sd.DataError, match="Did you mean 'weekend'"):
@@ -133,7 +133,7 @@ def test_no_figure_sentence_or_file_shows_the_value_of_a_level_with_a_label(tmp_
         sd.explain(f, X, "day", schema=schema),
         sd.explain(f, X, "day", method="ice", schema=schema),
         sd.explain(f, X, ("day", "hr"), schema=schema),
-        sd.change(f, X, {"hr": 1.0}, by="day", schema=schema),
+        sd.what_if(f, X, {"hr": 1.0}, by="day", schema=schema),
         by,
         regions,
     ]
@@ -239,15 +239,15 @@ def test_ordinal_numbers_are_set_to_labels_and_move_by_steps(dtype, text):
         return X["a"] * X["d"].astype(float)
 
     for found in (
-        sd.change(f, X, to={"d": "Tue"}, schema=schema),
-        sd.change(f, X, {"d": "Tue"}, schema=schema),
-        sd.change(f, X, to={"d": dtype(2)}, schema=schema),
+        sd.what_if(f, X, to={"d": "Tue"}, schema=schema),
+        sd.what_if(f, X, {"d": "Tue"}, schema=schema),
+        sd.what_if(f, X, to={"d": dtype(2)}, schema=schema),
     ):
         assert found.value == pytest.approx((2 * X["a"] - f(X)).mean())
         assert found.text == "d = Tue"
     with pytest.raises(sd.DataError, match=r"one of the levels 'Mon', .* Did you mean 'Tue'\?$"):
-        sd.change(f, X, to={"d": "tue"}, schema=schema)
+        sd.what_if(f, X, to={"d": "tue"}, schema=schema)
     if dtype is not str:
         schema["d"]["levels"] = list(WEEK.values())
-        step = sd.change(f, X, {"d": 2}, schema=schema)
+        step = sd.what_if(f, X, {"d": 2}, schema=schema)
         assert step.value == pytest.approx(2 * X["a"].mean())

@@ -24,7 +24,7 @@ from skedasis.engine import cluster, streams
 from tests.systems import posix
 
 N = 600_001
-OPTIONS = {"progress": False, "keep": "3MB", "heterogeneity_rows": 500}
+OPTIONS = {"progress": False, "keep_rows": "3MB", "heterogeneity_rows": 500}
 
 
 @pytest.fixture(scope="module")

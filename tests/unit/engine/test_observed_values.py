@@ -25,7 +25,7 @@ CALLS: dict[str, Callable[[Any, pd.DataFrame], Any]] = {
         )
         for m in ("pdp", "ale", "dale")
     },
-    "change": lambda f, X: sd.change(f, X, to={"level": "b"}),
+    "change": lambda f, X: sd.what_if(f, X, to={"level": "b"}),
     "regions": lambda f, X: sd.regions(f, X, "x"),
     "interactions": sd.interactions,
 }

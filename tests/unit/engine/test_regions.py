@@ -74,7 +74,7 @@ SIDE = {
 """Which rows of a conditioning feature have the effect."""
 
 
-def modulated(of_interest, by):
+def depending(of_interest, by):
     """Return a model in which `by` switches the effect of `of_interest` on and off."""
 
     def model(X):
@@ -197,7 +197,7 @@ def test_every_method_finds_conditioning_features_of_every_kind(method, by):
     if of_interest == "few" and method in ("dale", "uale"):
         of_interest = "count"
     r = sd.regions(
-        modulated(of_interest, by),
+        depending(of_interest, by),
         data,
         of_interest,
         method=method,
@@ -227,7 +227,7 @@ def test_every_method_finds_conditioning_features_of_every_kind(method, by):
 )
 def test_every_method_explains_features_of_every_kind(method, name):
     data = mixed()
-    r = sd.regions(modulated(name, "holes"), data, name, method=method, max_depth=1)
+    r = sd.regions(depending(name, "holes"), data, name, method=method, max_depth=1)
     assert [s.feature for s in r.splits] == ["holes"], str(r)
     np.testing.assert_array_equal(
         r.assign(data) == r.assign(data)[data["holes"].isna().to_numpy()][0], data["holes"].isna()
@@ -344,13 +344,13 @@ def _same_curve(effect, alone):
 )
 def test_the_effect_of_a_region_is_that_of_its_rows_alone_for_values_and_levels(name, method):
     data = mixed()
-    model = modulated(name, "number")
+    model = depending(name, "number")
     if name == "colour" and method == "ale":
         # The order of the levels is learned from the rows: it is given, so that the regions have the same.
         data["colour"] = pd.Categorical(
             data["colour"], categories=["blue", "green", "grey", "red"], ordered=True
         )
-        base = modulated(name, "number")
+        base = depending(name, "number")
 
         def model(X):
             return base(X.assign(colour=X["colour"].astype(str)))
@@ -412,9 +412,9 @@ def test_given_regions_that_explain_nothing_have_a_share_around_zero():
 
 def test_given_regions_of_levels_and_missing_values():
     data = mixed(1000)
-    r = sd.explain(modulated("number", "colour"), data, "number", by="colour")
+    r = sd.explain(depending("number", "colour"), data, "number", by="colour")
     assert sorted(rule.rpartition(" ")[2] for rule in r.rules) == ["blue", "green", "grey", "red"]
-    holes = sd.explain(modulated("number", "colour"), data, "number", by=("holes", [0.0]))
+    holes = sd.explain(depending("number", "colour"), data, "number", by=("holes", [0.0]))
     assert holes.rules[-1] == "holes is missing"
     np.testing.assert_array_equal(np.bincount(holes.assign(data)), [n.count for n in holes.leaves])
 
@@ -446,7 +446,7 @@ def test_bad_given_regions_are_refused(by, words):
         ({"split_on": []}, ("empty list",)),
         ({"max_depth": 0}, ("max_depth", "0")),
         ({"alpha": 2}, ("alpha", "2")),
-        ({"worth": -0.1}, ("worth", "-0.1")),
+        ({"min_gain": -0.1}, ("min_gain", "-0.1")),
         ({"criterion": "best"}, ("criterion", "best")),
         ({"joint": "yes"}, ("joint", "yes")),
     ],

@@ -199,17 +199,17 @@ def test_means_of_pdp_and_ice_need_no_memory_that_grows_with_the_rows():
 def test_rows_are_kept_up_to_their_budget_and_a_sample_says_so():
     X = data(2000)
     for method in (sd.RHALE(), sd.ALE(bins=5), sd.ICE(grid=[0.0, 1.0])):
-        e = sd.explain(Counted(), X, 0, method=method, keep="10KB")
+        e = sd.explain(Counted(), X, 0, method=method, keep_rows="10KB")
         kept = e.rows if e.curves is None else e.curves
         assert 0 < len(kept) < 2000
         assert not kept.exact
         assert e.provenance["rows_kept"] == len(kept)
-        again = sd.explain(Counted(), X, 0, method=method, keep="10KB")
+        again = sd.explain(Counted(), X, 0, method=method, keep_rows="10KB")
         np.testing.assert_array_equal(again.rows.x, e.rows.x)
-        other = sd.explain(Counted(), X, 0, method=method, keep="10KB", random_state=1)
+        other = sd.explain(Counted(), X, 0, method=method, keep_rows="10KB", random_state=1)
         assert not np.array_equal(other.rows.x, e.rows.x)
         np.testing.assert_array_equal(other.value, e.value)  # the effect is computed from all rows
-        with pytest.raises(sd.UnsupportedError, match="keep="):
+        with pytest.raises(sd.UnsupportedError, match="keep_rows="):
             e.interval(method="bootstrap", source="rows")
 
 

@@ -96,7 +96,7 @@ METHODS = [
     (sd.MPlot(), "weight"),
     (sd.UALE(), None),
 ]
-SMALL = {"progress": False, "memory": "3MB", "keep": "300KB", "heterogeneity_rows": 500}
+SMALL = {"progress": False, "memory": "3MB", "keep_rows": "300KB", "heterogeneity_rows": 500}
 
 
 @pytest.mark.parametrize(("method", "weight"), METHODS, ids=lambda v: getattr(v, "name", v))

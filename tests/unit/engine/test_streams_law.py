@@ -115,7 +115,7 @@ def _cases(draw):
     )
     options = {
         "memory": draw(st.sampled_from(["50KB", "1MB"])),
-        "keep": draw(st.sampled_from(["3KB", "100MB"])),
+        "keep_rows": draw(st.sampled_from(["3KB", "100MB"])),
         "heterogeneity_rows": draw(st.sampled_from([0, 30, None])),
         "random_state": draw(st.integers(0, 3)),
         "weight_kind": draw(st.sampled_from(["frequency", "sampling"])),

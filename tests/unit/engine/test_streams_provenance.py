@@ -33,14 +33,14 @@ def _product(X):
 @pytest.mark.parametrize(("keep", "row_id"), [("0MB", None), ("20KB", "id"), ("256MB", None)])
 def test_kept_rows_are_counted(path, keep, row_id):
     data = sd.parquet(path, columns=["a", "b"], row_id=row_id)
-    effect = sd.explain(_product, data, "a", method="ale", keep=keep, **OFF)
+    effect = sd.explain(_product, data, "a", method="ale", keep_rows=keep, **OFF)
     said = effect.provenance["rows_kept"]
     kept = 0 if effect.rows is None else len(effect.rows.x)
     assert said == ("all" if keep == "256MB" else kept)
     assert (kept == 0) == (keep == "0MB")
     ids = pq.read_table(path)["id"].to_numpy() if row_id else None
     table = pq.read_table(path, columns=["a", "b"])
-    memory = sd.explain(_product, table, "a", method="ale", keep=keep, row_id=ids, **OFF)
+    memory = sd.explain(_product, table, "a", method="ale", keep_rows=keep, row_id=ids, **OFF)
     if row_id is None:
         assert said == memory.provenance["rows_kept"]
 

@@ -99,7 +99,7 @@ def test_a_nominal_feature_and_one_tree_for_all(frame, path):
 @pytest.mark.parametrize(("keep", "weighted"), [("200KB", False), ("600KB", True)])
 def test_rows_are_counted_where_some_are_kept(frame, path, keep, weighted):
     source, weights = _both(frame, path, weighted)
-    found = sd.regions(_function, source, "a", keep=keep, **OFF)
+    found = sd.regions(_function, source, "a", keep_rows=keep, **OFF)
     assert len(found.leaves) >= 4
     assert found.provenance["exact"] is False
     assert 0 < found.provenance["rows_kept"] < N
@@ -124,7 +124,7 @@ def test_rows_are_counted_where_some_are_kept(frame, path, keep, weighted):
 def test_kept_rows_do_not_depend_on_the_files(frame, path, tmp_path):
     pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "one.parquet")
     one, other = (sd.parquet(p, columns=NAMES) for p in (path, tmp_path))
-    options = {**OFF, "keep": "300KB"}
+    options = {**OFF, "keep_rows": "300KB"}
     first = sd.regions(_function, one, "a", **options)
     second = sd.regions(_function, other, "a", n_jobs=2, **options)
     assert _described(first) == _described(second)
@@ -152,7 +152,7 @@ def test_weights_of_regions_do_not_depend_on_the_files(frame, tmp_path):
     for size in (501, 50_000):
         pq.write_table(table, tmp_path / f"{size}.parquet", row_group_size=size)
         source = sd.parquet(tmp_path / f"{size}.parquet", NAMES, sample_weight="v")
-        found.append(_described(sd.regions(_function, source, "a", keep="300KB", **OFF)))
+        found.append(_described(sd.regions(_function, source, "a", keep_rows="300KB", **OFF)))
     assert found[0] == found[1]
 
 
@@ -189,8 +189,8 @@ def test_interactions(frame, path):
         one, other = found[pair], memory[pair]
         assert one.ale_strength == other.ale_strength
         assert np.array_equal(
-            [one.modulates_01, one.modulates_10],
-            [other.modulates_01, other.modulates_10],
+            [one.depends_01, one.depends_10],
+            [other.depends_01, other.depends_10],
             equal_nan=True,
         )
         # Different samples of 400 rows.

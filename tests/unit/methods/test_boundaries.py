@@ -143,7 +143,7 @@ def test_percentiles_are_two_numbers_in_per_cent(given):
 def test_a_move_in_time_has_a_fixed_length(step):
     X = pd.DataFrame({"day": pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(9), "D")})
     with refused(sd.DataError, "change['day']", "a duration of a fixed length"):
-        sd.change(lambda X: np.arange(float(len(X))), X, {"day": step})
+        sd.what_if(lambda X: np.arange(float(len(X))), X, {"day": step})
 
 
 def test_a_store_has_the_rows_of_its_fullest_feature():
@@ -238,7 +238,7 @@ def test_what_to_set_a_level_to_is_a_level_and_not_a_missing_value():
         return X["z"].to_numpy()
 
     with refused(sd.DataError, "change['town']", "to={'town': '"):
-        sd.change(model, X, {"town": 1})
+        sd.what_if(model, X, {"town": 1})
     with refused(sd.DataError, "PDP(grid) of 'town'", "grid={'town': ['"):
         sd.explain(model, X, "town", method=sd.PDP(grid=[1, 2]))
 
@@ -371,7 +371,7 @@ def test_conditional_importance_has_one_degree_of_freedom_less_than_blocks(n, df
     ],
 )
 def test_moves_in_words(move, text):
-    c = sd.change(lambda X: X[:, 0], np.arange(1.0, 9.0)[:, None], {"x0": move})
+    c = sd.what_if(lambda X: X[:, 0], np.arange(1.0, 9.0)[:, None], {"x0": move})
     assert c.text == text
 
 
@@ -385,9 +385,9 @@ def test_times_have_no_multiples(move):
         return (X["for"] / pd.Timedelta("1D")).to_numpy()
 
     with refused(sd.DataError, "change['day']", "times have no percentages"):
-        sd.change(model, X, {"day": move})
+        sd.what_if(model, X, {"day": move})
     added = 1 if move == "x2" else 0.1
-    assert sd.change(model, X, {"for": move}).value == pytest.approx(9.5 * added)
+    assert sd.what_if(model, X, {"for": move}).value == pytest.approx(9.5 * added)
 
 
 @pytest.mark.parametrize("ice", [0, 20, "all"])
@@ -505,12 +505,12 @@ def test_a_store_copies_slices_of_an_array_that_may_change():
 def test_steps_in_time_in_words(step, text):
     days = pd.date_range("2026-01-01", periods=20)
     X = pd.DataFrame({"day": days})
-    c = sd.change(lambda X: np.zeros(len(X)), X, {"day": step})
+    c = sd.what_if(lambda X: np.zeros(len(X)), X, {"day": step})
     assert c.text == f"day {text}"
 
 
 def test_rows_of_a_change_without_regions_are_in_the_first_one():
-    c = sd.change(lambda X: X[:, 0], np.arange(9.0)[:, None], {"x0": 1})
+    c = sd.what_if(lambda X: X[:, 0], np.arange(9.0)[:, None], {"x0": 1})
     np.testing.assert_array_equal(c.rows.region, np.zeros(9))
 
 
@@ -721,7 +721,7 @@ def test_columns_that_have_no_numbers_to_move():
     ):
         X = pd.DataFrame({"x": x, "z": z})
         with refused(sd.DataError, "feature 'x'", got):
-            sd.change(lambda X: X["z"], X, {"x": 1})
+            sd.what_if(lambda X: X["z"], X, {"x": 1})
 
 
 def test_levels_with_an_order_are_grouped_if_all_features_are_explained():
@@ -801,7 +801,7 @@ def test_many_rows_without_a_value_are_not_outside():
     """So many that some batches have no others."""
     x = np.arange(300_000.0) % 2
     x[:200_000] = np.nan
-    c = sd.change(lambda X: X[:, 1], np.stack([x, np.ones(len(x))], axis=1), {"x0": 1})
+    c = sd.what_if(lambda X: X[:, 1], np.stack([x, np.ones(len(x))], axis=1), {"x0": 1})
     (moved,) = c.moved
     assert (moved.outside, moved.missing) == (50_000, 200_000)
 
@@ -827,14 +827,14 @@ def test_the_error_of_a_metric_that_is_a_mean_is_about_that_of_the_loss():
 def test_moves_are_no_settings(value):
     X = np.arange(1.0, 9.0)[:, None]
     with refused(sd.DataError, "change(to)['x0']", "which is a move"):
-        sd.change(lambda X: X[:, 0], X, to={"x0": value})
-    assert sd.change(lambda X: X[:, 0], X, to={"x0": "-5"}).text == "x0 = -5"
+        sd.what_if(lambda X: X[:, 0], X, to={"x0": value})
+    assert sd.what_if(lambda X: X[:, 0], X, to={"x0": "-5"}).text == "x0 = -5"
 
 
 def test_no_change_is_neither_a_rise_nor_a_fall():
     """Of zero, too, whose rounding error is zero."""
     X = np.arange(9.0)[:, None]
-    c = sd.change(lambda X: np.zeros(len(X)), X, {"x0": 1})
+    c = sd.what_if(lambda X: np.zeros(len(X)), X, {"x0": 1})
     assert (c.increases, c.decreases) == (0, 0)
 
 
@@ -1015,16 +1015,16 @@ def test_curves_of_rows_are_a_number_or_all(ice):
 def test_the_first_twelve_levels_are_named(size, more):
     X = pd.DataFrame({"town": [f"t{i:02}" for i in range(size)] * 9})
     with pytest.raises(sd.DataError) as caught:
-        sd.change(lambda X: np.zeros(len(X)), X, {"town": "nowhere"})
+        sd.what_if(lambda X: np.zeros(len(X)), X, {"town": "nowhere"})
     assert ("'t11', …" in str(caught.value)) is more
     assert ("…" in str(caught.value)) is more
 
 
 def test_a_truth_value_is_no_step():
     with refused(sd.DataError, "change['town']", "got True, expected one of"):
-        sd.change(_linear, _town(), {"town": True})
+        sd.what_if(_linear, _town(), {"town": True})
     with refused(sd.DataError, "change['town']", "1, a step of an ordinal feature"):
-        sd.change(_linear, _town(), {"town": 1})
+        sd.what_if(_linear, _town(), {"town": 1})
 
 
 @pytest.mark.parametrize("method", [sd.ALE, sd.DALE, sd.RHALE, sd.UALE, sd.MPlot])
@@ -1037,10 +1037,10 @@ def test_bins_are_checked_before_there_are_data(method, bins):
 def test_a_percentage_without_a_sign_is_told_to_have_one():
     X = np.arange(1.0, 9.0)[:, None]
     with refused(sd.DataError, "change['x0']", 'Write the sign: "+10%" or "-10%"'):
-        sd.change(lambda X: X[:, 0], X, {"x0": "10%"})
+        sd.what_if(lambda X: X[:, 0], X, {"x0": "10%"})
     for text in ("ten", "ten%"):
         with refused(sd.DataError, "change['x0']", 'Use for example "+1"'):
-            sd.change(lambda X: X[:, 0], X, {"x0": text})
+            sd.what_if(lambda X: X[:, 0], X, {"x0": text})
 
 
 @pytest.mark.parametrize("method", [sd.ALE, sd.RHALE, sd.PDP, sd.MPlot, sd.PFI])

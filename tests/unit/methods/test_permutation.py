@@ -134,14 +134,14 @@ def test_sampled_rows_keep_their_weights_and_labels():
 
 def test_beyond_the_budget_a_sample_of_rows_is_kept():
     want = important(product, table(N, D), n_repeats=4, local="all")
-    pf = important(product, table(N, D), n_repeats=4, local="all", keep="5KB")
+    pf = important(product, table(N, D), n_repeats=4, local="all", keep_rows="5KB")
     assert 0 < len(pf.local) < N
     assert not pf.local.exact
     assert pf.provenance["exact"] is True  # importances are computed from all rows
     assert pf.provenance["kept_as_wanted"] is False
     np.testing.assert_array_equal(pf.values, want.values)
     np.testing.assert_array_equal(pf.local.after, want.local.after[:, pf.local.row])
-    assert important(product, table(N, D), keep=0).local is None
+    assert important(product, table(N, D), keep_rows=0).local is None
 
 
 def test_a_sample_that_holds_all_rows_is_none():
@@ -423,8 +423,8 @@ def test_metrics_that_answer_with_no_number(answer):
 
 def test_a_metric_beyond_what_is_kept():
     X = table(5000, D)
-    with refused(sd.DataError, "PFI(metric)", "5,000 rows of 10 repeats", "MB", "keep="):
-        important(product, X, y=labels(X), metric="r2", keep="100KB")
+    with refused(sd.DataError, "PFI(metric)", "5,000 rows of 10 repeats", "MB", "keep_rows="):
+        important(product, X, y=labels(X), metric="r2", keep_rows="100KB")
 
 
 def test_a_maximum_takes_no_weights():

@@ -55,7 +55,7 @@ CALLS = {
     "pair": lambda f: sd.explain(f, X, (0, 1)).value,
     "regions": lambda f: str(sd.regions(f, X, 0)),
     "interactions": lambda f: str(sd.interactions(f, X, max_rows=40, ale=False)),
-    "change": lambda f: str(sd.change(f, X, {0: 1})),
+    "change": lambda f: str(sd.what_if(f, X, {0: 1})),
 }
 
 

@@ -268,7 +268,7 @@ def test_many_rows_are_grouped_for_the_intervals_only() -> None:
 def test_without_rows_two_points_stand_for_each_cell(method: Any) -> None:
     X = data(1000)
     kept, gone = (
-        statistics(sd.explain(BENT, X, 0, method=method, keep=k), bent(X), replicates=400)[0]
+        statistics(sd.explain(BENT, X, 0, method=method, keep_rows=k), bent(X), replicates=400)[0]
         for k in ("1GB", 0)
     )
     assert not gone.exact

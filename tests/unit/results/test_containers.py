@@ -62,10 +62,10 @@ def made(name: str):
         "regions": lambda: sd.explain(BOTH, TABLE, "age", by="cost", **OPTIONS),
         "regions of features": lambda: sd.explain(BOTH, TABLE, by="cost", **OPTIONS),
         "interactions": lambda: sd.interactions(BOTH, TABLE, ale=False, progress=False),
-        "ledger": lambda: sd.ledger(BOTH, TABLE, regions={}, progress=False),
-        "changes": lambda: sd.change(lambda X: targets(X)[:, 1], TABLE, MOVES, by="cost"),
-        "change": lambda: sd.change(BOTH, TABLE, {"age": 1}),
-        "changes of outputs": lambda: sd.change(BOTH, TABLE, MOVES, by="cost"),
+        "variance_shares": lambda: sd.variance_shares(BOTH, TABLE, regions={}, progress=False),
+        "changes": lambda: sd.what_if(lambda X: targets(X)[:, 1], TABLE, MOVES, by="cost"),
+        "change": lambda: sd.what_if(BOTH, TABLE, {"age": 1}),
+        "changes of outputs": lambda: sd.what_if(BOTH, TABLE, MOVES, by="cost"),
         "surfaces of models": lambda: sd.explain(models, TABLE, PAIRS, **OPTIONS),
         "effect of models": lambda: sd.explain(every, TABLE, "age", **OPTIONS),
         "effects of models": lambda: sd.explain(every, TABLE, **OPTIONS),
@@ -79,7 +79,13 @@ def made(name: str):
 
 OUTPUTS = [
     *("effect", "effects", "surface", "surfaces of outputs", "importance", "regions"),
-    *("regions of features", "interactions", "ledger", "effect of models", "effects of models"),
+    *(
+        "regions of features",
+        "interactions",
+        "variance_shares",
+        "effect of models",
+        "effects of models",
+    ),
     *("surface of models", "surfaces of models and outputs", "importance of models"),
     *("change", "changes of outputs"),
 ]
@@ -186,7 +192,7 @@ def test_the_strongest_pair_is_first():
 def test_changes_are_those_of_separate_calls():
     found = made("changes")
     for name, moves in MOVES.items():
-        alone = sd.change(lambda X: targets(X)[:, 1], TABLE, moves, by="cost")
+        alone = sd.what_if(lambda X: targets(X)[:, 1], TABLE, moves, by="cost")
         assert found[name].value == alone.value
         assert found.interval(0.9)[name] == alone.interval(0.9)
         assert found[name].by == alone.by
@@ -201,7 +207,7 @@ def test_figures_of_changes():
     from skedasis.plots.figures.containers import changes_figure, outputs_figure
     from skedasis.plots.marks import Points, Segments
 
-    found, plain = made("changes"), sd.change(lambda X: targets(X)[:, 1], TABLE, MOVES)
+    found, plain = made("changes"), sd.what_if(lambda X: targets(X)[:, 1], TABLE, MOVES)
     panel = changes_figure(plain).main
     whole = next(m for m in panel.marks if isinstance(m, Points) and len(m.x) == 3)
     np.testing.assert_array_equal(whole.x, [c.value for c in plain.values()])

@@ -330,7 +330,7 @@ def test_a_sample_of_curves_is_said():
 
 
 def test_without_rows_the_bootstrap_draws_moments():
-    few = explain(sd.ALE(CUT), keep=100)
+    few = explain(sd.ALE(CUT), keep_rows=100)
     c = few.contrast(-0.7, 0.6, method="bootstrap")
     assert not c.exact
     assert c.std_error == pytest.approx(few.contrast(-0.7, 0.6).std_error, rel=0.1)

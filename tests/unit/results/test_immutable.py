@@ -68,7 +68,7 @@ DERIVED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "levels and times": lambda _: sd.explain(of_every_column, *COLUMNS, method=sd.ALE(bins=3)),
     "curves": lambda _: sd.explain(of_every_column, *COLUMNS, method=sd.ICE(grid=3)),
     "means": lambda _: sd.explain(of_every_column, *COLUMNS, method=sd.MPlot(bins=3)),
-    "rows of a change": lambda _: sd.change(bent, table(), {"x0": 0.1}).rows,
+    "rows of a change": lambda _: sd.what_if(bent, table(), {"x0": 0.1}).rows,
 }
 COLUMNS = every_column(), ["a", "<script>", "when"]
 

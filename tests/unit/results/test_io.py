@@ -130,12 +130,14 @@ RESULTS: dict[str, Any] = {
     ),
     "rhale": lambda: everything(sd.RHALE()),
     "grouped grades": lambda: everything(sd.RHALE(bins=sd.Greedy(min_points=50)), features="grade"),
-    "a sample of the rows": lambda: everything(sd.RHALE(), keep=2000, sample_weight=WEIGHTS),
+    "a sample of the rows": lambda: everything(sd.RHALE(), keep_rows=2000, sample_weight=WEIGHTS),
     "anchored": lambda: everything(sd.ICE(grid=5, anchor={"a": 0.0, "text": "z"})),
     "slopes of curves": lambda: everything(sd.ICE(grid=5, derivative=True), features=["a", "gaps"]),
     "mplot": lambda: everything(sd.MPlot(bins=4, center="mean")),
     "a group": lambda: everything(sd.ALE(), features=["both", "a"], groups=GROUPS),
-    "surface, rows a part": lambda: everything(sd.ALE(bins=3), features=("a", "gaps"), keep=900),
+    "surface, rows a part": lambda: everything(
+        sd.ALE(bins=3), features=("a", "gaps"), keep_rows=900
+    ),
     "surface of levels twice": lambda: everything(
         sd.ALE(order="similarity"), features=("mixed", "flag"), sample_weight=WEIGHTS
     ),

@@ -92,7 +92,7 @@ def test_bins_of_an_m_plot_hold_the_means_of_their_rows():
 
 def test_an_m_plot_that_kept_some_rows_joins_its_bins():
     whole = one(sd.MPlot(bins=12))
-    part = one(sd.MPlot(bins=12), keep=800)
+    part = one(sd.MPlot(bins=12), keep_rows=800)
     assert not part.rows.exact
     got = part.rebin(sd.Edges(whole.bins.left[[0, 3, 4, 9]], closed="right"))
     want = whole.rebin(sd.Edges(whole.bins.left[[0, 3, 4, 9]], closed="right"))
@@ -226,7 +226,7 @@ def test_groups_of_steps_are_the_best_of_all_groups():
 
 
 def test_grouping_needs_no_rows():
-    e = one(sd.RHALE(), **ORDINAL, keep=0)
+    e = one(sd.RHALE(), **ORDINAL, keep_rows=0)
     assert e.rows is None or not e.rows.exact
     want = rebin_effect(one(sd.RHALE(), **ORDINAL), sd.Greedy(alpha=0.5))
     np.testing.assert_array_equal(rebin_effect(e, sd.Greedy(alpha=0.5)).bins.left, want.bins.left)
@@ -327,5 +327,5 @@ def test_other_surfaces_are_refused(method):
 
 
 def test_a_surface_that_kept_some_rows_is_refused():
-    with refused(sd.UnsupportedError, "a sample of the rows", "larger keep="):
-        one(sd.DALE(bins=4), SLOPED, (0, 1), keep=800).rebin(5)
+    with refused(sd.UnsupportedError, "a sample of the rows", "larger keep_rows="):
+        one(sd.DALE(bins=4), SLOPED, (0, 1), keep_rows=800).rebin(5)

@@ -112,7 +112,7 @@ def test_rows_outside_of_pairs(method, weighted):
 )
 def test_regions_count_their_own_rows(method, weighted, keep):
     w = W if weighted else None
-    options = {} if keep == "all" else {"keep": keep}
+    options = {} if keep == "all" else {"keep_rows": keep}
     bins = sd.Edges([-1, 0, 1])
     r = explained("a", method(bins=bins), by="g", sample_weight=w, **options)
     assert f", {found(r.whole).rows} rows outside\n" in str(r)
@@ -145,7 +145,7 @@ def test_saved_and_streamed_results_count_them(method, tmp_path):
 @pytest.mark.parametrize("keep", ["all", "3KB"])
 @pytest.mark.parametrize("method", [sd.DALE(bins=8), sd.MPlot(bins=8), sd.ALE(bins=8)])
 def test_rebinning_counts_the_rows_that_it_leaves_out(method, keep):
-    options = {} if keep == "all" else {"keep": keep}
+    options = {} if keep == "all" else {"keep_rows": keep}
     e = explained("a", method, sample_weight=W, **options)
     narrow = e.rebin(sd.Edges(e.cells.edges[[len(e.cells) // 4, len(e.cells) // 2, -2]]))
     lost, weight = e.bins.count.sum() - narrow.bins.count.sum(), e.bins.weight.sum()

@@ -425,9 +425,9 @@ def test_what_a_pdp_cannot_say():
 
 def test_a_part_of_the_rows_cannot_be_resampled_but_its_moments_can():
     X = frame()
-    s = explained("numbers", X, keep="4KB")
+    s = explained("numbers", X, keep_rows="4KB")
     assert not s.rows.exact
-    with refused(sd.UnsupportedError, "keep="):
+    with refused(sd.UnsupportedError, "keep_rows="):
         s.resampled(np.ones(len(s.rows)))
     whole = explained("numbers", X)
     np.testing.assert_allclose(s.std_error, whole.std_error, rtol=1e-12)

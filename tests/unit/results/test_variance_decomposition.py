@@ -195,7 +195,7 @@ def test_without_rows_fine_cells_tell():
     x = rng.uniform(size=40_000)
     d = np.where(x < 0.5, 4 * x, 1.0) + rng.normal(0, 0.5, len(x))
     q, X = sloped(d, x)
-    e = sd.explain(q, X, 0, method=sd.DALE(bins=sd.Edges([0, 0.5, 1])), keep=0)
+    e = sd.explain(q, X, 0, method=sd.DALE(bins=sd.Edges([0, 0.5, 1])), keep_rows=0)
     assert e.rows is None or len(e.rows) == 0
     parts = e.variance_decomposition()
     np.testing.assert_allclose(np.sqrt(parts.total), e.bins.std, rtol=1e-9)

@@ -8,9 +8,9 @@ import pytest
 from skedasis.stats.grid import width_weights
 from skedasis.stats.h_statistic import HRows
 from skedasis.stats.heterogeneity_score import swap_score
-from skedasis.stats.ledger import pair_gains
 from skedasis.stats.moments import Moments
 from skedasis.stats.resampling import BootstrapDraws
+from skedasis.stats.variance_shares import pair_gains
 
 
 @pytest.mark.parametrize("weights", [None, np.ones(3)])

@@ -86,10 +86,10 @@ def brute_force(effects, column, rows, weights, least):
 KINDS = ("within", "within curves", "two entries", "two entries curves", "slopes", "ice")
 
 
-def local_effects(kind, n, seed=0, modulated=None, noise=1.0):
-    """Return local effects of a kind; they depend on `modulated`, and some rows have none."""
+def local_effects(kind, n, seed=0, depending=None, noise=1.0):
+    """Return local effects of a kind; they depend on `depending`, and some rows have none."""
     rng = np.random.default_rng(seed)
-    shift = np.zeros(n) if modulated is None else modulated
+    shift = np.zeros(n) if depending is None else depending
     lost = rng.random(n) < 0.05
     if kind == "ice":
         curve = shift[:, None] * np.linspace(-1, 1, 6) + noise * rng.normal(size=(n, 6))
@@ -440,7 +440,7 @@ def found(X, d, s=0, *, nominal=(), half_seed=0, **options):
     ]
     half = np.random.default_rng(half_seed).random(n) < 0.5
     effects = slope_effects(X[:, s], d, float(np.var(X[:, s])))
-    options = {"worth": 0.01, "min_rows": max(20, 0.01 * n), **options}
+    options = {"min_gain": 0.01, "min_rows": max(20, 0.01 * n), **options}
     return RegionSearch([effects], columns, half, **options).run()
 
 
@@ -506,7 +506,7 @@ def test_leaves_say_why_they_are_not_divided():
     assert {
         leaf.note for leaf in found(X, (X[:, 1] > 0) + 0.1 * X[:, 2], max_depth=1).leaves()
     } == {DEEP}
-    weak = found(X, 0.2 * np.sign(X[:, 1]) + rng.normal(size=1000), worth=0.5)
+    weak = found(X, 0.2 * np.sign(X[:, 1]) + rng.normal(size=1000), min_gain=0.5)
     assert weak.note == TOO_SMALL
 
 

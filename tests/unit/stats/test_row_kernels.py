@@ -172,7 +172,12 @@ def test_results(form: str, method: Any) -> None:
 
     def work() -> list[Any]:
         effects = sd.explain(
-            quantity, X, method=method, sample_weight=weights, keep="50KB", heterogeneity_rows=0
+            quantity,
+            X,
+            method=method,
+            sample_weight=weights,
+            keep_rows="50KB",
+            heterogeneity_rows=0,
         )
         return [a for e in effects.values() for a in (e.x, e.value, e.heterogeneity, e.std_error)]
 

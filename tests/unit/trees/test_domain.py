@@ -62,7 +62,7 @@ WAYS = {
     "pdp": lambda m, X, t: sd.explain(m, X, 0, method=sd.PDP(grid=3), tree=t),
     "pair": lambda m, X, t: sd.explain(m, X, (0, 2), method=sd.ALE(bins=3), tree=t),
     "pfi": lambda m, X, t: sd.explain(sd.loss(m), X, 0, method="pfi", y=Y, tree=t),
-    "change": lambda m, X, t: sd.change(m, X, {"x0": 1}, tree=t),
+    "change": lambda m, X, t: sd.what_if(m, X, {"x0": 1}, tree=t),
     "interactions": lambda m, X, t: sd.interactions(m, X, max_rows=50, tree=t),
 }
 

@@ -56,7 +56,7 @@ def change_figure(
             "plot(kind='regions')",
             "a change without regions",
             "one with regions",
-            "Name them: sd.change(..., by='column')",
+            "Name them: sd.what_if(..., by='column')",
         )
     rows = kind == "rows" or (not change.rules and change.rows is not None and kind is None)
     if rows:
@@ -179,7 +179,7 @@ def _of_rows(change: Change, level: float) -> FigureSpec:
             "plot(kind='rows')",
             "a change that keeps no rows",
             "one that keeps rows",
-            "Compute it again with memory for rows: keep='256MB'",
+            "Compute it again with memory for rows: keep_rows='256MB'",
         )
     weight = np.ones(len(kept)) if kept.weight is None else kept.weight
     share = 100 * weight / weight.sum()

@@ -24,7 +24,6 @@ from skedasis.plots.figures.compare import MOST, Zero, overlay_figure, overlays
 from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.importance import importance_figure
 from skedasis.plots.figures.interactions import heatmap_figure
-from skedasis.plots.figures.ledger import ledger_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
 from skedasis.plots.figures.multiples import (
     PER_PAGE,
@@ -40,6 +39,7 @@ from skedasis.plots.figures.regions import (
 )
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.titles import TIMES, surface_title
+from skedasis.plots.figures.variance_shares import variance_shares_figure
 from skedasis.plots.marks import FigureSpec, Heat, Stack, Title
 from skedasis.plots.scales import clean, counted, distinct_names, shorten
 from skedasis.results.change import Change, Changes, share_text
@@ -47,7 +47,6 @@ from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance
 from skedasis.results.interactions import Interactions
-from skedasis.results.ledger import Ledger
 from skedasis.results.multi_model import (
     MultiModelEffect,
     MultiModelEffects,
@@ -63,6 +62,7 @@ from skedasis.results.regions import (
 )
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import Surfaces
+from skedasis.results.variance_shares import VarianceShares
 
 if TYPE_CHECKING:
     from skedasis.plots.keywords import ChangeFigure
@@ -375,7 +375,7 @@ def _figures_of(
 
 
 _NUMBERS = re.compile(" [\N{MINUS SIGN}\\d][\\d.,]* %.*$")
-"""The numbers at the end of a legend entry of a ledger."""
+"""The numbers at the end of a legend entry of variance shares."""
 
 
 def _relabelled(figure: FigureSpec, of: Callable[[str], str]) -> FigureSpec:
@@ -413,9 +413,9 @@ def _figure_of(member: OutputResult, top: int | None, confidence_level: float) -
         figure = recurrence_figure(member)
     elif isinstance(member, Interactions):
         figure = heatmap_figure(member)
-    elif isinstance(member, Ledger):
+    elif isinstance(member, VarianceShares):
         # One legend explains all bars, each of which has its own numbers.
-        bar = ledger_figure(member, confidence_level)
+        bar = variance_shares_figure(member, confidence_level)
         figure = _relabelled(bar, lambda label: _NUMBERS.sub("", label))
     if figure is None:
         name = type(member).__name__

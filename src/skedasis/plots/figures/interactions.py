@@ -64,7 +64,7 @@ _TITLES: dict[Measure, str] = {
     "h2_unnormalized": "H² unnormalized",
     "h2": "H²",
     "ale_strength": "ALE interaction strength",
-    "modulates": "share of heterogeneity that depends on the other feature",
+    "depends": "share of heterogeneity that depends on the other feature",
 }
 
 
@@ -249,8 +249,8 @@ def _tip(found: Interactions, pair: PairInteraction) -> str:
         "H² unnormalized": pair.h2_unnormalized,
         "H²": pair.h2,
         "ALE strength": pair.ale_strength,
-        f"{a} depends on {b}:": pair.modulates_01,
-        f"{b} depends on {a}:": pair.modulates_10,
+        f"{a} depends on {b}:": pair.depends_01,
+        f"{b} depends on {a}:": pair.depends_10,
     }
     return "\n".join(
         [f"{a} and {b}", *(f"{k} {number(v)}" for k, v in facts.items() if np.isfinite(v))]

@@ -273,7 +273,7 @@ def rebin_surface(
         got, fix = "a surface without bins", "Explain again with another grid, or use sd.DALE()"
         if isinstance(shown, AccumulatedSurface):
             got = "double differences across its cells"
-            fix = "Explain again with these bins, or use sd.DALE() with a larger keep="
+            fix = "Explain again with these bins, or use sd.DALE() with a larger keep_rows="
         if rows is not None and not rows.exact and shown.spec.pointwise:
             got = "a sample of the rows"
         raise UnsupportedError(

@@ -293,7 +293,7 @@ class FromCurves(DrawnSource):
                 f"bootstrap of the {of} of {self.effect.spec.method}",
                 "a result that keeps a part of the curves",
                 "all curves",
-                "Explain with a larger keep=, for PDP with ice='all'",
+                "Explain with a larger keep_rows=, for PDP with ice='all'",
             )
         e, rng = self.effect, bootstrap_rng(seed)
         factor = correlation_factor(self.curves)
@@ -364,7 +364,7 @@ def _not_kept(effect: Effect, otherwise: str) -> UnsupportedError:
         f"bootstrap of {effect.spec.method}",
         "a result that keeps a part of the rows",
         "all rows",
-        f"Explain with a larger keep=, for PDP with ice='all'; or {otherwise}",
+        f"Explain with a larger keep_rows=, for PDP with ice='all'; or {otherwise}",
     )
 
 

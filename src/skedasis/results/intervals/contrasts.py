@@ -725,7 +725,7 @@ def _no_curves(effect: PartialDependence) -> UnsupportedError:
         f"contrast of {effect.spec.method}",
         f"a result that keeps {count(kept, 'ICE curve')}",
         "the ICE curves of at least two rows, from which the covariance of the two points is computed",
-        "Explain with ice=200 or ice='all', and a keep= that is large enough",
+        "Explain with ice=200 or ice='all', and a keep_rows= that is large enough",
     )
 
 

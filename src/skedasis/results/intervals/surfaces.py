@@ -524,7 +524,7 @@ def from_rows(shown: Surface, of: SurfaceStatistic) -> tuple[Repeated, Bootstrap
             f"resampled rows of {shown.spec.method} surface",
             "a result that keeps a part of the rows",
             "a result that keeps all rows",
-            "Explain with a larger keep=, for a PDP with ice='all'; or use interval()",
+            "Explain with a larger keep_rows=, for a PDP with ice='all'; or use interval()",
         )
     draws = BootstrapDraws(rows.weight, shown.spec.weight_kind, len(rows), multinomial=True)
     if isinstance(shown, AccumulatedSurface):

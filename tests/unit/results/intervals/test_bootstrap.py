@@ -131,7 +131,7 @@ def test_counts_that_are_none_are_refused():
             e.resampled(counts)
     assert e.resampled(np.ones((0, N))).shape == (0, 6)
     with refused(sd.UnsupportedError, "a part of the rows"):
-        explain(CASES["ale mean"], data(), keep=800).resampled(np.ones(N))
+        explain(CASES["ale mean"], data(), keep_rows=800).resampled(np.ones(N))
 
 
 # ------------------------------------------------------------------------------ bins with linear slopes
@@ -184,7 +184,7 @@ def test_lines_in_bins_are_fitted_to_the_rows_that_are_there():
     low, high = e.interval(0.9)
     below, above = e.interval(0.9, "bootstrap", replicates=2000)
     np.testing.assert_allclose((above - below)[1:], (high - low)[1:], rtol=0.15)
-    part = sd.explain(q, X, 0, method=method, progress=False, keep=3000)
+    part = sd.explain(q, X, 0, method=method, progress=False, keep_rows=3000)
     below, above = part.interval(0.9, "bootstrap", replicates=2000)
     low, high = part.interval(0.9)
     np.testing.assert_allclose((above - below)[1:], (high - low)[1:], rtol=0.2)

@@ -223,8 +223,8 @@ def test_an_m_plot_of_one_value_still_has_an_interval():
 
 @pytest.mark.parametrize("method", [sd.ALE(), sd.MPlot(), sd.PDP(ice=10)])
 def test_a_part_of_the_rows_is_refused(method):
-    with refused(sd.UnsupportedError, "bootstrap of", "all rows", "larger keep="):
-        explain(method, keep=4000).interval(method="bootstrap", source="rows")
+    with refused(sd.UnsupportedError, "bootstrap of", "all rows", "larger keep_rows="):
+        explain(method, keep_rows=4000).interval(method="bootstrap", source="rows")
 
 
 # ------------------------------------------------------------ influence values by brute force

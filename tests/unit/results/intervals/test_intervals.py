@@ -260,7 +260,7 @@ MOMENTS = {
 def test_moments_give_what_rows_give(case):
     method, feature, options = case
     e = explain(method, feature, X=data(900), **options)
-    part = explain(method, feature, X=data(900), keep=3000, **options)
+    part = explain(method, feature, X=data(900), keep_rows=3000, **options)
     assert not part.rows.exact
     for of in ("value", "bins", "importance"):
         if of == "bins" and e.bins is None:
@@ -331,7 +331,7 @@ def test_bins_chosen_from_moments():
     q, X = kinked(2000)
     method = sd.RHALE(bins=sd.Optimal(max_bins=20))
     whole = sd.explain(q, X, 0, method=method, progress=False)
-    part = sd.explain(q, X, 0, method=method, progress=False, keep=4000)
+    part = sd.explain(q, X, 0, method=method, progress=False, keep_rows=4000)
     assert not part.rows.exact
     options = {"bins": "chosen", "replicates": 200}
     want, got = (e.interval(0.9, "bootstrap", **options) for e in (whole, part))

@@ -1,4 +1,4 @@
-"""`change`: what happens to a quantity if features of every row move by a step, or are set to a value."""
+"""`what_if`: what happens to a quantity if features of every row move by a step, or are set to a value."""
 
 # A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
 # pyright: reportOverlappingOverload=false
@@ -62,7 +62,7 @@ ByRegions: TypeAlias = "GivenRegions | Regions"
 
 
 @overload
-def change(
+def what_if(
     model: MultiOutputQuantity,
     X: TableLike,
     moves: Scenarios,
@@ -73,7 +73,7 @@ def change(
 
 
 @overload
-def change(
+def what_if(
     model: MultiOutputQuantity,
     X: TableLike,
     moves: MoveLike | None = None,
@@ -85,7 +85,7 @@ def change(
 
 
 @overload
-def change(
+def what_if(
     model: ModelLike,
     X: TableLike,
     moves: Scenarios,
@@ -96,7 +96,7 @@ def change(
 
 
 @overload
-def change(
+def what_if(
     model: ModelLike,
     X: TableLike,
     moves: MoveLike | None = None,
@@ -108,7 +108,7 @@ def change(
 
 
 @takes_options(WhatIfKeywords)
-def change(
+def what_if(
     model: ModelLike,
     X: TableLike,
     moves: MoveLike | Scenarios | None = None,
@@ -135,7 +135,7 @@ def change(
         Settings: the number, time or level that the feature gets in every row, together with `moves`.
     by : str, int, array of n labels, mapping, tuple or Regions, optional
         Regions in which the change is wanted: as in `skedasis.explain`, or the `Regions` that `regions` found.
-    y, sample_weight, schema, groups, sample, random_state, memory, keep, n_jobs, progress, weight_kind, row_id
+    y, sample_weight, schema, groups, sample, random_state, memory, keep_rows, n_jobs, progress, weight_kind, row_id
         As in `skedasis.explain`.
     tree, client
         As in `skedasis.explain`.
@@ -179,13 +179,13 @@ def change(
     >>> import numpy as np
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(size=(400, 2))
-    >>> c = sd.change(lambda X: 3 * X[:, 0] + X[:, 1], X, {"x0": 0.1}, to={"x1": 1})
+    >>> c = sd.what_if(lambda X: 3 * X[:, 0] + X[:, 1], X, {"x0": 0.1}, to={"x1": 1})
     >>> c.text, bool(np.isclose(c.value, 0.3 + 1 - X[:, 1].mean()))
     ('x0 + 0.1, x1 = 1', True)
     """
     started = time.perf_counter()
-    check_one_model(model, "change", "sd.change(m, X, {...})")
-    options = replace(ExplainOptions.of("change", **keywords), heterogeneity_rows=0)
+    check_one_model(model, "what_if", "sd.what_if(m, X, {...})")
+    options = replace(ExplainOptions.of("what_if", **keywords), heterogeneity_rows=0)
     scenarios, several = _scenarios(moves, to)
     names = list(dict.fromkeys(n for given in scenarios.values() for n in (*given[0], *given[1])))
     quantity = as_quantity(model)
@@ -241,8 +241,8 @@ _Given: TypeAlias = tuple[Mapping[Hashable, object], Mapping[Hashable, object]]
 
 def _scenarios(moves: object, to: object) -> tuple[dict[str, _Given], bool]:
     """Return the moves and settings of each scenario, and whether the caller named several."""
-    fix = 'Write sd.change(model, X, {"age": 1}), or to={"age": 40}'
-    for what, value in (("change(moves)", moves), ("change(to)", to)):
+    fix = 'Write sd.what_if(model, X, {"age": 1}), or to={"age": 40}'
+    for what, value in (("what_if(moves)", moves), ("what_if(to)", to)):
         if value is not None and not isinstance(value, Mapping):
             got = f"{shown(value)}, a {type(value).__name__}"
             raise DataError(what, got, "a mapping of features to moves", fix)
@@ -251,11 +251,11 @@ def _scenarios(moves: object, to: object) -> tuple[dict[str, _Given], bool]:
     nested = [isinstance(value, Mapping) for value in first.values()]
     if not any(nested):
         if not first and not second:
-            raise DataError("change(moves)", "no move", "at least one feature and its move", fix)
+            raise DataError("what_if(moves)", "no move", "at least one feature and its move", fix)
         return {"": (first, second)}, False
     if not all(nested) or second:
         raise DataError(
-            "change(moves)",
+            "what_if(moves)",
             "moves beside named moves" if not all(nested) else "named moves together with `to`",
             "moves, or a mapping of names to moves",
             'Name each of them: {"older": {"age": 1}, "of age 40": {"age": "40"}}',
@@ -264,7 +264,7 @@ def _scenarios(moves: object, to: object) -> tuple[dict[str, _Given], bool]:
     for name, value in first.items():
         if not isinstance(name, str) or not isinstance(value, Mapping) or not value:
             got = shown(name) if not isinstance(name, str) else f"no move for {name!r}"
-            raise DataError("change(moves)", got, "names, each with at least one move", fix)
+            raise DataError("what_if(moves)", got, "names, each with at least one move", fix)
         found[name] = (value, {})
     return found, True
 
@@ -284,7 +284,7 @@ class _Selection(FeatureSelection):
         super().__init__(dataset, list(names), groups)
         if self.pairs:
             raise DataError(
-                "change(moves)",
+                "what_if(moves)",
                 f"{shown(names[0])}, a pair",
                 "one feature for each move",
                 'Write {"a": 1, "b": 2}: both move at the same time',

@@ -1,4 +1,4 @@
-"""`skedasis change`: the grammar of moves, what it passes to the library, prints and writes, and its errors."""
+"""`skedasis what-if`: the grammar of moves, what it passes to the library, prints and writes, and its errors."""
 
 import csv
 import json
@@ -44,18 +44,18 @@ def folder(tmp_path, monkeypatch):
 def calls(monkeypatch):
     """Replace the computation by a function that keeps its arguments."""
     found = []
-    c = sd.change(lambda X: X[:, 0], np.arange(20.0)[:, None], {0: 1})
+    c = sd.what_if(lambda X: X[:, 0], np.arange(20.0)[:, None], {0: 1})
 
     def change(model, X, moves, **keywords):
         found.append({"moves": moves, **keywords})
         return c
 
-    monkeypatch.setattr(sd, "change", change, raising=False)
+    monkeypatch.setattr(sd, "what_if", change, raising=False)
     return found
 
 
 def run(*arguments, model="rentals"):
-    given = ["change", f"shop_of_changes:{model}", "bikes.csv", *arguments]
+    given = ["what-if", f"shop_of_changes:{model}", "bikes.csv", *arguments]
     return CliRunner().invoke(app, given)
 
 
@@ -109,7 +109,7 @@ def test_the_document(folder):
     done = run("hr=+1", "--by", "workingday", "--json")
     document = json.loads(done.stdout)
     (result,) = document["results"]
-    assert (document["command"], result["kind"]) == ("change", "Change")
+    assert (document["command"], result["kind"]) == ("what-if", "Change")
     assert [moved["feature"] for moved in result["moved"]] == ["hr"]
     assert result["change"] == "hr + 1"
     assert len(result["regions"]) == 2

@@ -1,4 +1,4 @@
-"""`ledger`: how much of a quantity's variance main effects, regions and interactions explain at held-out rows."""
+"""`variance_shares`: what main effects, regions and interactions explain of a quantity's variance at held-out rows."""
 
 # A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
 # pyright: reportOverlappingOverload=false
@@ -56,11 +56,12 @@ from skedasis.quantities.outputs import (
 )
 from skedasis.results.at_rows import at_rows
 from skedasis.results.effects import Effects
-from skedasis.results.ledger import MAIN, NAN, UNEXPLAINED, Ledger, LedgerPart
 from skedasis.results.multi_output import MultiOutput
 from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.variance_shares import MAIN, NAN, UNEXPLAINED, VariancePart, VarianceShares
 from skedasis.stats.heterogeneity_score import score_rows
-from skedasis.stats.ledger import (
+from skedasis.stats.random import row_hashes
+from skedasis.stats.variance_shares import (
     FOLDS,
     LedgerColumn,
     RegionLabels,
@@ -69,7 +70,6 @@ from skedasis.stats.ledger import (
     choose_stages,
     explained_share,
 )
-from skedasis.stats.random import row_hashes
 
 LEAST_ROWS = 20
 """Fewest rows: ten to fit on, and ten to measure at."""
@@ -99,7 +99,7 @@ EffectsLike: TypeAlias = "Effects | Mapping[OutputLabel, Effects] | Literal['ale
 
 
 @overload
-def ledger(
+def variance_shares(
     model: MultiOutputQuantity,
     X: TableLike,
     y: ArrayLike | None = None,
@@ -109,11 +109,11 @@ def ledger(
     effects: EffectsLike = "ale",
     max_rows: int | None = SCORE_ROWS,
     **keywords: Unpack[NullKeywords],
-) -> MultiOutput[Ledger]: ...
+) -> MultiOutput[VarianceShares]: ...
 
 
 @overload
-def ledger(
+def variance_shares(
     model: ModelLike,
     X: TableLike,
     y: ArrayLike | None = None,
@@ -123,11 +123,11 @@ def ledger(
     effects: EffectsLike = "ale",
     max_rows: int | None = SCORE_ROWS,
     **keywords: Unpack[NullKeywords],
-) -> Ledger: ...
+) -> VarianceShares: ...
 
 
 @takes_options(NullKeywords)
-def ledger(
+def variance_shares(
     model: ModelLike,
     X: TableLike,
     y: ArrayLike | None = None,
@@ -137,7 +137,7 @@ def ledger(
     effects: EffectsLike = "ale",
     max_rows: int | None = SCORE_ROWS,
     **keywords: Unpack[NullKeywords],
-) -> Ledger | MultiOutput[Ledger]:
+) -> VarianceShares | MultiOutput[VarianceShares]:
     """Return how much of a quantity's variance main effects, regions and interactions explain at held-out rows.
 
     First the best additive function of the features, then the same with a function per region of a feature, then with
@@ -147,7 +147,7 @@ def ledger(
     Parameters
     ----------
     model : quantity, fitted estimator, network, callable, or path of a model's file
-        As in `skedasis.explain`. A quantity with several outputs gives a `MultiOutput` of ledgers.
+        As in `skedasis.explain`. A quantity with several outputs gives a `MultiOutput` of variance_shares.
     X : array, data frame or ParquetData, n rows
         At least 20 rows. Never modified. Of data that are read in chunks (`sd.parquet`), `max_rows` rows are drawn.
     y : array of n labels, optional
@@ -165,12 +165,12 @@ def ledger(
         out.
     max_rows : int or None
         Largest number of rows, those with the smallest hashes of `random_state` and `row_id`. None uses all rows.
-    sample_weight, schema, random_state, sample, memory, keep, n_jobs, progress, weight_kind, row_id, tree
+    sample_weight, schema, random_state, sample, memory, keep_rows, n_jobs, progress, weight_kind, row_id, tree
         As in `skedasis.explain`.
 
     Returns
     -------
-    Ledger or MultiOutput of Ledger
+    VarianceShares or MultiOutput of VarianceShares
 
     Raises
     ------
@@ -215,7 +215,9 @@ def ledger(
     >>> import numpy as np
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).normal(size=(4000, 3))
-    >>> print(sd.ledger(lambda X: X[:, 0] * (X[:, 1] > 0.5) + X[:, 2] ** 2, X, effects=None))
+    >>> print(
+    ...     sd.variance_shares(lambda X: X[:, 0] * (X[:, 1] > 0.5) + X[:, 2] ** 2, X, effects=None)
+    ... )
     Variance of prediction at 2,000 held-out rows, by functions fitted on 2,000 others
     part           share  std error  R² so far
     main effects    89 %      0.8 %       89 %
@@ -223,12 +225,12 @@ def ledger(
     not explained  0.1 %      0.0 %
     """
     started = time.perf_counter()
-    check_one_model(model, "ledger", "sd.ledger(m, X)")
-    pairs = check_int("ledger(pairs)", pairs, 0, "Use 5, or 0 for no pairs")
+    check_one_model(model, "variance_shares", "sd.variance_shares(m, X)")
+    pairs = check_int("variance_shares(pairs)", pairs, 0, "Use 5, or 0 for no pairs")
     max_rows = check_int_or_none(
-        "ledger(max_rows)", max_rows, LEAST_ROWS, "Use 10_000, or None for all rows"
+        "variance_shares(max_rows)", max_rows, LEAST_ROWS, "Use 10_000, or None for all rows"
     )
-    options = replace(ExplainOptions.of("ledger", y=y, **keywords), heterogeneity_rows=0)
+    options = replace(ExplainOptions.of("variance_shares", y=y, **keywords), heterogeneity_rows=0)
     quantity = as_quantity(model)
     rows_of_user, source = X, {}
     if is_stream(X):
@@ -254,11 +256,11 @@ def ledger(
     record["settings"] = {"pairs": pairs, "max_rows": max_rows}
     sums = None if curves is None else _sums(curves.effects, sample, values)
     known = {label: _labels(output, label, sample) for label, output in outputs.items()}
-    ledgers = _ledgers(sample, outputs, values, assigned, pairs, sums, known)
+    shares = _shares_of_outputs(sample, outputs, values, assigned, pairs, sums, known)
     record["seconds"] = time.perf_counter() - started
     drawn_by = "" if curves is None else curves.method
     results = {
-        label: _described(r, outputs[label], drawn_by, record) for label, r in ledgers.items()
+        label: _described(r, outputs[label], drawn_by, record) for label, r in shares.items()
     }
     return results[None] if set(results) == {None} else MultiOutput(results)
 
@@ -267,7 +269,7 @@ FindRegions: TypeAlias = Callable[[Bools], "Mapping[OutputLabel, Mapping[int, Re
 """Returns the regions of all rows of a dataset, by rules that some of the rows choose."""
 
 
-def ledgers_of_values(
+def variance_shares_of_values(
     outputs: Mapping[OutputLabel, Quantity],
     values: Mapping[OutputLabel, Floats],
     dataset: Dataset,
@@ -276,8 +278,8 @@ def ledgers_of_values(
     effects: Mapping[OutputLabel, Effects],
     pairs: int = PAIRS,
     max_rows: int | None = SCORE_ROWS,
-) -> dict[OutputLabel, Ledger]:
-    """Return the ledgers of outputs whose values are known, without a further model row; see `ledger`."""
+) -> dict[OutputLabel, VarianceShares]:
+    """Return the variance shares of outputs whose values are known, without a further model row."""
     started = time.perf_counter()
     sample = _sample(dataset, max_rows, options)
     at = {label: v[sample.places] for label, v in values.items()}
@@ -296,15 +298,17 @@ def ledgers_of_values(
             known[label] = _labels(output, label, sample) if comparable else None
         except DataError:  # labels that are all the same, or of another kind
             known[label] = None
-    ledgers = _ledgers(sample, outputs, at, assigned, pairs, _sums(effects, sample, at), known)
+    shares = _shares_of_outputs(
+        sample, outputs, at, assigned, pairs, _sums(effects, sample, at), known
+    )
     record = _record(next(iter(outputs.values())), sample, options, (CallStats(), CallStats()), ())
     record |= {"settings": {"pairs": pairs, "max_rows": max_rows}}
     record["seconds"] = time.perf_counter() - started
     drawn_by = next(iter(effects.values())).provenance.get("method", "")
-    return {label: _described(r, outputs[label], drawn_by, record) for label, r in ledgers.items()}
+    return {label: _described(r, outputs[label], drawn_by, record) for label, r in shares.items()}
 
 
-def _ledgers(
+def _shares_of_outputs(
     sample: _Sample,
     outputs: Mapping[OutputLabel, Quantity],
     values: Mapping[OutputLabel, Floats],
@@ -312,10 +316,10 @@ def _ledgers(
     pairs: int,
     sums: Mapping[OutputLabel, Floats] | None,
     known: Mapping[OutputLabel, Floats | None],
-) -> dict[OutputLabel, Ledger]:
+) -> dict[OutputLabel, VarianceShares]:
     """Choose the stages of each output on the fitting rows, and measure them at the others."""
     columns = [_column(sample, feature) for feature in sample.part.features]
-    found: dict[OutputLabel, Ledger] = {}
+    found: dict[OutputLabel, VarianceShares] = {}
     for label in outputs:
         stages = choose_stages(
             columns,
@@ -327,16 +331,19 @@ def _ledgers(
             pairs=pairs,
         )
         drawn = None if sums is None else sums[label]
-        found[label] = _ledger(sample, values[label], stages, drawn, known[label])
+        found[label] = _variance_shares(sample, values[label], stages, drawn, known[label])
     return found
 
 
 def _described(
-    ledger: Ledger, output: Quantity, drawn_by: str, record: Mapping[str, JsonValue]
-) -> Ledger:
-    """Return the ledger with what describes its quantity and its cost."""
+    shares: VarianceShares,
+    output: Quantity,
+    drawn_by: str,
+    record: Mapping[str, JsonValue],
+) -> VarianceShares:
+    """Return the variance shares with what describes its quantity and its cost."""
     return replace(
-        ledger,
+        shares,
         drawn_by=drawn_by,
         quantity=output.name,
         unit=output.unit,
@@ -349,7 +356,7 @@ def _described(
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """The rows of a ledger in the order of their hashes, so that it does not depend on their order in X."""
+    """The rows of variance shares in the order of their hashes, so that it does not depend on their order in X."""
 
     part: Dataset
     order: Ints
@@ -389,11 +396,11 @@ class _Sample:
 
 
 def _sample(dataset: Dataset, max_rows: int | None, options: ExplainOptions) -> _Sample:
-    """Return the rows of the ledger."""
+    """Return the rows of the variance shares."""
     if len(dataset) < LEAST_ROWS:
         got = f"{len(dataset):,} rows"
         expected = f"at least {LEAST_ROWS}: half of them to fit on, the others to measure at"
-        raise DataError("ledger(X)", got, expected, "Pass more rows")
+        raise DataError("variance_shares(X)", got, expected, "Pass more rows")
     chosen = score_rows(dataset.identifiers, dataset.weights, max_rows, options.seed)
     places = np.sort(chosen.rows)
     part = dataset if len(places) == len(dataset) else dataset.subset(places)
@@ -460,7 +467,7 @@ def _check_varies(values: Floats, sample: _Sample, what: str) -> None:
         noise = _CONSTANT * float(np.finfo(float).eps) * float(np.abs(half).max())
         if not float(np.ptp(half)) > noise:
             raise DataError(
-                f"ledger({what})",
+                f"variance_shares({what})",
                 f"the same value for all {len(half):,} rows of a half of the data",
                 "a quantity that varies",
                 "There is no variance to explain; use rows for which the model differs",
@@ -495,11 +502,11 @@ def _assigned(regions: RegionsLike, X: Container, sample: _Sample) -> dict[int, 
     if not isinstance(regions, Mapping):
         got = f"an object of type {type(regions).__name__}"
         expected = "a mapping of features to regions, 'auto' or None"
-        raise DataError("ledger(regions)", got, expected, "Pass {} for no regions")
+        raise DataError("variance_shares(regions)", got, expected, "Pass {} for no regions")
     found: dict[int, RegionLabels] = {}
     for feature, rule in regions.items():
-        j = find_feature(sample.part.features, feature, "ledger(regions)")
-        what = f"ledger(regions[{feature!r}])"
+        j = find_feature(sample.part.features, feature, "variance_shares(regions)")
+        what = f"variance_shares(regions[{feature!r}])"
         if not isinstance(rule, RegionsOfFeature):
             got = f"an object of type {type(rule).__name__}"
             fix = "Pass the result of sd.regions, or an object with these methods"
@@ -554,7 +561,7 @@ def _drawn(
         each = given.get(label)
         if not isinstance(each, Effects):
             got = shown(effects) if label is None else f"no Effects of {label!r}"
-            raise DataError("ledger(effects)", got, expected, fix)
+            raise DataError("variance_shares(effects)", got, expected, fix)
         features = sample.part.features
         for name, effect in each.items():
             about = effect.about.feature
@@ -562,7 +569,7 @@ def _drawn(
             if (not about.members and columns != [name]) or len(columns) < len(about.columns):
                 got = f"an effect of {name!r}, column {about.position}"
                 known = f"effects of columns of X: {[f.name for f in features]}"
-                raise DataError("ledger(effects)", got, known, "Explain the same X")
+                raise DataError("variance_shares(effects)", got, known, "Explain the same X")
         found[label] = each
     record = found[labels[0]].provenance
     return _Curves(found, str(record.get("method", "")), {})
@@ -616,7 +623,7 @@ def _check_labels(quantity: Quantity, y: ArrayLike | None) -> None:
     of = quantity.one if isinstance(quantity, MultiOutputQuantity) else quantity
     if isinstance(of, Logit) or not isinstance(of, (Prediction, Probability)):
         raise DataError(
-            "ledger(y)",
+            "variance_shares(y)",
             f"labels for {quantity.describe()}",
             "labels for a prediction or a probability, which are in the unit of the labels",
             "Omit y",
@@ -642,7 +649,9 @@ def _labels(quantity: Quantity, label: OutputLabel, sample: _Sample) -> Floats |
         w is not None and len(w) < 1
     ):
         got = "the same label for all held-out rows"
-        raise DataError("ledger(y)", got, "labels that differ", "Omit y, or pass more rows")
+        raise DataError(
+            "variance_shares(y)", got, "labels that differ", "Omit y, or pass more rows"
+        )
     return found[sample.order]
 
 
@@ -659,24 +668,26 @@ def _is_class(quantity: Probability, y: Values) -> Floats:
     unknown = [v for v in dict.fromkeys(y.tolist()) if v not in classes]
     if unknown and isinstance(quantity.model, _HasClasses):
         got = f"the label {shown(unknown[0])}"
-        raise DataError("ledger(y)", got, f"labels among {classes}", "Pass the labels of X")
+        raise DataError(
+            "variance_shares(y)", got, f"labels among {classes}", "Pass the labels of X"
+        )
     return np.asarray(y == named, dtype=float)
 
 
 # --- the result -----------------------------------------------------------------------------------
 
 
-def _ledger(
+def _variance_shares(
     sample: _Sample,
     values: Floats,
     stages: Sequence[Stage],
     curves: Floats | None,
     labels: Floats | None,
-) -> Ledger:
+) -> VarianceShares:
     """Return the result, without what describes the quantity."""
     names = [f.name for f in sample.part.features]
     titles = [f.title for f in sample.part.features]
-    parts: list[LedgerPart] = []
+    parts: list[VariancePart] = []
     before: Floats | None = None
     for stage in stages:
         features = tuple(names[j] for j in stage.features)
@@ -684,18 +695,18 @@ def _ledger(
         share = sample.share(values, before, stage.values)
         r2 = sample.share(values, None, stage.values).value
         of_label = _label_share(sample, labels, stage.values)
-        part = LedgerPart(name, stage.kind, features, r2, share.value, share.std_error)
+        part = VariancePart(name, stage.kind, features, r2, share.value, share.std_error)
         part = replace(part, label_r2=of_label.value, label_std_error=of_label.std_error)
         parts.append(replace(part, label=label) if label != name else part)
         before = stage.values
     rest, of_label = sample.share(values, before, None), _label_share(sample, labels, values)
-    last = LedgerPart(UNEXPLAINED, "unexplained", (), 1.0, rest.value, rest.std_error)
+    last = VariancePart(UNEXPLAINED, "unexplained", (), 1.0, rest.value, rest.std_error)
     parts.append(replace(last, label_r2=of_label.value, label_std_error=of_label.std_error))
     drawn = Share(NAN, NAN) if curves is None else sample.share(values, None, curves)
     held_out = sample.held_out(values)
     w = None if sample.weights is None else sample.held_out(sample.weights)
     mean = np.average(held_out, weights=w)
-    return Ledger(
+    return VarianceShares(
         tuple(parts),
         drawn.value,
         drawn.std_error,
@@ -730,7 +741,7 @@ def _record(
 ) -> dict[str, JsonValue]:
     """Return the provenance: the cost, that of the passes for regions and curves included, and the choice of rows."""
     return {
-        "method": "ledger",
+        "method": "variance_shares",
         "features": [f.name for f in sample.part.features],
         "unit": quantity.unit,
         "random_state": options.seed,

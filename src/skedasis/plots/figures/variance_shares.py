@@ -1,4 +1,4 @@
-"""From a `Ledger` to a figure: one bar of the parts of the variance, and a mark for the main effects as drawn."""
+"""From a `VarianceShares` to a figure: one bar of the parts, and a mark for the main effects as drawn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from skedasis.plots.marks import (
     vertical_line,
 )
 from skedasis.plots.scales import PlotAxis, counted, shorten
-from skedasis.results.ledger import Ledger, LedgerPart, percent
+from skedasis.results.variance_shares import VariancePart, VarianceShares, percent
 
 PATTERNS = 5
 """Number of patterns of regions and pairs, which follow each other; neighbours always differ."""
@@ -36,22 +36,24 @@ TOP = 1.4
 """Height of the panel in heights of the bar."""
 
 
-def ledger_figure(ledger: Ledger, confidence_level: float = 0.95) -> FigureSpec:
+def variance_shares_figure(
+    variance_shares: VarianceShares, confidence_level: float = 0.95
+) -> FigureSpec:
     """Return the parts of the variance as one bar."""
     level = check_probability("plot(confidence_level)", confidence_level)
     z = _reach(level)
-    of = shorten(ledger.quantity, LONG)
+    of = shorten(variance_shares.quantity, LONG)
     end = 0.0
     bars: list[Mark] = []
     texts: list[Text] = []
     tips: list[Tooltip] = []
     whiskers: list[tuple[float, float, float]] = []
-    drawn = [p for p in ledger.parts if p.share >= 0]
+    drawn = [p for p in variance_shares.parts if p.share >= 0]
     zero, one = np.zeros(1), np.ones(1)
     for part in drawn:
         left, right = 100 * end, 100 * (end + part.share)
         end += part.share
-        label, style = _label(part), _style(part, ledger)
+        label, style = _label(part), _style(part, variance_shares)
         bars.append(Rectangles(np.array([left]), np.array([right]), zero, one, style, label))
         if part.share > 0:
             texts.append(_text(part, left, right))
@@ -59,7 +61,7 @@ def ledger_figure(ledger: Ledger, confidence_level: float = 0.95) -> FigureSpec:
         half = 100 * z * part.std_error
         if math.isfinite(half) and part.kind != "unexplained":
             whiskers.append((right - half, right + half, (0.1, 0.2)[len(whiskers) % 2]))
-    low, marks = _mark(ledger, z)
+    low, marks = _mark(variance_shares, z)
     high = max(
         100.0,
         100 * end,
@@ -72,22 +74,22 @@ def ledger_figure(ledger: Ledger, confidence_level: float = 0.95) -> FigureSpec:
         bars.append(Segments(x0, y, x1, y, "whisker", interval, caps=4.0))
     beyond = (vertical_line(100.0),) if end > 1.0005 else ()
     zero_line = (vertical_line(0.0),) if low < 0 else ()
-    notes = _notes(ledger)
+    notes = _notes(variance_shares)
     panel = Panel(
         PlotAxis(f"part of the variance of {of}", "%", min(low, 0.0), high, 0.0),
         PlotAxis("", None, 0.0, TOP if marks else 1.0, 0.0, hidden=True),
         (*bars, *beyond, *zero_line, *marks),
         58.0 if marks else 42.0,
         Title(f"What explains the variance of {of}"),
-        notes=(counted(ledger.rows_held_out, "held-out row"),),
+        notes=(counted(variance_shares.rows_held_out, "held-out row"),),
         texts=tuple(texts),
         grid="",
         tooltips=tuple(tips),
     )
-    said = "; ".join(_label(p) for p in ledger.parts)
+    said = "; ".join(_label(p) for p in variance_shares.parts)
     alt = [f"Parts of the variance of {of} at held-out rows: {said}."]
-    if not math.isnan(ledger.as_drawn):
-        alt.append(f"Main effects as drawn: {percent(ledger.as_drawn)}.")
+    if not math.isnan(variance_shares.as_drawn):
+        alt.append(f"Main effects as drawn: {percent(variance_shares.as_drawn)}.")
     alt += [f"{n[:1].upper()}{n[1:]}." for n in notes]
     return FigureSpec(((panel,),), str(panel.title), " ".join(alt), notes=notes)
 
@@ -99,15 +101,15 @@ def _reach(level: float) -> float:
     return float(ndtri(0.5 + level / 2))
 
 
-def _style(part: LedgerPart, ledger: Ledger) -> str:
+def _style(part: VariancePart, variance_shares: VarianceShares) -> str:
     if part.kind == "main":
         return "part0"
     if part.kind == "unexplained":
         return "part-rest"
-    return f"part{1 + (ledger.parts.index(part) - 1) % PATTERNS}"
+    return f"part{1 + (variance_shares.parts.index(part) - 1) % PATTERNS}"
 
 
-def _label(part: LedgerPart) -> str:
+def _label(part: VariancePart) -> str:
     """Return a part's name with its share and standard error."""
     text = f"{shorten(part.title, LONG)} {percent(part.share)}"
     if not math.isfinite(part.std_error):
@@ -115,7 +117,7 @@ def _label(part: LedgerPart) -> str:
     return f"{text} (± {percent(part.std_error)})"
 
 
-def _text(part: LedgerPart, left: float, right: float) -> Text:
+def _text(part: VariancePart, left: float, right: float) -> Text:
     """Return the name and the percentage in a segment, or what there is room for."""
     share, room = percent(part.share), (left, right, -np.inf, np.inf)
     if part.share < THIN:  # upright texts have one line
@@ -124,7 +126,7 @@ def _text(part: LedgerPart, left: float, right: float) -> Text:
     return Text((left + right) / 2, 0.62, (*named, share), "value", room)
 
 
-def _tip(part: LedgerPart, z: float) -> str:
+def _tip(part: VariancePart, z: float) -> str:
     """Return the tooltip of a part."""
     lines = [shorten(part.title, LONG), f"share {percent(part.share)}"]
     if math.isfinite(part.std_error):
@@ -139,16 +141,16 @@ def _tip(part: LedgerPart, z: float) -> str:
     return "\n".join(lines)
 
 
-def _mark(ledger: Ledger, z: float) -> tuple[float, tuple[Mark, ...]]:
+def _mark(variance_shares: VarianceShares, z: float) -> tuple[float, tuple[Mark, ...]]:
     """Return the left end of the axis, and the mark of the main effects as drawn with its interval."""
-    if math.isnan(ledger.as_drawn):
+    if math.isnan(variance_shares.as_drawn):
         return 0.0, ()
-    at = 100 * ledger.as_drawn
+    at = 100 * variance_shares.as_drawn
     shown = float(np.clip(at, LEAST, 110.0))
-    label = f"main effects as drawn ({shorten(ledger.drawn_by, 20)}) {percent(ledger.as_drawn)}"
+    label = f"main effects as drawn ({shorten(variance_shares.drawn_by, 20)}) {percent(variance_shares.as_drawn)}"
     y = np.array([1.2])
     points = Points(np.array([shown]), y, "part-mark", label)
-    half = 100 * z * ledger.as_drawn_std_error
+    half = 100 * z * variance_shares.as_drawn_std_error
     low = min(0.0, 1.2 * shown)
     if not math.isfinite(half) or shown != at:
         return low, (points,)
@@ -159,22 +161,22 @@ def _mark(ledger: Ledger, z: float) -> tuple[float, tuple[Mark, ...]]:
     )
 
 
-def _notes(ledger: Ledger) -> tuple[str, ...]:
+def _notes(variance_shares: VarianceShares) -> tuple[str, ...]:
     """Return notes on what is not drawn, and on labels."""
     notes = [
         f"{shorten(p.title, LONG)} is {percent(p.share)} (± {percent(p.std_error)}) and not drawn: at the held-out "
         "rows it explains nothing"
-        for p in ledger.parts
+        for p in variance_shares.parts
         if p.share < 0
     ]
-    if ledger.as_drawn < LEAST / 100:
+    if variance_shares.as_drawn < LEAST / 100:
         notes.append(
             "main effects as drawn explain less than nothing, because features depend on one another or interact; "
             "their mark is at the left end"
         )
-    if ledger.has_labels:
-        label = percent(ledger.parts[-1].label_r2)
+    if variance_shares.has_labels:
+        label = percent(variance_shares.parts[-1].label_r2)
         notes.append(
-            f"{shorten(ledger.quantity, LONG)} itself explains {label} of the variance of the label"
+            f"{shorten(variance_shares.quantity, LONG)} itself explains {label} of the variance of the label"
         )
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""`Ledger`: how much of a quantity's variance main effects, regions and interactions explain at held-out rows."""
+"""`VarianceShares`: what main effects, regions and interactions explain of a quantity's variance at held-out rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import LedgerKeywords
+    from skedasis.plots.keywords import VarianceSharesKeywords
 
 NAN = float("nan")
 
@@ -29,7 +29,7 @@ MAIN, UNEXPLAINED = "main effects", "not explained"
 
 
 @dataclass(frozen=True)
-class LedgerPart:
+class VariancePart:
     """One part of the variance of a quantity.
 
     Parameters
@@ -68,12 +68,12 @@ class LedgerPart:
 
 
 @dataclass(frozen=True, eq=False)
-class Ledger(SavedResult):
-    """How much of a quantity's variance main effects, regions and pairs explain. Computed by `skedasis.ledger`.
+class VarianceShares(SavedResult):
+    """What main effects, regions and pairs explain of a variance. Computed by `skedasis.variance_shares`.
 
     Attributes
     ----------
-    parts : tuple of LedgerPart
+    parts : tuple of VariancePart
         In the order in which they were added; the shares sum to 1. The last part is what is not explained.
     as_drawn, as_drawn_std_error : float
         R² at the held-out rows of the sum of effect curves, and its standard error; NaN if it was not computed. It is
@@ -98,12 +98,12 @@ class Ledger(SavedResult):
     >>> import numpy as np
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).normal(size=(2000, 3))
-    >>> found = sd.ledger(lambda X: X[:, 0] + X[:, 1] * X[:, 2], X, regions={})
+    >>> found = sd.variance_shares(lambda X: X[:, 0] + X[:, 1] * X[:, 2], X, regions={})
     >>> [(part.name, round(part.share, 1)) for part in found.parts]
     [('main effects', 0.5), ('x1 × x2', 0.5), ('not explained', 0.0)]
     """
 
-    parts: tuple[LedgerPart, ...]
+    parts: tuple[VariancePart, ...]
     as_drawn: float
     as_drawn_std_error: float
     drawn_by: str
@@ -118,7 +118,7 @@ class Ledger(SavedResult):
     def __len__(self) -> int:
         return len(self.parts)
 
-    def __getitem__(self, name: str) -> LedgerPart:
+    def __getitem__(self, name: str) -> VariancePart:
         """Return the part of this name."""
         names = [part.name for part in self.parts]
         check_name("part", name, names, "Pass the name of a part")
@@ -181,7 +181,7 @@ class Ledger(SavedResult):
         }
 
     @shows_keywords
-    def plot(self, ax: Axes | None = None, **options: Unpack[LedgerKeywords]) -> Figure:
+    def plot(self, ax: Axes | None = None, **options: Unpack[VarianceSharesKeywords]) -> Figure:
         """Plot the parts as one bar, with the error of each, and mark what the main effects as drawn explain.
 
         Parameters
@@ -214,11 +214,11 @@ class Ledger(SavedResult):
         >>> import numpy as np
         >>> import skedasis as sd
         >>> X = np.random.default_rng(0).normal(size=(500, 2))
-        >>> figure = sd.ledger(lambda X: X[:, 0] + X[:, 1], X).plot()
+        >>> figure = sd.variance_shares(lambda X: X[:, 0] + X[:, 1], X).plot()
         >>> figure.axes[0].get_xlabel()
         'part of the variance of prediction [%]'
         """
-        return operations.plot_ledger(self, ax, **options)
+        return operations.plot_variance_shares(self, ax, **options)
 
     @checked_call
     def explore(
@@ -253,12 +253,12 @@ class Ledger(SavedResult):
         -----
         No model row.
         """
-        page = operations.ledger_page(self, confidence_level=confidence_level, title=title)
+        page = operations.variance_shares_page(self, confidence_level=confidence_level, title=title)
         return save_if(page, path)
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{p.title} {percent(p.share)}" for p in self.parts)
-        return f"<Ledger of {self.quantity}: {parts}>"
+        return f"<VarianceShares of {self.quantity}: {parts}>"
 
     def __str__(self) -> str:
         head = (

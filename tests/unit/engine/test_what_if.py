@@ -1,4 +1,4 @@
-"""`sd.change`: moves, settings, regions, rows that leave the data, cost, and messages."""
+"""`sd.what_if`: moves, settings, regions, rows that leave the data, cost, and messages."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def brute(X, **columns):
 def test_the_change_is_that_of_the_columns_replaced_in_a_copy(X, moves, to, columns):
     expected = brute(X, **columns(X))
     before = X.copy()
-    c = sd.change(f, X, moves, to=to, **QUIET)
+    c = sd.what_if(f, X, moves, to=to, **QUIET)
     pd.testing.assert_frame_equal(X, before)
     scale = np.abs(f(X)).max()
     np.testing.assert_allclose(c.rows.change, expected, atol=1e-9 * scale)
@@ -94,7 +94,9 @@ def test_the_change_is_that_of_the_columns_replaced_in_a_copy(X, moves, to, colu
 
 
 def test_several_named_moves_share_the_rows_as_they_are(X):
-    found = sd.change(f, X, {"older": {"age": 1}, "of 40": {"age": "40"}, "quit": {"smoker": "no"}})
+    found = sd.what_if(
+        f, X, {"older": {"age": 1}, "of 40": {"age": "40"}, "quit": {"smoker": "no"}}
+    )
     assert isinstance(found, sd.Changes)
     assert list(found) == ["older", "of 40", "quit"]
     assert {c.provenance["model_rows"] for c in found.values()} == {4 * N}
@@ -103,7 +105,7 @@ def test_several_named_moves_share_the_rows_as_they_are(X):
         ("of 40", {"age": "40"}),
         ("quit", {"smoker": "no"}),
     ):
-        alone = sd.change(f, X, moves)
+        alone = sd.what_if(f, X, moves)
         assert found[name].value == alone.value
         assert found[name].text == alone.text
         assert found[name].outside == alone.outside
@@ -116,7 +118,7 @@ def test_rows_without_a_value_are_left_out_and_counted(X):
         assert not rows["income"].isna().any()
         return f(rows)
 
-    c = sd.change(strict, gaps, {"income": 1, "age": 1})
+    c = sd.what_if(strict, gaps, {"income": 1, "age": 1})
     some = X[np.arange(N) % 5 > 0]
     np.testing.assert_allclose(
         c.value, brute(some, income=some.income + 1, age=some.age + 1).mean()
@@ -136,7 +138,7 @@ def test_regions_are_averages_of_their_rows_and_together_the_whole(X, by):
         "masks": {"young": (X.age < 30).to_numpy()},
         "found": sd.regions(lambda X: X["age"] * (X["smoker"] == "yes"), X, "age", max_depth=1),
     }.get(by if isinstance(by, str) else "", by)
-    c = sd.change(f, X, {"income": "+10%"}, by=by)
+    c = sd.what_if(f, X, {"income": "+10%"}, by=by)
     expected = brute(X, income=X.income * 1.1)
     assert len(c.by) == len(c.rules) >= 2
     table = c.to_frame(of="rows")
@@ -154,8 +156,8 @@ def test_regions_are_averages_of_their_rows_and_together_the_whole(X, by):
 
 def test_weights_are_repetitions_and_zeros_absent(X):
     w = np.random.default_rng(0).integers(0, 4, N)
-    a = sd.change(f, X, {"income": "x2"}, sample_weight=w, by="smoker")
-    b = sd.change(f, X.loc[X.index.repeat(w)], {"income": "x2"}, by="smoker")
+    a = sd.what_if(f, X, {"income": "x2"}, sample_weight=w, by="smoker")
+    b = sd.what_if(f, X.loc[X.index.repeat(w)], {"income": "x2"}, by="smoker")
     for name in ("value", "std", "std_error", "df", "increases", "before"):
         np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-10)
     np.testing.assert_allclose(a.outside.share, b.outside.share)
@@ -167,20 +169,20 @@ def test_weights_are_repetitions_and_zeros_absent(X):
 
 def test_sampling_weights_have_the_error_of_their_effective_size(X):
     w = np.random.default_rng(0).uniform(0.5, 2, N)
-    a = sd.change(f, X, {"income": 1}, sample_weight=w, weight_kind="sampling")
+    a = sd.what_if(f, X, {"income": 1}, sample_weight=w, weight_kind="sampling")
     d = brute(X, income=X.income + 1)
     mean = np.average(d, weights=w)
     unit = (w**2).sum() / w.sum()
     variance = (w * (d - mean) ** 2).sum() / (w.sum() - unit)
     np.testing.assert_allclose(a.std_error, np.sqrt(variance * (w**2).sum()) / w.sum(), rtol=1e-9)
-    b = sd.change(f, X, {"income": 1}, sample_weight=5 * w, weight_kind="sampling")
+    b = sd.what_if(f, X, {"income": 1}, sample_weight=5 * w, weight_kind="sampling")
     np.testing.assert_allclose([a.std_error, a.df], [b.std_error, b.df])
 
 
 def test_containers_give_the_same_numbers(X):
     some = X[["age", "income"]].astype(float)
-    expected = sd.change(lambda rows: rows["age"] * rows["income"], some, {0: 2, 1: "+50%"})
-    found = sd.change(lambda rows: rows[:, 0] * rows[:, 1], some.to_numpy(), {0: 2, 1: "+50%"})
+    expected = sd.what_if(lambda rows: rows["age"] * rows["income"], some, {0: 2, 1: "+50%"})
+    found = sd.what_if(lambda rows: rows[:, 0] * rows[:, 1], some.to_numpy(), {0: 2, 1: "+50%"})
     assert found.features == ("x0", "x1")
     assert found.value == expected.value
     assert found.outside.far == expected.outside.far
@@ -201,7 +203,7 @@ def test_parquet_gives_the_same_bits(X, tmp_path):
         ({"when": 2}, ("income", [1.0, 2.0])),
         ({"age": 2}, None),
     ):
-        a, b = (sd.change(model, data, moves, by=by, **QUIET) for data in (gaps, source))
+        a, b = (sd.what_if(model, data, moves, by=by, **QUIET) for data in (gaps, source))
         assert (a.value, a.std, a.rules, a.missing) == (b.value, b.std, b.rules, b.missing)
         assert [m.outside for m in a.moved] == [m.outside for m in b.moved]
         assert np.array_equal(a.rows.change, b.rows.change)
@@ -210,7 +212,7 @@ def test_parquet_gives_the_same_bits(X, tmp_path):
             assert np.array_equal(m.m2, b.moments[name].m2)
     for by in (X["smoker"].to_numpy(), sd.regions(model, gaps, "age")):
         with pytest.raises(sd.DataError, match=r"column"):
-            sd.change(model, source, {"age": 1}, by=by)
+            sd.what_if(model, source, {"age": 1}, by=by)
 
 
 def test_trees_cost_no_model_row_and_agree_with_the_model(X):
@@ -218,8 +220,8 @@ def test_trees_cost_no_model_row_and_agree_with_the_model(X):
 
     some = X[["age", "income"]]
     model = RandomForestRegressor(15, random_state=0).fit(some, f(X))
-    c = sd.change(model, some, {"age": 4, "income": "-10%"}, by="age")
-    d = sd.change(model, some, {"age": 4, "income": "-10%"}, by="age", tree="off")
+    c = sd.what_if(model, some, {"age": 4, "income": "-10%"}, by="age")
+    d = sd.what_if(model, some, {"age": 4, "income": "-10%"}, by="age", tree="off")
     assert c.provenance["model_rows"] == 0
     assert d.provenance["model_rows"] == 2 * N
     np.testing.assert_allclose(c.rows.change, d.rows.change, atol=1e-9 * np.abs(f(X)).max())
@@ -233,7 +235,7 @@ def test_several_outputs_and_labels(X):
     some = X[["age", "income"]]
     y = np.array(["a", "b", "c"])[np.random.default_rng(0).integers(0, 3, N)]
     model = LogisticRegression(max_iter=500).fit(some, y)
-    found = sd.change(sd.probability(model, class_="all"), some, {"age": 1})
+    found = sd.what_if(sd.probability(model, class_="all"), some, {"age": 1})
     assert list(found) == ["a", "b", "c"]
     moved = some.assign(age=some.age + 1)
     rise = (model.predict_proba(moved) - model.predict_proba(some)).mean(axis=0)
@@ -243,11 +245,11 @@ def test_several_outputs_and_labels(X):
     assert next(line.output for line in found.ranking()) == list(found)[np.abs(rise).argmax()]
     assert len(found.to_frame()) == 3
     assert set(found.interval()) == {"a", "b", "c"}
-    loss = sd.change(sd.nll(model), some, {"age": 1}, y=y)
+    loss = sd.what_if(sd.nll(model), some, {"age": 1}, y=y)
     code = np.searchsorted(model.classes_, y)
     own, after = (model.predict_log_proba(rows)[np.arange(N), code] for rows in (some, moved))
     np.testing.assert_allclose(loss.value, (own - after).mean(), atol=1e-12)
-    entropy = sd.change(sd.entropy(model), some, {"age": 1})
+    entropy = sd.what_if(sd.entropy(model), some, {"age": 1})
     p, q = model.predict_proba(some), model.predict_proba(moved)
     np.testing.assert_allclose(
         entropy.value, ((p * np.log(p)).sum(1) - (q * np.log(q)).sum(1)).mean(), atol=1e-12
@@ -266,13 +268,13 @@ def test_a_group_of_columns_is_set_to_one_of_its_levels():
         assert (X[groups["town"]].sum(axis=1) == 1).all()
         return (X["a"] + 2 * X["town_1"]).to_numpy()
 
-    c = sd.change(model, X, {"town": "town_1"}, groups=groups)
+    c = sd.what_if(model, X, {"town": "town_1"}, groups=groups)
     np.testing.assert_allclose(c.value, 2 * (town != 1).mean())
     np.testing.assert_allclose(c.already, (town == 1).mean())
     with pytest.raises(sd.DataError, match="a step of a group"):
-        sd.change(model, X, {"town": 1}, groups=groups)
+        sd.what_if(model, X, {"town": 1}, groups=groups)
     with pytest.raises(sd.DataError, match="group 'town'"):
-        sd.change(model, X, {"town_1": 1}, groups=groups)
+        sd.what_if(model, X, {"town_1": 1}, groups=groups)
 
 
 def test_a_time_of_day_passes_midnight():
@@ -281,12 +283,12 @@ def test_a_time_of_day_passes_midnight():
     def model(X):
         return np.array([t.hour + t.minute / 60 for t in X["t"]])
 
-    c = sd.change(model, X, {"t": "+1 h"})
+    c = sd.what_if(model, X, {"t": "+1 h"})
     np.testing.assert_allclose(c.rows.change, [0.5 - 23.5, 1.0])
 
 
 def test_the_share_outside_counts_values_beyond_the_observed_range(X):
-    c = sd.change(f, X, {"age": 10, "income": "-50%"})
+    c = sd.what_if(f, X, {"age": 10, "income": "-50%"})
     old, poor = X.age + 10 > X.age.max(), X.income / 2 < X.income.min()
     assert c.outside.rows == (old | poor).sum()
     np.testing.assert_allclose(c.outside.share, (old | poor).mean())
@@ -302,9 +304,9 @@ def test_rows_that_leave_the_joint_data_are_far_although_no_range_is_left():
     def model(X):
         return X.sum(axis=1)
 
-    joint = sd.change(model, X, to={"x0": 0.5})
-    alone = sd.change(model, independent, to={"x0": 0.5})
-    both = sd.change(model, X, to={"x0": 0.5, "x1": 0.5})
+    joint = sd.what_if(model, X, to={"x0": 0.5})
+    alone = sd.what_if(model, independent, to={"x0": 0.5})
+    both = sd.what_if(model, X, to={"x0": 0.5, "x1": 0.5})
     assert joint.outside.rows == alone.outside.rows == 0
     assert joint.outside.far > 0.8
     assert alone.outside.far < 0.05
@@ -317,7 +319,7 @@ def test_rows_that_leave_the_joint_data_are_far_although_no_range_is_left():
 
 def test_checks_name_ranges_that_are_left_and_regions_with_few_rows(X):
     labels = np.where(np.arange(N) < 4, "few", "many")
-    c = sd.change(f, X, {"age": 100}, by=labels)
+    c = sd.what_if(f, X, {"age": 100}, by=labels)
     codes = [x.code for x in c.checks()]
     assert codes == ["extrapolation", "extrapolation", "few_rows"]
     assert "240 rows (100 %) leave the observed range of 'age'" in str(c.checks())
@@ -328,27 +330,27 @@ def test_rows_that_have_a_value_already_do_not_change(X):
     def noisy(X):
         return f(X) + 1e-9 * len(X)  # rounding that depends on the batch
 
-    c = sd.change(noisy, X, to={"smoker": "no"})
+    c = sd.what_if(noisy, X, to={"smoker": "no"})
     same = (X.smoker == "no").to_numpy()
     assert (c.rows.change[same] == 0).all()
     np.testing.assert_allclose(c.already, same.mean())
     constant = X.assign(age=30)
-    alone = sd.change(f, constant, to={"age": 30})
+    alone = sd.what_if(f, constant, to={"age": 30})
     assert alone.value == alone.std == alone.std_error == 0
     assert alone.already == 1
     assert alone.interval() == (0, 0)
 
 
 def test_a_sample_of_rows_is_kept_if_memory_does_not_suffice(X):
-    c = sd.change(f, X, {"income": 1}, keep=50 * 48)
-    all_rows = sd.change(f, X, {"income": 1})
+    c = sd.what_if(f, X, {"income": 1}, keep_rows=50 * 48)
+    all_rows = sd.what_if(f, X, {"income": 1})
     assert 0 < len(c.rows) < N
     assert not c.rows.exact
     assert c.value == all_rows.value
     np.testing.assert_allclose(c.rows.change, all_rows.rows.change[c.rows.row])
-    with pytest.raises(sd.UnsupportedError, match="keep="):
+    with pytest.raises(sd.UnsupportedError, match="keep_rows="):
         c.interval(method="bootstrap")
-    nothing = sd.change(f, X, {"income": 1}, keep=0)
+    nothing = sd.what_if(f, X, {"income": 1}, keep_rows=0)
     assert nothing.rows is None
     assert nothing.value == c.value
     for ask in (
@@ -356,13 +358,13 @@ def test_a_sample_of_rows_is_kept_if_memory_does_not_suffice(X):
         lambda p: nothing.to_frame(of="rows"),
         lambda p: nothing.plot(kind="rows"),
     ):
-        with pytest.raises(sd.UnsupportedError, match="keep="):
+        with pytest.raises(sd.UnsupportedError, match="keep_rows="):
             ask(0.5)
     nothing.plot()
 
 
 def test_intervals(X):
-    c = sd.change(f, X, {"income": "+10%"}, by="smoker")
+    c = sd.what_if(f, X, {"income": "+10%"}, by="smoker")
     low, high = c.interval()
     from scipy.stats import t
 
@@ -376,7 +378,7 @@ def test_intervals(X):
     again, _ = c.region_intervals(method="bootstrap")
     assert (np.abs(again - lower) < 0.5 * (upper - lower)).all()
     with pytest.raises(sd.UnsupportedError, match="by="):
-        sd.change(f, X, {"income": 1}).region_intervals()
+        sd.what_if(f, X, {"income": 1}).region_intervals()
     with pytest.raises(sd.DataError, match="confidence_level"):
         c.interval(95)
     with pytest.raises(sd.DataError, match="method"):
@@ -385,9 +387,9 @@ def test_intervals(X):
 
 def test_two_rows_and_one():
     X = np.array([[0.0], [1.0]])
-    c = sd.change(lambda X: X[:, 0] ** 2, X, {0: 1})
+    c = sd.what_if(lambda X: X[:, 0] ** 2, X, {0: 1})
     np.testing.assert_allclose([c.value, c.std_error, c.df], [2.0, 1.0, 1.0])
-    one = sd.change(lambda X: X[:, 0] ** 2, X[:1], {0: 1})
+    one = sd.what_if(lambda X: X[:, 0] ** 2, X[:1], {0: 1})
     assert one.value == 1
     assert np.isnan(one.std_error)
     with pytest.raises(sd.DataError, match="Pass more rows"):
@@ -435,17 +437,17 @@ def test_two_rows_and_one():
 )
 def test_messages(X, moves, to, match):
     with pytest.raises(sd.DataError, match=match) as error:
-        sd.change(f, X, moves, to=to)
+        sd.what_if(f, X, moves, to=to)
     assert PATTERN.match(str(error.value))
 
 
 def test_more_messages(X):
     with pytest.raises(sd.UnsupportedError, match="for m in models"):
-        sd.change([f, f], X, {"age": 1})
+        sd.what_if([f, f], X, {"age": 1})
     for by, match in ((np.arange(N), "regions of 240 rows"), (np.arange(3), "shape")):
         with pytest.raises(sd.DataError, match=match):
-            sd.change(f, X, {"age": 1}, by=by)
-    c = sd.change(f, X, {"age": 1})
+            sd.what_if(f, X, {"age": 1}, by=by)
+    c = sd.what_if(f, X, {"age": 1})
     for ask in (lambda: c.to_frame(of="regions"), lambda: c.plot(kind="regions")):
         with pytest.raises(sd.UnsupportedError, match="by="):
             ask()
@@ -464,18 +466,18 @@ def test_units_and_declared_kinds():
     def model(X):
         return X["age"].to_numpy() + 10.0 * X["grade"].to_numpy() + (X["size"] == "l").to_numpy()
 
-    c = sd.change(model, X, {"age": "+2 years", "grade": 1}, schema=schema)
+    c = sd.what_if(model, X, {"age": "+2 years", "grade": 1}, schema=schema)
     assert c.text == "age + 2 years, grade + 1"
     assert c.value == 12
-    assert sd.change(model, X, {"size": "l"}, schema=schema).value == pytest.approx(2 / 3)
+    assert sd.what_if(model, X, {"size": "l"}, schema=schema).value == pytest.approx(2 / 3)
     with pytest.raises(sd.DataError, match="a step of an ordinal feature"):
-        sd.change(model, X, {"size": 1}, schema=schema)
+        sd.what_if(model, X, {"size": 1}, schema=schema)
     coded = {"grade": "nominal"}
-    assert sd.change(model, X, {"grade": 3}, schema=coded).value == pytest.approx(10)
-    assert sd.change(model, X, {"grade": "3"}, schema=coded).value == pytest.approx(10)
+    assert sd.what_if(model, X, {"grade": 3}, schema=coded).value == pytest.approx(10)
+    assert sd.what_if(model, X, {"grade": "3"}, schema=coded).value == pytest.approx(10)
     with pytest.raises(sd.DataError, match=r"schema=\{'grade': \"continuous\"\}"):
-        sd.change(model, X, {"grade": 7}, schema=coded)
-    ordinal = sd.change(model, X, {"grade": 1}, schema={"grade": "ordinal"})
+        sd.what_if(model, X, {"grade": 7}, schema=coded)
+    ordinal = sd.what_if(model, X, {"grade": 1}, schema={"grade": "ordinal"})
     assert ordinal.value == 10
 
 
@@ -487,7 +489,7 @@ def test_the_model_gets_the_types_of_the_columns():
         seen.append((X["a"].dtype.kind, X["b"].dtype))
         return X["a"].to_numpy() + X["b"].to_numpy(dtype=float)
 
-    assert sd.change(model, X, {"a": 1, "b": 0.1}).value == pytest.approx(1.1)
+    assert sd.what_if(model, X, {"a": 1, "b": 0.1}).value == pytest.approx(1.1)
     assert seen[-1] == ("i", np.dtype("float32"))
-    assert sd.change(model, X, {"a": 0.5}).value == 0.5
+    assert sd.what_if(model, X, {"a": 0.5}).value == 0.5
     assert seen[-1][0] == "f"

@@ -1,4 +1,4 @@
-"""The ledger in comparison with closed forms, with dense least squares, and with regions that mean nothing."""
+"""The variance shares in comparison with closed forms, with dense least squares, and with regions that mean nothing."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-import skedasis.stats.ledger as module
-from skedasis.stats.ledger import (
+import skedasis.stats.variance_shares as module
+from skedasis.stats.variance_shares import (
     FOLDS,
     LedgerColumn,
     RegionLabels,
@@ -43,11 +43,11 @@ def correlated(rho: float, n: int = 10_000, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).multivariate_normal([0, 0], [[1, rho], [rho, 1]], n)
 
 
-def shares(found: sd.Ledger) -> dict[str, float]:
+def shares(found: sd.VarianceShares) -> dict[str, float]:
     return {p.name: p.share for p in found.parts}
 
 
-def close(found: sd.Ledger, truth: dict[str, float]) -> None:
+def close(found: sd.VarianceShares, truth: dict[str, float]) -> None:
     """Assert that shares are near those of the population, up to the error of a share on so many rows."""
     got = shares(found)
     assert set(got) == set(truth)
@@ -66,7 +66,7 @@ def test_main_effects_regions_and_a_pair():
         smooth = X[:, 2] ** 2 + 1.5 * X[:, 3] * X[:, 4] + X[:, 0] * X[:, 3] * X[:, 5]
         return np.asarray(3 * X[:, 0] * (X[:, 1] > 0) + smooth)
 
-    found = sd.ledger(model, uniform(), regions=regions)
+    found = sd.variance_shares(model, uniform(), regions=regions)
     variances = [2.25 / 3 + 4 / 45, 2.25 / 3, 2.25 / 9, 1 / 27]
     main, region, pair, rest = (v / sum(variances) for v in variances)
     close(
@@ -88,7 +88,7 @@ def test_regions_are_found():
             3 * X[:, 0] * ((X[:, 1] > 0.3) & (X[:, 2] > 0)) + X[:, 3] ** 2 + 2 * X[:, 2]
         )
 
-    found = sd.ledger(model, X, effects=None)
+    found = sd.variance_shares(model, X, effects=None)
     # Var(3 x0 1[A]) = 9 / 3 p, of which the main effect of x0 is 9 / 3 p².
     variances = [3 * inside**2 + 4 / 45 + 1, 3 * inside * (1 - inside)]
     main, region = (v / sum(variances) for v in variances)
@@ -98,7 +98,7 @@ def test_regions_are_found():
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
 def test_products_of_normal_features(rho):
     """The best additive function of x0 x1 is r / (1 + r²) (x0² + x1²), and explains 4 r² / (1 + r²)²."""
-    found = sd.ledger(lambda X: X[:, 0] * X[:, 1], correlated(rho), regions={})
+    found = sd.variance_shares(lambda X: X[:, 0] * X[:, 1], correlated(rho), regions={})
     best = 4 * rho**2 / (1 + rho**2) ** 2
     close(found, {"main effects": best, "x0 × x1": 1 - best, "not explained": 0.0})
 
@@ -109,7 +109,7 @@ def test_main_effects_as_drawn_may_explain_less_than_nothing():
     X = rng.normal(size=(4000, 1)) + 0.01 * rng.normal(size=(4000, 3))
     model = lambda X: X.mean(axis=1)  # noqa: E731
     drawn = sd.explain(model, X, method=sd.MPlot(bins=60))
-    found = sd.ledger(model, X, effects=drawn)
+    found = sd.variance_shares(model, X, effects=drawn)
     # The curves are flat beyond the middle of the first and of the last bin: a little less than three times.
     assert -3.1 < found.as_drawn < -2.5
     assert found["main effects"].share > 0.99
@@ -124,9 +124,9 @@ def test_levels_and_missing_values():
     def additive(X: np.ndarray) -> np.ndarray:
         return step[X[:, 0].astype(int)] + np.where(np.isnan(X[:, 1]), 4.0, X[:, 1] ** 2)
 
-    found = sd.ledger(additive, X, schema={0: "nominal"}, effects=None)
+    found = sd.variance_shares(additive, X, schema={0: "nominal"}, effects=None)
     assert found["main effects"].share > 0.995
-    crossed = sd.ledger(
+    crossed = sd.variance_shares(
         lambda X: step[X[:, 0].astype(int)] * X[:, 2], X, schema={0: "nominal"}, effects=None
     )
     exact = np.var(step[X[:, 0].astype(int)].mean() * X[:, 2]) / np.var(
@@ -142,7 +142,7 @@ def test_the_label():
     X = rng.normal(size=(10_000, 2))
     model = lambda X: X[:, 0] + X[:, 0] * X[:, 1]  # noqa: E731
     y = model(X) + rng.normal(size=10_000)
-    found = sd.ledger(model, X, y, effects=None)
+    found = sd.variance_shares(model, X, y, effects=None)
     assert found["not explained"].label_r2 == pytest.approx(2 / 3, abs=0.03)
     assert found["main effects"].label_r2 == pytest.approx(1 / 3, abs=0.03)
 

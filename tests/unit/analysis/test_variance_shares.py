@@ -1,4 +1,4 @@
-"""`ledger`: choice without the held-out rows, equivalences, bad input, and the result object."""
+"""`variance_shares`: choice without the held-out rows, equivalences, bad input, and the result object."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
-from skedasis.results.ledger import UNEXPLAINED
-from skedasis.stats.ledger import FOLDS, LedgerColumn, choose_stages
+from skedasis.results.variance_shares import UNEXPLAINED
+from skedasis.stats.variance_shares import FOLDS, LedgerColumn, choose_stages
 from tests.helpers import Remembers, refused
-from tests.reference.test_ledger import Given
+from tests.reference.test_variance_shares import Given
 
 REGIONS = {"a": Given(lambda X: (X[:, 1].astype(float) > 0).astype(int))}
 
@@ -32,11 +32,11 @@ def data() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def found(data) -> sd.Ledger:
-    return sd.ledger(model, data, model(data) + 1.0, regions=REGIONS)
+def found(data) -> sd.VarianceShares:
+    return sd.variance_shares(model, data, model(data) + 1.0, regions=REGIONS)
 
 
-def numbers(found: sd.Ledger) -> np.ndarray:
+def numbers(found: sd.VarianceShares) -> np.ndarray:
     return np.array([(p.r2, p.share, p.std_error) for p in found.parts])
 
 
@@ -61,7 +61,7 @@ def test_parts_sum_to_one(seed, n, d, weighted, scale, offset):
     noise = scale * (rng.normal(size=n) + offset * rng.integers(0, 2))
     X = np.column_stack([X, np.arange(n)])
     w = rng.integers(1, 4, n) if weighted else None
-    found = sd.ledger(
+    found = sd.variance_shares(
         lambda X: noise[X[:, -1].astype(int)] + scale * np.nan_to_num(X[:, 0]) ** 2,
         X,
         sample_weight=w,
@@ -81,7 +81,7 @@ def test_parts_sum_to_one(seed, n, d, weighted, scale, offset):
 def test_held_out_rows_choose_nothing():
     """Other values of the quantity at the held-out rows change neither what is chosen nor what is fitted."""
     X = np.random.default_rng(0).normal(size=(400, 4))
-    first = sd.ledger(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X, effects=None)
+    first = sd.variance_shares(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X, effects=None)
     seen: list[Any] = []
 
     def spy(columns: Any, fitting: Any, target: Any, *rest: Any, **options: Any) -> Any:
@@ -90,8 +90,8 @@ def test_held_out_rows_choose_nothing():
         return stages
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skedasis.analysis.ledger.choose_stages", spy)
-        sd.ledger(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X, effects=None)
+        patch.setattr("skedasis.analysis.variance_shares.choose_stages", spy)
+        sd.variance_shares(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X, effects=None)
         columns, _ = seen[0]
         order = [int(np.flatnonzero(X[:, 0] == v)[0]) for v in columns[0].values]
         held_out = set(X[order[200:], 0].tolist())
@@ -100,7 +100,7 @@ def test_held_out_rows_choose_nothing():
             bad = np.array([v in held_out for v in X[:, 0].tolist()])
             return np.where(bad, 100 * np.sin(50 * X[:, 3]) * X[:, 1], X[:, 0] * X[:, 1] + X[:, 2])
 
-        second = sd.ledger(corrupt, X, effects=None)
+        second = sd.variance_shares(corrupt, X, effects=None)
     assert [p.name for p in second.parts] == [p.name for p in first.parts]
     for one, two in zip(seen[0][1], seen[1][1], strict=True):
         np.testing.assert_array_equal(one.values, two.values)
@@ -142,7 +142,7 @@ def test_the_order_of_rows_does_not_matter(data):
     w = np.random.default_rng(2).uniform(0.5, 2, len(data))
     for rows in (10_000, 300):
         one, two = (
-            sd.ledger(
+            sd.variance_shares(
                 model,
                 data.iloc[k],
                 regions=REGIONS,
@@ -158,23 +158,23 @@ def test_the_order_of_rows_does_not_matter(data):
 
 
 def test_shares_do_not_depend_on_the_unit_of_the_quantity(data, found):
-    two = sd.ledger(lambda X: 1e7 - 1e-3 * model(X), data, regions=REGIONS)
+    two = sd.variance_shares(lambda X: 1e7 - 1e-3 * model(X), data, regions=REGIONS)
     np.testing.assert_allclose(numbers(two), numbers(found), atol=1e-5)
     assert two.as_drawn == pytest.approx(found.as_drawn, abs=1e-5)
 
 
 def test_shares_do_not_depend_on_units_of_features(data):
     X = data.to_numpy()
-    one = sd.ledger(model, X, effects=None, regions={})
+    one = sd.variance_shares(model, X, effects=None, regions={})
     scale, offset = np.array([1e-200, 1e150, 1.0]), np.array([0.0, 0.0, 1e6])
     units = lambda Z: model((Z - offset) / scale)  # noqa: E731
-    two = sd.ledger(units, X * scale + offset, effects=None, regions={})
+    two = sd.variance_shares(units, X * scale + offset, effects=None, regions={})
     np.testing.assert_allclose(numbers(two), numbers(one), atol=1e-5)
 
 
 def test_one_model_row_each_and_the_input_is_unchanged(data):
     before, counted = data.copy(), Remembers(model)
-    found = sd.ledger(counted, data, effects=None, regions={})
+    found = sd.variance_shares(counted, data, effects=None, regions={})
     assert found.provenance["model_rows"] == len(data)
     assert sum(map(len, counted.seen)) == len(data) + found.provenance["check_rows"]
     pd.testing.assert_frame_equal(data, before)
@@ -183,7 +183,7 @@ def test_one_model_row_each_and_the_input_is_unchanged(data):
 @pytest.mark.slow
 def test_the_search_for_regions_calls_the_model_at_fitting_rows_only(data):
     counted = Remembers(model)
-    found = sd.ledger(counted, data, effects=None, max_rows=400)
+    found = sd.variance_shares(counted, data, effects=None, max_rows=400)
     assert sum(map(len, counted.seen)) == (
         found.provenance["model_rows"] + found.provenance["check_rows"]
     )
@@ -201,20 +201,22 @@ def test_labels_of_a_classifier():
     X = rng.normal(size=(500, 2))
     y = np.where(X[:, 0] + rng.normal(size=500) > 0, "yes", "no")
     clf = LogisticRegression().fit(X, y)
-    yes, no = (sd.ledger(sd.probability(clf, class_=c), X, y, effects=None) for c in ("yes", "no"))
-    every = sd.ledger(sd.probability(clf, class_="all"), X, y, effects=None)
+    yes, no = (
+        sd.variance_shares(sd.probability(clf, class_=c), X, y, effects=None) for c in ("yes", "no")
+    )
+    every = sd.variance_shares(sd.probability(clf, class_="all"), X, y, effects=None)
     rest = yes.parts[-1]
     assert 0.2 < rest.label_r2 < 0.6
     assert no.parts[-1].label_r2 == pytest.approx(rest.label_r2)
     assert every["yes"].parts[-1].label_r2 == pytest.approx(rest.label_r2)
     with refused(sd.DataError, "'maybe'"):
-        sd.ledger(sd.probability(clf), X, np.where(y == "no", "maybe", y))
+        sd.variance_shares(sd.probability(clf), X, np.where(y == "no", "maybe", y))
     with refused(sd.DataError, "Omit y"):
-        sd.ledger(sd.entropy(clf), X, y)
-    nll = sd.ledger(sd.nll(clf), X, y, effects=None)
+        sd.variance_shares(sd.entropy(clf), X, y)
+    nll = sd.variance_shares(sd.nll(clf), X, y, effects=None)
     assert not nll.has_labels
     with refused(sd.DataError, "no y"):
-        sd.ledger(sd.nll(clf), X)
+        sd.variance_shares(sd.nll(clf), X)
 
 
 # --- bad input -------------------------------------------------------------------------------------
@@ -222,15 +224,15 @@ def test_labels_of_a_classifier():
 
 def test_what_cannot_be_computed_raises(data):
     with refused(sd.DataError, "19 rows", "20"):
-        sd.ledger(model, data[:19])
-    assert len(sd.ledger(model, data[:20])) >= 2
+        sd.variance_shares(model, data[:19])
+    assert len(sd.variance_shares(model, data[:20])) >= 2
     with refused(sd.DataError, "the same value"):
-        sd.ledger(lambda X: np.full(len(X), 0.1), data)
+        sd.variance_shares(lambda X: np.full(len(X), 0.1), data)
     for options in ({"pairs": -1}, {"max_rows": 10}):
         with refused(sd.DataError, *options):
-            sd.ledger(model, data, **options)
+            sd.variance_shares(model, data, **options)
     with refused(sd.DataError, "same label"):
-        sd.ledger(model, data, np.ones(len(data)))
+        sd.variance_shares(model, data, np.ones(len(data)))
 
 
 @pytest.mark.parametrize(
@@ -243,7 +245,7 @@ def test_what_cannot_be_computed_raises(data):
 )
 def test_wrong_regions_raise(data, regions, words):
     with refused(sd.DataError, *words):
-        sd.ledger(model, data, regions=regions)
+        sd.variance_shares(model, data, regions=regions)
 
 
 # --- the result ------------------------------------------------------------------------------------
@@ -261,13 +263,13 @@ def test_the_result(found, data, tmp_path):
     text = str(found)
     assert "regions of a" in text
     assert "Main effects as drawn (ALE)" in text
-    assert repr(found).startswith("<Ledger of prediction: main effects")
+    assert repr(found).startswith("<VarianceShares of prediction: main effects")
     with refused(sd.DataError, "nothing"):
         found["nothing"]
     with pytest.raises(AttributeError):
         found.variance = 1.0
-    found.save(tmp_path / "ledger.npz")
-    loaded = sd.load(tmp_path / "ledger.npz")
+    found.save(tmp_path / "variance_shares.npz")
+    loaded = sd.load(tmp_path / "variance_shares.npz")
     assert str(loaded) == text
     np.testing.assert_array_equal(numbers(loaded), numbers(found))
 
@@ -276,7 +278,7 @@ def test_the_result(found, data, tmp_path):
 def test_sampling_weights_do_not_depend_on_their_scale(data):
     w = np.random.default_rng(0).uniform(1, 3, len(data))
     one, two = (
-        sd.ledger(model, data, sample_weight=c * w, weight_kind="sampling", effects=None)
+        sd.variance_shares(model, data, sample_weight=c * w, weight_kind="sampling", effects=None)
         for c in (1, 1000)
     )
     np.testing.assert_allclose(numbers(one), numbers(two), atol=1e-8)

@@ -1,4 +1,4 @@
-"""The command `change`: what happens to a quantity if features of every row move, or are set to a value."""
+"""The command `what-if`: what happens to a quantity if features of every row move, or are set to a value."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from skedasis.results.multi_output import MultiOutput
 
 
-CHANGE_EXAMPLES = """Examples
+EXAMPLES = """Examples
 
 \b
-skedasis change my:model houses.csv age=+1
+skedasis what-if my:model houses.csv age=+1
     what happens if every house is a year older
-skedasis change my:model houses.csv size=+10% age=-5 --target price
+skedasis what-if my:model houses.csv size=+10% age=-5 --target price
     two features move at the same time
-skedasis change my:model houses.csv town=north --by age
+skedasis what-if my:model houses.csv town=north --by age
     every house moves to the north, by the quartiles of age
-skedasis change my:model houses.csv size=x2 --by age=20,50 -o doubled.png
+skedasis what-if my:model houses.csv size=x2 --by age=20,50 -o doubled.png
     a figure of the regions between two ages
-skedasis change my:clf houses.csv age=40 --class all --json
+skedasis what-if my:clf houses.csv age=40 --class all --json
     every house gets the age 40, for each class, as JSON
-skedasis change my:model houses.csv --set age=-5 --rows rows.csv
+skedasis what-if my:model houses.csv --set age=-5 --rows rows.csv
     set a negative value, and write the change of each row
 """
 
@@ -50,8 +50,8 @@ _FORM = "FEATURE=MOVE, such as age=+1, age=-10%, age=x2, age=40 or town=north"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeOptions(ModelOptions, ExplainingOptions):
-    """The options of `skedasis change`."""
+class WhatIfOptions(ModelOptions, ExplainingOptions):
+    """The options of `skedasis what-if`."""
 
     model_: ModelArgument = None
     data_: DataArgument = None
@@ -95,7 +95,7 @@ class ChangeOptions(ModelOptions, ExplainingOptions):
     loss: options.LossName = None
 
 
-def change(opts: ChangeOptions, terminal: Terminal) -> Document:
+def what_if(opts: WhatIfOptions, terminal: Terminal) -> Document:
     """Compute what happens to the prediction if features of every row move, or are set to a value.
 
     Prints the mean change over the rows with its interval, and how many rows leave the data.
@@ -103,7 +103,7 @@ def change(opts: ChangeOptions, terminal: Terminal) -> Document:
     models, data, more = completion.assign_arguments(
         opts.model, opts.data, opts.model_, opts.data_, opts.more
     )
-    path = options.needed(models, data, "change")
+    path = options.needed(models, data, "what-if")
     output.check_out(opts.out, [path, *models])
     output.check_out(opts.rows, [path, *models], (".csv",), "--rows")
     if not more and not opts.set_:
@@ -129,7 +129,7 @@ def change(opts: ChangeOptions, terminal: Terminal) -> Document:
 
 
 def _found(
-    opts: ChangeOptions,
+    opts: WhatIfOptions,
     quantity: Quantity,
     columns: Columns,
     rows: Rows,
@@ -140,7 +140,7 @@ def _found(
 ) -> Change | MultiOutput[Change]:
     """Return the change, or that of each output."""
     moves, to, by = wanted
-    return sd.change(
+    return sd.what_if(
         quantity,
         columns.table.data,
         moves,

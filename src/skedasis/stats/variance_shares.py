@@ -446,7 +446,9 @@ def _factored(gram: Floats, penalty: Floats) -> tuple[Floats, Floats]:
     # The transposed array is the one that Fortran expects: nothing is copied.
     factor, failed = factorize(scaled.T, lower=1, clean=1, overwrite_a=1)
     if failed:
-        raise np.linalg.LinAlgError("The normal equations of the ledger are not positive definite.")
+        raise np.linalg.LinAlgError(
+            "The normal equations of the variance shares are not positive definite."
+        )
     return np.asarray(factor), scale
 
 
@@ -467,7 +469,7 @@ def _inverse_diagonal(factor: Floats, scale: Floats) -> Floats:
 def _inverse(factor: Floats) -> Floats:
     """Return the inverse of a lower triangular matrix, in the order of Fortran.
 
-    LAPACK's routine takes 1.5 times as long as products of blocks for the matrices of a ledger.
+    LAPACK's routine takes 1.5 times as long as products of blocks for the matrices of variance shares.
     """
     from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
