@@ -24,10 +24,10 @@ NIGHTLY = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 COMMON = (
     *("tests/unit/test_containers.py", "tests/unit/test_readers.py", "tests/unit/test_frames.py"),
     *("tests/unit/test_saving.py", "tests/unit/test_cli.py", "tests/unit/test_notebooks.py"),
-    *("tests/unit/test_tree_loading.py", "tests/plots/test_draw_matplotlib.py"),
+    *("tests/unit/trees/test_loading.py", "tests/plots/test_draw_matplotlib.py"),
     *("tests/report/test_page.py", "tests/unit/test_streams.py"),
     *("tests/unit/test_parquet_source.py", "tests/unit/test_spool.py"),
-    *("tests/unit/test_cluster.py", "tests/unit/test_shap_dependence.py"),
+    *("tests/unit/test_cluster.py", "tests/unit/analysis/test_shap_dependence.py"),
     *("tests/reference/test_closed_forms.py", "tests/reference/test_agreement.py"),
 )
 """Containers, files, the shell, figures, reports, trees, data beyond memory, SHAP values: every dependency is met."""

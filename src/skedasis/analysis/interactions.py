@@ -118,8 +118,9 @@ def interactions(
         The method of the effects of single features, whose importance, heterogeneity score and local effects are used;
         by default `RHALE`. A method without local effects (`MPlot`), or that keeps few curves (`PDP` for more than 200
         rows), gives no shares of heterogeneity; `ICE` does.
-    y, sample_weight, schema, groups, random_state, sample, memory, keep_rows, n_jobs, progress, weight_kind, row_id,
-    tree
+    y, sample_weight, schema, groups, random_state, sample, memory, keep_rows, n_jobs
+        As in `skedasis.explain`.
+    progress, weight_kind, row_id, tree
         As in `skedasis.explain`.
     client : distributed.Client, optional
         As in `skedasis.explain`.

@@ -262,7 +262,6 @@ def test_a_null_of_another_kind_is_refused() -> None:
         ({"n_repeats": 0}, ["null_distribution(n_repeats)", "0"]),
         ({"columns": []}, ["null_distribution(columns)"]),
         ({"how": "swapped"}, ["null_distribution(how)", "swapped"]),
-        ({"features": ["x0"]}, ["features", "columns="]),
     ],
     ids=lambda v: "-".join(v) if isinstance(v, dict) else "",
 )

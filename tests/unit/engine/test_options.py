@@ -35,7 +35,7 @@ def test_the_signature_shows_all_options_with_their_defaults():
         ("weight_kind", "none"),
         ("tree", "yes"),
         ("memory", "much"),
-        ("keep", -1),
+        ("keep_rows", -1),
         ("heterogeneity_rows", 1),
         ("correction", -0.5),
     ],

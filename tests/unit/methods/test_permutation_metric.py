@@ -114,7 +114,6 @@ def test_scores_of_classes_have_no_metrics_of_numbers():
     ("name", "fix"),
     [
         ("ROC-AUC", "Did you mean 'roc_auc'?"),
-        ("accuracy", "sd.loss(model, 'zero_one')"),
         ("log_loss", "sd.loss(model, 'log_loss')"),
         ("good", "Use one of these"),
     ],

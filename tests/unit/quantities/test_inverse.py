@@ -217,7 +217,6 @@ def test_a_piecewise_constant_inverse_has_no_slopes():
     ("inverse", "parts"),
     [
         ("log10", ("prediction(inverse)", "'log10'", "'exp10'")),
-        ("logit", ("Did you mean 'expit'?",)),
         (3, ("prediction(inverse)", "got 3", "a name, a vectorised function")),
         ((np.exp, "exp"), ("a tuple of a function and its derivative",)),
     ],

@@ -65,7 +65,7 @@ def made(way: str, ensemble: Ensemble = TREES, rows: np.ndarray = ROWS) -> Any:
     mark, kind = (
         (bitset.pack_tests, bitset.BitsetEvaluator)
         if way == "marked"
-        else (bitset.pack_tests_numpy, bitset.CountingEvaluator)
+        else (bitset.pack_tests_numpy, bitset.NumpyBitsets)
     )
     sets = [mark(t, c) for t, c in zip(whole.tests, codes, strict=True)]
     return kind(whole, len(rows), np.concatenate(sets))
