@@ -13,7 +13,7 @@ import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
 from skedasis.cli.completion import IMPORTANCES, LOSSES, METHODS, importances, losses
-from skedasis.cli.inputs import Columns, named
+from skedasis.cli.inputs import NamedColumns, named
 from skedasis.cli.options import (
     DataArgument,
     ExplainingOptions,
@@ -21,7 +21,7 @@ from skedasis.cli.options import (
     FeatureOptions,
     ModelArgument,
     ModelOptions,
-    Rows,
+    RowOptions,
 )
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import SCORE_ROWS
@@ -197,8 +197,8 @@ def _check(opts: EffectOptions, named: list[str]) -> bool:
 def _explain(
     opts: EffectOptions,
     quantity: Any,
-    columns: Columns,
-    rows: Rows,
+    columns: NamedColumns,
+    rows: RowOptions,
     labels: Values | None,
     wanted: Any,
 ) -> Any:
@@ -343,7 +343,7 @@ def _resolve(
     opts: ImportanceOptions,
     named: Sequence[str],
     model: Any,
-    columns: Columns,
+    columns: NamedColumns,
     labels: Values | None,
     terminal: Terminal,
 ) -> ImportanceOptions:
@@ -370,7 +370,7 @@ def _resolve(
     return opts
 
 
-def _is_predictive(model: Any, columns: Columns) -> bool:
+def _is_predictive(model: Any, columns: NamedColumns) -> bool:
     """Return whether a model has a predictive distribution. A function is evaluated at two rows to find out."""
     from skedasis.quantities.uncertainty import entropy
 
@@ -394,7 +394,11 @@ def _usual_loss(model: object, labels: Values | None) -> str:
 
 
 def _compute(
-    opts: ImportanceOptions, named: Sequence[str], model: Any, columns: Columns, rows: Rows
+    opts: ImportanceOptions,
+    named: Sequence[str],
+    model: Any,
+    columns: NamedColumns,
+    rows: RowOptions,
 ) -> Any:
     """Compute the importances or the diagnosis."""
     from skedasis.analysis.diagnose import diagnose

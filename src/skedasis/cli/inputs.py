@@ -23,7 +23,7 @@ from skedasis.cli.options import (
     DataOptions,
     ExplainingOptions,
     FeatureOptions,
-    Rows,
+    RowOptions,
     TrustOptions,
 )
 from skedasis.cli.output import Terminal
@@ -89,7 +89,9 @@ def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) ->
     return table
 
 
-def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled: bool) -> Rows:
+def rows_of(
+    opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled: bool
+) -> RowOptions:
     """Return the rows to explain: without unlabelled rows if labels are needed."""
     everything, left = table.read or len(table), 0
     selected = len(table) if table.read else None
@@ -102,7 +104,7 @@ def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled
     labels = None if opts.target is None else table.column(opts.target)
     weights = None if opts.sample_weight is None else table.column(opts.sample_weight)
     sample = _sample(opts, len(table), terminal)
-    return Rows(table, labels, weights, everything, left, sample, selected)
+    return RowOptions(table, labels, weights, everything, left, sample, selected)
 
 
 def _sample(opts: DataOptions, n: int, terminal: Terminal) -> int | None:
@@ -115,7 +117,7 @@ def _sample(opts: DataOptions, n: int, terminal: Terminal) -> int | None:
 
 def _rows_in_chunks(
     opts: DataOptions, table: ParquetTable, terminal: Terminal, *, labelled: bool
-) -> Rows:
+) -> RowOptions:
     """Return the rows of data that do not fit in memory: labels and weights are names of columns."""
     used = table.with_roles(opts.target if labelled else None, opts.sample_weight)
     left = len(table) - len(used) if opts.sample_weight is None else 0
@@ -123,12 +125,12 @@ def _rows_in_chunks(
         terminal.say(f"left out  {left:,} rows without a {opts.target}")
     terminal.say(f"reading   {len(used):,} rows in chunks, because they need more than --memory")
     sample, selected = _sample(opts, len(used), terminal), len(table) if table.read else None
-    return Rows(used, None, None, table.read or len(table), left, sample, selected)
+    return RowOptions(used, None, None, table.read or len(table), left, sample, selected)
 
 
 def opened_all(
     opts: ExplainingOptions, path: str, spec: str, terminal: Terminal, *, labelled: bool
-) -> tuple[Any, Rows, Columns]:
+) -> tuple[Any, RowOptions, NamedColumns]:
     """Return the model, the rows and the columns of a command."""
     # Names of columns are checked before the model is loaded, which may take long.
     table = read(opts, path, terminal, opts.bars)
@@ -143,7 +145,7 @@ def named_features(opts: FeatureOptions, more: Sequence[str]) -> list[str]:
 
 
 def keywords_of(
-    opts: ExplainingOptions, columns: Columns, rows: Rows, labels: Values | None
+    opts: ExplainingOptions, columns: NamedColumns, rows: RowOptions, labels: Values | None
 ) -> dict[str, Any]:
     """Return the arguments about the data that all functions of the library take."""
     return {
@@ -158,12 +160,12 @@ def keywords_of(
     }
 
 
-def some_labels(rows: Rows) -> Values | None:
+def some_labels(rows: RowOptions) -> Values | None:
     """Return the labels, or the first of rows that are read in chunks; None without a target."""
     return rows.table.first_labels() if isinstance(rows.table, ParquetTable) else rows.labels
 
 
-def columns_of(opts: DataOptions, table: FileTable, model: object) -> Columns:
+def columns_of(opts: DataOptions, table: FileTable, model: object) -> NamedColumns:
     """Return the columns that a model takes, with the options about them."""
     excluded = [n for n in (opts.target, opts.sample_weight, *(opts.ignore or ())) if n is not None]
     return parse_columns(features_of(table, model, excluded), opts, table.names)
@@ -448,7 +450,7 @@ _HEAD = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class NamedColumns:
     """The columns of a file, with the options about them."""
 
     table: FileTable
@@ -507,7 +509,7 @@ def as_pattern(name: str, option: str) -> re.Pattern[str] | None:
     return None
 
 
-def parse_columns(table: FileTable, opts: DataOptions, names: Collection[str]) -> Columns:
+def parse_columns(table: FileTable, opts: DataOptions, names: Collection[str]) -> NamedColumns:
     """Return the columns of a table, with the options about them applied."""
     places = _declared(table, opts, names)
     schema: dict[str | int, Declared] = {}
@@ -523,7 +525,7 @@ def parse_columns(table: FileTable, opts: DataOptions, names: Collection[str]) -
             fix = "Give each group a name of its own"
             raise DataError("--group", f"{name!r} twice", "different names", fix)
         groups[name] = [table.place(column, "--group") for column in columns]
-    return Columns(table, schema or None, groups or None)
+    return NamedColumns(table, schema or None, groups or None)
 
 
 def _declared(

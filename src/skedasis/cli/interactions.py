@@ -11,7 +11,7 @@ import typer
 import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.inputs import Columns
+from skedasis.cli.inputs import NamedColumns
 from skedasis.cli.options import (
     DataArgument,
     ExplainingOptions,
@@ -19,7 +19,7 @@ from skedasis.cli.options import (
     FeatureOptions,
     ModelArgument,
     ModelOptions,
-    Rows,
+    RowOptions,
 )
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import H_ROWS, SCORE_ROWS
@@ -133,8 +133,8 @@ def interactions(opts: InteractionsOptions, terminal: Terminal) -> Document:
 def _found(
     opts: InteractionsOptions,
     quantity: Quantity,
-    columns: Columns,
-    rows: Rows,
+    columns: NamedColumns,
+    rows: RowOptions,
     labels: Values | None,
     wanted: list[str | int],
 ) -> Interactions | MultiOutput[Interactions]:

@@ -411,7 +411,7 @@ def needed(specs: list[str], data: str | None, command: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowOptions:
     """The rows of a file that are explained."""
 
     table: FileTable

@@ -15,7 +15,7 @@ from skedasis.errors import DataError
 
 if TYPE_CHECKING:
     from skedasis.data.parquet import ParquetData
-    from skedasis.data.where import Condition
+    from skedasis.data.where import RowCondition
 
 _SUFFIXES = (".parquet", ".pq")
 _PATTERN = "*?["
@@ -77,7 +77,7 @@ class ParquetTable(FileTable):
 
     source: ParquetData
     path: str
-    chosen: Condition | None = None
+    chosen: RowCondition | None = None
 
     @classmethod
     def of(cls, source: ParquetData, path: str) -> ParquetTable:

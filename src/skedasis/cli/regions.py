@@ -10,7 +10,7 @@ import typer
 import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.inputs import Columns
+from skedasis.cli.inputs import NamedColumns
 from skedasis.cli.options import (
     DataArgument,
     ExplainingOptions,
@@ -18,7 +18,7 @@ from skedasis.cli.options import (
     FeatureOptions,
     ModelArgument,
     ModelOptions,
-    Rows,
+    RowOptions,
 )
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import ALPHA, MAX_DEPTH, MIN_GAIN, SCORE_ROWS
@@ -193,7 +193,7 @@ def _check(opts: RegionsOptions, named: list[str]) -> bool:
 
 
 def _conditions(
-    columns: Columns, names: list[str], wanted: list[str | int]
+    columns: NamedColumns, names: list[str], wanted: list[str | int]
 ) -> list[str | int] | None:
     """Return the features that rules may use: patterns do not match the only feature that is explained."""
     found = columns.find_all(names, "--split-on")
@@ -205,8 +205,8 @@ def _conditions(
 def _found(
     opts: RegionsOptions,
     quantity: Quantity,
-    columns: Columns,
-    rows: Rows,
+    columns: NamedColumns,
+    rows: RowOptions,
     labels: Values | None,
     wanted: list[str | int],
 ) -> Found | MultiOutput[Found]:

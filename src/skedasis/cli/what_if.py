@@ -12,13 +12,13 @@ import typer
 import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.inputs import Columns
+from skedasis.cli.inputs import NamedColumns
 from skedasis.cli.options import (
     DataArgument,
     ExplainingOptions,
     ModelArgument,
     ModelOptions,
-    Rows,
+    RowOptions,
 )
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.errors import DataError
@@ -131,8 +131,8 @@ def what_if(opts: WhatIfOptions, terminal: Terminal) -> Document:
 def _found(
     opts: WhatIfOptions,
     quantity: Quantity,
-    columns: Columns,
-    rows: Rows,
+    columns: NamedColumns,
+    rows: RowOptions,
     labels: Values | None,
     wanted: tuple[
         dict[str | int, str], dict[str | int, str], str | int | tuple[str | int, list[float]] | None
@@ -150,7 +150,7 @@ def _found(
     )
 
 
-def _moves(columns: Columns, texts: Sequence[str], option: str) -> dict[str | int, str]:
+def _moves(columns: NamedColumns, texts: Sequence[str], option: str) -> dict[str | int, str]:
     """Return the moves by group or by position of the column."""
     found: dict[str | int, str] = {}
     for text in texts:
@@ -163,7 +163,7 @@ def _moves(columns: Columns, texts: Sequence[str], option: str) -> dict[str | in
     return found
 
 
-def _split(columns: Columns, text: str, option: str, form: str) -> tuple[str, str]:
+def _split(columns: NamedColumns, text: str, option: str, form: str) -> tuple[str, str]:
     """Return the name and what follows the sign of equality; a name may have such signs, too."""
     parts = text.split("=")
     known = {*columns.table.names, *(columns.groups or {})}
@@ -180,7 +180,7 @@ def _split(columns: Columns, text: str, option: str, form: str) -> tuple[str, st
     return name.strip(), value.strip()
 
 
-def _by(columns: Columns, text: str) -> str | int | tuple[str | int, list[float]]:
+def _by(columns: NamedColumns, text: str) -> str | int | tuple[str | int, list[float]]:
     """Return what gives the regions: a column, or a column and the values that cut it."""
     if text in columns.table.names or text in (columns.groups or {}) or "=" not in text:
         return columns.find(text, "--by")

@@ -171,7 +171,7 @@ class Observed:
     labels: tuple[str, ...]
 
 
-class RowSource(Protocol):
+class LevelSource(Protocol):
     """What a categorical feature needs to know of its rows and of their other features (see `Dataset`)."""
 
     @property
@@ -211,12 +211,12 @@ class LevelColumn:
     weight: Floats
     missing: int
     n_other: int
-    dataset: RowSource = field(repr=False)
+    dataset: LevelSource = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    def of_rows(self, dataset: RowSource) -> bool:
+    def of_rows(self, dataset: LevelSource) -> bool:
         """Return whether the codes are those of a data set's rows."""
         return self.dataset is dataset
 
@@ -327,7 +327,7 @@ def check_level_count(feature: Feature, levels: int, most: int, *, counted: bool
 
 
 def level_column(
-    dataset: RowSource, feature: Feature, seen: Observed, top: int | None
+    dataset: LevelSource, feature: Feature, seen: Observed, top: int | None
 ) -> LevelColumn:
     """Return the levels of a dataset's rows with their counts and weights."""
     codes, values, labels = seen.codes, seen.values, seen.labels

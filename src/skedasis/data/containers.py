@@ -15,7 +15,7 @@ from skedasis._types import Container, Floats, Ints, Values
 from skedasis.data.factorize import Factorized, coded_array, is_missing
 from skedasis.data.features import Feature, Kind
 from skedasis.data.time_columns import TimeObjects, Times, is_times
-from skedasis.data.times import Ticks, TimeAxis
+from skedasis.data.times import TimeAxis, TimeTicks
 from skedasis.errors import DataError
 
 
@@ -63,7 +63,7 @@ or values of rows of X."""
 
 
 # ------------------------------------------------------------------------------------- protocols
-Rows: TypeAlias = slice | Ints
+RowIndex: TypeAlias = slice | Ints
 """Rows of X: a range of them, or their indices."""
 RowsT_co = TypeVar("RowsT_co", bound=Container, covariant=True)
 """What a container holds its rows in, and what the model is called with: arrays, or frames of a library."""
@@ -98,13 +98,13 @@ class Table(Protocol[RowsT_co]):
         """Return the columns, with inferred kinds."""
         ...
 
-    def column(self, j: int, rows: Rows | None = None) -> Floats: ...
+    def column(self, j: int, rows: RowIndex | None = None) -> Floats: ...
 
-    def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
+    def integer_ends(self, j: int, rows: RowIndex | None = None) -> tuple[int, int] | None:
         """Return the smallest and the largest integer of a column; None if it has no integers."""
         ...
 
-    def coded(self, j: int, rows: Rows | None = None) -> Factorized:
+    def coded(self, j: int, rows: RowIndex | None = None) -> Factorized:
         """Return the code of each row, -1 where missing, and the column's distinct values by code."""
         ...
 
@@ -121,7 +121,7 @@ class Table(Protocol[RowsT_co]):
         ...
 
     def tile(
-        self, rows: Rows, copies: int, used: Buffer[Container] | None = None
+        self, rows: RowIndex, copies: int, used: Buffer[Container] | None = None
     ) -> Buffer[RowsT_co]:
         """Return a buffer of the rows, repeated; it reuses the memory of the buffer `used` if possible."""
         ...
@@ -189,13 +189,13 @@ class ArrayTable:
             return "nominal"
         return object_kind(self.X[:, j]) if self.X.dtype.kind == "O" else "continuous"
 
-    def column(self, j: int, rows: Rows | None = None) -> Floats:
+    def column(self, j: int, rows: RowIndex | None = None) -> Floats:
         """Return column j as float64, NaN where a value is missing."""
         values = self.X[:, j] if rows is None else self.X[rows, j]
         times = self.time(j)
         return to_float(values) if times is None else times.days(values)
 
-    def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
+    def integer_ends(self, j: int, rows: RowIndex | None = None) -> tuple[int, int] | None:
         """Return the smallest and the largest integer of column j; None if it has no integers."""
         if self.X.dtype.kind not in "iuO" or not len(self.X):
             return None
@@ -205,7 +205,7 @@ class ArrayTable:
         whole = cast("Ints", values)
         return int(whole.min()), int(whole.max())
 
-    def coded(self, j: int, rows: Rows | None = None) -> Factorized:
+    def coded(self, j: int, rows: RowIndex | None = None) -> Factorized:
         """Return the code of each row, -1 where missing, and column j's distinct values by code."""
         values = self.X[:, j] if rows is None else self.X[rows, j]
         return coded_array(values, what=f"column {j} of X")
@@ -223,7 +223,9 @@ class ArrayTable:
         """Return the array itself."""
         return self.X
 
-    def tile(self, rows: Rows, copies: int, used: Buffer[Container] | None = None) -> ArrayBuffer:
+    def tile(
+        self, rows: RowIndex, copies: int, used: Buffer[Container] | None = None
+    ) -> ArrayBuffer:
         """Return a writable buffer of the rows repeated `copies` times, one set after the other."""
         memory = used.memory if isinstance(used, ArrayBuffer) else None
         return ArrayBuffer(self, self.X[rows], copies, memory)
@@ -334,7 +336,7 @@ class TimeArray:
 
     def __init__(self, axis: TimeAxis, times: Times, objects: TimeObjects | None = None) -> None:
         self.axis, self.objects = axis, objects
-        self._ticks = Ticks(axis, times.astype(np.int64), ~np.isnat(times))
+        self._ticks = TimeTicks(axis, times.astype(np.int64), ~np.isnat(times))
 
     @classmethod
     def of(cls, column: Values) -> TimeArray | None:

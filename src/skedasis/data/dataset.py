@@ -39,7 +39,7 @@ from skedasis.data.categories import (
 )
 from skedasis.data.category_order import OtherFeature
 from skedasis.data.column_stats import Column
-from skedasis.data.containers import ArrayTable, Buffer, Rows, Table
+from skedasis.data.containers import ArrayTable, Buffer, RowIndex, Table
 from skedasis.data.factorize import Factorized, missing_mask
 from skedasis.data.features import Feature, Schema, apply_schema, check_integers, check_names
 from skedasis.errors import DataError
@@ -85,7 +85,7 @@ class Batch:
     """Some rows of a dataset."""
 
     dataset: Dataset
-    rows: Rows
+    rows: RowIndex
     weights: Floats | None
     size: int
     start: int | None = None
@@ -189,7 +189,7 @@ class Dataset:
         return len(self.table) - self.skip if self.row_id is None else len(self.row_id)
 
     @property
-    def rows(self) -> Rows | None:
+    def rows(self) -> RowIndex | None:
         """Return the rows of the table that belong to the data set; None for all."""
         if self.row_id is None and self.skip:
             return slice(self.skip, len(self.table))
@@ -412,7 +412,7 @@ class Dataset:
         for start in range(0, len(self), size):
             part = slice(start, min(start + size, len(self)))
             if self.row_id is not None:
-                rows: Rows = self.row_id[part]
+                rows: RowIndex = self.row_id[part]
             else:
                 rows = slice(part.start + self.skip, part.stop + self.skip)
             weights = None if self.weights is None else self.weights[part]

@@ -17,7 +17,7 @@ from skedasis.data.containers import (
     DonorRows,
     LevelReplacement,
     Replacement,
-    Rows,
+    RowIndex,
     fits,
     integer_ends,
     object_kind,
@@ -43,7 +43,7 @@ from skedasis.data.time_columns import (
     rescaled,
     ticks_of,
 )
-from skedasis.data.times import Ticks, TimeAxis, TimePoints
+from skedasis.data.times import TimeAxis, TimePoints, TimeTicks
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class FrameTable:
         dtype = self.dtypes[j]
         return tuple(dtype.categories) if isinstance(dtype, nw.Enum) else None
 
-    def column(self, j: int, rows: Rows | None = None) -> Floats:
+    def column(self, j: int, rows: RowIndex | None = None) -> Floats:
         """Return column j as float64, NaN where a value is missing."""
         if len(self.frame) > _CONVERTED_ROWS or not self.dtypes[j].is_numeric():
             return self._floats(j, rows)
@@ -194,7 +194,7 @@ class FrameTable:
             self._converted[j] = self._floats(j, None)
         return np.array(self._converted[j] if rows is None else self._converted[j][rows])
 
-    def _floats(self, j: int, rows: Rows | None) -> Floats:
+    def _floats(self, j: int, rows: RowIndex | None) -> Floats:
         series = self.series(j)
         if rows is not None:
             series = series[rows]
@@ -214,7 +214,7 @@ class FrameTable:
         ) as error:  # each library has its own exception for text that is not a number
             raise ValueError(str(error)) from error
 
-    def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
+    def integer_ends(self, j: int, rows: RowIndex | None = None) -> tuple[int, int] | None:
         """Return the smallest and the largest integer of column j; None if it has no large integers."""
         dtype = self.dtypes[j]
         series = self.series(j) if rows is None else self.series(j)[rows]
@@ -226,7 +226,7 @@ class FrameTable:
         low, high = series.min(), series.max()
         return None if low is None or high is None else (int(low), int(high))
 
-    def coded(self, j: int, rows: Rows | None = None) -> Factorized:
+    def coded(self, j: int, rows: RowIndex | None = None) -> Factorized:
         """Return the code of each row, -1 where missing, and column j's distinct values by code."""
         series = self.series(j) if rows is None else self.series(j)[rows]
         what, dtype = f"column {self.columns[j]!r}", series.dtype
@@ -268,7 +268,9 @@ class FrameTable:
             return np.stack([self.column(j) for j in range(len(self.columns))], axis=1)
         return decoded(self.frame).to_numpy()
 
-    def tile(self, rows: Rows, copies: int, used: Buffer[Container] | None = None) -> FrameBuffer:
+    def tile(
+        self, rows: RowIndex, copies: int, used: Buffer[Container] | None = None
+    ) -> FrameBuffer:
         """Return a buffer of the rows repeated `copies` times, one set after the other."""
         return FrameBuffer(self, rows, copies)
 
@@ -276,7 +278,7 @@ class FrameTable:
 class FrameBuffer:
     """The data frame that is passed to the model for a batch of rows. Only replaced columns are new objects."""
 
-    def __init__(self, table: FrameTable, rows: Rows, copies: int) -> None:
+    def __init__(self, table: FrameTable, rows: RowIndex, copies: int) -> None:
         self.table = table
         self.block = table.frame[rows]
         self.n, self.copies = len(self.block), copies
@@ -384,7 +386,7 @@ class TimeColumn:
         objects: TimeObjects | None = None,
     ) -> None:
         self.axis = axis
-        self._series, self._ticks, self._objects = series, Ticks(axis, ticks, present), objects
+        self._series, self._ticks, self._objects = series, TimeTicks(axis, ticks, present), objects
 
     @classmethod
     def of(cls, series: Series) -> TimeColumn | None:

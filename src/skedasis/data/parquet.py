@@ -34,9 +34,9 @@ from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.stats.order_statistics import exact_sum, rounded
 
 if TYPE_CHECKING:
-    from skedasis.data.where import Condition
+    from skedasis.data.where import RowCondition
 
-Library: TypeAlias = Literal["numpy", "pandas", "polars", "pyarrow"]
+RowsLibrary: TypeAlias = Literal["numpy", "pandas", "polars", "pyarrow"]
 """What the rows are held in when the model is called."""
 
 Filters: TypeAlias = (
@@ -73,7 +73,7 @@ class ParquetFile:
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """A row group of a source."""
 
     file: int
@@ -117,7 +117,7 @@ class ParquetData:
         The path, as the caller gave it.
     spooled : str, optional
         What was written to these files first, if they are temporary.
-    condition : Condition, optional
+    condition : RowCondition, optional
         Of the rows that are used, besides the expression.
     """
 
@@ -130,10 +130,10 @@ class ParquetData:
     row_id_name: str | None = None
     expression: Expression | None = field(default=None, repr=False)
     filter_names: tuple[str, ...] | None = None
-    container: Library | None = None
+    container: RowsLibrary | None = None
     described: str = ""
     spooled: str | None = None
-    condition: Condition | None = field(default=None, repr=False)
+    condition: RowCondition | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         many = f"{len(self.files):,} file{'s' * (len(self.files) != 1)}"
@@ -144,14 +144,14 @@ class ParquetData:
 
     # -- rows
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[FilePart, ...]:
         """The row groups that have used rows, in order."""
-        found: list[Part] = []
+        found: list[FilePart] = []
         first = 0
         groups = ((i, g) for i, file in enumerate(self.files) for g in file.groups)
         for (i, g), rows in zip(groups, self._used.rows, strict=True):
             if rows:
-                found.append(Part(i, g, first, rows))
+                found.append(FilePart(i, g, first, rows))
             first += rows
         return tuple(found)
 
@@ -500,7 +500,7 @@ def parquet(
     *,
     filters: Filters = None,
     row_groups: slice | Sequence[int] | None = None,
-    container: Library | None = None,
+    container: RowsLibrary | None = None,
     filesystem: FileSystem | None = None,
     storage_options: Mapping[str, object] | None = None,
 ) -> ParquetData:

@@ -21,7 +21,7 @@ from skedasis.data.parquet import ParquetData
 from skedasis.data.streamed import (
     Answer,
     ChunkReader,
-    Columns,
+    ColumnPositions,
     CountedColumn,
     DistinctRequest,
     PartsRequest,
@@ -450,7 +450,7 @@ class FirstState:
     """The state of the first pass over a range of rows."""
 
     numeric: dict[int, NumericState]
-    levels: dict[Columns, LevelState]
+    levels: dict[ColumnPositions, LevelState]
     rows: RowState
 
     def merge(self, other: FirstState) -> None:
@@ -463,7 +463,7 @@ class FirstState:
 
 
 # ------------------------------------------------------------------------------------ later passes
-class Found(Protocol):
+class PassResult(Protocol):
     """What a pass gathers to answer a request that needs one pass."""
 
     def add(self, x: Floats, weights: Floats | None) -> None: ...
@@ -549,7 +549,7 @@ class Question:
     quantum: float
     search: RankSearch | None
     within: LevelColumn | None = None
-    found: Found | None = None
+    found: PassResult | None = None
 
     @classmethod
     def of(cls, column: CountedColumn, request: Request, budget: int) -> Question:
@@ -564,7 +564,7 @@ class Question:
         """Return whether no further pass is needed."""
         return self.search is None or self.search.found
 
-    def state(self) -> Found | Tally:
+    def state(self) -> PassResult | Tally:
         """Return what the next pass gathers, of no rows."""
         if self.search is not None:
             return self.search.tally()
@@ -577,14 +577,14 @@ class Question:
             return CountedUpto(np.array(request.points), self.quantum)
         raise TypeError(f"{request!r} is answered by a search")
 
-    def add(self, state: Found | Tally, x: Floats, weights: Floats | None) -> None:
+    def add(self, state: PassResult | Tally, x: Floats, weights: Floats | None) -> None:
         """Add rows to what a pass gathers."""
         if not isinstance(state, Tally):
             state.add(x, weights)
         elif self.search is not None:
             self.search.add(state, x, weights)
 
-    def take(self, state: Found | Tally) -> None:
+    def take(self, state: PassResult | Tally) -> None:
         """Take what a pass has gathered."""
         if not isinstance(state, Tally):
             self.found = state
@@ -631,7 +631,7 @@ def _within(chunk: Dataset, x: Floats, column: LevelColumn | None) -> tuple[Floa
 class AnswerState:
     """Partial answers of a range of rows, by question."""
 
-    parts: list[Found | Tally]
+    parts: list[PassResult | Tally]
 
     def merge(self, other: AnswerState) -> None:
         """Add another range."""

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     from narwhals.typing import IntoDataFrame
 
-    from skedasis.data.where import Condition
+    from skedasis.data.where import RowCondition
 
-Library: TypeAlias = Literal["pandas", "polars"]
+FrameLibrary: TypeAlias = Literal["pandas", "polars"]
 """A library that reads files and has data frames."""
 
 # ------------------------------------------------------------------------------ Parquet and Arrow
@@ -40,10 +40,10 @@ _ARROW_MAGIC = b"ARROW1"
 """The first bytes of an Arrow file; an Arrow stream has no such prefix."""
 
 
-def _read_parquet(path: Path, libraries: Sequence[Library]) -> IntoDataFrame:
+def _read_parquet(path: Path, libraries: Sequence[FrameLibrary]) -> IntoDataFrame:
     """Read a Parquet file."""
 
-    def read(library: Library) -> IntoDataFrame:
+    def read(library: FrameLibrary) -> IntoDataFrame:
         import narwhals.stable.v2 as nw
 
         return nw.read_parquet(str(path), backend=library).to_native()
@@ -51,11 +51,11 @@ def _read_parquet(path: Path, libraries: Sequence[Library]) -> IntoDataFrame:
     return _read_with_any(path, "Parquet", libraries, read)
 
 
-def _read_arrow(path: Path, libraries: Sequence[Library]) -> IntoDataFrame:
+def _read_arrow(path: Path, libraries: Sequence[FrameLibrary]) -> IntoDataFrame:
     """Read an Arrow (Feather) file, in the file or the stream format."""
     is_file = _is_arrow_file(path)
 
-    def read(library: Library) -> IntoDataFrame:
+    def read(library: FrameLibrary) -> IntoDataFrame:
         if library == "polars":
             import polars as pl
 
@@ -94,8 +94,8 @@ def _is_arrow_file(path: Path) -> bool:
 def _read_with_any(
     path: Path,
     kind: str,
-    libraries: Sequence[Library],
-    read: Callable[[Library], IntoDataFrame],
+    libraries: Sequence[FrameLibrary],
+    read: Callable[[FrameLibrary], IntoDataFrame],
 ) -> IntoDataFrame:
     """Return the data from the first library that can read the file."""
     failures: list[str] = []
@@ -120,7 +120,7 @@ def _read_with_any(
 
 
 # --------------------------------------------------------------------------------------- tables
-_LIBRARIES: tuple[Library, ...] = ("pandas", "polars")
+_LIBRARIES: tuple[FrameLibrary, ...] = ("pandas", "polars")
 """Libraries whose frames scikit-learn's transformers support, in the order in which they are tried."""
 
 ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", *_PARQUET, *_ARROW)
@@ -199,7 +199,7 @@ class FileTable:
             raise no_rows(text, len(self), what)
         return replace(self.take(rows), read=len(self))
 
-    def condition(self, text: str, what: str) -> Condition:
+    def condition(self, text: str, what: str) -> RowCondition:
         """Return a condition on the columns that there are."""
         from skedasis.data.where import parse  # for `--where` alone
 
@@ -321,7 +321,7 @@ def _suggest_path(path: Path) -> str:
     return f"Did you mean {str(folder / near)!r}?" if near else "Check the file's name"
 
 
-def _installed() -> list[Library]:
+def _installed() -> list[FrameLibrary]:
     return [name for name in _LIBRARIES if importlib.util.find_spec(name) is not None]
 
 
@@ -412,7 +412,7 @@ def _check_header(path: Path, text: str, delimiter: str) -> list[str]:
     return header
 
 
-def _parse_with_library(path: Path, text: str, delimiter: str, library: Library) -> FileTable:
+def _parse_with_library(path: Path, text: str, delimiter: str, library: FrameLibrary) -> FileTable:
     import narwhals.stable.v2 as nw  # its read_csv does not accept text in memory in version 2.0
 
     if library == "pandas":

@@ -36,7 +36,7 @@ class ArrowStream(Protocol):
 
 
 @runtime_checkable
-class _Column(Protocol):
+class _SpoolColumn(Protocol):
     """A column of a data frame, which some libraries export as a stream, too."""
 
     def to_frame(self) -> object: ...
@@ -68,7 +68,7 @@ def spool_kind(X: object) -> str | None:
         type_ = vars(found).get(name) if found is not None else None
         if isinstance(type_, type) and isinstance(X, type_):
             return kind
-    if isinstance(X, ArrowStream) and not isinstance(X, (_Columns, _Column)):
+    if isinstance(X, ArrowStream) and not isinstance(X, (_Columns, _SpoolColumn)):
         return "Arrow stream"
     return None
 

@@ -42,7 +42,7 @@ from skedasis.data.features import (
     no_values,
 )
 from skedasis.data.gaps import Upto
-from skedasis.data.parquet import Library, ParquetData
+from skedasis.data.parquet import ParquetData, RowsLibrary
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.stats.grid import CellParts, Ordered
 from skedasis.stats.heterogeneity_score import score_rows
@@ -61,7 +61,7 @@ CHUNK_ROWS = 4 * STATS_LEAF
 MAX_DISTINCT = 1_000_000
 """Largest number of distinct values of a column that are collected from data beyond memory."""
 
-Columns: TypeAlias = tuple[int, ...]
+ColumnPositions: TypeAlias = tuple[int, ...]
 """The positions of a feature's columns."""
 
 Request: TypeAlias = "DistinctRequest | RankRequest | UptoRequest | PartsRequest"
@@ -255,7 +255,7 @@ class ChunkReader:
 
     source: ParquetData
     features: tuple[Feature, ...]
-    library: Library
+    library: RowsLibrary
     times: Mapping[int, TimeFormat]
     categories: Mapping[str, ArrowValues]
     types: ArrowSchema
@@ -381,7 +381,7 @@ def _as_pandas(rows: ArrowTable) -> object:
     return rows.to_pandas(split_blocks=True, date_as_object=True, ignore_metadata=True)
 
 
-def default_library() -> Library:
+def default_library() -> RowsLibrary:
     """Return what rows of files are held in: the first of pandas and Polars that is installed, else Arrow tables."""
     for name in ("pandas", "polars"):
         if importlib.util.find_spec(name) is not None:
@@ -403,9 +403,9 @@ class LevelCounts:
 class TableRequest:
     """A request for the joint counts of a categorical feature and another one."""
 
-    feature: Columns
+    feature: ColumnPositions
     levels: int
-    other: Columns
+    other: ColumnPositions
 
 
 class JointCounts:
@@ -514,11 +514,11 @@ class StreamedDataset(Dataset):
     positions: Ints = field(kw_only=True)
     drawn: Ints = field(kw_only=True)
     columns: Mapping[int, CountedColumn | DataError] = field(kw_only=True)
-    level_counts: Mapping[Columns, LevelCounts] = field(kw_only=True)
+    level_counts: Mapping[ColumnPositions, LevelCounts] = field(kw_only=True)
     sum_of_weights: float = field(kw_only=True)
     passes: list[str] = field(kw_only=True)
     examples: Ints = field(kw_only=True)
-    leveled: Mapping[Columns, Feature] = field(kw_only=True)
+    leveled: Mapping[ColumnPositions, Feature] = field(kw_only=True)
     quantum: float | None = field(kw_only=True)
     joint: JointCounts = field(default_factory=JointCounts, kw_only=True)
     kept: list[int] = field(default_factory=list[int], kw_only=True)

@@ -325,7 +325,7 @@ def _offset_text(seconds: int) -> str:
     return f"{sign}{minutes // 60:02}:{minutes % 60:02}"
 
 
-class Ticks:
+class TimeTicks:
     """The conversion of days back to ticks of a column: exact for observed values, rounded for others."""
 
     def __init__(self, axis: TimeAxis, ticks: Ints, present: Bools) -> None:

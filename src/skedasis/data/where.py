@@ -30,7 +30,7 @@ _FIX = "Write for example yr = 1 AND town = 'a': text between ', names that are 
 
 
 @dataclass(frozen=True)
-class Condition:
+class RowCondition:
     """A condition that has been read, on the columns `names`, of which it names `columns`; see `parse`."""
 
     text: str
@@ -76,11 +76,11 @@ class Condition:
         )
 
 
-def parse(text: str, names: Sequence[str], what: str = "--where") -> Condition:
+def parse(text: str, names: Sequence[str], what: str = "--where") -> RowCondition:
     """Read a condition in the SQL of DuckDB; raise `DataError` for anything else."""
-    given = Condition(text, tuple(names), what)
+    given = RowCondition(text, tuple(names), what)
     query, nodes = _tree(given)
-    plain, _ = _tree(Condition("true", (), what))
+    plain, _ = _tree(RowCondition("true", (), what))
     kinds = {node.get("class") for node in nodes}
     # But for the condition, the query is the same with another one.
     if query != plain or kinds & {"SUBQUERY", "STAR"}:
@@ -93,10 +93,10 @@ def parse(text: str, names: Sequence[str], what: str = "--where") -> Condition:
         raise given.error("it names no column")
     if len({name.lower() for name in used}) < len(used):
         raise given.error("names that differ in case alone, which are one name in SQL")
-    return Condition(text, given.names, what, used)
+    return RowCondition(text, given.names, what, used)
 
 
-def _tree(condition: Condition) -> tuple[object, list[dict[str, object]]]:
+def _tree(condition: RowCondition) -> tuple[object, list[dict[str, object]]]:
     """Return the tree of a query without its condition, and all nodes of the condition."""
     query = "SELECT json_serialize_sql('SELECT 1 FROM rows WHERE ' || ?)"
     with _database().cursor() as connection:

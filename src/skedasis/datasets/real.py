@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 TIMEOUT = 15.0
 """Seconds that a download waits for a response."""
 
-Values: TypeAlias = NDArray[np.generic]
-Columns: TypeAlias = dict[str, Values]
+ValueArray: TypeAlias = NDArray[np.generic]
+RawColumns: TypeAlias = dict[str, ValueArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +50,8 @@ class Dataset:
     """
 
     name: str
-    X: DataFrame | Values = field(repr=False)
-    y: Values = field(repr=False)
+    X: DataFrame | ValueArray = field(repr=False)
+    y: ValueArray = field(repr=False)
     feature_names: tuple[str, ...]
     units: Mapping[str, str] = field(repr=False)
     target: str
@@ -286,15 +286,15 @@ def california_rhale(standardize: bool = True) -> Dataset:
     if standardize:
         table = (table - table.mean(axis=0)) / table.std(axis=0)
         units = dict.fromkeys((*features, raw.target), "sd")
-    columns: Columns = {column: table[:, j] for j, column in enumerate(features)}
+    columns: RawColumns = {column: table[:, j] for j, column in enumerate(features)}
     note = f"{raw.description} Prepared as in the RHALE paper (Gkolemis et al. 2023, appendix B.3)."
     return _dataset("california_rhale", columns, table[:, -1], units, raw.target, note)
 
 
 def _dataset(
     name: str,
-    columns: Columns,
-    y: Values,
+    columns: RawColumns,
+    y: ValueArray,
     units: Mapping[str, str],
     target: str,
     description: str,
@@ -386,7 +386,7 @@ def _decode(content: bytes, source: _Source, where: str, fix: str) -> str:
     return content.decode("utf-8")
 
 
-def _parse(text: str) -> Columns:
+def _parse(text: str) -> RawColumns:
     """Return the columns of a CSV file, in the file's order."""
     header, *rows = csv.reader(io.StringIO(text))
     return {
@@ -394,7 +394,7 @@ def _parse(text: str) -> Columns:
     }
 
 
-def _typed(cells: tuple[str, ...]) -> Values:
+def _typed(cells: tuple[str, ...]) -> ValueArray:
     """Return cells as integers, else as floats, else as text; an empty cell is NaN or None."""
     try:
         return np.array([int(cell) for cell in cells])

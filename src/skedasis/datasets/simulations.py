@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skedasis.datasets.synthetic import Floats, Synthetic, columns
+from skedasis.datasets.synthetic import FloatArray, Synthetic, columns
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ class Correlated(Synthetic):
         """Return the positions at which the effects of x1 and x2 change slope."""
         return 0.5 / (self.a1 + self.a2), 1.0 / (self.a1 + self.a2)
 
-    def f(self, X: ArrayLike) -> Floats:
+    def f(self, X: ArrayLike) -> FloatArray:
         """Return the function at the rows of X: (n, 3) -> (n,)."""
         x1, x2, x3 = columns(X)
         f1 = self.a1 * x1 + self.a2 * x2
         top = 1.0 if self.form == "rhale" else 0.5
         return np.where(f1 <= 0.5, f1, np.where(f1 < 1.0, top - f1, 0.0)) + self.alpha * x1 * x3
 
-    def slope(self, X: ArrayLike) -> Floats:
+    def slope(self, X: ArrayLike) -> FloatArray:
         """Return the partial derivatives: (n, 3) -> (n, 3)."""
         x1, x2, x3 = columns(X)
         f1 = self.a1 * x1 + self.a2 * x2
@@ -80,12 +80,12 @@ class Correlated(Synthetic):
         parts = [self.a1 * piece + self.alpha * x3, self.a2 * piece, self.alpha * x1]
         return np.column_stack(parts)
 
-    def _draw(self, n: int, rng: np.random.Generator) -> Floats:
+    def _draw(self, n: int, rng: np.random.Generator) -> FloatArray:
         x1 = rng.uniform(0.0, 1.0, n)
         x2 = x1 + self.noise * rng.standard_normal(n)
         return np.column_stack([x1, x2, 0.5 * rng.standard_normal(n)])
 
-    def _effect(self, j: int, x: Floats, jumps: bool) -> Floats:
+    def _effect(self, j: int, x: FloatArray, jumps: bool) -> FloatArray:
         if j == 2:
             return 0.5 * self.alpha * x  # E[x1] = 1/2
         own, (first, second) = (self.a1, self.a2)[j], self.breaks
@@ -95,7 +95,7 @@ class Correlated(Synthetic):
             effect -= 0.5 * own / (self.a1 + self.a2) * ((x > first) & (x < second))
         return effect
 
-    def _std(self, j: int, x: Floats) -> float:
+    def _std(self, j: int, x: FloatArray) -> float:
         return abs(self.alpha) * (0.5, 0.0, math.sqrt(1.0 / 12.0))[j]
 
 
@@ -107,17 +107,17 @@ class _Pair(Synthetic):
 
     features: ClassVar[tuple[str, ...]] = ("x1", "x2")
 
-    def _draw(self, n: int, rng: np.random.Generator) -> Floats:
+    def _draw(self, n: int, rng: np.random.Generator) -> FloatArray:
         x1 = rng.uniform(0.0, 1.0, n)
         return np.column_stack([x1, x1 + self.spread * rng.standard_normal(n)])
 
-    def _effect_of_x1_in_x2(self, x: Floats) -> Floats:
+    def _effect_of_x1_in_x2(self, x: FloatArray) -> FloatArray:
         # Tweedie: E[x1 | x2] = x2 + s^2 (log p)'(x2), so its integral needs only the density of x2.
         log_density = np.log(_normal_mass(x, self.spread))
         at_zero = np.log(_normal_mass(np.zeros(1), self.spread))
         return 0.5 * x**2 + self.spread**2 * (log_density - at_zero)
 
-    def _std(self, j: int, x: Floats) -> Floats | float:
+    def _std(self, j: int, x: FloatArray) -> FloatArray | float:
         if j == 0:
             return self.spread
         # x1 given x2 has a normal distribution truncated to (0, 1).
@@ -159,20 +159,20 @@ class PiecewiseLinear(_Pair):
     breaks: ClassVar[tuple[float, ...]] = (0.0, 0.2, 0.4, 0.45, 0.5, 1.0)
     levels: ClassVar[tuple[float, ...]] = (2.0, -2.0, 5.0, -10.0, 0.5)
 
-    def f(self, X: ArrayLike) -> Floats:
+    def f(self, X: ArrayLike) -> FloatArray:
         """Return the function at the rows of X: (n, 2) -> (n,)."""
         x1, x2 = columns(X)
         return self._level(x1) * x1 + x1 * x2
 
-    def slope(self, X: ArrayLike) -> Floats:
+    def slope(self, X: ArrayLike) -> FloatArray:
         """Return the partial derivatives without jumps: (n, 2) -> (n, 2)."""
         x1, x2 = columns(X)
         return np.column_stack([self._level(x1) + x2, x1])
 
-    def _level(self, x1: Floats) -> Floats:
+    def _level(self, x1: FloatArray) -> FloatArray:
         return np.asarray(self.levels)[np.searchsorted(self.breaks[1:-1], x1, side="right")]
 
-    def _effect(self, j: int, x: Floats, jumps: bool) -> Floats:
+    def _effect(self, j: int, x: FloatArray, jumps: bool) -> FloatArray:
         if j == 1:
             return self._effect_of_x1_in_x2(x)
         if jumps:
@@ -205,25 +205,25 @@ class NonLinear(_Pair):
     name: ClassVar[str] = "non_linear"
     source: ClassVar[str] = "RHALE section 4.2, UALE section 4.2: non-linear function"
 
-    def f(self, X: ArrayLike) -> Floats:
+    def f(self, X: ArrayLike) -> FloatArray:
         """Return the function at the rows of X: (n, 2) -> (n,)."""
         x1, x2 = columns(X)
         return 4.0 * x1**2 + x2**2 + x1 * x2
 
-    def slope(self, X: ArrayLike) -> Floats:
+    def slope(self, X: ArrayLike) -> FloatArray:
         """Return the partial derivatives: (n, 2) -> (n, 2)."""
         x1, x2 = columns(X)
         return np.column_stack([8.0 * x1 + x2, 2.0 * x2 + x1])
 
-    def _effect(self, j: int, x: Floats, jumps: bool) -> Floats:
+    def _effect(self, j: int, x: FloatArray, jumps: bool) -> FloatArray:
         return 4.5 * x**2 if j == 0 else x**2 + self._effect_of_x1_in_x2(x)
 
 
-def _normal_density(u: Floats) -> Floats:
+def _normal_density(u: FloatArray) -> FloatArray:
     return np.exp(-0.5 * u**2) / math.sqrt(2.0 * math.pi)
 
 
-def _normal_mass(x: Floats, spread: float) -> Floats:
+def _normal_mass(x: FloatArray, spread: float) -> FloatArray:
     """Return the probability that x plus normal noise lies in (0, 1)."""
     # Mirrored to the left tail, where the complementary error function is precise.
     left = np.minimum(x, 1.0 - x) / (spread * math.sqrt(2.0))

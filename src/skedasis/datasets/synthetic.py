@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skedasis.errors import DataError
 
-Floats: TypeAlias = NDArray[np.float64]
+FloatArray: TypeAlias = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator
 
 
@@ -36,19 +36,19 @@ class Synthetic(ABC):
     source: ClassVar[str] = ""
     features: ClassVar[tuple[str, ...]] = ()
 
-    def sample(self, n: int, random_state: Seed = 0) -> Floats:
+    def sample(self, n: int, random_state: Seed = 0) -> FloatArray:
         """Return n independent rows, shape (n, d)."""
         return self._draw(n, np.random.default_rng(random_state))
 
     @abstractmethod
-    def f(self, X: ArrayLike) -> Floats:
+    def f(self, X: ArrayLike) -> FloatArray:
         """Return the function at the rows of X: (n, d) -> (n,)."""
 
     @abstractmethod
-    def slope(self, X: ArrayLike) -> Floats:
+    def slope(self, X: ArrayLike) -> FloatArray:
         """Return all partial derivatives at the rows of X, without jumps: (n, d) -> (n, d)."""
 
-    def true_effect(self, feature: int | str, x: ArrayLike, jumps: bool = False) -> Floats:
+    def true_effect(self, feature: int | str, x: ArrayLike, jumps: bool = False) -> FloatArray:
         """Return the true effect of a feature at the points x, 0 at x = 0.
 
         Parameters
@@ -65,7 +65,7 @@ class Synthetic(ABC):
         """
         return self._effect(self.position(feature), np.asarray(x, dtype=float), jumps)
 
-    def true_std(self, feature: int | str, x: ArrayLike) -> Floats:
+    def true_std(self, feature: int | str, x: ArrayLike) -> FloatArray:
         """Return the standard deviation of the slopes at the points x: (m,) -> (m,)."""
         points = np.asarray(x, dtype=float)
         return np.broadcast_to(self._std(self.position(feature), points), points.shape).copy()
@@ -80,13 +80,13 @@ class Synthetic(ABC):
         raise DataError("feature", repr(feature), expected, "Use one of them")
 
     @abstractmethod
-    def _draw(self, n: int, rng: np.random.Generator) -> Floats: ...
+    def _draw(self, n: int, rng: np.random.Generator) -> FloatArray: ...
 
     @abstractmethod
-    def _effect(self, j: int, x: Floats, jumps: bool) -> Floats: ...
+    def _effect(self, j: int, x: FloatArray, jumps: bool) -> FloatArray: ...
 
     @abstractmethod
-    def _std(self, j: int, x: Floats) -> Floats | float: ...
+    def _std(self, j: int, x: FloatArray) -> FloatArray | float: ...
 
 
 @dataclass(frozen=True)
@@ -113,23 +113,23 @@ class RhaleIntroduction(Synthetic):
     source: ClassVar[str] = "RHALE (Gkolemis et al. 2023), Eq. 1"
     features: ClassVar[tuple[str, ...]] = ("x1", "x2", "x3")
 
-    def f(self, X: ArrayLike) -> Floats:
+    def f(self, X: ArrayLike) -> FloatArray:
         """Return the function at the rows of X: (n, 3) -> (n,)."""
         x1, x2, x3 = columns(X)
         return 0.2 * x1 - 5.0 * x2 + 10.0 * x2 * (x3 > 0)
 
-    def slope(self, X: ArrayLike) -> Floats:
+    def slope(self, X: ArrayLike) -> FloatArray:
         """Return the partial derivatives: (n, 3) -> (n, 3)."""
         x1, _, x3 = columns(X)
         return np.column_stack([np.full(len(x1), 0.2), 10.0 * (x3 > 0) - 5.0, np.zeros(len(x1))])
 
-    def _draw(self, n: int, rng: np.random.Generator) -> Floats:
+    def _draw(self, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.uniform(-1.0, 1.0, (n, 3))
 
-    def _effect(self, j: int, x: Floats, jumps: bool) -> Floats:
+    def _effect(self, j: int, x: FloatArray, jumps: bool) -> FloatArray:
         return (0.2, 0.0, 0.0)[j] * x
 
-    def _std(self, j: int, x: Floats) -> float:
+    def _std(self, j: int, x: FloatArray) -> float:
         return (0.0, 5.0, 0.0)[j]
 
 
@@ -167,32 +167,32 @@ class RunningExample(Synthetic):
     source: ClassVar[str] = "RHALE (Gkolemis et al. 2023), section 3, Eq. 5 and 20"
     features: ClassVar[tuple[str, ...]] = ("x1", "x2", "x3")
 
-    def f(self, X: ArrayLike) -> Floats:
+    def f(self, X: ArrayLike) -> FloatArray:
         """Return the function at the rows of X: (n, 3) -> (n,)."""
         x1, x2, x3 = columns(X)
         return np.sin(2.0 * np.pi * x1) * (1.0 * (x1 < 0) - 2.0 * (x3 < 0)) + x1 * x2 + x2
 
-    def slope(self, X: ArrayLike) -> Floats:
+    def slope(self, X: ArrayLike) -> FloatArray:
         """Return the partial derivatives: (n, 3) -> (n, 3)."""
         x1, x2, x3 = columns(X)
         wave = 2.0 * np.pi * np.cos(2.0 * np.pi * x1) * (1.0 * (x1 < 0) - 2.0 * (x3 < 0))
         return np.column_stack([wave + x2, x1 + 1.0, np.zeros(len(x1))])
 
-    def _draw(self, n: int, rng: np.random.Generator) -> Floats:
+    def _draw(self, n: int, rng: np.random.Generator) -> FloatArray:
         left = rng.random(n) < 5.0 / 6.0
         x1 = np.where(left, rng.uniform(-0.5, 0.0, n), rng.uniform(0.0, 0.5, n))
         x2 = self.spread * rng.standard_normal(n)
         return np.column_stack([x1, x2, x1 + self.noise * rng.standard_normal(n)])
 
-    def _effect(self, j: int, x: Floats, jumps: bool) -> Floats:
+    def _effect(self, j: int, x: FloatArray, jumps: bool) -> FloatArray:
         if j == 0:
             return np.where(x < 0, -np.sin(2.0 * np.pi * x), 0.0)
         return (5.0 / 6.0) * x if j == 1 else np.zeros_like(x)  # E[x1] + 1 = 5/6
 
-    def _std(self, j: int, x: Floats) -> float:
+    def _std(self, j: int, x: FloatArray) -> float:
         return (self.spread, math.sqrt(1.0 / 18.0), 0.0)[j]
 
 
-def columns(X: ArrayLike) -> Floats:
+def columns(X: ArrayLike) -> FloatArray:
     """Return the columns of X as float arrays: (n, d) -> (d, n)."""
     return np.asarray(X, dtype=float).T

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis._arguments import check_number
-from skedasis.datasets.synthetic import Floats, Seed, columns
+from skedasis.datasets.synthetic import FloatArray, Seed, columns
 from skedasis.errors import DataError
 
-Labels: TypeAlias = Floats | NDArray[np.int64]
+DrawnLabels: TypeAlias = FloatArray | NDArray[np.int64]
 """Labels of rows: numbers, or the classes 0 and 1."""
 
 
@@ -27,10 +27,10 @@ class Split(NamedTuple):
     y, y_test : ndarray, shapes (n,) and (m,)
     """
 
-    X: Floats
-    y: Labels
-    X_test: Floats
-    y_test: Labels
+    X: FloatArray
+    y: DrawnLabels
+    X_test: FloatArray
+    y_test: DrawnLabels
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Uncertain(ABC):
     features: ClassVar[tuple[str, ...]] = ()
     sizes: ClassVar[tuple[int, int]] = (0, 0)
 
-    def sample(self, n: int, random_state: Seed = 0) -> tuple[Floats, Labels]:
+    def sample(self, n: int, random_state: Seed = 0) -> tuple[FloatArray, DrawnLabels]:
         """Return n independent rows, shape (n, d), and their labels, shape (n,)."""
         rng = np.random.default_rng(random_state)
         X = self._rows(n, rng)
@@ -69,7 +69,7 @@ class Uncertain(ABC):
         return Split(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
 
     @abstractmethod
-    def predictive(self, X: ArrayLike) -> Floats | tuple[Floats, Floats]:
+    def predictive(self, X: ArrayLike) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Return the true distributions of the labels of n rows.
 
         Returns
@@ -79,22 +79,22 @@ class Uncertain(ABC):
         """
 
     @abstractmethod
-    def entropy(self, X: ArrayLike) -> Floats:
+    def entropy(self, X: ArrayLike) -> FloatArray:
         """Return the true entropies of the labels of n rows, (n, d) -> (n,), in nats."""
 
     @abstractmethod
-    def nll(self, X: ArrayLike, y: ArrayLike) -> Floats:
+    def nll(self, X: ArrayLike, y: ArrayLike) -> FloatArray:
         """Return the true negative log-likelihoods of labels, (n, d), (n,) -> (n,), in nats."""
 
     @abstractmethod
-    def likelihood_pfi(self) -> Floats:
+    def likelihood_pfi(self) -> FloatArray:
         """Return the Likelihood-PFI (Eq. 6) of each feature for the true predictive distribution, (d,), in nats."""
 
     @abstractmethod
-    def _rows(self, n: int, rng: np.random.Generator) -> Floats: ...
+    def _rows(self, n: int, rng: np.random.Generator) -> FloatArray: ...
 
     @abstractmethod
-    def _labels(self, X: Floats, rng: np.random.Generator) -> Labels: ...
+    def _labels(self, X: FloatArray, rng: np.random.Generator) -> DrawnLabels: ...
 
 
 @dataclass(frozen=True)
@@ -153,22 +153,22 @@ class NoisyClasses(Uncertain):
             raise DataError("NoisyClasses(copy_of)", repr(copied), expected, fix)
         _check_between("NoisyClasses(noise)", self.noise, 0.5)
 
-    def predictive(self, X: ArrayLike) -> Floats:
+    def predictive(self, X: ArrayLike) -> FloatArray:
         """Return the true probabilities of the classes 0 and 1: (n, 10) -> (n, 2)."""
         one = np.where(self._above(X), 1.0 - self.noise, self.noise)
         return np.column_stack([1.0 - one, one])
 
-    def entropy(self, X: ArrayLike) -> Floats:
+    def entropy(self, X: ArrayLike) -> FloatArray:
         """Return the true entropies: 0.325 nats at q = 0.1 for all rows."""
         q = self.noise
         return np.full(len(np.asarray(X)), -q * math.log(q) - (1.0 - q) * math.log1p(-q))
 
-    def nll(self, X: ArrayLike, y: ArrayLike) -> Floats:
+    def nll(self, X: ArrayLike, y: ArrayLike) -> FloatArray:
         """Return the true negative log-likelihoods of the labels 0 or 1, in nats."""
         is_likely = self._above(X) == (np.asarray(y) == 1)
         return np.where(is_likely, -math.log1p(-self.noise), -math.log(self.noise))
 
-    def likelihood_pfi(self) -> Floats:
+    def likelihood_pfi(self) -> FloatArray:
         """Return the true Likelihood-PFI, shape (10,): see the notes."""
         q = self.noise
         each = 7.0 / 30.0 * (1.0 - 2.0 * q) * math.log((1.0 - q) / q)
@@ -177,13 +177,13 @@ class NoisyClasses(Uncertain):
     def _above(self, X: ArrayLike) -> NDArray[np.bool_]:
         return columns(X)[: self.relevant].sum(axis=0) > 2.0
 
-    def _rows(self, n: int, rng: np.random.Generator) -> Floats:
+    def _rows(self, n: int, rng: np.random.Generator) -> FloatArray:
         X = rng.uniform(size=(n, len(self.features)))
         if self.copy_of is not None:
             X[:, -1] = X[:, self.copy_of - 1]
         return X
 
-    def _labels(self, X: Floats, rng: np.random.Generator) -> Labels:
+    def _labels(self, X: FloatArray, rng: np.random.Generator) -> DrawnLabels:
         return (rng.random(len(X)) < self.predictive(X)[:, 1]).astype(np.int64)
 
 
@@ -200,25 +200,25 @@ class _SumOfSines(Uncertain):
     def __post_init__(self) -> None:
         _check_between(f"{type(self).__name__}(noise)", self.noise, math.inf)
 
-    def f(self, X: ArrayLike) -> Floats:
+    def f(self, X: ArrayLike) -> FloatArray:
         """Return the labels without noise at the rows of X: (n, d) -> (n,)."""
         return np.sin(self.frequency * columns(X)[: self.n_terms]).sum(axis=0)
 
-    def predictive(self, X: ArrayLike) -> tuple[Floats, Floats]:
+    def predictive(self, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return the means of the labels and their standard deviations, both of shape (n,)."""
         mean = self.f(X)
         return mean, np.full(len(mean), float(self.noise))
 
-    def entropy(self, X: ArrayLike) -> Floats:
+    def entropy(self, X: ArrayLike) -> FloatArray:
         """Return the true entropies, log(2 pi e noise^2) / 2 nats for all rows."""
         return np.full(len(np.asarray(X)), 0.5 * math.log(2.0 * math.pi * math.e * self.noise**2))
 
-    def nll(self, X: ArrayLike, y: ArrayLike) -> Floats:
+    def nll(self, X: ArrayLike, y: ArrayLike) -> FloatArray:
         """Return the true negative log-likelihoods of labels, in nats."""
         residual = (np.asarray(y, dtype=float) - self.f(X)) / self.noise
         return 0.5 * (residual**2 + math.log(2.0 * math.pi * self.noise**2))
 
-    def likelihood_pfi(self) -> Floats:
+    def likelihood_pfi(self) -> FloatArray:
         """Return the true Likelihood-PFI, shape (d,): the variance of a feature's term over noise^2.
 
         The mean squared difference of two independent values of a term is twice its variance, and the negative
@@ -232,7 +232,7 @@ class _SumOfSines(Uncertain):
     def _characteristic(self, t: float) -> NDArray[np.complex128]:
         """Return E[exp(i t x)] of each feature, shape (d,)."""
 
-    def _labels(self, X: Floats, rng: np.random.Generator) -> Labels:
+    def _labels(self, X: FloatArray, rng: np.random.Generator) -> DrawnLabels:
         return self.f(X) + self.noise * rng.standard_normal(len(X))
 
 
@@ -292,7 +292,7 @@ class SharedInformation(_SumOfSines):
         _check_between("SharedInformation(correlation)", self.correlation, 1.0, -1.0)
         _check_between("SharedInformation(scatter)", self.scatter, 1.0)
 
-    def _rows(self, n: int, rng: np.random.Generator) -> Floats:
+    def _rows(self, n: int, rng: np.random.Generator) -> FloatArray:
         x1, x2, x3, x4, x5, x6 = rng.standard_normal((6, n))
         x2 = self.correlation * x1 + math.sqrt(1.0 - self.correlation**2) * x2
         x4 = self._square_coef * (x3**2 - 1.0) + self.scatter * x4
@@ -354,7 +354,7 @@ class SquareBorder(_SumOfSines):
         super().__post_init__()
         _check_between("SquareBorder(band)", self.band, 1.0)
 
-    def _rows(self, n: int, rng: np.random.Generator) -> Floats:
+    def _rows(self, n: int, rng: np.random.Generator) -> FloatArray:
         a = 1.0 - self.band
         # Two strips of length 2 and, between them, two of length 2 a, in proportion to their areas.
         long = rng.random(n) < 1.0 / (1.0 + a)

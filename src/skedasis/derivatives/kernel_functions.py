@@ -17,7 +17,7 @@ import numpy as np
 
 from skedasis._types import Floats
 
-ArrayFunction: TypeAlias = Callable[[Floats], Floats]
+KernelFunction: TypeAlias = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class KernelOnRows:
     """
 
     values: Callable[[], Floats]
-    gradient: ArrayFunction | None
+    gradient: KernelFunction | None
 
 
 Kernel: TypeAlias = Callable[[Floats], KernelOnRows]
@@ -74,13 +74,13 @@ def _power(base: Kernel, p: float) -> Kernel:
     return on_rows
 
 
-def _added(first: ArrayFunction | None, second: ArrayFunction | None) -> ArrayFunction | None:
+def _added(first: KernelFunction | None, second: KernelFunction | None) -> KernelFunction | None:
     if first is None or second is None:
         return first or second
     return lambda A: first(A) + second(A)
 
 
-def _times(gradient: ArrayFunction | None, factor: Callable[[], Floats]) -> ArrayFunction | None:
+def _times(gradient: KernelFunction | None, factor: Callable[[], Floats]) -> KernelFunction | None:
     return None if gradient is None else lambda A: gradient(A * factor())
 
 
@@ -88,7 +88,7 @@ def _times(gradient: ArrayFunction | None, factor: Callable[[], Floats]) -> Arra
 
 
 def _radial(
-    centres: Floats, scale: Floats | float, value: ArrayFunction, weight: ArrayFunction
+    centres: Floats, scale: Floats | float, value: KernelFunction, weight: KernelFunction
 ) -> Kernel:
     """Return a kernel k of the distance r in units of a scale, a number or (d,).
 
@@ -134,7 +134,7 @@ def _matern(centres: Floats, scale: Floats | float, nu: float) -> Kernel | None:
 
 
 _3, _5 = sqrt(3.0), sqrt(5.0)
-_MATERN: dict[float, tuple[ArrayFunction, ArrayFunction]] = {
+_MATERN: dict[float, tuple[KernelFunction, KernelFunction]] = {
     0.5: (
         lambda r: np.exp(-r),
         lambda r: np.divide(np.exp(-r), r, out=np.zeros_like(r), where=r > 0),
@@ -148,7 +148,7 @@ _MATERN: dict[float, tuple[ArrayFunction, ArrayFunction]] = {
 """Smoothness nu → value and weight without Bessel functions."""
 
 
-def _bessel(nu: float) -> tuple[ArrayFunction, ArrayFunction]:
+def _bessel(nu: float) -> tuple[KernelFunction, KernelFunction]:
     """Return value and weight for any nu: with t = sqrt(2 nu) r, d(t^nu K_nu)/dt = -t^nu K_(nu - 1)."""
     from scipy.special import kv
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from skedasis._types import Container, Floats, ModelRows
 from skedasis.data.frames import FrameTable
-from skedasis.derivatives.kernel_functions import ArrayFunction, of_process
+from skedasis.derivatives.kernel_functions import KernelFunction, of_process
 from skedasis.models.introspection import (
     LINEAR,
     LOGISTIC,
@@ -86,7 +86,7 @@ def _steps(model: object) -> list[Any]:
 class Scaler:
     """A linear function of each column, and its slopes, (d,)."""
 
-    scaled: ArrayFunction
+    scaled: KernelFunction
     slope: Floats | float
 
 
@@ -120,7 +120,7 @@ class ModelHead:
         The working memory per row, in numbers; 0 if the gradient is the same for all rows.
     """
 
-    gradient: ArrayFunction
+    gradient: KernelFunction
     memory: int
 
 
@@ -316,7 +316,7 @@ def _sigmoid(z: Floats) -> Floats:
     return np.where(z >= 0, 1.0, e) / (1.0 + e)
 
 
-_ACTIVATIONS: dict[str, tuple[ArrayFunction, ArrayFunction]] = {
+_ACTIVATIONS: dict[str, tuple[KernelFunction, KernelFunction]] = {
     "identity": (lambda z: z, np.ones_like),
     "logistic": (_sigmoid, lambda a: a * (1.0 - a)),
     "tanh": (np.tanh, lambda a: 1.0 - a * a),

@@ -516,7 +516,7 @@ class RegionPass:
     done: Computed
     effects: Mapping[OutputLabel, Effects]
     regions: Mapping[OutputLabel, RegionsByFeature]
-    _builder: _Builder
+    _builder: _RegionBuilder
 
     @property
     def given(self) -> Ints | None:
@@ -543,9 +543,9 @@ def region_pass(
     prepared: Prepared, by: GivenRegions | None = None, *, search: bool = True
 ) -> RegionPass:
     """Do the prepared work of `explain`, and find the regions of its features or take those of the caller."""
-    source = _Source.of(prepared.job, RegionOptions(), by)
+    source = _RowsSource.of(prepared.job, RegionOptions(), by)
     done = compute(prepared)
-    builder = _Builder.of(done, done, RegionOptions(), None, source)
+    builder = _RegionBuilder.of(done, done, RegionOptions(), None, source)
     labels = list(prepared.job.outputs)
     if not search and by is None:
         record = as_provenance(builder.record())
@@ -564,17 +564,17 @@ def _regions_of(
 ) -> FoundRegions | MultiOutput[Regions] | MultiOutput[RegionsByFeature]:
     """Go through the rows, find or take the regions, and return the results."""
     # The pass over the rows can take long: what is wrong with the arguments is said before it.
-    _Source.check(prepared.job)
+    _RowsSource.check(prepared.job)
     job = prepared.job
     given = by
     if job.dataset.streamed and by is not None:
         given = _by_of_chunks(job.dataset, job.selection.features, job.options, by)
     search = search.at(job)
-    source = None if job.dataset.streamed else _Source.of(job, search, given)
+    source = None if job.dataset.streamed else _RowsSource.of(job, search, given)
     done = compute(prepared)
     here = at_kept_rows(done)
-    source = _Source.of(here.job, search, given) if source is None else source
-    builder = _Builder.of(done, here, search, base, source)
+    source = _RowsSource.of(here.job, search, given) if source is None else source
+    builder = _RegionBuilder.of(done, here, search, base, source)
     wholes = with_curves(
         done.job, {label: {**builder.wholes(label)} for label in prepared.job.outputs}
     )
@@ -624,14 +624,14 @@ class _Rules:
 
 
 @dataclass(frozen=True, eq=False)
-class _Source:
+class _RowsSource:
     """Where regions come from: the features to split on, or the regions that the caller gave."""
 
     conditioning: ConditioningFeatures
-    given: _Given | None
+    given: _GivenRules | None
 
     @classmethod
-    def of(cls, job: Job, search: RegionOptions, by: GivenRegions | None) -> _Source:
+    def of(cls, job: Job, search: RegionOptions, by: GivenRegions | None) -> _RowsSource:
         """Check that the effects can have regions, and read where these come from."""
         of_interest = cls.check(job)
         dataset, features = job.dataset, job.selection.features
@@ -659,7 +659,7 @@ class _Source:
 
 
 @dataclass(frozen=True, eq=False)
-class _Builder:
+class _RegionBuilder:
     """Makes regions from the work of `explain`."""
 
     done: Computed
@@ -670,7 +670,7 @@ class _Builder:
     conditioning: ConditioningFeatures
     half: Bools
     weights: Floats | None
-    given: _Given | None
+    given: _GivenRules | None
     cost: CallStats
     only: Bools | None = None
     """The rows that choose and test rules; None for all."""
@@ -682,8 +682,8 @@ class _Builder:
         here: Computed,
         search: RegionOptions,
         base: PDP | None,
-        source: _Source,
-    ) -> _Builder:
+        source: _RowsSource,
+    ) -> _RegionBuilder:
         half, weights = halves(here.job), search_weights(here.job)
         conditioning, given = source.conditioning, source.given
         return cls(done, here, search, base, conditioning, half, weights, given, CallStats())
@@ -998,7 +998,7 @@ class _Builder:
         task: FeatureTask,
         whole: Effect,
         kept: KeptEffects,
-        given: _Given,
+        given: _GivenRules,
     ) -> _Rules:
         n = len(self.here.job.dataset)
         effects, criterion = self._effects(label, task, kept)
@@ -1042,7 +1042,7 @@ class _Builder:
         return _Rules(nodes, given.region, "given", *shares)
 
     def _given_shares(
-        self, effects: LocalEffects, loss: float | None, given: _Given
+        self, effects: LocalEffects, loss: float | None, given: _GivenRules
     ) -> tuple[float, float, float]:
         """Return the share of the loss that given regions explain: unbiased, its error, and in sample."""
         search = self._region_search([effects], (), loss, 1)
@@ -1276,7 +1276,7 @@ def _summary(
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
+class _GivenRules:
     """Regions as the caller gave them."""
 
     by: str
@@ -1334,7 +1334,7 @@ def _by_of_chunks(
     return feature.name, quartiles[1:4]
 
 
-def _given(dataset: Dataset, features: Sequence[Feature], by: GivenRegions) -> _Given:
+def _given(dataset: Dataset, features: Sequence[Feature], by: GivenRegions) -> _GivenRules:
     """Return the regions that `by` names."""
     if isinstance(by, Mapping):
         return _of_masks(dataset, by)
@@ -1381,7 +1381,7 @@ def rows_of(dataset: Dataset, values: np.ndarray, what: str) -> np.ndarray:
     return values if dataset.row_id is None else values[dataset.row_id]
 
 
-def _of_masks(dataset: Dataset, masks: Mapping[str, ArrayLike]) -> _Given:
+def _of_masks(dataset: Dataset, masks: Mapping[str, ArrayLike]) -> _GivenRules:
     """Return regions from masks; rows in none of them are a region of their own."""
     if not masks:
         raise DataError(
@@ -1414,10 +1414,10 @@ def _of_masks(dataset: Dataset, masks: Mapping[str, ArrayLike]) -> _Given:
     if (region < 0).any():
         region[region < 0] = len(rules)
         rules.append("other rows")
-    return _Given("masks", rules, region, [])
+    return _GivenRules("masks", rules, region, [])
 
 
-def _of_labels(dataset: Dataset, labels: object) -> _Given:
+def _of_labels(dataset: Dataset, labels: object) -> _GivenRules:
     values = np.asarray(labels)
     if values.ndim == 0:
         fix = "Pass the name of a column"
@@ -1441,7 +1441,7 @@ def _of_labels(dataset: Dataset, labels: object) -> _Given:
     else:
         names, region = np.unique(texts.astype(str), return_inverse=True)
         rules = [str(v) for v in names.tolist()]
-    return _Given("labels", rules, region.astype(np.int64), [])
+    return _GivenRules("labels", rules, region.astype(np.int64), [])
 
 
 @dataclass(frozen=True, eq=False)
@@ -1506,12 +1506,14 @@ def regions_of_chunks(
     return regions
 
 
-def _of_column(dataset: Dataset, feature: Feature, edges: Floats | None) -> _Given:
+def _of_column(dataset: Dataset, feature: Feature, edges: Floats | None) -> _GivenRules:
     """Return regions from a column: its levels, or a numeric one cut at edges, by default its quartiles."""
     if feature.categorical or feature.members:
         column = dataset.levels(feature)
         found = _level_regions(dataset, feature, column, edges)
-        return _Given(feature.name, found.rules, found.of_codes(column.codes), found.conditions)
+        return _GivenRules(
+            feature.name, found.rules, found.of_codes(column.codes), found.conditions
+        )
     x = dataset.floats(feature.position)
     present = x[~np.isnan(x)]
     distinct = np.unique(present) if len(present) else present
@@ -1528,7 +1530,7 @@ def _of_column(dataset: Dataset, feature: Feature, edges: Floats | None) -> _Giv
     if edges is None and few is None:
         edges = quartile_edges(x, dataset.weights)
     found = _cut_regions(feature, few, edges, ends, missing=len(present) < len(x))
-    return _Given(feature.name, found.rules, found.of_values(x), found.conditions)
+    return _GivenRules(feature.name, found.rules, found.of_values(x), found.conditions)
 
 
 def _level_regions(

@@ -16,7 +16,7 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import NotYetKnown, column_moments
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, apply_schema, find_feature
-from skedasis.data.parquet import Library, ParquetData, located
+from skedasis.data.parquet import ParquetData, RowsLibrary, located
 from skedasis.data.passes import (
     AnswerPass,
     AnswerState,
@@ -38,7 +38,7 @@ from skedasis.data.streamed import (
     CHUNK_ROWS,
     MAX_DISTINCT,
     ChunkReader,
-    Columns,
+    ColumnPositions,
     CountedColumn,
     LevelCounts,
     StreamedDataset,
@@ -313,7 +313,7 @@ def _check_no_arrays(options: ExplainOptions) -> None:
 
 
 def _reader(
-    source: ParquetData, library: Library, options: ExplainOptions
+    source: ParquetData, library: RowsLibrary, options: ExplainOptions
 ) -> tuple[ChunkReader, Dataset, list[str]]:
     """Return the reader of chunks, the first rows, and what was read for times and categories."""
     import pyarrow as pa
@@ -397,7 +397,7 @@ def _array_dtype(types: ArrowSchema) -> np.dtype[np.generic]:
     return np.result_type(*dtypes.values())
 
 
-def _type_of(field: ArrowField, source: ParquetData, library: Library) -> ArrowType:
+def _type_of(field: ArrowField, source: ParquetData, library: RowsLibrary) -> ArrowType:
     """Return a column's type in all chunks: arrays and pandas have floats for integers with missing values."""
     import pyarrow as pa
 
@@ -431,7 +431,7 @@ def _dataset(
     found: FirstState,
     head: Dataset,
     quantum: float | None,
-    leveled: Mapping[Columns, Feature],
+    leveled: Mapping[ColumnPositions, Feature],
     passes: list[str],
     *,
     sampling: bool = False,

@@ -88,13 +88,13 @@ class OnnxSession(Protocol):
     def run(self, output_names: Any, input_feed: Any, /) -> Sequence[Any]: ...
 
 
-class OnnxModel(Protocol):
+class OnnxProto(Protocol):
     """A model of the package onnx, whose bytes onnxruntime reads."""
 
     def SerializeToString(self) -> bytes: ...  # noqa: N802 - the name of protocol buffers
 
 
-AdaptedLike: TypeAlias = OnnxSession | OnnxModel | str | os.PathLike[str]
+AdaptedLike: TypeAlias = OnnxSession | OnnxProto | str | os.PathLike[str]
 """A model without methods of its own that takes rows, or the path of a model file."""
 
 PredictorLike: TypeAlias = SupportsPredict | RowFunction | AdaptedLike

@@ -100,7 +100,7 @@ def report_data(
 ) -> Object:
     """Return the content of a report as plain data."""
     if not embedded:
-        return _Writer(content, digits, FULL).data()
+        return _DataWriter(content, digits, FULL).data()
     return _smallest(content, digits)[0]
 
 
@@ -117,7 +117,7 @@ def _smallest(content: ReportContent, digits: int | None) -> tuple[Object, str]:
     data: Object = {}
     text = ""
     for detail in DETAILS:
-        data = _Writer(content, digits, detail).data()
+        data = _DataWriter(content, digits, detail).data()
         text = to_json(data)
         if len(text.encode()) <= most:
             break
@@ -178,7 +178,7 @@ def thinned(x: Floats, value: Floats, most: int) -> Ints:
 # --- the content ----------------------------------------------------------------------------------
 
 
-class _Writer:
+class _DataWriter:
     """Writes the content of a report with a given detail."""
 
     def __init__(self, content: ReportContent, digits: int | None, detail: Detail) -> None:

@@ -142,7 +142,7 @@ class ColumnCounts:
         self.whole_weights = True
         self.rows = np.zeros(1 << _LEADING, dtype=np.int64)
         self.sums = np.zeros(0 if quantum is None else 1 << _LEADING, dtype=np.int64)
-        self._few: _Values | None = _Values.none()
+        self._few: _ValueStream | None = _ValueStream.none()
 
     def add(self, x: Floats, weights: Floats | None = None) -> None:
         """Add the values of a part, NaN where missing, with the weights of its rows."""
@@ -241,7 +241,7 @@ def _count_values(
 
 
 @dataclass(frozen=True, eq=False)
-class _Values:
+class _ValueStream:
     """Sorted distinct values, with their numbers of rows and their integer weights (zeros without weights)."""
 
     values: Floats
@@ -321,7 +321,7 @@ class Tally:
 
     rows: Ints | None
     sums: Ints | None
-    found: list[_Values]
+    found: list[_ValueStream]
     most: int = 0
     overflown: bool = False
     _more: int = 0
@@ -336,7 +336,7 @@ class Tally:
         self.rows = None if self.rows is None else self.rows.astype(np.int64)
         self.sums = None if self.sums is None else self.sums.astype(np.int64)
 
-    def put(self, values: _Values) -> None:
+    def put(self, values: _ValueStream) -> None:
         """Add candidates; merge them from time to time, because equal values need no memory."""
         if self.overflown:
             return
@@ -348,17 +348,17 @@ class Tally:
             if len(self.found[0].values) > self.most:
                 self.found, self.overflown = [], True
 
-    def candidates(self) -> _Values:
+    def candidates(self) -> _ValueStream:
         """Return all candidates."""
         if not self.found:
-            return _Values.none()
+            return _ValueStream.none()
         values = np.concatenate([f.values for f in self.found])
         distinct, code = np.unique(values, return_inverse=True)
         rows, weights = (
             integer_sums(code, np.concatenate(parts), len(distinct))
             for parts in ([f.rows for f in self.found], [f.weights for f in self.found])
         )
-        return _Values(distinct, rows, weights)
+        return _ValueStream(distinct, rows, weights)
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has found."""
@@ -387,7 +387,7 @@ class RankSearch:
         self.pivot, self.quantum, self.targets = counts.pivot, counts.quantum, targets
         self._budget, self._bits = budget, _LEADING
         self._overflown = False
-        self._found: _Values | None = None
+        self._found: _ValueStream | None = None
         weights = counts.bucket_weights
         self._choose(
             np.arange(1 << _LEADING, dtype=np.uint64),
@@ -461,7 +461,7 @@ class RankSearch:
         if self.quantum is not None and weights is not None:
             integers = quantised(weights[some], self.quantum)
         if tally.rows is None:
-            tally.put(_Values.of(values, integers))
+            tally.put(_ValueStream.of(values, integers))
             return
         size = 1 << self._further
         last = (keys >> np.uint64(_ALL - self._bits - self._further)) & np.uint64(size - 1)

@@ -772,7 +772,7 @@ def choose_stages(
     w = np.ones(len(fitting)) if weights is None else weights
     mean = float(w @ target / w.sum())
     size = float(np.abs(target - mean).max(initial=0.0)) or 1.0
-    search = _Search(columns, _Data(fitting, (target - mean) / size, w, folds))
+    search = _StageSearch(columns, _Data(fitting, (target - mean) / size, w, folds))
     rows = np.arange(len(columns[0].values))
 
     def stage(kind: StageKind, features: tuple[int, ...], new: Fit) -> Stage:
@@ -784,7 +784,7 @@ def choose_stages(
     return tuple(stages)
 
 
-class _Search:
+class _StageSearch:
     """The function fitted so far, and what may be added to it."""
 
     def __init__(self, columns: Sequence[LedgerColumn], data: _Data) -> None:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from skedasis._types import Bools, Container, Floats, Ints, Level
-from skedasis.data.containers import DonorRows, LevelReplacement, Replacement, Rows, Table
+from skedasis.data.containers import DonorRows, LevelReplacement, Replacement, RowIndex, Table
 from skedasis.data.dataset import Batch
 from skedasis.trees.arrays import ThresholdCodes, Words
 from skedasis.trees.bitset import BitsetEvaluator, NumpyBitsets, pack_tests, pack_tests_numpy
@@ -98,7 +98,7 @@ class TreeForest:
             return None
         return _rounded(tests.thresholds) if tests.single else tests.thresholds
 
-    def rows(self, table: AnyTable, j: int, rows: Rows | None) -> ThresholdCodes:
+    def rows(self, table: AnyTable, j: int, rows: RowIndex | None) -> ThresholdCodes:
         """Return the codes of a column for some rows of a table, of any shape; None means all rows."""
         held = self.held(table)
         if held is not None and not isinstance(rows, slice) and rows is not None:
@@ -115,7 +115,7 @@ class TreeForest:
         """Return the codes of a column for all rows of a table, without keeping them."""
         return self._read(table, j, None)
 
-    def _read(self, table: AnyTable, j: int, rows: Rows | None) -> ThresholdCodes:
+    def _read(self, table: AnyTable, j: int, rows: RowIndex | None) -> ThresholdCodes:
         tests: ColumnTests = self.shape.tests[self.shape.place(j)]
         category_codes = self.category_codes(j)
         if category_codes is None:
@@ -147,7 +147,7 @@ class TreeForest:
             return {j: self.rows(batch.dataset.table, j, batch.rows)}
         return {j: self.numbers(j, batch.column(j))}
 
-    def refuses(self, table: AnyTable, rows: Rows | None) -> bool:
+    def refuses(self, table: AnyTable, rows: RowIndex | None) -> bool:
         """Return whether some rows of a table have a value that the model does not accept; None means all rows."""
         if not self.ensemble.limited:
             return False

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from skedasis._types import Bools, Container, Floats, Ints, ModelRows
-from skedasis.data.containers import Rows, Table
+from skedasis.data.containers import RowIndex, Table
 from skedasis.data.dataset import Batch, Dataset, as_table
 from skedasis.models.introspection import is_pipeline, takes_codes
 from skedasis.trees import readers
@@ -205,7 +205,7 @@ class PipelineForest(TreeForest):
         """Return the codes of whole columns of a table as far as they are known; None if they are not to be kept."""
         return None if len(table) > _HELD_ROWS else super().held(table)
 
-    def rows(self, table: AnyTable, j: int, rows: Rows | None) -> ThresholdCodes:
+    def rows(self, table: AnyTable, j: int, rows: RowIndex | None) -> ThresholdCodes:
         """Return the codes of a column for some rows of a table, of any shape; None means all rows."""
         held = self.held(table)
         if held is not None:
@@ -219,7 +219,7 @@ class PipelineForest(TreeForest):
         return self._of_table(table, distinct, [j])[j][inverse].reshape(which.shape)
 
     def _of_table(
-        self, table: AnyTable, rows: Rows, columns: Sequence[int]
+        self, table: AnyTable, rows: RowIndex, columns: Sequence[int]
     ) -> dict[int, ThresholdCodes]:
         """Return the codes of some columns for rows of a table, which are transformed in parts."""
         found: dict[int, list[ThresholdCodes]] = {j: [np.zeros(0, np.int32)] for j in columns}
@@ -228,7 +228,7 @@ class PipelineForest(TreeForest):
                 found[j].append(codes)
         return {j: np.concatenate(codes) for j, codes in found.items()}
 
-    def _in_parts(self, table: AnyTable, rows: Rows) -> Iterator[ModelRows]:
+    def _in_parts(self, table: AnyTable, rows: RowIndex) -> Iterator[ModelRows]:
         """Yield rows of a table as models take them, as many at a time as are transformed together."""
         indices = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
         step = max(1, _CELLS // max(len(self.preprocessing.outputs), 1))

@@ -33,7 +33,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 """The largest size of a number that trees accept, which are given X in single precision."""
 
 
-class _Tree(Protocol):
+class _FittedTree(Protocol):
     """The arrays of scikit-learn's `Tree`, (nodes,) each; `value` is (nodes, outputs, classes)."""
 
     node_count: int
@@ -45,7 +45,7 @@ class _Tree(Protocol):
     value: Floats
 
 
-class _Tagged(Protocol):
+class _WithTags(Protocol):
     """An estimator of a version before 1.6."""
 
     def _get_tags(self) -> Mapping[str, bool]: ...
@@ -61,7 +61,7 @@ class _HistogramTree(Protocol):
 def forest(model: Any) -> Ensemble:
     """Return a tree, or a forest as the mean of its trees."""
     estimators = model.estimators_ if hasattr(model, "estimators_") else [model]
-    trees: list[_Tree] = [e.tree_ for e in estimators]
+    trees: list[_FittedTree] = [e.tree_ for e in estimators]
     value = np.concatenate([tree.value for tree in trees]) / len(trees)
     classifier = hasattr(model, "predict_proba")
     if classifier:
@@ -87,7 +87,7 @@ def boosting(model: Any) -> Ensemble:
     """Return the stages of a GradientBoostingRegressor or -Classifier, with its constant initial prediction as base."""
     stages = np.asarray(model.estimators_)
     rounds, outputs = stages.shape
-    trees: list[_Tree] = [stage.tree_ for stage in stages.ravel()]
+    trees: list[_FittedTree] = [stage.tree_ for stage in stages.ravel()]
     link, scale = link_of(model)
     value = model.learning_rate * np.concatenate([tree.value[:, 0, 0] for tree in trees])
     reading = ModelInfo(
@@ -128,7 +128,7 @@ def histograms(model: Any) -> Ensemble:
 
 def isolation(model: Any) -> Ensemble:
     """Return an isolation forest, whose sums are path lengths and whose default response is `score_samples`."""
-    trees: list[_Tree] = [e.tree_ for e in model.estimators_]
+    trees: list[_FittedTree] = [e.tree_ for e in model.estimators_]
     missing = _takes_missing(model)
     depth = np.concatenate(
         [
@@ -161,7 +161,7 @@ def link_of(model: Any) -> tuple[Link, float]:
     return _LINKS[name]
 
 
-def _takes_missing(model: _Tagged) -> bool:
+def _takes_missing(model: _WithTags) -> bool:
     """Return whether an estimator accepts missing values, in any version of scikit-learn."""
     try:
         from sklearn.utils import get_tags
@@ -170,7 +170,9 @@ def _takes_missing(model: _Tagged) -> bool:
     return bool(get_tags(model).input_tags.allow_nan)
 
 
-def _nodes(trees: Sequence[_Tree], value: Floats, columns: Sequence[Ints] | None = None) -> Nodes:
+def _nodes(
+    trees: Sequence[_FittedTree], value: Floats, columns: Sequence[Ints] | None = None
+) -> Nodes:
     features = [tree.feature for tree in trees]
     if columns is not None:
         # The feature of leaves is negative and not used: map it to any column.

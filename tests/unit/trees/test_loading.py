@@ -122,7 +122,6 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_trees_do_not_determine_is_refused(case: str) -> None:
     make, y, words = REFUSED[case]
@@ -424,9 +423,7 @@ def test_a_constant_category_of_lightgbm_keeps_its_place() -> None:
 NUMBERS = [-1, -0.5, 0.5, 1.7, 4.999, 99, 1e10, -1e10, np.nan, np.inf, -np.inf, 2.0**31, 4, 6]
 
 
-@pytest.mark.thinned
-@pytest.mark.parametrize("missing", [True, False])
-@pytest.mark.parametrize("onehot", [1, 100])
+@pytest.mark.parametrize(("missing", "onehot"), [(True, 1), (False, 100)])
 def test_numbered_categories_of_lightgbm(missing: bool, onehot: int) -> None:
     rng = np.random.default_rng(0)
     Z = np.column_stack([rng.normal(size=500), rng.integers(0, 40, 500)])

@@ -712,7 +712,7 @@ def _place(axis: PlotAxis, value: float) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Intervals:
+class _CellIntervals:
     """One side of the tooltips."""
 
     edges: Floats
@@ -746,7 +746,7 @@ def _tooltips(
     return tuple(found)
 
 
-def _merged_intervals(x: HeatmapAxis, y: HeatmapAxis) -> tuple[_Intervals, _Intervals]:
+def _merged_intervals(x: HeatmapAxis, y: HeatmapAxis) -> tuple[_CellIntervals, _CellIntervals]:
     """Return the intervals of both sides, merging neighbouring bins until there are at most `TIPS` cells."""
     folds = [1, 1]
     while True:
@@ -766,29 +766,29 @@ def _short(nodes: Floats) -> Floats:
     return np.round(nodes, int(np.clip(1 - np.floor(np.log10(steps.min())), -300, 300)))
 
 
-def _side_intervals(rim: HeatmapAxis, fold: int) -> _Intervals:
+def _side_intervals(rim: HeatmapAxis, fold: int) -> _CellIntervals:
     """Return the intervals of one side, with `fold` neighbouring bins each."""
     side, name = rim.side, shorten(rim.axis.name, TIP_LETTERS)
     unit = f" {clean(rim.axis.unit)}" if rim.axis.unit else ""
     if rim.discrete:
         ending = "" if side.strips is None else unit
         names = [f"{name}: {shorten(text, TIP_LETTERS)}{ending}" for text in rim.axis.labels]
-        return _Intervals(rim.edges, names, rim.at, [np.array([k]) for k in rim.home])
+        return _CellIntervals(rim.edges, names, rim.at, [np.array([k]) for k in rim.home])
     nodes = np.asarray(side.nodes, dtype=float)
     time = rim.axis.time
     texts = position_texts(_short(nodes)) if time is None else time.texts(nodes)
     if len(nodes) == 1:
         homes = [np.array([0])] if isinstance(side, BinPairAxis) else []
-        return _Intervals(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)
+        return _CellIntervals(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)
     if not isinstance(side, BinPairAxis):
         kept = np.arange(0, len(nodes), fold)
         at = nodes[kept]
         between = at[:-1] / 2 + at[1:] / 2
         edges = np.concatenate([nodes[:1], between, nodes[-1:]])
-        return _Intervals(edges, [f"{name}: {texts[k]}{unit}" for k in kept], at, [])
+        return _CellIntervals(edges, [f"{name}: {texts[k]}{unit}" for k in kept], at, [])
     cut = np.unique([*range(0, len(nodes), fold), len(nodes) - 1])
     pairs = list(itertools.pairwise(cut.tolist()))
-    return _Intervals(
+    return _CellIntervals(
         nodes[cut],
         [f"{name}: {texts[a]} – {texts[b]}{unit}" for a, b in pairs],
         np.array([nodes[a] / 2 + nodes[b] / 2 for a, b in pairs]),
