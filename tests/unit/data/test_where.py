@@ -173,9 +173,9 @@ def test_files_are_filtered_a_batch_at_a_time(tmp_path, monkeypatch):
     n = 300_000
     pq.write_table(pa.table({"x": np.arange(n), "y": np.ones(n)}), tmp_path / "a.parquet")
     sizes = []
-    rows = where.Condition.rows
+    rows = where.RowCondition.rows
     monkeypatch.setattr(
-        where.Condition, "rows", lambda own, table: sizes.append(table.shape) or rows(own, table)
+        where.RowCondition, "rows", lambda own, table: sizes.append(table.shape) or rows(own, table)
     )
     table = ParquetTable.of(parquet(tmp_path), str(tmp_path)).where("x % 3 = 0", "--where")
     assert len(table) == n // 3
