@@ -26,9 +26,12 @@ def interface(package: griffe.Object | griffe.Alias) -> griffe.Module:
             found.set_member(name, target)
     for module in package["cli"].modules.values():
         for name, options in module.classes.items():
-            if name.endswith("Options"):  # a dataclass whose fields are a command's
-                options.members.pop("__init__", None)
-                found.set_member(name, options)
+            if name.endswith("Options"):  # a dataclass: a command's options, with those it inherits
+                fields = griffe.Module(name)
+                for option, field in options.all_members.items():
+                    if option != "__init__":
+                        fields.set_member(option, field.final_target if field.is_alias else field)
+                found.set_member(name, fields)
     return found
 
 

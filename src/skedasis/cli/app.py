@@ -123,9 +123,10 @@ def _requirements() -> tuple[list[str], dict[str, list[str]]]:
         extra = re.search(r"extra == ['\"]([^'\"]+)['\"]", line)
         if extra is None:
             needed.append(name)
-        elif extra[1] not in ("all", "bench", "dev", "docs", "lint", "test") and name != "skedasis":
+        elif name != "skedasis":
             extras.setdefault(extra[1], []).append(name)
-    return needed, extras
+    every = set(extras.pop("all"))
+    return needed, {extra: names for extra, names in extras.items() if every.issuperset(names)}
 
 
 def _package_version(name: str) -> str | None:
