@@ -22,55 +22,39 @@ NIGHTLY_INDEX = "https://pypi.anaconda.org/scientific-python-nightly-wheels/simp
 NIGHTLY = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 
 COMMON = (
-    *("tests/unit/test_containers.py", "tests/unit/test_readers.py", "tests/unit/test_frames.py"),
-    *("tests/unit/test_saving.py", "tests/unit/test_cli.py", "tests/unit/test_notebooks.py"),
-    *("tests/unit/trees/test_loading.py", "tests/plots/test_draw_matplotlib.py"),
-    *("tests/report/test_page.py", "tests/unit/test_streams.py"),
-    *("tests/unit/test_parquet_source.py", "tests/unit/test_spool.py"),
-    *("tests/unit/test_cluster.py", "tests/unit/analysis/test_shap_dependence.py"),
+    *("tests/unit/data/test_containers.py", "tests/unit/data/test_readers.py"),
+    *("tests/unit/data/test_parquet.py", "tests/unit/data/test_spool.py"),
+    *("tests/unit/data/test_where.py", "tests/unit/results/test_frames.py"),
+    *("tests/unit/results/test_io.py", "tests/unit/cli/test_effects.py"),
+    *("tests/unit/engine/test_streams.py", "tests/unit/engine/test_cluster.py"),
+    *("tests/unit/test_notebooks.py", "tests/unit/trees/test_loading.py"),
+    *("tests/plots/test_draw_matplotlib.py", "tests/report/test_page.py"),
+    *("tests/unit/analysis/test_shap_dependence.py",),
     *("tests/reference/test_closed_forms.py", "tests/reference/test_agreement.py"),
 )
 """Containers, files, the shell, figures, reports, trees, data beyond memory, SHAP values: every dependency is met."""
-CLOCKS = (
-    "tests/unit/test_cli.py::test_help_is_quick_and_loads_little",
-    "tests/unit/test_import.py::test_importing_takes_less_than_150_ms_beyond_numpy",
-)
-"""Seconds are promised with the versions of developers, and measured with them."""
 NEWER = {
-    "reference/test_closed_forms_frames.py::test_frames_with_text": (
-        "linear-polars",
-        "bent-polars",
-    ),
-    "reference/test_closed_forms_frames.py::test_frames_with_text_are_explained": ("polars",),
     "reference/test_tree_models.py::test_scikit_learn": (
-        *("extra tree", "extra trees", "extra trees, classes"),
+        *("extra tree", "extra trees", "extra tree, classes"),
         "histograms, absolute error, stopped",
     ),
     "reference/test_tree_models.py::test_xgboost": ("2 outputs a leaf",),
     "reference/test_trees_categories.py::test_every_container": (
         *("pandas-histograms", "arrow-lightgbm"),
     ),
-    "unit/test_parquet_source.py::test_types_that_drift_to_wider_ones": (
-        *("True-string_view-string_view", "False-string_view-string_view"),
-    ),
-    "unit/test_pfi.py::test_a_frame_of_numbers_texts_and_dates": ("ale", "pfi"),
-    "unit/test_predictive_kinds.py::test_distributions_of_another_shape_are_refused": (
-        "<lambda>-words5",
-    ),
 }
 """Tests that ask old libraries for what only newer ones have.
 
-scikit-learn 1.5 takes no Polars frame in a ColumnTransformer and no missing value in extra trees, stops histograms
-later and writes into columns; PyArrow 16 writes no views of strings; XGBoost 3.0 saves leaves of several values in a
-form that is refused, so that the model is called; LightGBM 4.5 forgets the names of an Arrow table; Polars 1.0
-crashes where dates stand beside numbers; SciPy has distributions of a new kind since 1.15.
+scikit-learn 1.5 takes no missing value in extra trees, stops histograms later and writes into columns; XGBoost 3.0
+saves leaves of several values in a form that is refused, so that the model is called; LightGBM 4.5 forgets the names of
+an Arrow table.
 """
 OLD = ("DeprecationWarning", "PendingDeprecationWarning", "FutureWarning")
 """What libraries say of other versions that they stand on is no fault of anybody's here."""
 # numba follows new versions of NumPy months later, so that it cannot be imported among nightly versions.
 WITHOUT_NUMBA = (
     *("-W", "default::skedasis.errors.TreeWarning"),
-    "--deselect=tests/unit/test_containers.py::test_estimators_fitted_on_arrays_get_arrays_whatever_x_is",
+    "--deselect=tests/unit/data/test_containers.py::test_estimators_fitted_on_arrays_get_arrays_whatever_x_is",
 )
 
 
@@ -101,7 +85,7 @@ def main(args: list[str]) -> int:
     home = ROOT / f".venv-{versions}"
     prepare(home, versions)
     newer = [f"tests/{test}[{case}]" for test, cases in NEWER.items() for case in cases]
-    left_out = [*CLOCKS, *(newer if versions == "lowest-direct" else ())]
+    left_out = newer if versions == "lowest-direct" else ()
     chosen = ["-m", "not slow and not long", *(f"--deselect={test}" for test in left_out)]
     if versions != "highest":
         chosen += [part for name in OLD for part in ("-W", f"default::{name}")]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -81,11 +83,10 @@ def parse(text: str, names: Sequence[str], what: str = "--where") -> RowConditio
     given = RowCondition(text, tuple(names), what)
     query, nodes = _tree(given)
     plain, _ = _tree(RowCondition("true", (), what))
-    kinds = {node.get("class") for node in nodes}
     # But for the condition, the query is the same with another one.
-    if query != plain or kinds & {"SUBQUERY", "STAR"}:
+    if query != plain or not {node.get("class") for node in nodes} <= _ON_A_ROW:
         raise given.error("more than a condition on a row")
-    for name in _volatile() & {node.get("function_name") for node in nodes}:
+    for name in _unsteady() & {node.get("function_name") for node in nodes}:
         raise given.error(f"{name} is not the same each time that rows are read")
     parts = [n["column_names"] for n in nodes if n.get("class") == "COLUMN_REF"]
     used = tuple(dict.fromkeys(".".join(part) for part in cast("list[list[str]]", parts)))
@@ -98,12 +99,17 @@ def parse(text: str, names: Sequence[str], what: str = "--where") -> RowConditio
 
 def _tree(condition: RowCondition) -> tuple[object, list[dict[str, object]]]:
     """Return the tree of a query without its condition, and all nodes of the condition."""
+    database = _database()
+    import duckdb
+
     query = "SELECT json_serialize_sql('SELECT 1 FROM rows WHERE ' || ?)"
-    with _database().cursor() as connection:
-        found = connection.execute(query, [condition.text]).fetchall()
     nodes: list[dict[str, object]] = []
     try:
+        with database.cursor() as connection:
+            found = connection.execute(query, [condition.text]).fetchall()
         tree = json.loads(found[0][0], object_hook=lambda node: nodes.append(node) or node)
+    except duckdb.Error as error:  # for text that is no Unicode
+        raise condition.error(str(error)) from error
     except RecursionError:
         raise condition.error("it is too deep") from None
     if tree["error"]:
@@ -128,21 +134,44 @@ def _database() -> DuckDBPyConnection:
     return duckdb.connect(config=_SETTINGS)
 
 
+_ON_A_ROW = {
+    *(None, "BETWEEN", "CASE", "CAST", "COLLATE", "COLUMN_REF", "COMPARISON", "CONJUNCTION"),
+    *("CONSTANT", "FUNCTION", "LAMBDA", "OPERATOR", "TYPE"),
+}
+"""Classes of the nodes of a condition, without queries, parameters and columns by number."""
+
+
 @cache
-def _volatile() -> frozenset[str]:
-    """Return the functions that may differ between calls, such as ``random``."""
-    query = "SELECT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'"
+def _unsteady() -> frozenset[str]:
+    """Return the functions that may differ between calls, as ``random`` and ``now``, and macros of these or queries."""
+    query = """SELECT function_name, coalesce(macro_definition, ''), stability = 'VOLATILE'
+        OR regexp_matches(function_name, '^now$|current_|today|txid|^transaction') FROM duckdb_functions()"""
     with _database().cursor() as connection:
-        return frozenset(name for (name,) in connection.execute(query).fetchall())
+        functions = connection.execute(query).fetchall()
+    unsteady = {"SELECT", "current_timestamp"} | {name for name, _, changes in functions if changes}
+    macros = [(name, set(re.findall(r"\w+", body))) for name, body, _ in functions]
+    while more := {name for name, words in macros if words & unsteady} - unsteady:
+        unsteady |= more
+    return frozenset(unsteady)
 
 
 def _comparable(column: ArrowColumn) -> ArrowColumn:
-    """Return a column with text for categories, local times for those of a zone, and NULL for NaN."""
+    """Return a column with text for categories, local times for those of a zone, wide integers, and NULL for NaN."""
+    import pyarrow as pa
     import pyarrow.types as pt
 
     pc = compute_functions()
     if pt.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pt.is_timestamp(column.type):
-        return pc.local_timestamp(column) if column.type.tz else column
-    return pc.if_else(pc.is_nan(column), None, column) if pt.is_floating(column.type) else column
+        if column.type.tz:
+            column = pc.local_timestamp(column)
+        with suppress(pa.ArrowInvalid):  # DuckDB reads no text as a time in nanoseconds
+            column = column.cast(pa.timestamp("us"))
+        return column
+    if pt.is_integer(column.type) and column.type.bit_width < 64:  # whose sums would overflow
+        return column.cast(pa.int64())
+    if pt.is_floating(column.type):
+        column = column.cast(pa.float32()) if pt.is_float16(column.type) else column
+        return pc.if_else(pc.is_nan(column), None, column)
+    return column

@@ -294,6 +294,13 @@ _OLD_FIELDS = {
 """Fields of format 6 that have another meaning, or are no longer fields, by class."""
 
 
+_NEW_NAMES = {
+    **{"Ledger": "VarianceShares", "LedgerPart": "VariancePart"},
+    **{"modulates_01": "depends_01", "modulates_10": "depends_10"},
+}
+"""Classes and fields of format 6 that have another name."""
+
+
 _READ_ERRORS = (
     *(ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, EOFError),
     *(SyntaxError, RuntimeError, OverflowError, struct.error, tokenize.TokenError),
@@ -458,6 +465,9 @@ def _updated(node: JsonValue, array: Callable[[str], Values]) -> JsonValue:
         return node
     node = {key: _updated(part, array) for key, part in node.items()}
     kind, parts = node.get(MARK), node.get("of")
+    if isinstance(kind, str) and isinstance(parts, dict):
+        node[MARK] = _NEW_NAMES.get(kind, kind)
+        node["of"] = parts = {_NEW_NAMES.get(name, name): part for name, part in parts.items()}
     old = _OLD_FIELDS.get(kind, "") if isinstance(kind, str) else ""
     if isinstance(parts, dict) and old in parts:
         if kind in _ACCUMULATED:
