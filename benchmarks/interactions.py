@@ -27,7 +27,7 @@ WORST = 2.0
 
 
 def interactions(bench: Bench) -> Iterator[Line]:
-    """Measure H² of boosted trees, the tables of all pairs, and modulation and regions beside `explain`."""
+    """Measure H² of boosted trees, the tables of all pairs, and dependence and regions beside `explain`."""
     quick, n, d = bench.settings.quick, bench.settings.n, bench.settings.d
     for rows, seconds in ((1_000, None),) if quick else ((10_000, 0.3), (10 * n, 20.0)):
         yield _of_trees(bench, rows, d, seconds)
@@ -159,13 +159,13 @@ def _beside_explain(bench: Bench, n: int, d: int) -> Iterator[Alone]:
 
     runs = {
         "explain": lambda: sd.explain(f, X, progress=False),
-        "modulation": lambda: sd.interactions(f, X, h2=False, ale=False, progress=False),
+        "dependence": lambda: sd.interactions(f, X, h2=False, ale=False, progress=False),
         "regions": lambda: sd.regions(f, X, progress=False),
     }
     t, got = bench.run(runs)
     worst = WORST * t["explain"].wall
     correct = {
-        "modulation": got["modulation"]["x0", "x1"].depends_01 > 0.9,
+        "dependence": got["dependence"]["x0", "x1"].depends_01 > 0.9,
         "regions": len(got["regions"]["x3"]) == 2,
     }
     for name, right in correct.items():

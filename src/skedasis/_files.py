@@ -41,10 +41,15 @@ def check_page(path: str | Path, what: str, example: str) -> Path:
     import mimetypes  # most results are written to no page
 
     path = check_writable(path, what, example)
-    if mimetypes.guess_type(path.name)[0] not in (None, "text/html", "application/xhtml+xml"):
+    kind = mimetypes.guess_type(path.name)[0]
+    if kind not in (None, "text/html", "application/xhtml+xml") or path.suffix.lower() in _NO_PAGES:
         fix = f"Write path={str(path.with_suffix('.html'))!r}; a browser prints the page to PDF"
         raise DataError(what, repr(str(path)), "the path of an HTML page", fix)
     return path
+
+
+_NO_PAGES = (".ipynb", ".npz")
+"""Endings that the table of media types does not have."""
 
 
 def write_bytes(path: str | Path, content: bytes | memoryview, what: str) -> None:
@@ -76,7 +81,8 @@ def binary_file(path: str | Path, what: str) -> Generator[BinaryIO]:
         there = target.is_file()
         # A regular file as standard output keeps what is written to it afterwards.
         device = target.absolute().is_relative_to("/dev")
-        if device or (target.exists() and not there):
+        folder = Path(os.path.realpath(target)).parent
+        if device or (target.exists() and not there) or not os.access(folder, os.W_OK):
             with target.open("wb") as file:
                 yield file
         else:

@@ -384,6 +384,8 @@ OTHERS = {
     "a vote": VotingRegressor([("a", Ridge()), ("b", LinearRegression())]),
     "a target": TransformedTargetRegressor(Ridge(), func=np.negative, inverse_func=np.negative),
 }
+if "clip" in MaxAbsScaler().get_params():  # since scikit-learn 1.9
+    OTHERS["clipped at the largest"] = make_pipeline(MaxAbsScaler(clip=True), Ridge())
 
 
 @pytest.mark.parametrize("name", OTHERS)

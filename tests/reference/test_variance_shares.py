@@ -12,8 +12,8 @@ import skedasis as sd
 import skedasis.stats.variance_shares as module
 from skedasis.stats.variance_shares import (
     FOLDS,
-    LedgerColumn,
     RegionLabels,
+    VarianceColumn,
     choose_stages,
     explained_share,
 )
@@ -161,7 +161,11 @@ def test_fits_equal_dense_least_squares(monkeypatch):
     monkeypatch.setattr(
         module, "fit_penalties", lambda equations, start: dict.fromkeys(equations.groups, 1e-9)
     )
-    columns = [LedgerColumn(X[:, 0]), LedgerColumn(X[:, 1]), LedgerColumn(X[:, 2], levels=True)]
+    columns = [
+        VarianceColumn(X[:, 0]),
+        VarianceColumn(X[:, 1]),
+        VarianceColumn(X[:, 2], levels=True),
+    ]
     (found,) = choose_stages(columns, fitting, q[:600], fitting % FOLDS, weights=w, pairs=0)
 
     dense = [np.ones((900, 1)), X[:, 2:] == np.arange(4)]
@@ -262,7 +266,7 @@ def permuted(seed: int, force: bool) -> float:
         for j in range(4)
     }
     fitting, out = np.arange(500), np.arange(500, 1000)
-    columns = [LedgerColumn(x) for x in X.T]
+    columns = [VarianceColumn(x) for x in X.T]
     with pytest.MonkeyPatch.context() as patch:
         if force:
             patch.setattr(module, "improves", lambda *_: True)

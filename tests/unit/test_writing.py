@@ -267,11 +267,20 @@ def test_messages_say_why(tmp_path, number):
 def test_a_file_that_must_not_be_changed_is_not_replaced(tmp_path):
     (tmp_path / "a").write_bytes(OLD)
     with (
-        mock.patch.object(os, "access", return_value=False),
+        mock.patch.object(os, "access", lambda path, _: Path(path) != tmp_path / "a"),
         refused(FileError, "Permission denied", "The file is as it was"),
     ):
         put(tmp_path / "a")
     assert (tmp_path / "a").read_bytes() == OLD
+
+
+def test_a_file_in_a_folder_that_must_not_be_changed_is_written_in_place(tmp_path):
+    (tmp_path / "a").write_bytes(OLD)
+    number = (tmp_path / "a").stat().st_ino
+    with mock.patch.object(os, "access", lambda path, _: Path(path) != tmp_path):
+        put(tmp_path / "a", b"new")
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert (tmp_path / "a").stat().st_ino == number
 
 
 def write_and_raise(path: Path, text: str, error: BaseException) -> None:
@@ -336,7 +345,7 @@ def test_paths_are_checked_before_the_work(tmp_path):
         refused(sd.DataError, "without write permission"),
     ):
         _files.check_writable(tmp_path / "new" / "a", "save(path)", "result.npz")
-    for name in ("a.pdf", "a.PNG", "a.json", "a.csv"):
+    for name in ("a.pdf", "a.PNG", "a.json", "a.csv", "a.npz", "a.ipynb"):
         with refused(sd.DataError, "the path of an HTML page", "a.html"):
             _files.check_page(tmp_path / name, "report(path)", "report.html")
     for name in ("a.html", "a.htm", "a.xhtml", "a", "v2.1"):

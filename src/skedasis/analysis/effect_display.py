@@ -280,9 +280,9 @@ class EffectDisplay:
         schema = _schema(rows.features, feature_names, categorical_features)
         known = apply_schema(rows.features, schema)
 
-        def named(wanted: FeatureOrPair) -> tuple[str, ...]:
+        def named(wanted: FeatureOrPair, option: str = "features") -> tuple[str, ...]:
             return tuple(
-                known[find_feature(known, one, f"{what}(features)")].name
+                known[find_feature(known, one, f"{what}({option})")].name
                 for one in _members(wanted)
             )
 
@@ -297,7 +297,7 @@ class EffectDisplay:
             got, fix = shown(custom_values), 'Write custom_values={"age": [20, 40, 60]}'
             raise DataError(f"{what}(custom_values)", got, "a mapping of features to values", fix)
         points = {
-            named(cast("FeatureLike", k))[0]: np.asarray(v)
+            named(cast("FeatureLike", k), "custom_values")[0]: np.asarray(v)
             for k, v in (custom_values or {}).items()
         }
         grid = _grid(grid_resolution, percentiles, points, {name for p in panels for name in p})
@@ -460,9 +460,13 @@ def _grid(
         grid = {"grid": resolution, "spacing": "uniform"}
     if percentiles is not None:
         pair = tuple(percentiles) if isinstance(percentiles, (tuple, list)) else ()
-        if len(pair) != 2 or not all(is_number(v) and 0 <= v <= 1 for v in pair):
+        if (
+            len(pair) != 2
+            or not all(is_number(v) and 0 <= v <= 1 for v in pair)
+            or pair[0] >= pair[1]
+        ):
             got, fix = shown(percentiles), "Use percentiles=(0.05, 0.95)"
-            raise DataError("from_estimator(percentiles)", got, "two fractions", fix)
+            raise DataError("from_estimator(percentiles)", got, "two rising fractions", fix)
         grid |= {"percentiles": (100 * pair[0], 100 * pair[1]), "spacing": "uniform"}
     if points:
         grid["grid"] = (dict.fromkeys(names, resolution) if resolution else {}) | points
@@ -511,7 +515,8 @@ def _quantity(estimator: object, target: OutputLabel, response_method: str) -> Q
     scored = response_method == "decision_function" or there == ["decision_function"]
     if is_classifier(estimator):
         if not scored:
-            return probability(cast("SupportsPredictProba", estimator), target)
+            one = target if labels_of(estimator) else _class(estimator, target)
+            return probability(cast("SupportsPredictProba", estimator), one)
         return _score(estimator, target)
     if response_method == "decision_function":  # of an outlier detector
         return DecisionFunction(estimator, "decision function")
@@ -519,16 +524,27 @@ def _quantity(estimator: object, target: OutputLabel, response_method: str) -> Q
     return predictions(one, cast("int | None", target))
 
 
-def _score(estimator: object, target: OutputLabel) -> Quantity:
-    """Return the score of a class by `decision_function`."""
+def _classes(estimator: object) -> list[OutputLabel]:
     labels = labels_of(estimator)  # of several labels, whose columns they are
-    classes = [*labels] if labels else np.asarray(classes_of(estimator)).tolist()
-    label = classes[1] if target is None and not labels and len(classes) == 2 else target
+    return [*labels] if labels else np.asarray(classes_of(estimator)).tolist()
+
+
+def _class(estimator: object, target: OutputLabel) -> OutputLabel:
+    """Return the class that is explained; raise `DataError` if it is none of the classifier's."""
+    classes = _classes(estimator)
+    binary = len(classes) == 2 and not labels_of(estimator)
+    label = classes[1] if target is None and binary else target
     if label not in classes:
         expected = f"one of the classes {', '.join(map(repr, classes[:12]))}"
         raise DataError(
             "from_estimator(target)", shown(target), expected, f"Write target={classes[-1]!r}"
         )
+    return label
+
+
+def _score(estimator: object, target: OutputLabel) -> Quantity:
+    """Return the score of a class by `decision_function`."""
+    label, classes = _class(estimator, target), _classes(estimator)
     name = f"decision function (y = {label})"
     if decides_by_logit(estimator):  # with its slopes, or from the structure of its trees
         return logit(cast("SupportsPredictProba", estimator), label, name=name)

@@ -63,10 +63,10 @@ from skedasis.stats.heterogeneity_score import score_rows
 from skedasis.stats.random import row_hashes
 from skedasis.stats.variance_shares import (
     FOLDS,
-    LedgerColumn,
     RegionLabels,
     Share,
     Stage,
+    VarianceColumn,
     choose_stages,
     explained_share,
 )
@@ -147,7 +147,7 @@ def variance_shares(
     Parameters
     ----------
     model : quantity, fitted estimator, network, callable, or path of a model's file
-        As in `skedasis.explain`. A quantity with several outputs gives a `MultiOutput` of variance_shares.
+        As in `skedasis.explain`. A quantity with several outputs gives a `MultiOutput` of `VarianceShares`.
     X : array, data frame or ParquetData, n rows
         At least 20 rows. Never modified. Of data that are read in chunks (`sd.parquet`), `max_rows` rows are drawn.
     y : array of n labels, optional
@@ -426,20 +426,20 @@ def _sample(dataset: Dataset, max_rows: int | None, options: ExplainOptions) -> 
     )
 
 
-def _column(sample: _Sample, feature: Feature) -> LedgerColumn:
+def _column(sample: _Sample, feature: Feature) -> VarianceColumn:
     """Return a feature's values: numbers, or codes of levels."""
     part, order = sample.part, sample.order
     x = None if feature.kind == "nominal" else part.numbers(feature)
     if x is not None:
-        return LedgerColumn(x[order])
+        return VarianceColumn(x[order])
     codes = part.coded(feature.position).codes
     if feature.kind == "ordinal":
         try:
             codes = part.levels(feature, most=len(part) + 1).codes
         except DataError:  # some level is missing in the declared order, which is then no order
-            return LedgerColumn(np.where(codes < 0, np.nan, codes)[order], levels=True)
-        return LedgerColumn(np.where(codes < 0, np.nan, codes)[order])
-    return LedgerColumn(np.where(codes < 0, np.nan, codes)[order], levels=True)
+            return VarianceColumn(np.where(codes < 0, np.nan, codes)[order], levels=True)
+        return VarianceColumn(np.where(codes < 0, np.nan, codes)[order])
+    return VarianceColumn(np.where(codes < 0, np.nan, codes)[order], levels=True)
 
 
 def _evaluated(

@@ -108,10 +108,10 @@ def _tree(condition: RowCondition) -> tuple[object, list[dict[str, object]]]:
         with database.cursor() as connection:
             found = connection.execute(query, [condition.text]).fetchall()
         tree = json.loads(found[0][0], object_hook=lambda node: nodes.append(node) or node)
-    except duckdb.Error as error:  # for text that is no Unicode
-        raise condition.error(str(error)) from error
     except RecursionError:
         raise condition.error("it is too deep") from None
+    except (duckdb.Error, RuntimeError) as error:
+        raise condition.error(f"it is no Unicode: {error}") from error
     if tree["error"]:
         raise condition.error(tree["error_message"])
     for statement in tree["statements"]:

@@ -92,11 +92,11 @@ class Scaler:
 
 def _scaler(step: Any) -> Scaler | None:
     """Return a fitted scaler; None for other transformers and for one that clips."""
-    if not is_sklearn_class(step, _SCALERS):
+    if not is_sklearn_class(step, _SCALERS) or getattr(step, "clip", False):
         return None
     if type(step).__name__ == "MinMaxScaler":
         scale, shift = step.scale_, step.min_
-        return None if step.clip else Scaler(lambda Z: Z * scale + shift, scale)
+        return Scaler(lambda Z: Z * scale + shift, scale)
     centres = {"StandardScaler": "mean_", "RobustScaler": "center_"}
     centre = getattr(step, centres.get(type(step).__name__, ""), None)
     if centre is None or not getattr(step, "with_mean", True):

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +27,10 @@ from skedasis.models.protocols import AdaptedModel
 
 
 def _read_lightgbm(lightgbm: ModuleType, file: Path) -> object:
-    return lightgbm.Booster(model_str=_whole(file).decode())
+    text = _whole(file)
+    if not text.startswith(b"tree"):
+        raise ValueError("it does not begin with 'tree'")
+    return lightgbm.Booster(model_str=text.decode())
 
 
 def _read_xgboost(xgboost: ModuleType, file: Path) -> object:
@@ -41,7 +45,7 @@ def _read_xgboost(xgboost: ModuleType, file: Path) -> object:
 
 def _whole(file: Path) -> bytes:
     """Return the content of a file of LightGBM or XGBoost; raise ValueError if its last parts are missing."""
-    raw = file.read_bytes()
+    raw = file.read_bytes().removeprefix(BOM_UTF8).lstrip()
     if raw.startswith(b"tree"):
         head, *trees = raw.partition(b"\nend of trees")[0].split(b"\nTree=")
         # A tree begins with "Tree=", and ends before the line break of the next one.
@@ -226,7 +230,7 @@ def _format_of(file: Path) -> _Format:
         got = f"{str(file)!r}, which cannot be read ({error.strerror})"
         raise DataError("model", got, "a file", "Check the path and its permissions") from error
     parts = _parts(file) if begins.startswith(b"PK") else set()
-    fits = [form for form in _FORMATS if begins.startswith(form.begins) or form.part in parts]
+    fits = [f for f in _FORMATS if begins.startswith(f.begins) or (f.part and f.part in parts)]
     named = [form for form in fits or _FORMATS if file.suffix.lower() in form.suffixes]
     if not (named or fits):
         raise DataError(

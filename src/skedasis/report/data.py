@@ -28,7 +28,7 @@ from skedasis.results.export import plain_numbers, plain_text, to_json, unique_t
 from skedasis.results.regions import Regions
 from skedasis.results.variance_shares import VarianceShares
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the schema: it changes if a key is renamed or removed, or gets another meaning; not if one is added."""
 
 

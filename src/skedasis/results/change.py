@@ -832,7 +832,7 @@ class Change(SavedResult):
 class Changes(ResultMapping[str, Change]):
     """A mapping from names to changes, all from the same pass over the rows, in the order of the names.
 
-    `change` returns it for several named moves. All changes are of the same quantity and have the same regions.
+    `what_if` returns it for several named moves. All changes are of the same quantity and have the same regions.
 
     Attributes
     ----------

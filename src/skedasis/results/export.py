@@ -28,7 +28,7 @@ from skedasis.results import operations
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the schema: it changes if a key is renamed or removed, or gets another meaning; not if one is added."""
 
 

@@ -295,8 +295,10 @@ _OLD_FIELDS = {
 
 
 _NEW_NAMES = {
-    **{"Ledger": "VarianceShares", "LedgerPart": "VariancePart"},
-    **{"modulates_01": "depends_01", "modulates_10": "depends_10"},
+    "Ledger": "VarianceShares",
+    "LedgerPart": "VariancePart",
+    "modulates_01": "depends_01",
+    "modulates_10": "depends_10",
 }
 """Classes and fields of format 6 that have another name."""
 

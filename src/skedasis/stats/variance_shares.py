@@ -74,7 +74,7 @@ _LEAST_PENALTY, _LARGEST_PENALTY = 1e-8, 1e8
 
 
 @dataclass(frozen=True, eq=False)
-class LedgerColumn:
+class VarianceColumn:
     """A feature at all rows.
 
     Parameters
@@ -129,13 +129,13 @@ class MarginTable:
 
 
 def make_margin(
-    column: LedgerColumn, fitting: Ints, weights: Floats, knots: int, levels: int
+    column: VarianceColumn, fitting: Ints, weights: Floats, knots: int, levels: int
 ) -> MarginTable:
     """Return the functions of a feature.
 
     Parameters
     ----------
-    column : LedgerColumn
+    column : VarianceColumn
     fitting : ndarray of int, shape (m,)
         The fitting rows, from which knots and means come.
     weights : ndarray of float, shape (m,)
@@ -637,7 +637,7 @@ def improves(before: Floats, after: Floats, data: _Data) -> bool:
 # --- ranking of what may be added -----------------------------------------------------------------
 
 
-def rank_codes(column: LedgerColumn, fitting: Ints, weights: Floats) -> Ints:
+def rank_codes(column: VarianceColumn, fitting: Ints, weights: Floats) -> Ints:
     """Return the part of each fitting row, (m,): intervals with about equal weight, or the heaviest levels.
 
     Missing values are the last part, number `CODES`.
@@ -741,7 +741,7 @@ class Stage:
 
 
 def choose_stages(
-    columns: Sequence[LedgerColumn],
+    columns: Sequence[VarianceColumn],
     fitting: Ints,
     target: Floats,
     folds: Ints,
@@ -754,7 +754,7 @@ def choose_stages(
 
     Parameters
     ----------
-    columns : sequence of LedgerColumn
+    columns : sequence of VarianceColumn
         The features at all n rows.
     fitting : ndarray of int, shape (m,)
         The fitting rows.
@@ -787,7 +787,7 @@ def choose_stages(
 class _StageSearch:
     """The function fitted so far, and what may be added to it."""
 
-    def __init__(self, columns: Sequence[LedgerColumn], data: _Data) -> None:
+    def __init__(self, columns: Sequence[VarianceColumn], data: _Data) -> None:
         self._columns, self._data = columns, data
         knots = int(np.clip(MOST_FUNCTIONS // len(columns) + 1, 2, MOST_KNOTS))
         self._margins = [

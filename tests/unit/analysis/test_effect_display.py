@@ -497,7 +497,9 @@ ERRORS = {
     "grid of bins": ({"grid_resolution": 20, "method": "ale"}, sd.DataError, "method=sd.ALE(bins=20)"),
     "centered": ({"centered": "yes"}, sd.DataError, "from_estimator(centered): got 'yes'"),
     "centered M-plot": ({"centered": True, "method": "mplot"}, sd.DataError, "from_estimator(centered): got MPlot"),
-    "percentiles": ({"percentiles": (5, 95)}, sd.DataError, "got (5, 95), expected two fractions."),
+    "percentiles": ({"percentiles": (5, 95)}, sd.DataError, "got (5, 95), expected two rising fractions."),
+    "falling": ({"percentiles": (0.9, 0.1)}, sd.DataError, "got (0.9, 0.1), expected two rising fractions."),
+    "custom name": ({"custom_values": {"aa": [1, 2]}}, sd.DataError, "from_estimator(custom_values): got 'aa'"),
     "custom": ({"custom_values": [1, 2]}, sd.DataError, "from_estimator(custom_values): got [1, 2]"),
     "subsample": ({"subsample": 1.5}, sd.DataError, "from_estimator(subsample): got 1.5"),
     "columns": ({"n_cols": 0}, sd.DataError, "from_estimator(n_cols): got 0"),
@@ -543,8 +545,8 @@ def test_errors_of_models(X, y, multi):
     two = LinearRegression().fit(numbers, np.column_stack([y, y]))
     for estimator, rows, options, error, message in (
         (LinearRegression(), X, {}, NotFittedError, "is not fitted yet"),
-        (multi, X, {}, sd.ModelOutputError, "got 3 classes and no class_"),
-        (multi, X, {"target": 1}, sd.ModelOutputError, "available: [0, 10, 20]"),
+        (multi, X, {}, sd.DataError, "got None, expected one of the classes 0, 10, 20. Write target=20"),
+        (multi, X, {"target": 1}, sd.DataError, "got 1, expected one of the classes 0, 10, 20. Write target=20"),
         (pairs, numbers, {"target": 9}, sd.DataError, "one of the classes 0, 1, 2, 3. Write target=3"),
         (pairs, numbers, {"target": 2}, sd.ModelOutputError, "one for each of 4 classes"),
         (two, numbers, {}, sd.ModelOutputError, "Choose one output"),

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
 from skedasis.results.variance_shares import UNEXPLAINED
-from skedasis.stats.variance_shares import FOLDS, LedgerColumn, choose_stages
+from skedasis.stats.variance_shares import FOLDS, VarianceColumn, choose_stages
 from tests.helpers import Remembers, refused
 from tests.reference.test_variance_shares import Given
 
@@ -114,9 +114,9 @@ def test_frequencies_are_repetitions():
     X[:, 2] = rng.integers(0, 3, 400)
     q = X[:, 0] * X[:, 1] + X[:, 2] ** 2
     fitting, each = np.arange(250), np.repeat(np.arange(400), w)
-    columns = [LedgerColumn(X[:, j], j == 2) for j in range(3)]
+    columns = [VarianceColumn(X[:, j], j == 2) for j in range(3)]
     one = choose_stages(columns, fitting, q[:250], fitting % FOLDS, weights=w[:250].astype(float))
-    repeated = [LedgerColumn(c.values[each], c.levels) for c in columns]
+    repeated = [VarianceColumn(c.values[each], c.levels) for c in columns]
     some = np.flatnonzero(each < 250)
     two = choose_stages(repeated, some, q[each[some]], each[some] % FOLDS)
     assert [s.features for s in one] == [s.features for s in two]
@@ -130,7 +130,7 @@ def test_levels_and_missing_values_without_fitting_rows_get_the_mean():
     q = np.array([5.0, 1.0, 0.0])[level.astype(int)] + 0.1 * rng.normal(size=200)
     level[190:195], level[195:] = 7, np.nan
     (main,) = choose_stages(
-        [LedgerColumn(level, levels=True)], np.arange(190), q[:190], np.arange(190) % FOLDS
+        [VarianceColumn(level, levels=True)], np.arange(190), q[:190], np.arange(190) % FOLDS
     )
     np.testing.assert_allclose(main.values[190:], q[:190].mean(), atol=1e-9)
     np.testing.assert_allclose(main.values[:190], q[:190], atol=0.5)

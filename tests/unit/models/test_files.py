@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -321,6 +322,14 @@ def test_probabilities_of_a_classifiers_file_of_xgboost(tmp_path, classes):
     assert np.allclose(found.at(X), model.predict_proba(X)[:, 1], rtol=1e-6)
 
 
+def test_an_archive_is_known_by_its_parts_and_not_by_its_folders(tmp_path):
+    with zipfile.ZipFile(tmp_path / "model.bin", "w") as archive:
+        archive.writestr("x/", "")
+        archive.writestr("x/schema.json", "{}")
+    with refused(sd.DataError, "not in skops format"):
+        sd.explain(tmp_path / "model.bin", X)
+
+
 # --- files that are cut off -----------------------------------------------------------------------
 
 CUTS = """
@@ -386,8 +395,15 @@ def torch_file(folder: Path, name: str) -> Path:
     return folder / name
 
 
+def marked_lightgbm(folder: Path) -> Path:
+    file = lightgbm_file(folder)[0]
+    file.write_bytes(b"\xef\xbb\xbf\n" + file.read_bytes())
+    return file
+
+
 FILES = {
     "lightgbm": lambda folder: lightgbm_file(folder)[0],
+    "lightgbm after a byte-order mark": marked_lightgbm,
     "xgboost json": lambda folder: xgboost_file(folder, ".json")[0],
     "xgboost ubj": lambda folder: xgboost_file(folder, ".ubj")[0],
     "pickle": linear_pickle,

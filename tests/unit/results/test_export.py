@@ -102,7 +102,7 @@ def test_effects_of_all_kinds_are_valid(frame, method):
             assert name.replace("\ud800", "\ufffd") == alone["feature"]
             # A member has what its provenance says beyond that of the whole.
             assert {**whole["provenance"], **inside.pop("provenance")} == alone.pop("provenance")
-            assert alone == {**inside, "schema": 1, "version": sd.__version__}
+            assert alone == {**inside, "schema": SCHEMA, "version": sd.__version__}
     pd.testing.assert_frame_equal(frame, before)
 
 
