@@ -92,7 +92,7 @@ class Scaler:
 
 def _scaler(step: Any) -> Scaler | None:
     """Return a fitted scaler; None for other transformers and for one that clips."""
-    if not is_sklearn_class(step, _SCALERS) or getattr(step, "clip", False):
+    if not is_sklearn_class(step, _SCALERS) or step.get_params().get("clip"):
         return None
     if type(step).__name__ == "MinMaxScaler":
         scale, shift = step.scale_, step.min_
