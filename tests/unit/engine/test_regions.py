@@ -121,6 +121,14 @@ def test_of_two_splits_that_do_as_well_the_one_that_is_shown_names_the_other():
         assert panel.notes[:2] == (rule, f"another split does about as well: {split.another}")
 
 
+def test_two_cuts_at_once_are_two_of_the_depth():
+    """x1 sign(x2 x3) (1 + 1[x4 > 0]): no single cut shows the product of signs, and behind it x4 is a third one."""
+    X = uniform(4000, 4)
+    model = lambda X: X[:, 0] * np.sign(X[:, 1] * X[:, 2]) * (1.0 + (X[:, 3] > 0))  # noqa: E731
+    sizes = [len(sd.regions(model, X, 0, max_depth=depth)) for depth in (2, 3)]
+    assert sizes == [4, 8]
+
+
 def test_the_heterogeneity_score_of_a_switch_is_its_closed_form():
     """x1 · 1[x2 > 0] differs by a swap of x1 from its mean effect: score² = Var(x1) · Var(1[x2 > 0]) = 1/12."""
     r = sd.regions(switched, uniform(20_000), 0)

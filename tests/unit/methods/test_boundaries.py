@@ -14,6 +14,7 @@ import skedasis as sd
 from skedasis.data.dataset import as_dataset
 from skedasis.methods.ale import _largest
 from skedasis.methods.base import BatchStats, RowStore, plain, quantile_scheme
+from skedasis.methods.pdp import grid_shares
 from skedasis.methods.permutation_plan import (
     BLOCKS,
     WeightedCycles,
@@ -1052,3 +1053,25 @@ def test_a_model_is_not_an_option_of_a_method(method):
     for model in (lambda X: X[:, 0], Fitted(), pd.DataFrame({"a": [1.0]})):
         with pytest.raises((TypeError, ValueError), match="explain"):
             method(model)
+
+
+def test_the_mean_of_a_curve_over_the_data_is_that_of_its_values_at_the_rows():
+    x = np.random.default_rng(0).normal(size=301)
+    points = np.array([-9.0, -0.5, 0.0, 0.1, 2.0, 9.0])
+    curve = np.array([3.0, -1.0, 4.0, 1.0, -5.0, 9.0])
+    shares = grid_shares(as_dataset(x[:, None]).column(0), points)
+    assert shares @ curve == pytest.approx(np.interp(x, points, curve).mean(), rel=1e-12)
+
+
+def test_bins_of_few_values_end_halfway_between_them():
+    X = np.repeat([0.0, 1.0, 2.0, 5.0], 10)[:, None]
+    e = sd.explain(lambda X: X[:, 0], X, 0, method="mplot", progress=False)
+    assert e.bins.edges.tolist()[1:] == [0.5, 1.5, 3.5, 5.0]
+
+
+def test_bins_are_for_levels_that_are_numbers():
+    X = pd.DataFrame({"size": pd.Categorical(["s", "m", "l"] * 20, ["s", "m", "l"], ordered=True)})
+    e = sd.explain(
+        lambda X: X["size"].cat.codes.to_numpy(float), X, "size", method=sd.MPlot(bins=5)
+    )
+    assert e.levels.values == ("s", "m", "l")

@@ -7,9 +7,9 @@ import pytest
 
 from skedasis.stats.grid import width_weights
 from skedasis.stats.h_statistic import HRows
-from skedasis.stats.heterogeneity_score import swap_score
+from skedasis.stats.heterogeneity_score import frequent_levels, swap_score
 from skedasis.stats.moments import Moments
-from skedasis.stats.resampling import BootstrapDraws
+from skedasis.stats.resampling import BootstrapDraws, percentiles
 from skedasis.stats.variance_shares import pair_gains
 
 
@@ -87,3 +87,21 @@ def test_errors_of_h_statistics_do_not_change_with_the_unit_of_sampling_weights(
     mean, kish = np.average(centred, weights=some), some.sum() ** 2 / (some @ some)
     variance = np.average((centred - mean) ** 2, weights=some) * kish / (kish - 1)
     assert error(some) == pytest.approx(np.sqrt(variance / kish) / (2 * np.sqrt(mean)))
+
+
+@pytest.mark.parametrize("replicates", [1, 2, 39])
+def test_percentiles_are_numpys_at_every_point(replicates):
+    draws = np.random.default_rng(replicates).normal(size=(replicates, 4))
+    draws[0, 3] = np.nan if replicates > 1 else 0.0
+    low, high = percentiles(draws, 0.9)
+    np.testing.assert_allclose(low, np.nanquantile(draws, 0.05, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(high, np.nanquantile(draws, 0.95, axis=0), rtol=1e-12)
+
+
+def test_of_many_levels_the_most_frequent_ones_have_an_indicator():
+    counts = np.append(np.full(40, 10), [30, 20])
+    indicators = frequent_levels(np.repeat(np.arange(42), counts))
+    assert indicators.shape == (450, 30)
+    assert indicators[:, :2].sum(axis=0).tolist() == [30, 20]
+    rare = frequent_levels(np.repeat([-1, 0, 1], [2, 500, 498]))
+    assert rare.sum(axis=0).tolist() == [500, 498]
