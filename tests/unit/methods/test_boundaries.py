@@ -1072,6 +1072,9 @@ def test_bins_of_few_values_end_halfway_between_them():
 def test_bins_are_for_levels_that_are_numbers():
     X = pd.DataFrame({"size": pd.Categorical(["s", "m", "l"] * 20, ["s", "m", "l"], ordered=True)})
     e = sd.explain(
-        lambda X: X["size"].cat.codes.to_numpy(float), X, "size", method=sd.MPlot(bins=5)
+        lambda X: X["size"].cat.codes.to_numpy(float),
+        X,
+        "size",
+        method=sd.MPlot(bins=sd.Uniform(2)),
     )
     assert e.levels.values == ("s", "m", "l")
