@@ -73,7 +73,7 @@ class Report:
         >>> done = sd.report(lambda X: X[:, 0] * X[:, 1], X, path=page, progress=False)
         >>> found = done.to_dict()
         >>> found["schema"], found["data"]["rows"], sorted(found["models"][0]["features"])
-        (1, 200, ['x0', 'x1'])
+        (2, 200, ['x0', 'x1'])
         """
         return report_data(self.content)
 
