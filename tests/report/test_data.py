@@ -89,7 +89,7 @@ def content(frame):
 @pytest.mark.slow
 def test_the_numbers_are_those_of_the_results(content):
     data, section = checked(report_data(content)), content.sections[0]
-    assert data["schema"] == 1
+    assert data["schema"] == 2
     assert data["version"] == sd.__version__
     assert data["left_out"] == []
     assert data["data"]["rows"] == 400
