@@ -99,19 +99,17 @@ def parse(text: str, names: Sequence[str], what: str = "--where") -> RowConditio
 
 def _tree(condition: RowCondition) -> tuple[object, list[dict[str, object]]]:
     """Return the tree of a query without its condition, and all nodes of the condition."""
-    database = _database()
-    import duckdb
-
     query = "SELECT json_serialize_sql('SELECT 1 FROM rows WHERE ' || ?)"
     nodes: list[dict[str, object]] = []
     try:
-        with database.cursor() as connection:
+        condition.text.encode()
+        with _database().cursor() as connection:
             found = connection.execute(query, [condition.text]).fetchall()
         tree = json.loads(found[0][0], object_hook=lambda node: nodes.append(node) or node)
     except RecursionError:
         raise condition.error("it is too deep") from None
-    except (duckdb.Error, RuntimeError) as error:
-        raise condition.error(f"it is no Unicode: {error}") from error
+    except UnicodeEncodeError:
+        raise condition.error("it is no Unicode") from None
     if tree["error"]:
         raise condition.error(tree["error_message"])
     for statement in tree["statements"]:
