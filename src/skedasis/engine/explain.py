@@ -27,6 +27,7 @@ from skedasis.engine.select import FeaturePattern, SelectorLike, as_features
 from skedasis.errors import UnsupportedError
 from skedasis.methods.base import Parameters
 from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
+from skedasis.registry import EffectMethodName
 from skedasis.results.multi_output import MultiOutput
 
 if TYPE_CHECKING:
@@ -70,9 +71,7 @@ FeatureList: TypeAlias = (
 Features: TypeAlias = FeatureLike | PairLike | PairList | FeatureList
 
 ImportanceMethod: TypeAlias = "PFI | Literal['pfi']"
-EffectMethod: TypeAlias = (
-    Parameters | Literal["ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"] | None
-)
+EffectMethod: TypeAlias = Parameters | EffectMethodName | None
 """A `PFI` is also a `Parameters`, so the overloads with `ImportanceMethod` come first."""
 
 ModelT = TypeVar("ModelT", bound=ModelLike)
@@ -393,7 +392,7 @@ def explain(
         the edges that cut it, ``("temp", [0.3, 0.6])``; the label of each row; or masks by rule,
         ``{"summer weekends": mask}``, where rows in no mask are a region of their own. `regions` finds regions instead.
     y : array of n labels, optional
-        For quantities that need labels, and for `MPlot` of labels and residuals.
+        For quantities and methods that need labels.
     sample_weight : array of n numbers, optional
         Frequencies: a weight of 2 equals repeating the row, a weight of 0 means that it is absent.
     schema : mapping or list of Feature, optional

@@ -33,6 +33,7 @@ from skedasis.models.adapters import ON_CELLS, DerivativeInfo
 from skedasis.models.protocols import has_predict
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import Evaluated, SweptValues
+from skedasis.registry import listed_methods
 from skedasis.results.effect import About, Rows
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments, Totals, WeightKind
@@ -726,7 +727,7 @@ class Parameters:
         raise UnsupportedError(
             f"{self.name} of ({names})",
             "two features",
-            "a method for pairs: ALE, DALE or PDP",
+            f"a method for pairs: {listed_methods(lambda m: m.pairs)}",
             "Use method=sd.ALE()",
         )
 

@@ -15,6 +15,7 @@ from skedasis._arguments import check_option, shown
 from skedasis._calls import NearestAttribute, checked_call, unknown_keyword
 from skedasis._types import Floats, Level, TableLike
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.registry import listed_methods
 from skedasis.results import operations
 from skedasis.results.containers import ResultMapping, TableColumns, explained_name, frame_library
 from skedasis.results.display import (
@@ -198,7 +199,7 @@ class Effects(ResultMapping[str, Effect]):
                 f"no heterogeneity score of {without_score[0]!r}",
                 "a heterogeneity score of each feature",
                 "Explain again without heterogeneity_rows=0 (of PDP, without heterogeneity=False), "
-                "by any method but MPlot",
+                f"by {listed_methods(lambda m: m.local_effects)}",
             )
         lines = [
             Rank(

@@ -54,6 +54,7 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_option, check_threads
 from skedasis._types import Bools, Floats
 from skedasis.errors import UnsupportedError
+from skedasis.registry import listed_methods
 from skedasis.results.build.linear_form import LOCAL, LinearForm, linear_form
 from skedasis.results.build.step_functions import step_forms
 from skedasis.results.build.steps import Steps, StepScatter, coefficients
@@ -431,7 +432,8 @@ def _score_interval(effect: Effect, confidence_level: float) -> Ends:
 def _check_statistic(effect: Effect, of: StatisticName, what: str) -> None:
     """Raise if the effect does not have the statistic."""
     if of == "bins" and not isinstance(effect, (BinnedEffect, LevelStepsEffect)):
-        raise UnsupportedError(what, "no bins", "ALE, DALE, UALE, RHALE or MPlot", "Use of='value'")
+        expected = listed_methods(lambda m: m.bins)
+        raise UnsupportedError(what, "no bins", expected, "Use of='value'")
 
 
 # ------------------------------------------------------------------------------------------
