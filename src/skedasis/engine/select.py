@@ -593,7 +593,7 @@ class FeatureSelection:
 def check_curves(tasks: Sequence[Task]) -> None:
     """Raise if one of the results cannot have individual curves."""
     for task in tasks:
-        if isinstance(task, FeatureTask) and task.variant.has_curves:
+        if isinstance(task, FeatureTask) and task.variant.of_rows:
             continue
         raise UnsupportedError(
             "explain(curves)",

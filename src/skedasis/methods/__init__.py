@@ -6,8 +6,10 @@ a numeric feature. `for_levels` and `for_pair` return their variants for a categ
 
 | | categorical feature | two features |
 |---|---|---|
-| `ale.py` | `ale_categorical.py`: differences between adjacent levels, and groups of them for ordinal features | `ale_pairs.py`: double differences, mixed derivatives |
-| `pdp.py`, `mplot.py` | in the same file | in the same file; of M-plots none |
+| differences between levels and bins | `ale_categorical.py` | `ale_pairs.py` |
+| slopes | `ale_categorical.py`: groups of levels in order | `ale_pairs.py`: mixed derivatives |
+| curves | `pdp.py` | `pdp.py` |
+| means of rows | `mplot.py` | none |
 
 `permutation.py` and its sisters implement permutation feature importance, `change.py` what-if changes, `missing.py` the
 effect of missing values, `regional.py` the effects of some of the rows.

@@ -473,8 +473,8 @@ def _check_slope_changes(seen: Examined) -> Iterator[Check]:
         ends = _ends(effect, a, b)
         # Only the variance that pooling within cells leaves in the reported one counts.
         change_std = float(np.sqrt(np.nanmax(parts.residual[here])))
-        seen = change_std >= VISIBLE_CHANGE * _rms_local_effect(stats)
-        is_warning = effect.spec.pointwise and share >= CHANGE_FRACTION and seen
+        visible = change_std >= VISIBLE_CHANGE * _rms_local_effect(stats)
+        is_warning = effect.spec.pointwise and share >= CHANGE_FRACTION and visible
         total, within = (float(np.sqrt(v[worst])) for v in (parts.total, parts.within))
         numbers = {"bins": b - a + 1, "share": share, "p_value": p, "std": total, "within": within}
         text = _slope_change_text(effect, ends, numbers, call)
