@@ -16,7 +16,7 @@ from skedasis.errors import LeftOutWarning, warn_caller
 
 
 @dataclass(frozen=True)
-class Entry:
+class Registered:
     """Something with a name: where it is, and what it is in words.
 
     Parameters
@@ -44,7 +44,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class MethodEntry(Entry):
+class MethodEntry(Registered):
     """A method. What it has is compared with its class by a test.
 
     Parameters
@@ -120,7 +120,7 @@ def title_of(method: str) -> str:
 
 
 @dataclass(frozen=True)
-class QuantityEntry(Entry):
+class QuantityEntry(Registered):
     """A quantity: a function of a model.
 
     Parameters

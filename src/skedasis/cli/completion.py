@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 import skedasis as sd
-from skedasis.registry import QUANTITIES, Entry, methods_that
+from skedasis.registry import QUANTITIES, Registered, methods_that
 
 BOTH = "both"
 """The quantity of `skedasis importance` that is two: their diagnosis."""
@@ -124,7 +124,7 @@ def _columns(ctx: typer.Context) -> list[str]:
     return [name for name in header(data) if _PLAIN.match(name)]
 
 
-def _completed(known: Mapping[str, Entry], incomplete: str) -> list[tuple[str, str]]:
+def _completed(known: Mapping[str, Registered], incomplete: str) -> list[tuple[str, str]]:
     return _beginning(((name, entry.words) for name, entry in known.items()), incomplete)
 
 

@@ -20,7 +20,7 @@ from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, is_stream
 from skedasis.data.features import Feature, Groups, OutOfRange
 from skedasis.data.streamed import needs_memory
-from skedasis.engine.explain import FeatureList, GivenRegions
+from skedasis.engine.argument_types import FeatureList, GivenRegions
 from skedasis.engine.options import ExplainOptions, ReportKeywords
 from skedasis.engine.progress import announced
 from skedasis.engine.regions import RegionPass

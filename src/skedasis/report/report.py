@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import shown
 from skedasis._files import check_page, check_writable, write_bytes, write_text
 from skedasis._types import JsonValue, TableLike
-from skedasis.engine.explain import FeatureList, GivenRegions
+from skedasis.engine.argument_types import FeatureList, GivenRegions
 from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.engine.progress import Progress
 from skedasis.errors import DataError
