@@ -16,7 +16,8 @@ from skedasis._calls import checked_call
 from skedasis._types import ModelRows, OutputLabel, RawResponse, TableLike, Values
 from skedasis.data.dataset import as_dataset
 from skedasis.data.features import Feature, SchemaEntry, apply_schema, find_feature
-from skedasis.engine.explain import FeatureLike, explain
+from skedasis.engine.argument_types import FeatureLike
+from skedasis.engine.explain import explain
 from skedasis.engine.options import ExplainKeywords
 from skedasis.engine.select import as_method
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError

@@ -14,8 +14,8 @@ from skedasis._arguments import check_flag, check_int_or_none, shown
 from skedasis._types import JsonValue, OutputLabel, TableLike
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
+from skedasis.engine.argument_types import EffectMethod, FeatureLike
 from skedasis.engine.assemble import finalize_all, provenance, warn_unused_arguments
-from skedasis.engine.explain import EffectMethod, FeatureLike
 from skedasis.engine.h_statistic import (
     HComputation,
     HStatistics,

@@ -1,8 +1,5 @@
 """`shap_dependence`: SHAP values as an effect with bins and heterogeneity, beside ALE and PDP."""
 
-# A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
-# pyright: reportOverlappingOverload=false
-
 from __future__ import annotations
 
 import time
@@ -10,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Protocol, Unpack, cast, overload, runtime_checkable
+from typing import Protocol, Unpack, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,13 +26,13 @@ from skedasis._types import (
 )
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Dataset, require_rows
+from skedasis.engine.argument_types import FeatureLike, FeatureList
 from skedasis.engine.assemble import (
     collect_results,
     finalize_all,
     provenance,
     resolve_method_and_selection,
 )
-from skedasis.engine.explain import FeatureLike, FeatureList
 from skedasis.engine.h_statistic import sample_by_hash
 from skedasis.engine.heterogeneity_score import Scores
 from skedasis.engine.opening import draw_rows
@@ -65,51 +62,6 @@ BACKGROUND = 100
 
 MASKS = 100
 """Coalitions that shap evaluates at a time."""
-
-
-class ShapKeywords(NullKeywords, total=False):
-    """The keywords of `shap_dependence`."""
-
-    y: ArrayLike | None
-    """Labels, for quantities that need them."""
-    shap_values: object
-    """SHAP values of the rows and columns of X."""
-    bins: Scheme
-    """As in `MPlot`."""
-    background: int | None
-    """Number of rows over which the quantity is averaged where columns are absent from a coalition."""
-    max_rows: int | None
-    """Largest number of rows whose SHAP values are computed."""
-
-
-@overload
-def shap_dependence(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: FeatureLike,
-    **keywords: Unpack[ShapKeywords],
-) -> MultiOutput[Effect]: ...
-
-
-@overload
-def shap_dependence(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: FeatureList = None,
-    **keywords: Unpack[ShapKeywords],
-) -> MultiOutput[Effects]: ...
-
-
-@overload
-def shap_dependence(
-    model: ModelLike, X: TableLike, features: FeatureLike, **keywords: Unpack[ShapKeywords]
-) -> Effect: ...
-
-
-@overload
-def shap_dependence(
-    model: ModelLike, X: TableLike, features: FeatureList = None, **keywords: Unpack[ShapKeywords]
-) -> Effects: ...
 
 
 @takes_options(NullKeywords)

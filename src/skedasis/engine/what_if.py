@@ -1,14 +1,11 @@
 """`what_if`: what happens to a quantity if features of every row move by a step, or are set to a value."""
 
-# A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
-# pyright: reportOverlappingOverload=false
-
 from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, Unpack, overload
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 import numpy as np
 
@@ -17,7 +14,6 @@ from skedasis._types import Floats, OutputLabel, TableLike
 from skedasis.data.dataset import AnyColumn, Dataset, require_rows
 from skedasis.data.features import Feature, Groups
 from skedasis.engine.assemble import finalize_all, provenance
-from skedasis.engine.explain import GivenRegions
 from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
 from skedasis.engine.plan import prepare_job
 from skedasis.engine.regions import (
@@ -39,7 +35,7 @@ from skedasis.methods.change import (
     RowRegions,
     read_moves,
 )
-from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity, check_one_model
+from skedasis.quantities.outputs import ModelLike, as_quantity, check_one_model
 from skedasis.results.change import Change, Changes, Outside
 from skedasis.results.checks.extrapolation import N_NEW_ROWS, N_REFERENCE, FeatureSpace
 from skedasis.results.multi_output import MultiOutput
@@ -47,64 +43,8 @@ from skedasis.results.regions import Regions
 from skedasis.stats.heterogeneity_score import score_rows
 
 if TYPE_CHECKING:
+    from skedasis.engine.argument_types import ByRegions, MoveLike, Scenarios
     from skedasis.engine.select import Task
-
-MoveStep: TypeAlias = Hashable
-"""A move of one feature: a number, a duration, text such as "+10%", or a level."""
-MoveLike: TypeAlias = (
-    "Mapping[str, MoveStep] | Mapping[int, MoveStep] | Mapping[str | int, MoveStep]"
-)
-"""The move of each feature, by name or position."""
-Scenarios: TypeAlias = Mapping[str, MoveLike]
-"""Several moves, by names that the caller chooses."""
-ByRegions: TypeAlias = "GivenRegions | Regions"
-"""Regions as in `explain`, or regions that were found."""
-
-
-@overload
-def what_if(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    moves: Scenarios,
-    *,
-    by: ByRegions | None = None,
-    **keywords: Unpack[WhatIfKeywords],
-) -> MultiOutput[Changes]: ...
-
-
-@overload
-def what_if(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    moves: MoveLike | None = None,
-    *,
-    to: MoveLike | None = None,
-    by: ByRegions | None = None,
-    **keywords: Unpack[WhatIfKeywords],
-) -> MultiOutput[Change]: ...
-
-
-@overload
-def what_if(
-    model: ModelLike,
-    X: TableLike,
-    moves: Scenarios,
-    *,
-    by: ByRegions | None = None,
-    **keywords: Unpack[WhatIfKeywords],
-) -> Changes: ...
-
-
-@overload
-def what_if(
-    model: ModelLike,
-    X: TableLike,
-    moves: MoveLike | None = None,
-    *,
-    to: MoveLike | None = None,
-    by: ByRegions | None = None,
-    **keywords: Unpack[WhatIfKeywords],
-) -> Change: ...
 
 
 @takes_options(WhatIfKeywords)

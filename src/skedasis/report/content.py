@@ -20,7 +20,7 @@ from skedasis.analysis.variance_shares import PAIRS, variance_shares_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, require_rows
 from skedasis.data.features import Feature, Groups, OutOfRange
-from skedasis.engine.explain import FeatureList, GivenRegions
+from skedasis.engine.argument_types import FeatureList, GivenRegions
 from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import ExplainOptions, ReportKeywords
 from skedasis.engine.regions import RegionPass
