@@ -26,18 +26,18 @@ from skedasis._calls import misfit
 from skedasis._error_state import with_own_errors
 from skedasis._types import Container, TreeMode
 from skedasis.data.dataset import Dataset, RowSample, as_dataset
-from skedasis.data.spool import DASK, spool_kind, spooled
 from skedasis.registry import METHODS
 from skedasis.stats.moments import WeightKind
 from skedasis.stats.random import RandomState, as_seed
+from skedasis.stream.spool import DASK, spool_kind, spooled
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from skedasis.data.features import Groups, Schema
-    from skedasis.engine.cluster import Client
     from skedasis.engine.cross_validation import CrossValidation
     from skedasis.methods.base import Parameters
+    from skedasis.stream.cluster import Client
 
 # ------------------------------------------------------------------------------------------
 # Keywords, for type checkers and editors. The text below a key is what editors show, and the help text of the option.
@@ -215,7 +215,7 @@ def _check_size(what: str, size: object) -> object:
 
 def _check_cluster(what: str, client: object, *, current: bool = False) -> object:
     # Imported here: most calls have no cluster.
-    from skedasis.engine.cluster import check_client
+    from skedasis.stream.cluster import check_client
 
     return check_client(what, client, current=current)
 

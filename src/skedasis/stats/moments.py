@@ -8,7 +8,7 @@ mean is large compared with the standard deviation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Generic, Literal, TypeVar
 
@@ -370,10 +370,10 @@ class MergeTree(Generic[NodeT]):
             level, index = level + 1, index // 2
         self._nodes[level, index] = node
 
-    def nodes(self) -> Iterator[tuple[int, int, NodeT]]:
-        """Yield level, index and value of the nodes that are left, for another tree to put."""
-        for (level, index), node in self._nodes.items():
-            yield level, index, node
+    def merge(self, other: MergeTree[NodeT]) -> None:
+        """Add the nodes that are left of another tree."""
+        for (level, index), node in other._nodes.items():
+            self.put(index, node, level)
 
     def result(self) -> NodeT:
         """Return the merge of all leaves. Nodes without a neighbour merge from the smallest to the largest."""
