@@ -14,8 +14,8 @@ from skedasis.data.readers import FileTable, no_rows
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
-    from skedasis.data.parquet import ParquetData
     from skedasis.data.where import RowCondition
+    from skedasis.stream.parquet import ParquetData
 
 _SUFFIXES = (".parquet", ".pq")
 _PATTERN = "*?["
@@ -35,7 +35,7 @@ def opened(path: str, memory: int) -> FileTable | None:
     if single and Path(path).stat().st_size * _PACKED <= memory:
         return None
     # Imported here: most data are one small file.
-    from skedasis.data.parquet import parquet
+    from skedasis.stream.parquet import parquet
 
     data = parquet(path)
     if data.n_rows * len(data.columns) * 8 <= memory:
@@ -50,7 +50,7 @@ _PACKED = 20
 def _in_memory(data: ParquetData, rows: Ints) -> FileTable:
     """Return some rows as a table in the first installed library of data frames, else as an Arrow table."""
     # Imported here: data of one small file do not need it.
-    from skedasis.data.streamed import default_library
+    from skedasis.stream.chunks import default_library
 
     found = data.take(rows)
     names = tuple(field.name for field in found.schema)
@@ -131,7 +131,7 @@ class ParquetTable(FileTable):
         # Imported here: most data are one small file.
         import pyarrow.compute as pc
 
-        from skedasis.data.parquet import parquet
+        from skedasis.stream.parquet import parquet
 
         given = None if target is None else ~pc.field(target).is_null(nan_is_null=True)
         source = parquet(self.path, list(self.names), target, weight, filters=given)

@@ -119,7 +119,7 @@ class Accumulated(BinnedMethod):
     top_levels: int | None = None
 
     uses_slopes = True
-    scored = has_windows = has_curves = True
+    of_rows = "effects"
     default_scheme: ClassVar[Binning] = Uniform(20)
     """The scheme for "auto" if local effects are evaluated at points."""
 
@@ -146,11 +146,6 @@ class Accumulated(BinnedMethod):
         """Return the value of `bins` for a feature."""
         bins = self.bins
         return entry_for_feature(bins, feature, _AUTO) if isinstance(bins, Mapping) else bins
-
-    @property
-    def follows_curve(self) -> bool:
-        """Return whether bins are chosen by penalized likelihood."""
-        return self.binning().uses_likelihood
 
     def check_features(self, features: Sequence[Feature]) -> None:
         """Raise if `bins` names a feature that does not exist."""

@@ -84,7 +84,6 @@ class MPlot(BinnedMethod):
     ddof: int = 1
     top_levels: int | None = None
 
-    compares_missing = False
     leaves_out_missing = False
 
     def __post_init__(self) -> None:
@@ -213,7 +212,6 @@ class MPlot(BinnedMethod):
 class LevelMPlot(LevelVariant[MPlot]):
     """The M-plot of a categorical feature: a mean for each level."""
 
-    compares_missing = False
     leaves_out_missing = False
 
     def plan(self, column: LevelColumn, derivative_info: DerivativeInfo) -> LevelPlan:

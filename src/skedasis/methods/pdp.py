@@ -220,7 +220,7 @@ GridPoints: TypeAlias = int | str | Sequence[Level] | Values | None
 
 @checked_call
 @dataclass(frozen=True)
-class PDP(NumericMethod[GridPlan], Parameters):
+class PDP(Parameters, NumericMethod[GridPlan]):
     """Partial dependence: the mean over rows, with the feature set to each value of a grid.
 
     Parameters
@@ -287,7 +287,7 @@ class PDP(NumericMethod[GridPlan], Parameters):
     top_levels: int | None = None
     heterogeneity: bool = True
 
-    has_curves = True
+    of_rows = "curves"
     cheaper = (
         "sd.ALE(), which needs two model rows for each row and feature; fewer points (grid=10); fewer features; or a "
         "sample of the rows"
@@ -302,11 +302,6 @@ class PDP(NumericMethod[GridPlan], Parameters):
     def _exact(self) -> bool:
         grids = self.grid.values() if isinstance(self.grid, Mapping) else [self.grid]
         return any(isinstance(g, str) and g == EXACT for g in grids)
-
-    @property
-    def scored(self) -> bool:
-        """Return whether there is a heterogeneity score: not for ``heterogeneity=False``."""
-        return self.heterogeneity
 
     @property
     def means_only(self) -> bool:
@@ -680,7 +675,7 @@ class LevelPDP(LevelVariant[PDP]):
 
     named: bool = True
 
-    has_curves = True
+    of_rows = "curves"
 
     def plan(self, column: LevelColumn, derivative_info: DerivativeInfo) -> LevelPlan:
         """Choose the levels: all observed levels, unless `grid` lists some."""
@@ -723,11 +718,6 @@ class LevelPDP(LevelVariant[PDP]):
     def floats_per_row(self, plans: Sequence[LevelPlan]) -> int:
         """Return the number of floats held per row: its curve."""
         return max(len(p) for p in plans) if not self.means_only else 2
-
-    @property
-    def scored(self) -> bool:
-        """Return whether there is a heterogeneity score: not for ``heterogeneity=False``."""
-        return self.base.scored
 
     @property
     def means_only(self) -> bool:

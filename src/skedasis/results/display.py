@@ -21,6 +21,7 @@ import numpy as np
 from skedasis._calls import NearestAttribute, checked_call
 from skedasis._escaping import Printed
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.registry import methods_that, title_of
 from skedasis.results import operations
 from skedasis.results.export import Content, Exportable, ExportOptions
 from skedasis.results.immutable import Immutable
@@ -77,9 +78,10 @@ SHAP_DEPENDENCE = "SHAP dependence"
 def no_score_error(what: str, method: str) -> UnsupportedError:
     """Return the error for an effect without a heterogeneity score."""
     fix = "Explain again without heterogeneity_rows=0"
-    if method == "MPlot":
+    without = methods_that(lambda m: not m.local_effects)
+    if method in {m.name for m in without.values()}:
         fix = (
-            "Use another method, such as sd.ALE(): the heterogeneity score is not defined for M-plots, "
+            f"Use another method, such as sd.ALE(): the heterogeneity score is not defined for {title_of(method)}s, "
             "because they do not isolate the effect of the feature"
         )
     elif method == SHAP_DEPENDENCE:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from skedasis._calls import checked_call, unknown_keyword
 from skedasis._types import Floats, Level, TableLike
 from skedasis.errors import UnsupportedError
+from skedasis.registry import listed_methods
 from skedasis.results import operations
 from skedasis.results.containers import FeatureMapping, TableColumns
 from skedasis.results.display import (
@@ -183,7 +184,7 @@ class Effects(FeatureMapping[Effect, Rank]):
                 f"no heterogeneity score of {without_score[0]!r}",
                 "a heterogeneity score of each feature",
                 "Explain again without heterogeneity_rows=0 (of PDP, without heterogeneity=False), "
-                "by any method but MPlot",
+                f"by {listed_methods(lambda m: m.local_effects)}",
             )
         return super().ranking(by)
 

@@ -13,6 +13,7 @@ from skedasis._arguments import check_option
 from skedasis._types import Values
 from skedasis.data.times import TimeAxis, TimePoints
 from skedasis.errors import UnsupportedError, nearest
+from skedasis.registry import listed_methods
 from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, TimedAxis
 from skedasis.results.containers import TableColumn, TableColumns
 from skedasis.results.effect import BinStats, Effect
@@ -81,7 +82,7 @@ def _no_table(effect: Effect, of: str) -> UnsupportedError:
             "a feature that is missing in some rows, and a model that accepts missing values",
             "Use of='effect' for the points of the curve",
         )
-    fix = "Use ALE, DALE, UALE or RHALE"
+    fix = f"Use {listed_methods(lambda m: m.bins and m.local_effects)}"
     if of == "curves":
         fix = "Compute them with the effect: sd.explain(..., curves=30)"
     return UnsupportedError(

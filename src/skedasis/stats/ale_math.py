@@ -33,17 +33,18 @@ def accumulation_matrix(widths: Floats, known: Bools, kept: Ints) -> Floats:
     ndarray of float, shape (K + 1, P)
     """
     passed = np.arange(len(widths)) < kept[:, None]
-    matrix = np.where(passed & known, widths, 0.0)
-    with_slope = np.flatnonzero(known)
-    if len(with_slope) == 0:
-        return matrix
+    return bridged(np.where(passed, widths, 0.0), known)
+
+
+def bridged(lengths: Floats, known: Bools) -> Floats:
+    """Return the lengths on which slopes apply, (..., P), if unknown ones are the mean of the nearest on both sides."""
+    out, with_slope = np.where(known, lengths, 0.0), np.flatnonzero(known)
     for gap in np.flatnonzero(~known):
         right = np.searchsorted(with_slope, gap)
         if 0 < right < len(with_slope):
-            half = np.where(passed[:, gap], widths[gap] / 2, 0.0)
-            matrix[:, with_slope[right - 1]] += half
-            matrix[:, with_slope[right]] += half
-    return matrix
+            out[..., with_slope[right - 1]] += lengths[..., gap] / 2
+            out[..., with_slope[right]] += lengths[..., gap] / 2
+    return out
 
 
 def fill_from_neighbors(values: Floats) -> Floats:

@@ -24,7 +24,7 @@ from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import Line, Mark, Panel, Points, Rectangles, Stack, horizontal_line
 from skedasis.plots.scales import PlotAxis, clean, counted, distinct_names, shorten
-from skedasis.results.axis import LevelStats
+from skedasis.results.axis import LevelAxis, LevelStats
 from skedasis.results.build.steps import Steps
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, LevelMeansEffect, LevelStepsEffect
 
@@ -51,6 +51,13 @@ class Places:
         if len(levels) > most and not ordered:
             shown = np.sort(np.argsort(-levels.weight, kind="stable")[:most])
         return cls(levels, ordered, shown)
+
+    @classmethod
+    def of_effect(cls, effect: Effect, most: int) -> Places | None:
+        """Choose the levels of an effect of a categorical feature; None for a numeric one."""
+        if not isinstance(effect.axis, LevelAxis):
+            return None
+        return cls.of(effect.about.feature, effect.axis.levels, most)
 
     def __len__(self) -> int:
         return len(self.shown)

@@ -23,6 +23,7 @@ from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import FigureSpec, Mark, Panel, Stack, horizontal_line
 from skedasis.plots.scales import counted, shorten
+from skedasis.registry import listed_methods
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import LOCAL, curve_polygon
 from skedasis.results.checks.elevated_regions import elevated_regions
@@ -57,7 +58,7 @@ def effect_panels(
         raise UnsupportedError(
             "plot(band='accumulated')",
             f"{effect.spec.method}, which accumulates no standard deviations",
-            "an ALE, DALE, UALE or RHALE",
+            listed_methods(lambda m: m.bins and m.local_effects),
             "Use band='spread'",
         )
     axis = effect.axis

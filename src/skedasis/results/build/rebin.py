@@ -27,6 +27,7 @@ from skedasis.binning import (
 )
 from skedasis.data.column_stats import Column
 from skedasis.errors import UnsupportedError
+from skedasis.registry import listed_methods
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.accumulated import (
     SelectedBins,
@@ -81,7 +82,7 @@ def _no_bins_error(effect: Effect) -> UnsupportedError:
     return UnsupportedError(
         f"rebin of the {effect.spec.method} of {effect.feature!r}",
         "a result without bins",
-        "ALE, DALE, UALE, RHALE or MPlot",
+        listed_methods(lambda m: m.bins),
         "Use the levels as they are" if isinstance(effect.axis, LevelAxis) else fix,
     )
 
@@ -91,7 +92,9 @@ def _rebinned_numeric(effect: BinnedEffect, bins: Binning | int) -> BinnedEffect
     is_m_plot = isinstance(effect, MPlotEffect)
     scheme = as_binning(bins, Quantile if is_m_plot else Uniform)
     if is_m_plot and isinstance(scheme, Edges) and scheme.closed is None:
-        scheme = bins = replace(scheme, closed="right")  # the default of `MPlot` and `ALE`
+        scheme = bins = replace(
+            scheme, closed="right"
+        )  # the default where a number means quantiles
     spec, rows = _with_bins(effect.spec, scheme), effect.rows
     complete = rows is not None and rows.exact
     if isinstance(effect, AccumulatedEffect) and spec.on_cells:

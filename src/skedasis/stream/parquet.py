@@ -28,12 +28,14 @@ from skedasis.data.arrow import (
     FileSystem,
     ParquetReader,
 )
-from skedasis.data.dataset import check_weight_sizes
+from skedasis.data.dataset import RowSource, check_weight_sizes
 from skedasis.data.features import check_names
 from skedasis.errors import DataError, UnsupportedError, nearest
-from skedasis.stats.order_statistics import exact_sum, rounded
+from skedasis.stats.integer_weights import exact_sum, rounded
 
 if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
     from skedasis.data.where import RowCondition
 
 RowsLibrary: TypeAlias = Literal["numpy", "pandas", "polars", "pyarrow"]
@@ -94,7 +96,7 @@ class _Used:
 
 
 @dataclass(frozen=True, eq=False)
-class ParquetData:
+class ParquetData(RowSource):
     """Rows of Parquet files; see `parquet`, which makes it.
 
     Parameters
@@ -155,7 +157,11 @@ class ParquetData:
             first += rows
         return tuple(found)
 
-    @property
+    def without_rows(self) -> IntoDataFrame:
+        """Return the columns of the features without rows."""
+        return cast("IntoDataFrame", self.schema.empty_table().select(list(self.columns)))
+
+    @cached_property
     def n_rows(self) -> int:
         """Number of rows that are used."""
         return sum(self._used.rows)

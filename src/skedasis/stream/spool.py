@@ -16,7 +16,7 @@ from skedasis.errors import DataError, UnsupportedError
 
 if TYPE_CHECKING:
     from skedasis.data.arrow import ArrowSchema, ArrowTable, FileInfo, FileSystem
-    from skedasis.data.parquet import ParquetData
+    from skedasis.stream.parquet import ParquetData
 
 FOLDER = "SKEDASIS_SPOOL"
 """The environment variable that names the folder of the temporary files, or the URL of one in an object store; by
@@ -120,7 +120,7 @@ def spooled(
             raise _cannot_write(kind, folder.path, folder.size(), error) from error
         if not rows:
             raise DataError(f"the {kind}", "no rows", "at least one row", "Check its filters")
-        from skedasis.data.parquet import parquet
+        from skedasis.stream.parquet import parquet
 
         roles = [None if v is None else str(v) for v in (y, sample_weight, row_id)]
         source = parquet(folder.path, None, *roles, filesystem=folder.system)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.data import spool
+from skedasis.stream import spool
 
 pytest.importorskip("pyarrow")
 import pandas as pd
