@@ -21,6 +21,9 @@ def interface(package: griffe.Object | griffe.Alias) -> griffe.Module:
     for name, member in package.members.items():
         if member.is_alias and re.match(r"skedasis\.[a-z]", member.target_path):
             target = member.final_target
+            if target.is_class:  # a method may move to a base class
+                for own, member in target.inherited_members.items():
+                    target.members[own] = member.final_target if member.is_alias else member
             if ".results." in target.path:  # made by functions, not by their constructors
                 target.members.pop("__init__", None)
             found.set_member(name, target)
@@ -37,12 +40,14 @@ def interface(package: griffe.Object | griffe.Alias) -> griffe.Module:
 
 def breaks(old: griffe.Module, new: griffe.Module) -> list[str]:
     """Return a line for each change that breaks calls."""
-    found = []
+    found: set[str] = set()
     for breakage in griffe.find_breaking_changes(old, new):
         values = (breakage.old_value, breakage.new_value)
         named = [value.name for value in values if isinstance(value, griffe.Parameter)]
+        if named and breakage.obj.name in ("__contains__", "__getitem__"):
+            continue  # an operator, whose parameter nobody names
         place = breakage.obj.path + (f"({named[0]})" if named else "")
-        found.append(f"{place}: {breakage.kind.value}")
+        found.add(f"{place}: {breakage.kind.value}")
     return sorted(found)
 
 
