@@ -22,10 +22,10 @@ Coverage is measured in `tests/reference/test_contrast_coverage.py`; docs/guides
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -36,9 +36,10 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, linear_form
 from skedasis.results.build.steps import Steps, step_errors
+from skedasis.results.containers import FeatureMapping, FeatureResult
 from skedasis.results.contrast import Contrast, Contrasts, Point
 from skedasis.results.curve_words import one_line
-from skedasis.results.display import count
+from skedasis.results.display import RankLine, count
 from skedasis.results.effect import (
     TRUSTED_ROWS,
     AccumulatedEffect,
@@ -69,8 +70,7 @@ from skedasis.results.intervals.statistics import (
     linear_slope_bins,
     moments_of_bins,
 )
-from skedasis.results.multi_model import IntervalTarget, MultiModelEffect, MultiModelEffects
-from skedasis.results.regions import RegionsByFeature
+from skedasis.results.multi_model import IntervalTarget, MultiModelEffect
 from skedasis.stats import ale_math
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState, as_seed
@@ -82,6 +82,9 @@ from skedasis.stats.resampling import (
     percentiles,
     t_interval,
 )
+
+MemberT = TypeVar("MemberT", bound=FeatureResult)
+LineT = TypeVar("LineT", bound=RankLine)
 
 # --- options, and the two values ------------------------------------------------------------------
 
@@ -243,47 +246,50 @@ def contrast(effect: Effect, a: object, b: object, options: ContrastOptions) -> 
     return _contrasts({"": ValuePair.of(effect, a, b)}, options)[""]
 
 
-def contrasts(effects: Effects, changes: object, options: ContrastOptions) -> Contrasts:
+def contrasts_of_effects(effects: Effects, changes: object, options: ContrastOptions) -> Contrasts:
     """Return the change of the effect of each feature between the two values that `changes` has for it.
 
     See `Effects.contrast`. Effects of the same rows share the draws of a bootstrap.
     """
     found = {
         name: ValuePair.of(effects[name], *pair)
-        for name, pair in pairs_of(changes, effects).items()
+        for name, pair in _pairs_of(changes, effects).items()
     }
     return Contrasts(tuple(_contrasts(found, options).values()))
 
 
-def contrasts_of_regions_by_feature(
-    regions: RegionsByFeature, changes: object, options: ContrastOptions
+def contrasts(
+    found: FeatureMapping[MemberT, LineT],
+    changes: object,
+    of: Callable[[MemberT, object, object], Iterable[Contrast]],
 ) -> Contrasts:
-    """Return the changes in the regions of several features; see `RegionsByFeature.contrast`."""
-    parts = [
-        contrasts_of_regions(regions[name].effects, *pair, options)
-        for name, pair in pairs_of(changes, regions).items()
-    ]
-    return Contrasts(tuple(c for part in parts for c in part))
+    """Return the contrasts of several features, those of each from its member and the two values of `changes`."""
+    pairs = _pairs_of(changes, found).items()
+    return Contrasts(tuple(c for name, (a, b) in pairs for c in of(found[name], a, b)))
 
 
-def pairs_of(
-    changes: object, names: Effects | RegionsByFeature | MultiModelEffects
+def _pairs_of(
+    changes: object, found: FeatureMapping[MemberT, LineT]
 ) -> dict[str, tuple[object, object]]:
     """Return the two values of each feature, checked."""
-    what, example = "contrast(changes)", next(iter(names), "age")
+    what, example = "contrast(changes)", next(iter(found), "age")
+    if not isinstance(changes, Mapping):
+        name = changes if isinstance(changes, str) and changes in found else example
+        fix = f"Write contrast({{{name!r}: (a, b)}}), or result[{name!r}].contrast(a, b)"
+        raise DataError(what, shown(changes), "a mapping of features to two values", fix)
     fix = f"Pass two values for each feature, such as {{{example!r}: (30, 50)}}"
-    if not isinstance(changes, Mapping) or not changes:
+    if not changes:
         raise DataError(what, shown(changes), "a mapping from features to two values", fix)
-    found: dict[str, tuple[object, object]] = {}
+    pairs: dict[str, tuple[object, object]] = {}
     for feature, pair in changes.items():
-        name = names[feature].feature
+        name = found[feature].about.feature.name
         several = isinstance(pair, (tuple, list, np.ndarray)) and len(pair) == 2
         if not several:
             raise DataError(f"{what} of {name!r}", shown(pair), "two values, (a, b)", fix)
-        if name in found:
+        if name in pairs:
             raise DataError(what, f"{name!r} twice", "each feature once", "Remove one of them")
-        found[name] = (pair[0], pair[1])
-    return found
+        pairs[name] = (pair[0], pair[1])
+    return pairs
 
 
 def contrasts_with_reference(
@@ -823,16 +829,6 @@ def contrast_of_models(
         mean.of,
         min(_rows_of(c) for c in known),
         notes,
-    )
-
-
-def contrasts_of_models(
-    effects: MultiModelEffects, changes: object, confidence_level: float, of: IntervalTarget | None
-) -> Contrasts:
-    """Return the mean changes of several features over several models; see `MultiModelEffects.contrast`."""
-    pairs = pairs_of(changes, effects).items()
-    return Contrasts(
-        tuple(contrast_of_models(effects[n], *pair, confidence_level, of) for n, pair in pairs)
     )
 
 
