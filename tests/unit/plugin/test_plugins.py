@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -27,13 +29,12 @@ MODEL = "def model(X):\n    return -3 * X['a'].to_numpy() + X['b'].to_numpy() **
 @pytest.fixture
 def plugin(monkeypatch):
     """Import the plugin, and take it out of the tables afterwards."""
-    before = [dict(table) for table in TABLES]
     monkeypatch.syspath_prepend(SOURCE.parent)
-    yield importlib.import_module("ends_plugin")
+    with contextlib.ExitStack() as stack:
+        for table in TABLES:
+            stack.enter_context(mock.patch.dict(table))
+        yield importlib.import_module("ends_plugin")
     del sys.modules["ends_plugin"]
-    for table, rows in zip(TABLES, before, strict=True):
-        table.clear()
-        table.update(rows)
 
 
 def frame():
