@@ -38,11 +38,9 @@ from skedasis.methods.base import (
     ByFeature,
     ColumnPair,
     Evaluator,
-    FeatureMethod,
     GridPlan,
     Notes,
     NumericMethod,
-    Parameters,
     kept_rows,
     param_for_feature,
     select_row_ids,
@@ -220,7 +218,7 @@ GridPoints: TypeAlias = int | str | Sequence[Level] | Values | None
 
 @checked_call
 @dataclass(frozen=True)
-class PDP(Parameters, NumericMethod[GridPlan]):
+class PDP(NumericMethod[GridPlan]):
     """Partial dependence: the mean over rows, with the feature set to each value of a grid.
 
     Parameters
@@ -356,20 +354,10 @@ class PDP(Parameters, NumericMethod[GridPlan]):
             for name in given if isinstance(given, Mapping) else ():
                 find_feature(features, name, f"{self.name}({option})")
 
-    def for_feature(
-        self, feature: Feature
-    ) -> FeatureMethod[Column, GridPlan, Effect] | FeatureMethod[LevelColumn, LevelPlan, Effect]:
-        """Return the method for a feature; explicit points for a numeric ordinal feature make it numeric."""
+    def is_explicit(self, feature: Feature) -> bool:
+        """Return whether points are given on the axis of the feature."""
         grid = param_for_feature(self.grid, feature, None)
-        is_count = grid is None or is_int(grid)
-        if (
-            feature.kind == "ordinal"
-            and feature.numeric
-            and not is_count
-            and _points(grid) is not None
-        ):
-            return self
-        return self.for_levels(feature) if feature.categorical else self
+        return grid is not None and not is_int(grid) and _points(grid) is not None
 
     def for_levels(self, feature: Feature) -> LevelPDP:
         """Return the variant for a categorical feature."""
