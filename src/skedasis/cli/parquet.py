@@ -50,16 +50,11 @@ _PACKED = 20
 def _in_memory(data: ParquetData, rows: Ints) -> FileTable:
     """Return some rows as a table in the first installed library of data frames, else as an Arrow table."""
     # Imported here: data of one small file do not need it.
-    from skedasis.stream.chunks import default_library
+    from skedasis.stream.chunks import as_frame, default_library
 
     found = data.take(rows)
     names = tuple(field.name for field in found.schema)
-    library = default_library()
-    if library == "polars":
-        import polars as pl
-
-        return FileTable(cast("Container", pl.from_arrow(found)), names)
-    return FileTable(cast("Container", found.to_pandas() if library == "pandas" else found), names)
+    return FileTable(as_frame(found, default_library()), names)
 
 
 _NOTHING = "no row that passes"

@@ -580,10 +580,17 @@ def needs_memory(what: str) -> UnsupportedError:
     )
 
 
-def require_rows(X: object, what: str, got: str, expected: str, fix: str) -> None:
+def require_rows(
+    X: object,
+    what: str,
+    got: str,
+    expected: str,
+    fix: str,
+    error: type[DataError] | type[UnsupportedError] = UnsupportedError,
+) -> None:
     """Raise for an argument that needs the rows of X at hand, if they are read in chunks."""
     if isinstance(X, RowSource):
-        raise DataError(what, f"{got} beside data that are read in chunks", expected, fix)
+        raise error(what, f"{got} beside data that are read in chunks", expected, fix)
 
 
 def finite_range(values: Floats) -> tuple[float, float] | None:

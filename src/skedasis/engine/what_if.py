@@ -131,7 +131,7 @@ def what_if(
     quantity = as_quantity(model)
     if isinstance(by, Regions):
         fix = "Write by.assign(...) of the rows into a column of the data, and name it"
-        require_rows(X, "by", "Regions", "the name of a column", fix)
+        require_rows(X, "by", "Regions", "the name of a column", fix, DataError)
     column = None if isinstance(by, Regions) else column_named_by(by)
     need = Need(column, draw=N_REFERENCE)
     dataset, options = open_rows(quantity, X, names, None, options, need)

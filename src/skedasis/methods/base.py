@@ -607,7 +607,7 @@ class Parameters(ResolvedMethod):
         return self
 
     def for_feature(self, feature: Feature) -> AnyFeatureMethod:
-        """Return the method for a feature. Numeric methods return themselves for a numeric one."""
+        """Return the variant for a feature: by default that for levels."""
         return self.for_levels(feature)
 
     def for_levels(self, feature: Feature) -> AnyFeatureMethod:
@@ -637,8 +637,17 @@ class Parameters(ResolvedMethod):
         return {f.name: plain(vars(self)[f.name]) for f in fields(self)}
 
 
-class NumericMethod(FeatureMethod[Column, PlanT, "Effect"]):
+class NumericMethod(Parameters, FeatureMethod[Column, PlanT, "Effect"]):
     """Base class of the public methods for a numeric feature."""
+
+    def for_feature(self, feature: Feature) -> AnyFeatureMethod:
+        """Return itself for a numeric feature, also for an ordinal one of numbers with explicit bins or points."""
+        as_numbers = feature.kind == "ordinal" and feature.numeric and self.is_explicit(feature)
+        return self.for_levels(feature) if feature.categorical and not as_numbers else self
+
+    def is_explicit(self, feature: Feature) -> bool:
+        """Return whether bins or points are given on the axis of the feature."""
+        return False
 
     def read_column(self, dataset: Dataset, feature: Feature) -> Column:
         """Return the feature's column."""
@@ -646,7 +655,7 @@ class NumericMethod(FeatureMethod[Column, PlanT, "Effect"]):
 
 
 @dataclass(frozen=True)
-class BinnedMethod(Parameters, NumericMethod[CellPlan]):
+class BinnedMethod(NumericMethod[CellPlan]):
     """Base class of the public methods that average in bins: their parameter `bins` is a scheme, or made into one."""
 
     @abstractmethod

@@ -147,3 +147,16 @@ def importance(edges: Floats, curve: Floats, weight: Floats, mean: Floats, m2: F
     fraction = weight[used] / weight[used].sum()
     within = fraction @ (slope**2 * m2[used] / weight[used])
     return float(np.sqrt(within + fraction @ (bin_mean - fraction @ bin_mean) ** 2))
+
+
+def weighted_std(values: Floats, share: Floats) -> float:
+    """Return the standard deviation of values, each of which has a share of the weight."""
+    return float(np.sqrt(share @ (values - share @ values) ** 2))
+
+
+def between_known(known: Bools) -> Bools:
+    """Return which edges lie between the first and the last known cell: (P + 1, ...) from (P, ...)."""
+    edge = np.arange(len(known) + 1).reshape(-1, *(1,) * (known.ndim - 1))
+    first = np.argmax(known, axis=0)
+    last = len(known) - 1 - np.argmax(known[::-1], axis=0)
+    return (edge >= first) & (edge <= last + 1) & known.any(axis=0)

@@ -107,13 +107,7 @@ class ChunkReader:
             for j, column in enumerate(columns):
                 X[:, j] = column
             return X
-        if self.library == "pandas":
-            return cast("Container", _as_pandas(rows))
-        if self.library == "polars":
-            import polars as pl
-
-            return cast("Container", pl.from_arrow(rows))
-        return cast("Container", rows)
+        return as_frame(rows, self.library)
 
 
 def _plain(rows: ArrowTable, name: str | None) -> Values | None:
@@ -145,9 +139,16 @@ def _numbers(column: ArrowColumn) -> Values:
     return values.astype(float) if values.dtype.kind == "O" else values
 
 
-def _as_pandas(rows: ArrowTable) -> object:
-    """Return rows as a pandas frame. Booleans with missing values are objects in each chunk."""
-    return rows.to_pandas(split_blocks=True, date_as_object=True, ignore_metadata=True)
+def as_frame(rows: ArrowTable, library: RowsLibrary) -> Container:
+    """Return rows as a data frame of pandas or Polars, else as they are."""
+    if library == "pandas":
+        # Booleans with missing values are objects in each chunk.
+        return rows.to_pandas(split_blocks=True, date_as_object=True, ignore_metadata=True)
+    if library == "polars":
+        import polars as pl
+
+        return cast("Container", pl.from_arrow(rows))
+    return cast("Container", rows)
 
 
 def default_library() -> RowsLibrary:

@@ -117,8 +117,6 @@ class ParquetData(RowSource):
         What the rows are held in when a model is called; None for the first installed of pandas, Polars and PyArrow.
     described : str
         The path, as the caller gave it.
-    spooled : str, optional
-        What was written to these files first, if they are temporary.
     condition : RowCondition, optional
         Of the rows that are used, besides the expression.
     """
@@ -134,7 +132,6 @@ class ParquetData(RowSource):
     filter_names: tuple[str, ...] | None = None
     container: RowsLibrary | None = None
     described: str = ""
-    spooled: str | None = None
     condition: RowCondition | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -580,10 +577,10 @@ def parquet(
     files, schemas = _read_footers(system, found, row_groups, described)
     schema = _unified(schemas, files)
     roles = {"y": y, "sample_weight": sample_weight, "row_id": row_id}
-    features = _features(schema, columns, roles, described)
+    features = features_of(schema, columns, roles, described)
     # A column may have several roles.
     names = list(dict.fromkeys([*features, *(n for n in roles.values() if n is not None)]))
-    chosen = _chosen_types(schema, names)
+    chosen = chosen_types(schema, names)
     if expression is not None:
         files = _pruned(files, system, schema, expression)
     data = ParquetData(
@@ -912,7 +909,7 @@ def _wider(one: Any, other: Any) -> ArrowType | None:
     return None
 
 
-def _features(
+def features_of(
     schema: ArrowSchema,
     columns: Sequence[str] | None,
     roles: Mapping[str, str | None],
@@ -968,7 +965,7 @@ def _is_number(kind: ArrowType) -> bool:
     return any(test(plain) for test in tests)
 
 
-def _chosen_types(schema: ArrowSchema, names: Sequence[str]) -> ArrowSchema:
+def chosen_types(schema: ArrowSchema, names: Sequence[str]) -> ArrowSchema:
     """Return the schema of some columns, with decimal numbers as floats, and text in the common layout."""
     import pyarrow as pa
     import pyarrow.types as pt

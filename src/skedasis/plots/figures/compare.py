@@ -12,7 +12,6 @@ from skedasis._arguments import check_option
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.categorical import Places
 from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.ice import centred, per_words, slope_unit
 from skedasis.plots.figures.models import models_figure
@@ -26,6 +25,7 @@ from skedasis.plots.figures.multiples import (
     page_of,
 )
 from skedasis.plots.figures.options import MOST_LEVELS
+from skedasis.plots.figures.places import Places
 from skedasis.plots.figures.surface import surface_figure
 from skedasis.plots.figures.titles import effect_title, surface_title
 from skedasis.plots.marks import (
@@ -356,8 +356,7 @@ def overlaid_panel(
     doubts: effect_parts.Doubts | None = None,
 ) -> Panel:
     """Return a panel of curves over each other, and behind them that of all rows, if it is given."""
-    gaps = effect_parts.hatched_gaps(gaps_of)
-    hatched, words = effect_parts.hatches(doubts, y, gaps)
+    hatched, words = effect_parts.hatches(doubts, y, gaps_of)
     drawn = [overlaid_marks(c, i, places, small=small) for i, c in enumerate(curves)]
     shown = curves if whole is None else [*curves, whole]
     marks = (

@@ -158,12 +158,13 @@ def overview_figure(
     return FigureSpec(((panel,),), title, alt, notes=tuple(notes), order=order)
 
 
-_HALVES = tuple(
-    Text(x, -x, (text,), "region", None, side, up, moves=2)
-    for text, x, side, up in (
-        ("heterogeneity score\nexceeds importance", -np.inf, 1, -1),
-        ("importance exceeds\nheterogeneity score", np.inf, -1, 1),
-    )
+_ABOVE, _BELOW = (
+    "heterogeneity score\nexceeds importance",
+    "importance exceeds\nheterogeneity score",
+)
+_HALVES = (
+    Text(-np.inf, np.inf, (_ABOVE,), "region", across=1, up=-1, moves=2),
+    Text(np.inf, -np.inf, (_BELOW,), "region", across=-1, up=1, moves=2),
 )
 """The meaning of both halves of the figure, in their outer corners."""
 

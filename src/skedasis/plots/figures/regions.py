@@ -21,7 +21,6 @@ from skedasis.plots.figures.bars import (
     line_panel,
     whiskers,
 )
-from skedasis.plots.figures.categorical import Places
 from skedasis.plots.figures.compare import (
     BANDS,
     MOST,
@@ -36,6 +35,7 @@ from skedasis.plots.figures.effect import has_bins
 from skedasis.plots.figures.effect_parts import LONG, LONGEST
 from skedasis.plots.figures.multiples import PER_PAGE, relabelled
 from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
+from skedasis.plots.figures.places import Places
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.keywords import RegionsBy
 from skedasis.plots.marks import (

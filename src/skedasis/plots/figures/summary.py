@@ -10,7 +10,6 @@ import numpy as np
 from skedasis._arguments import check_int
 from skedasis._types import Floats
 from skedasis.plots.figures import effect_parts, effect_texts
-from skedasis.plots.figures.categorical import Places
 from skedasis.plots.figures.compare import (
     BANDS,
     MOST,
@@ -25,6 +24,7 @@ from skedasis.plots.figures.compare import (
 from skedasis.plots.figures.effect import effect_panels
 from skedasis.plots.figures.effect_parts import LONGEST, Band
 from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.places import Places
 from skedasis.plots.figures.regions import (
     has_zero,
     region_curves,
@@ -228,4 +228,4 @@ def _point_tips(effect: Effect, panel: Panel) -> Iterator[Tooltip]:
                 band = band._replace(error=error)
             bands.append(band)
     points: tuple[Floats, Floats, str] = (curve.x[chosen], curve.y[chosen], AVERAGE)
-    yield from effect_texts.point_tooltips(effect, (panel.x, panel.y), points, bands)
+    yield from effect_texts.point_tooltips(effect, panel.x, panel.y.unit, points, bands)

@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, slopes_across_gaps
+from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, line_trends, slopes_across_gaps
 from skedasis.results.build.steps import DOWN, UP, Steps
 from skedasis.results.effect import (
     AccumulatedEffect,
@@ -29,6 +29,7 @@ from skedasis.results.effect import (
     ValueStepsEffect,
 )
 from skedasis.results.intervals.moments import MomentDraws, SparseMatrix, interpolation_matrix
+from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 
@@ -157,7 +158,7 @@ class CategoricalStatistic(StepStatistic):
     def _values(self, start: Floats, weight: Floats, present: Bools) -> Floats:
         centred = self.effect.spec.center == "mean"
         value = start - (weight * start).sum(axis=0) / total_of(weight) if centred else start
-        value = np.where(between_known(present), value, np.nan)
+        value = np.where(ale_math.between_known(present), value, np.nan)
         return value if centred else np.where(present[0], value, np.nan)
 
 
@@ -207,7 +208,7 @@ class ValueStepStatistic(StepStatistic):
         if of == "importance":
             return std_over(fraction, at_values)[None]
         centred = self.effect.spec.center == "mean"
-        present = between_known(steps.known)
+        present = ale_math.between_known(steps.known)
         # Edges are at values, or between two values that are both known or both unknown.
         known = self._at(edges) @ present >= 1 - 1e-9
         value = np.where(known, curve - level if centred else curve, np.nan)
@@ -380,14 +381,6 @@ def total_of(weight: Floats) -> Floats:
     return np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
 
 
-def between_known(present: Bools) -> Bools:
-    """Return a mask of the edges or levels between the first and the last known cell or step, (P + 1, R)."""
-    edge = np.arange(len(present) + 1)[:, None]
-    first = np.argmax(present, axis=0)
-    last = len(present) - 1 - np.argmax(present[::-1], axis=0)
-    return (edge >= first) & (edge <= last + 1) & present.any(axis=0)
-
-
 # ------------------------------------------------------------------------------------------
 # Statistics of moments: accumulated effects of numeric features.
 
@@ -497,13 +490,8 @@ class AccumulatedStatistic(MomentStatistic):
 
     def trend(self, moments: Mapping[str, Moments]) -> Floats:
         """Return the change of the slope per unit of the feature, (K, R), by least squares through the cells' means."""
-        local, axis, first, group = moments[LOCAL], moments[AXIS], self.edge_index[:-1], self._group
-        dx = np.where(axis.weight > 0, axis.mean - axis.pool(first).mean[group], 0.0)
-        dy = np.where(local.weight > 0, local.mean - local.pool(first).mean[group], 0.0)
-        square = np.add.reduceat(local.weight * dx**2, first)
-        product = np.add.reduceat(local.weight * dx * dy, first)
-        present = (self.effect.bins.slope_change != 0)[:, None] & (square > 0)
-        return np.where(present, product / np.where(present, square, 1.0), 0.0)
+        bent = self.effect.bins.slope_change != 0
+        return line_trends(moments[LOCAL], moments[AXIS], self.edge_index, bent)[0]
 
     def _values(
         self, start: Floats, at_all_edges: Floats, moments: Mapping[str, Moments]
@@ -512,7 +500,7 @@ class AccumulatedStatistic(MomentStatistic):
         centred = self.effect.spec.center == "mean"
         value = start - self.centre(start, at_all_edges, moments) if centred else start
         present = weight > 0
-        value = np.where(between_known(present), value, np.nan)
+        value = np.where(ale_math.between_known(present), value, np.nan)
         bins = self.effect.bins
         if centred:
             return value

@@ -32,7 +32,6 @@ from skedasis.results.build.pairs import (
     cells_of_homes,
     filling_matrix,
     home_weights_in_cells,
-    mean_error,
     second_order,
 )
 from skedasis.results.build.pdp import SHOWN
@@ -239,7 +238,7 @@ def second_moments(shown: Surface) -> SecondMoments:
     mean, within = _products(joint, len(cells), len(home.weight))
     valid = (cells >= 0).T
     off = np.where(valid, mean - cell.mean[np.maximum(cells, 0)].T, 0.0) if len(cells) else mean
-    error = mean_error(cell, shown.spec)
+    error = cell.mean_error(1, kind)
     free, size = cell.df(1, kind), np.where(cell.weight > 0, cell.weight, 1.0)
     known = ~np.isnan(error)
     scale = np.where(known, 1 / np.sqrt(np.where(known, free, 1.0) * size), 0.0)
