@@ -75,6 +75,12 @@ class Fold(Protocol[StateT, PartT_contra]):
         ...
 
 
+def add_each(state: Sequence[Ints], other: Sequence[Ints]) -> None:
+    """Add arrays to arrays, in place."""
+    for own, more in zip(state, other, strict=True):
+        np.add(own, more, out=own)
+
+
 class BatchFold(Fold[StateT, "Batch"], Protocol):
     """Work on batches, which are numbered."""
 

@@ -976,10 +976,9 @@ class _RegionBuilder:
                 )
                 found[name] = replace(rules, nodes=[whole])
                 continue
-            index = groups.index(several[id(rules)])
-            weight = counts.weight[index]
-            nodes = _with_counts(rules.nodes, counts.rows[index], self._weighed(weight))
-            found[name] = replace(rules, nodes=nodes, missing=counts.missing[index])
+            own = counts[groups.index(several[id(rules)])]
+            nodes = _with_counts(rules.nodes, own.rows, self._weighed(own.weight))
+            found[name] = replace(rules, nodes=nodes, missing=own.missing)
         return found
 
     def _weighed(self, weight: _WeightT) -> _WeightT:
