@@ -26,6 +26,7 @@ from skedasis._calls import misfit
 from skedasis._error_state import with_own_errors
 from skedasis._types import Container, TreeMode
 from skedasis.data.dataset import Dataset, RowSample, as_dataset
+from skedasis.registry import METHODS
 from skedasis.stats.moments import WeightKind
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stream.spool import DASK, at_hand, spool_kind
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from skedasis.data.features import Groups, Schema
     from skedasis.engine.cross_validation import CrossValidation
+    from skedasis.methods.base import Parameters
     from skedasis.stream.cluster import Client
 
 # ------------------------------------------------------------------------------------------
@@ -93,7 +95,7 @@ class WhatIfKeywords(DiagnoseKeywords, total=False):
     """The keywords that `what_if` passes on to the work of `explain`."""
 
     y: ArrayLike | None
-    """For quantities that need labels, and for `MPlot` of labels and residuals."""
+    """For quantities and methods that need labels."""
     client: Client | None
     """A client of a Dask cluster, on which data that are read in chunks are explained."""
 
@@ -102,7 +104,7 @@ class ScoredKeywords(DiagnoseKeywords, total=False):
     """The keywords that `explain` and `interactions` share."""
 
     y: ArrayLike | None
-    """For quantities that need labels, and for `MPlot` of labels and residuals."""
+    """For quantities and methods that need labels."""
     heterogeneity_rows: int | None
     """Largest number of rows for the heterogeneity scores; 0 computes no scores."""
     client: Client | None
@@ -163,13 +165,10 @@ def takes_options(keywords: type) -> Callable[[Function], Function]:
 
 def _parameters_of_methods() -> dict[str, str]:
     """Return each parameter of a method, and how it is passed to `explain`."""
-    # Imported here: for messages only.
-    from skedasis.engine.select import METHODS, method_class
-
     return {
-        f.name: f"It is a parameter of the method: method=sd.{kind.__name__}({f.name}=...)"
-        for kind in map(method_class, ("rhale", "pdp", *METHODS)[::-1])
-        for f in fields(kind)
+        f.name: f"It is a parameter of the method: method={method.call}({f.name}=...)"
+        for method in reversed(METHODS.values())
+        for f in fields(cast("type[Parameters]", method.load()))
     }
 
 

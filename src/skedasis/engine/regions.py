@@ -76,7 +76,7 @@ from skedasis.quantities.outputs import (
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.multi_output import MultiOutput
-from skedasis.results.provenance import as_provenance
+from skedasis.results.provenance import as_provenance, model_names
 from skedasis.results.regions import (
     Condition,
     MultiModelRegions,
@@ -459,17 +459,16 @@ def _of_models(
             )
         found.append(result)
     record = as_provenance({**found[0].provenance, "models": len(models), **names})
-    alone = [r for r in found if isinstance(r, Regions)]
+    keys = model_names(record, len(models))
+    alone = {k: r for k, r in zip(keys, found, strict=True) if isinstance(r, Regions)}
     if alone:
-        return MultiModelRegions(tuple(alone), record)
-    by_feature = [r for r in found if isinstance(r, RegionsByFeature)]
-    return MultiModelRegionsByFeature(
-        {
-            name: MultiModelRegions(tuple(r[name] for r in by_feature), record)
-            for name in by_feature[0]
-        },
-        record,
-    )
+        return MultiModelRegions(alone, record)
+    several = {k: r for k, r in zip(keys, found, strict=True) if isinstance(r, RegionsByFeature)}
+    each = {
+        name: MultiModelRegions({k: r[name] for k, r in several.items()}, record)
+        for name in several[keys[0]]
+    }
+    return MultiModelRegionsByFeature(each, record)
 
 
 # --- from explain's work to regions ---------------------------------------------------------------
@@ -550,9 +549,7 @@ def region_pass(
         return RegionPass(builder.done, effects, {}, builder)
     by_output = {label: builder.of_output(label, builder.wholes(label)) for label in labels}
     record = as_provenance({**builder.record(), **builder.sampled})
-    found = {
-        label: RegionsByFeature(r, joint=False, provenance=record) for label, r in by_output.items()
-    }
+    found = {label: RegionsByFeature(r, record) for label, r in by_output.items()}
     return RegionPass(builder.done, {k: r.effects for k, r in found.items()}, found, builder)
 
 
@@ -591,7 +588,7 @@ def _regions_of(
         alone = {label: next(iter(r.values())) for label, r in results.items()}
         return alone[None] if prepared.job.single else MultiOutput(alone)
     several = {
-        label: RegionsByFeature(r, search.joint, as_provenance(record))
+        label: RegionsByFeature(r, as_provenance(record), joint=search.joint)
         for label, r in results.items()
     }
     return several[None] if prepared.job.single else MultiOutput(several)

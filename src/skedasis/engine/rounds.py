@@ -156,7 +156,8 @@ def check_slopes(
             raise TypeError(f"{key[1]!r} has no cells")
         if j not in values:
             values[j] = part.floats(j)[by_hash]
-        follows = tasks[key].variant.follows_curve
+        scheme = tasks[key].variant.choosing_scheme()
+        follows = scheme is not None and scheme.uses_likelihood
         cells[key] = _checked_cells(
             plan.column,
             None if follows else effect,

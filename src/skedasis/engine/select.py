@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -40,6 +39,7 @@ from skedasis.methods.base import (
     ResolvedMethod,
 )
 from skedasis.models.adapters import DerivativeInfo
+from skedasis.registry import METHODS, listed_methods, load_plugins
 from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
@@ -58,24 +58,6 @@ ColumnMap: TypeAlias = Callable[[AnyColumn], AnyColumn]
 
 AnyPlan: TypeAlias = "CellPlan | GridPlan | LevelPlan | PairPlan | PairGrid | FeaturePlan | Moves"
 """What a method plans for a feature or a pair."""
-
-METHODS = {
-    "ale": "ale.ALE",
-    "dale": "ale.DALE",
-    "ice": "pdp.ICE",
-    "mplot": "mplot.MPlot",
-    "pdp": "pdp.PDP",
-    "pfi": "permutation.PFI",
-    "rhale": "ale.RHALE",
-    "uale": "ale.UALE",
-}
-"""Module and class of each method. Methods are imported on first use."""
-
-
-def method_class(name: str) -> type[Parameters]:
-    """Return the class of the method with a lower-case name."""
-    module, kind = METHODS[name].split(".")
-    return vars(importlib.import_module(f"skedasis.methods.{module}"))[kind]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,14 +142,7 @@ def as_method(method: object, *, pair: bool = False) -> Parameters:
     if method is None:
         return _DEFAULT_FOR_PAIRS if pair else _DEFAULT
     if isinstance(method, str):
-        if method.lower() in METHODS:
-            return method_class(method.lower())()
-        known = ", ".join(repr(m) for m in METHODS)
-        meant = nearest(method, METHODS, 0.75)
-        fix = f"Did you mean method={meant!r}?"
-        if meant is None:
-            fix = "Use method='rhale' for effects of features, method='pfi' for their importance"
-        raise DataError("method", repr(method), f"one of {known}", fix)
+        return _named_method(method)
     if isinstance(method, Parameters):
         return method
     fix = "Use method=sd.RHALE()"
@@ -180,6 +155,19 @@ def as_method(method: object, *, pair: bool = False) -> Parameters:
     elif isinstance(method, (list, tuple)):
         fix = "Call explain once for each method, and compare the results: sd.compare(e1, e2)"
     raise DataError("method", shown(method), "a method such as sd.RHALE()", fix)
+
+
+def _named_method(name: str) -> Parameters:
+    """Return the method with a name, with its default parameters."""
+    if name.lower() not in METHODS:
+        load_plugins()
+    if name.lower() in METHODS:
+        return cast("Parameters", METHODS[name.lower()].load()())
+    known, meant = ", ".join(map(repr, METHODS)), nearest(name, METHODS, 0.75)
+    fix = f"Did you mean method={meant!r}?"
+    if meant is None:
+        fix = "Use method='rhale' for effects of features, method='pfi' for their importance"
+    raise DataError("method", repr(name), f"one of {known}", fix)
 
 
 # ------------------------------------------------------------------------------------------
@@ -593,12 +581,12 @@ class FeatureSelection:
 def check_curves(tasks: Sequence[Task]) -> None:
     """Raise if one of the results cannot have individual curves."""
     for task in tasks:
-        if isinstance(task, FeatureTask) and task.variant.has_curves:
+        if isinstance(task, FeatureTask) and task.variant.of_rows:
             continue
         raise UnsupportedError(
             "explain(curves)",
             f"{task.variant.name} of {shown(task.key)}, which has no curves of rows",
-            "ALE, DALE, UALE, RHALE, PDP or ICE of single features",
+            f"{listed_methods(lambda m: m.local_effects)} of single features",
             "Leave curves out, or explain single features by method='rhale'",
         )
 

@@ -203,7 +203,9 @@ def _features(
     return [
         _Feature(job, task, part, rows, back, orders[task.key], most)
         for task in job.tasks
-        if isinstance(task, FeatureTask) and task.key in orders and task.variant.has_windows
+        if isinstance(task, FeatureTask)
+        and task.key in orders
+        and task.variant.of_rows == "effects"
     ]
 
 

@@ -147,10 +147,8 @@ class PFI(NearestAttribute, Parameters):
     subgroup_rows: int = 30
     exact: bool = False
 
-    by_rows = True
     cheaper = "fewer repeats (n_repeats), fewer rows (max_samples=100_000), or fewer features"
     donor_rows = 100_000
-    overlapping_groups = True
 
     def __post_init__(self) -> None:
         self.check_no_model()

@@ -24,11 +24,10 @@ from skedasis.engine.argument_types import FeatureList, GivenRegions
 from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import ExplainOptions, ReportKeywords
 from skedasis.engine.regions import RegionPass
-from skedasis.engine.select import FeatureSelection, as_features
+from skedasis.engine.select import FeatureSelection, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
-from skedasis.methods.mplot import MPlot
 from skedasis.models.introspection import title
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.quantities.base import Quantity
@@ -65,7 +64,6 @@ from skedasis.report.quality import Quality, quality
 from skedasis.report.uncertainty import UncertaintySection, explain_uncertainty, model_of
 from skedasis.results.build.steps import BOTH, DOWN, UP
 from skedasis.results.checks.check import Checks, IgnoreByFeature, check_ignore
-from skedasis.results.checks.check import Code as CheckCode
 from skedasis.results.checks.extrapolation import FeatureSpace
 from skedasis.results.effect import Effect, ValueStepsEffect
 from skedasis.results.effects import Effects
@@ -181,7 +179,7 @@ class ContentOptions:
     regions: bool
     by: GivenRegions | None
     given: tuple[int, ...] = ()
-    ignore: Mapping[str, frozenset[CheckCode]] = field(default_factory=dict)
+    ignore: Mapping[str, frozenset[str]] = field(default_factory=dict)
     cuts: Cuts = NO_CUTS
     pdp: tuple[str, ...] | None = None
 
@@ -279,7 +277,7 @@ def _passes(
         "main": first,
         "ale": _joined(_scored(ale, first), levels, every),
         "pdp": _scored(_joined(start, mean, shown), first),
-        "mplot": runner.effects(MPlot(), every, **UNSCORED),
+        "mplot": runner.effects(as_method("mplot"), every, **UNSCORED),
     }
     both = {label: {**curves.get(label, {}), **of_levels.get(label, {})} for label in first}
     return found, both
