@@ -26,7 +26,6 @@ from skedasis._types import Bools, Floats, Ints, Json, Level, OutputLabel, Table
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.data.kept_rows import sample_rows
 from skedasis.engine.assemble import (
     abouts_of,
     finalize_all,
@@ -740,7 +739,7 @@ class _RegionBuilder:
         mask = part.sample_mask
         stored = np.arange(len(part.dataset)) if mask is None else np.flatnonzero(mask)
         limit = self.base.n_rows_to_keep(len(part.dataset))
-        drawn = sample_rows(part.dataset.identifiers, limit, part.options.seed)
+        drawn = part.dataset.sample_rows(limit, part.options.seed)
         shown = np.arange(len(stored)) if drawn is None else np.flatnonzero(drawn[stored])
         found: dict[str, Effect] = {}
         for task in tasks:
@@ -973,10 +972,9 @@ class _RegionBuilder:
                 )
                 found[name] = replace(rules, nodes=[whole])
                 continue
-            index = groups.index(several[id(rules)])
-            weight = counts.weight[index]
-            nodes = _with_counts(rules.nodes, counts.rows[index], self._weighed(weight))
-            found[name] = replace(rules, nodes=nodes, missing=counts.missing[index])
+            own = counts[groups.index(several[id(rules)])]
+            nodes = _with_counts(rules.nodes, own.rows, self._weighed(own.weight))
+            found[name] = replace(rules, nodes=nodes, missing=own.missing)
         return found
 
     def _weighed(self, weight: _WeightT) -> _WeightT:
