@@ -20,13 +20,7 @@ def interface(package: griffe.Object | griffe.Alias) -> griffe.Module:
     found = griffe.Module("sd")
     for name, member in package.members.items():
         if member.is_alias and re.match(r"skedasis\.[a-z]", member.target_path):
-            target = member.final_target
-            if target.is_class:  # a method may move to a base class
-                for own, member in target.inherited_members.items():
-                    target.members[own] = member.final_target if member.is_alias else member
-            if ".results." in target.path:  # made by functions, not by their constructors
-                target.members.pop("__init__", None)
-            found.set_member(name, target)
+            found.set_member(name, with_inherited_members(member.final_target))
     for module in package["cli"].modules.values():
         for name, options in module.classes.items():
             if name.endswith("Options"):  # a dataclass: a command's options, with those it inherits
@@ -36,6 +30,16 @@ def interface(package: griffe.Object | griffe.Alias) -> griffe.Module:
                         fields.set_member(option, field.final_target if field.is_alias else field)
                 found.set_member(name, fields)
     return found
+
+
+def with_inherited_members(target: griffe.Object) -> griffe.Object:
+    """Return a class with the methods of its bases, to which a method may have moved."""
+    if target.is_class:
+        for name, member in target.inherited_members.items():
+            target.members[name] = member.final_target if member.is_alias else member
+    if ".results." in target.path:  # made by functions, not by their constructors
+        target.members.pop("__init__", None)
+    return target
 
 
 def breaks(old: griffe.Module, new: griffe.Module) -> list[str]:
