@@ -25,7 +25,7 @@ from skedasis.engine.regions import (
 from skedasis.engine.rounds import Prepared, compute, open_rows
 from skedasis.engine.select import FeatureSelection, FeatureTask
 from skedasis.errors import DataError
-from skedasis.methods.base import Evaluator, ResolvedMethod
+from skedasis.methods.base import ResolvedMethod
 from skedasis.methods.change import (
     AllRows,
     ForwardDifference,
@@ -35,6 +35,7 @@ from skedasis.methods.change import (
     RowRegions,
     read_moves,
 )
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.quantities.outputs import ModelLike, as_quantity, check_one_model
 from skedasis.results.change import Change, Changes, Outside
 from skedasis.results.checks.extrapolation import N_NEW_ROWS, N_REFERENCE, FeatureSpace
@@ -287,7 +288,7 @@ class _RegionOfRow:
     rules: list[str]
     region: Ints
 
-    def of(self, evaluator: Evaluator) -> Ints:
+    def of(self, evaluator: BatchEvaluator) -> Ints:
         """Return the region of each row of a batch."""
         return self.region[evaluator.places]
 
