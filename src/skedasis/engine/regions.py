@@ -57,7 +57,7 @@ from skedasis.engine.rounds import Computed, Prepared, compute, prepare, prepare
 from skedasis.engine.select import FeatureMatcher, FeatureTask, as_features, as_method
 from skedasis.engine.spread import with_spread
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.methods.base import BatchStats, Evaluator
+from skedasis.methods.base import BatchStats
 from skedasis.methods.pdp import PDP, LevelPDP
 from skedasis.methods.regional import (
     KeptEffects,
@@ -67,6 +67,7 @@ from skedasis.methods.regional import (
 )
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import Quantity
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.quantities.outputs import (
     ModelLike,
     MultiOutputQuantity,
@@ -1458,7 +1459,7 @@ class ColumnRegions:
         """Return the region of each row, given the codes of a categorical feature."""
         return np.where(codes < 0, len(self.conditions) - 1, codes)
 
-    def of(self, evaluator: Evaluator) -> Ints:
+    def of(self, evaluator: BatchEvaluator) -> Ints:
         """Return the region of each row of a batch."""
         if self.level_column is not None:
             return self.of_codes(evaluator.codes(self.level_column))
@@ -1472,7 +1473,7 @@ class RegionOfRow:
     rules: list[str]
     region: Ints
 
-    def of(self, evaluator: Evaluator) -> Ints:
+    def of(self, evaluator: BatchEvaluator) -> Ints:
         """Return the region of each row of a batch."""
         return self.region[evaluator.places]
 
