@@ -15,23 +15,12 @@ RELEASE = "e4a625dd74f6e9eb997b71b43c6f4914582f0bfe"
 """The commit of version 0.2.0."""
 
 
-def add_inherited(target: griffe.Object | griffe.Alias) -> None:
-    """Add the members of its bases to a class: a method may move to one."""
-    if target.is_class:
-        for name, member in target.inherited_members.items():
-            target.members[name] = member.final_target if member.is_alias else member
-
-
 def interface(package: griffe.Object | griffe.Alias) -> griffe.Module:
     """Return a module with what users name: the names that `__init__.pyi` imports, and the options of the shell."""
     found = griffe.Module("sd")
     for name, member in package.members.items():
         if member.is_alias and re.match(r"skedasis\.[a-z]", member.target_path):
-            target = member.final_target
-            add_inherited(target)
-            if ".results." in target.path:  # made by functions, not by their constructors
-                target.members.pop("__init__", None)
-            found.set_member(name, target)
+            found.set_member(name, with_inherited_members(member.final_target))
     for module in package["cli"].modules.values():
         for name, options in module.classes.items():
             if name.endswith("Options"):  # a dataclass: a command's options, with those it inherits
@@ -41,6 +30,16 @@ def interface(package: griffe.Object | griffe.Alias) -> griffe.Module:
                         fields.set_member(option, field.final_target if field.is_alias else field)
                 found.set_member(name, fields)
     return found
+
+
+def with_inherited_members(target: griffe.Object) -> griffe.Object:
+    """Return a class with the methods of its bases, to which a method may have moved."""
+    if target.is_class:
+        for name, member in target.inherited_members.items():
+            target.members[name] = member.final_target if member.is_alias else member
+    if ".results." in target.path:  # made by functions, not by their constructors
+        target.members.pop("__init__", None)
+    return target
 
 
 def breaks(old: griffe.Module, new: griffe.Module) -> list[str]:

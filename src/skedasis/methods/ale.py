@@ -37,7 +37,6 @@ from skedasis.binning import (
     Optimal,
     Quantile,
     Uniform,
-    as_binning,
     cells_for_column,
     check_rows_in_cells,
     is_fixed,
@@ -54,14 +53,15 @@ from skedasis.methods.base import (
     BinnedMethod,
     ByFeature,
     CellPlan,
-    Evaluator,
     Scheme,
+    as_scheme,
     entry_for_feature,
     kept_rows,
     quantile_scheme,
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.build.accumulated import accumulated_effect, select_bins, variance_options
 from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, RISE
 from skedasis.results.build.step_functions import select_summary_bins, summarise_in_bins
@@ -129,10 +129,7 @@ class Accumulated(BinnedMethod):
 
     def scheme(self, bins: Scheme) -> Binning:
         """Return the scheme for a value of `bins`."""
-        auto = (
-            isinstance(bins, str) and bins == "auto"
-        )  # an array, which is none, has no truth value
-        return self.default_scheme if auto else as_binning(bins, Uniform)
+        return as_scheme(bins, self.default_scheme, Uniform)
 
     def binning(self) -> Binning:
         """Return the scheme for features without an entry of their own in `bins`."""
@@ -240,7 +237,7 @@ class Accumulated(BinnedMethod):
         fine = Cells(distinct(np.concatenate([cells.edges, column.snap(between)])), cells.closed)
         return replace(plan, cells=fine, coarse=np.searchsorted(fine.edges, cells.edges))
 
-    def compute(self, evaluator: Evaluator, plan: CellPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: BatchEvaluator, plan: CellPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the local effects by cell; in a second round, of the differences across the bins."""
         cells, column = (
             plan.cells if plan.difference_bins is None else plan.difference_bins,
@@ -288,7 +285,7 @@ class Accumulated(BinnedMethod):
 
     def _by_values(
         self,
-        evaluator: Evaluator,
+        evaluator: BatchEvaluator,
         plan: CellPlan,
         at: tuple[Floats, Ints],
         keep: Bools | None,
@@ -301,12 +298,10 @@ class Accumulated(BinnedMethod):
         size, w = len(values), evaluator.weights
         down, up = adjacent_differences(evaluator, lambda codes: {j: values[codes]}, code, size)
         both = mask_missing_steps(down, up, code, size)
-        widths = np.append(np.append(np.nan, np.diff(values)), np.nan)
+        slopes = slopes_between(values, code, both)
         if plan.derivative_info.kind == "value_steps":
-            # Cells are closed on the right: a row's cell ends at its value; that of the first value begins there.
-            effects = np.where(code > 0, down / widths[code], up / widths[code + 1])
+            effects = own_slopes(code, slopes)
         else:
-            slopes = both / np.stack([widths[code], widths[code + 1]], axis=1)
             exists = ~np.isnan(slopes)
             effects = np.where(exists, slopes, 0.0).sum(axis=1) / exists.sum(axis=1)
         local, axis = Moments.of_both(effects, x, cell, len(cells), w)
@@ -314,7 +309,7 @@ class Accumulated(BinnedMethod):
         kept = {"x": x, "effect": both, "weight": w, "across": effects}
         return BatchStats(moments, select_rows(kept, keep), _largest(effects))
 
-    def _effects(self, evaluator: Evaluator, plan: CellPlan, cell: Ints) -> Floats:
+    def _effects(self, evaluator: BatchEvaluator, plan: CellPlan, cell: Ints) -> Floats:
         """Return each row's local effect: its slope, or its difference across its cell divided by the width."""
         column, cells = plan.column, plan.cells
         if plan.at_points:
@@ -375,7 +370,18 @@ class Accumulated(BinnedMethod):
         )
 
 
-def _across_gaps(evaluator: Evaluator, j: int, nearest: Nearest) -> Floats:
+def slopes_between(values: Floats, code: Ints, both: Floats) -> Floats:
+    """Return each row's slopes from the previous value and to the next one, (n, 2), given both differences."""
+    widths = np.append(np.append(np.nan, np.diff(values)), np.nan)
+    return both / np.stack([widths[code], widths[code + 1]], axis=1)
+
+
+def own_slopes(code: Ints, slopes: Floats) -> Floats:
+    """Return the slope of each row's cell, which ends at its value; that of the first value begins there."""
+    return np.where(code > 0, slopes[:, 0], slopes[:, 1])
+
+
+def _across_gaps(evaluator: BatchEvaluator, j: int, nearest: Nearest) -> Floats:
     """Return the rows' differences across gaps over their widths, (n, gaps); NaN for rows that are not the nearest."""
     rows, group = nearest.rows(evaluator.column(j), evaluator.identifiers)
     slope = np.full((len(evaluator.column(j)), len(nearest.low) // 2), np.nan)

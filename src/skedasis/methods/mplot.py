@@ -21,7 +21,6 @@ from skedasis.methods.base import (
     BatchStats,
     BinnedMethod,
     CellPlan,
-    Evaluator,
     Scheme,
     kept_rows,
     quantile_scheme,
@@ -29,6 +28,7 @@ from skedasis.methods.base import (
 )
 from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import DerivativeInfo
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.pdp import categorical_m_plot, m_plot
 from skedasis.results.effect import About, Effect, Spec
@@ -139,14 +139,14 @@ class MPlot(BinnedMethod):
         """Return the bytes of a value, the averaged number and a weight."""
         return 24
 
-    def values(self, evaluator: Evaluator) -> Floats:
+    def values(self, evaluator: BatchEvaluator) -> Floats:
         """Return the averaged number of each row."""
         if self.of == "quantity":
             return evaluator.values()
         labels = evaluator.labels()
         return labels if self.of == "label" else labels - evaluator.values()
 
-    def compute(self, evaluator: Evaluator, plan: CellPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: BatchEvaluator, plan: CellPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's values by cell."""
         cells, x = plan.cells, evaluator.column(plan.column.feature.position)
         values, weights = self.values(evaluator), evaluator.weights
@@ -220,7 +220,7 @@ class LevelMPlot(LevelVariant[MPlot]):
         """Return the bytes of a position, the averaged number and a weight."""
         return 24
 
-    def compute(self, evaluator: Evaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: BatchEvaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's values by level."""
         position, values, weights = (
             plan.at(evaluator),

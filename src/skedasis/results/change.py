@@ -331,7 +331,7 @@ class Change(SavedResult):
     @property
     def std_error(self) -> float:
         """Return the standard error of `value` over the rows."""
-        return float(_std_error(self._whole(CHANGE), self.weight_kind)[0])
+        return float(self._whole(CHANGE).mean_error(1, self.weight_kind)[0])
 
     @property
     def df(self) -> float:
@@ -359,7 +359,7 @@ class Change(SavedResult):
         if not self.rules:
             return Ranking()
         m, kind = self.moments[CHANGE], self.weight_kind
-        std_error, df = _std_error(m, kind), _df(m, kind)
+        std_error, df = m.mean_error(1, kind), _df(m, kind)
         some = m.count > 0
         value = np.where(some, m.mean, np.nan)
         lower, upper = t_interval(value, std_error, df, 0.95)
@@ -383,7 +383,7 @@ class Change(SavedResult):
 
     def _whole(self, name: str) -> Moments:
         """Return the moments of all regions together."""
-        return self.moments[name].pool(np.zeros(1, dtype=np.int64))
+        return self.moments[name].whole()
 
     def ranking(self) -> Ranking[ChangeRank]:
         """Return the change as the only line of a ranking, which prints as a table."""
@@ -392,7 +392,7 @@ class Change(SavedResult):
 
     def _document(self, options: ExportOptions) -> Content:
         level, m = options.confidence_level, self._whole(CHANGE)
-        error, df = _std_error(m, self.weight_kind), _df(m, self.weight_kind)
+        error, df = m.mean_error(1, self.weight_kind), _df(m, self.weight_kind)
         lower, upper = t_interval(m.mean, error, df, level)
         ends = self.region_intervals(level) if self.rules else (np.zeros(0), np.zeros(0))
         content: Content = {
@@ -523,7 +523,7 @@ class Change(SavedResult):
         replicates = check_int("interval(replicates)", replicates, 2, "Use 1000")
         seed = as_seed("interval(random_state)", random_state)
         m = self._whole(CHANGE) if whole else self.moments[CHANGE]
-        error, df = _std_error(m, self.weight_kind), _df(m, self.weight_kind)
+        error, df = m.mean_error(1, self.weight_kind), _df(m, self.weight_kind)
         if whole and not np.isfinite(error[0]):
             got = f"{count(self.n_rows, 'row')} with a weight of {float(m.weight[0]):.4g}"
             raise DataError(
@@ -667,7 +667,7 @@ class Change(SavedResult):
             return columns
         m = self._whole(CHANGE)
         lower, upper = t_interval(
-            m.mean, _std_error(m, self.weight_kind), _df(m, self.weight_kind), 0.95
+            m.mean, m.mean_error(1, self.weight_kind), _df(m, self.weight_kind), 0.95
         )
         numbers_of_all: dict[str, float] = {
             "rows": self.n_rows,
@@ -985,11 +985,6 @@ def _moved_document(moved: MovedFeature) -> Content:
     }
 
 
-def _std_error(m: Moments, kind: WeightKind) -> Floats:
-    """Return the standard errors of means; NaN with too little weight."""
-    return np.sqrt(m.variance(1, kind) / np.where(m.weight > 0, m.effective_size(kind), 1.0))
-
-
 def _df(m: Moments, kind: WeightKind) -> Floats:
     """Return the degrees of freedom of means."""
     return np.maximum(m.effective_size(kind) - 1.0, 0.0)
@@ -1009,7 +1004,7 @@ def change_text(change: Change) -> str:
     mean = f"mean change {_number(change.value)}{unit}"
     if np.isfinite(change.std_error):
         low, high = change.interval()
-        std = _std_text(change, change.std)
+        std = _number(_plain_zero(change, change.std))
         mean += (
             f", 95 % interval {_number(low)} to {_number(high)}; standard deviation over rows {std}"
         )
@@ -1040,7 +1035,7 @@ def changes_text(changes: Changes) -> str:
         if np.isfinite(c.std_error):
             low, high = c.interval()
             interval = f"{_number(low)} to {_number(high)}"
-        out, std = share_text(c.outside.share), _std_text(c, c.std)
+        out, std = share_text(c.outside.share), _number(_plain_zero(c, c.std))
         table.append((name, c.text, f"{c.n_rows:,}", _number(c.value), interval, std, out))
     lines = [
         f"Changes of {first.quantity}{unit}, {count(len(every), 'named move')}{of_rows}",
@@ -1057,12 +1052,6 @@ def rows_text(change: Change) -> str:
     """Return the number of rows, or of how many rows a sample was drawn."""
     drawn = sample_text(change.provenance)
     return drawn.removeprefix(", ") if drawn else count(change.n_rows, "row")
-
-
-def _std_text(change: Change, std: float) -> str:
-    """Format a standard deviation over rows; 0 if it is a rounding error."""
-    size = max(abs(change.before), abs(change.after))
-    return "0" if std <= _NOISE * size else _number(std)
 
 
 def _both(change: Change) -> tuple[str, str]:
@@ -1120,7 +1109,7 @@ def region_lines(change: Change) -> list[tuple[str, ...]]:
             f"{r.rows:,}",
             _number(r.value),
             f"{_number(r.lower)} to {_number(r.upper)}" if np.isfinite(r.lower) else "-",
-            _std_text(change, r.std),
+            _number(_plain_zero(change, r.std)),
             share_text(r.outside),
         )
         for r in change.by

@@ -22,7 +22,7 @@ from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results import operations
 from skedasis.results.containers import FeatureMapping, ResultMapping, TableColumns, ordered
-from skedasis.results.curve_words import curve_words
+from skedasis.results.curve_words import curve_words, one_line
 from skedasis.results.display import (
     DisplayMixin,
     Ranking,
@@ -65,6 +65,9 @@ ALL_ROWS = "all rows"
 
 MOST_LEVELS = 6
 """A condition with more levels names this many of them, and their number."""
+
+
+_FIX = "Pass X with columns as in the data that were explained"
 
 
 _OR_MISSING, _IS_MISSING = " or missing", " is missing"
@@ -144,20 +147,15 @@ class Condition:
         try:
             values = dataset.floats(j)
         except (ValueError, TypeError) as error:
-            fix = "Pass X with columns as in the data that were explained"
             got = "values that are not numbers"
-            raise DataError(f"column {name!r}", got, "numbers", fix) from error
-        if np.isnan(values).all():
+            raise DataError(f"column {name!r}", got, "numbers", _FIX) from error
+        if np.isnan(values).all() or (axis is None and found is None):
             return values
-        of_times = "times" if axis is not None else "numbers"
-        same = axis is None or (found is not None and axis.dtype.kind == found.dtype.kind)
-        if (axis is None) != (found is None) or not same:
-            got = "numbers" if found is None else f"values of kind {found.kind}"
-            expected = of_times if axis is None else f"values of kind {axis.kind}"
-            fix = "Pass X with columns as in the data that were explained"
-            raise DataError(f"column {name!r}", got, expected, fix)
-        if axis is None or found is None:
-            return values
+        if axis is None or found is None or axis.dtype.kind != found.dtype.kind:
+            got, expected = (
+                "numbers" if t is None else f"values of kind {t.kind}" for t in (found, axis)
+            )
+            raise DataError(f"column {name!r}", got, expected, _FIX)
         # Through ticks, which are exact: a shift of days would be rounded.
         return axis.days(found.times(values), f"column {name!r}")
 
@@ -188,7 +186,9 @@ class Condition:
             held = _by_combination([codes for codes, _ in coded], typed, satisfied)
         else:
             names = self.columns or tuple(dataset.features[j].name for j in positions)
-            hot = np.stack([_ones(codes, values) for codes, values in coded])
+            # The last entry, False, is that of missing values, whose code is -1.
+            ones = [np.array([*(v == 1 for v in values), False])[codes] for codes, values in coded]
+            hot = np.stack(ones)
             none = NO_COLUMN_LEVEL
             while none in names:
                 none = f"({none})"
@@ -210,8 +210,7 @@ class Condition:
         if beyond or other:
             got = f"X with the columns {_some(known)}"
             expected = f"the columns of the group at the positions {list(self.feature.members)}"
-            fix = "Pass X with columns as in the data that were explained"
-            raise DataError(f"group {name!r}", got, expected, fix)
+            raise DataError(f"group {name!r}", got, expected, _FIX)
         return list(self.feature.members)
 
 
@@ -242,11 +241,6 @@ def _by_combination(
     return table[inverse.ravel()]
 
 
-def _ones(codes: Ints, values: Sequence[Level]) -> Bools:
-    """Return where a column of a one-hot block is 1."""
-    return np.array([*(v == 1 for v in values), False], dtype=bool)[codes]
-
-
 def _typed(value: Level, dtype: str) -> Level:
     """Convert a float back to the type of the explained column, if that was of integers or booleans."""
     value = to_python(value)
@@ -267,7 +261,7 @@ def _position(dataset: Dataset, feature: Feature) -> int:
         "X",
         f"the columns {_some(names)}",
         f"a column {feature.name!r}, which the rules of the regions use",
-        "Pass X with columns as in the data that were explained",
+        _FIX,
     )
 
 
@@ -285,7 +279,7 @@ def condition_text(
     only: Level | None = None,
 ) -> str:
     """Return a condition in words."""
-    name = _one_line(feature.title)
+    name = one_line(feature.title)
     suffix = _OR_MISSING if missing else ""
     if only is not None:
         return f"{name} = {_value_text(feature, only, levels)}{suffix}"
@@ -311,7 +305,7 @@ def _interval_text(feature: Feature, name: str, low: float, high: float, suffix:
     if math.isinf(low) and math.isinf(high):
         return f"any {name}" if suffix else f"{name} is not missing"
     ends = [_number_text(feature, end) for end in (low, high)]
-    unit = f" {_one_line(feature.unit)}" if feature.unit and feature.time is None else ""
+    unit = _unit(feature)
     if math.isinf(low):
         return f"{name} ≤ {ends[1]}{unit}{suffix}"
     if math.isinf(high):
@@ -321,9 +315,12 @@ def _interval_text(feature: Feature, name: str, low: float, high: float, suffix:
 
 def _value_text(feature: Feature, value: Level, levels: Sequence[Level] | None) -> str:
     if levels is None and isinstance(value, (int, float)) and not isinstance(value, bool):
-        unit = f" {_one_line(feature.unit)}" if feature.unit and feature.time is None else ""
-        return f"{_number_text(feature, float(value))}{unit}"
+        return f"{_number_text(feature, float(value))}{_unit(feature)}"
     return _level_text(feature, value)
+
+
+def _unit(feature: Feature) -> str:
+    return f" {one_line(feature.unit)}" if feature.unit and feature.time is None else ""
 
 
 def _number_text(feature: Feature, value: float) -> str:
@@ -346,12 +343,8 @@ def _level_text(feature: Feature, level: Level) -> str:
         return f"({', '.join(_level_text(feature, v) for v in level)})"
     if isinstance(level, float) and level.is_integer() and abs(level) < 2**53:
         return str(int(level))
-    text = _one_line(str(level))
+    text = one_line(str(level))
     return text or repr(level)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def rule_text(conditions: Sequence[Condition]) -> str:
@@ -1150,7 +1143,7 @@ def explained_text(regions: Regions) -> str:
 def heading_text(regions: Regions) -> str:
     """Return the first line of the text of regions: the feature, the quantity, and what the regions explain."""
     scores = regions.scores
-    said = f"{_one_line(regions.feature_title)} on {_one_line(regions.quantity)} ({regions.whole.spec.method}): "
+    said = f"{one_line(regions.feature_title)} on {one_line(regions.quantity)} ({regions.whole.spec.method}): "
     said += explained_text(regions)
     doubt = doubt_text(regions)
     if not math.isfinite(scores.whole):
@@ -1174,9 +1167,9 @@ def regions_text(regions: Regions) -> str:
         )
     )
     said = beyond_text(regions.whole)
-    blocks += [f"{said} of {_one_line(regions.feature_title)}"] if said else []
+    blocks += [f"{said} of {one_line(regions.feature_title)}"] if said else []
     if regions.left_out:
-        said = "; ".join(f"{_one_line(name)} ({why})" for name, why in regions.left_out.items())
+        said = "; ".join(f"{one_line(name)} ({why})" for name, why in regions.left_out.items())
         blocks.append(f"not used as conditions: {said}")
     return "\n\n".join(blocks)
 
@@ -1208,7 +1201,7 @@ def _node_score(node: RegionNode, scores: RegionScores) -> str:
 
 def split_text(split: Split) -> str:
     """Return a split in words: its feature, what it explains, and how certain it is."""
-    said = [f"split on {_one_line(split.feature_title)}"]
+    said = [f"split on {one_line(split.feature_title)}"]
     if split.share - 2 * split.share_error > 1:
         share = percent_text(split.share, split.share_error)
         said[0] += f": the variance between curves is {share} of the squared score"
@@ -1496,7 +1489,7 @@ class MultiModelRegions(ResultMapping[str | int, Regions]):
         return f"<MultiModelRegions of {self.feature!r}: {count(len(self), 'model')}, {said}>"
 
     def __str__(self) -> str:
-        of = f"{_one_line(self.feature_title)} on {_one_line(self.about.quantity)}: {count(len(self), 'model')}"
+        of = f"{one_line(self.feature_title)} on {one_line(self.about.quantity)}: {count(len(self), 'model')}"
         lines = [f"model {name}: {summary_text(r)}" for name, r in self.items()]
         return "\n".join([of, "", str(self.recurrence), "", *lines])
 
@@ -1676,6 +1669,5 @@ def _agreement(splits: Sequence[Split]) -> str:
     if not any(isinstance(c.levels, tuple) for c in first) and np.isfinite(ends).all():
         feature = first[0].feature
         low, high = (_number_text(feature, end) for end in (min(ends), max(ends)))
-        unit = f" {_one_line(feature.unit)}" if feature.unit and feature.time is None else ""
-        return f"{_one_line(feature.title)} at {low} to {high}{unit}"
+        return f"{one_line(feature.title)} at {low} to {high}{_unit(feature)}"
     return "; ".join(texts[:3]) + (f"; … ({len(texts)} conditions)" if len(texts) > 3 else "")
