@@ -37,7 +37,6 @@ from skedasis.results.display import (
     count,
     outside_text,
     sample_text,
-    save_if,
 )
 from skedasis.results.effect import About, Effect
 from skedasis.results.effect_words import percent_text, score_text, share_text
@@ -46,7 +45,7 @@ from skedasis.results.export import Content, ExportOptions, iso_times
 from skedasis.results.immutable import Immutable
 from skedasis.results.main_stretch import beyond_text
 from skedasis.results.provenance import Provenance, model_names, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
@@ -54,13 +53,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import (
-        MultiModelRegionsByFeatureKeywords,
-        MultiModelRegionsKeywords,
-        RegionsByFeatureKeywords,
-        RegionsKeywords,
-    )
     from skedasis.results.contrast import Contrasts
+    from skedasis.results.keywords import (
+        FigureKeywords,
+        MultiModelRegionsByFeatureKeywords,
+        MultiModelRegionsViewKeywords,
+        RegionsByFeatureKeywords,
+        RegionsByFeatureViewKeywords,
+        RegionsKeywords,
+        RegionsViewKeywords,
+        SideBySideKeywords,
+    )
 
 # --- conditions: words, intersections, rows -------------------------------------------------------
 
@@ -853,19 +856,17 @@ class Regions(SavedResult, Sequence[Effect]):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"regions", "splits", "effect", "bins"}
-            One line per region: its rule, its rows, its heterogeneity score; one line per split: what it explains, how
-            certain it is; or the points or the bins of the effects in all regions, with the columns ``"region"`` and
-            ``"rule"`` before those of `Effect.to_frame`.
+            One line per region: its rule, its rows, its heterogeneity score; one line per split: what it explains,
+            how certain it is; or the points or the bins of the effects in all regions, with the columns
+            ``"region"`` and ``"rule"`` before those of `Effect.to_frame`.
 
         Raises
         ------
         DataError
             For another `of`.
         UnsupportedError
-            If no data frame library is installed, or if the effects have no bins.
+            If the effects have no bins.
         """
         return operations.to_data_frame(self.table(of), backend or self.about.library)
 
@@ -956,78 +957,21 @@ class Regions(SavedResult, Sequence[Effect]):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsKeywords]) -> Figure:
-        """Plot the effects in the regions on one scale, with the effect in all rows, and the scores before and after.
+        """Plot the effects in the regions on one scale, with the effect in all rows, and the scores."""
+        return operations.plot(self, ax=ax, **options)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on, for ``kind="together"`` only. By default a figure is created.
-        kind : {"panels", "together"}
-            One panel per region, with the effect in all rows as a thin line in each; or all curves in one panel, for at
-            most 8 regions.
-        confidence_level : float
-            Confidence level of the intervals of the effects.
-        scores : bool
-            Whether to draw the heterogeneity scores of the whole, of each region and within the regions.
-        columns : int, optional
-            Largest number of panels side by side.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For an invalid value of an option.
-        TypeError
-            For an unknown option.
-
-        Notes
-        -----
-        No model row.
-        """
-        return operations.plot_regions(self, ax, **options)
-
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: Literal["panels", "together"] = "panels",
-        confidence_level: float = 0.95,
         title: str | None = None,
+        **options: Unpack[RegionsViewKeywords],
     ) -> Explorable:
-        """Return the regions as an interactive page: the figure with tooltips, the tree, and the numbers.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind, confidence_level
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For an invalid option, and if `path` is a folder.
-        """
-        page = operations.regions_page(
-            self, kind=kind, confidence_level=confidence_level, title=title
-        )
-        return save_if(page, path)
+        """Return the regions as an interactive page: the figure with tooltips, the tree, and the numbers."""
+        return operations.explore(self, path, title, **options)
 
 
 def _condition_document(condition: Condition) -> Content:
@@ -1429,7 +1373,12 @@ class RegionsByFeature(ResultMapping[str, Regions]):
         *,
         of: Literal["ranking", "regions", "splits", "effect", "bins"] = "ranking",
     ) -> Any:
-        """Return the ranking, or a table of `Regions.to_frame` for all features, whose column ``"of"`` names them.
+        """Return the ranking, or a table of `Regions.to_frame` for all features.
+
+        Parameters
+        ----------
+        of : {"ranking", "regions", "splits", "effect", "bins"}
+            The first column ``"of"`` names the feature, except in the ranking.
 
         Raises
         ------
@@ -1483,31 +1432,21 @@ class RegionsByFeature(ResultMapping[str, Regions]):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsByFeatureKeywords]) -> Figure:
-        """Plot the features' heterogeneity scores, in all rows and within the regions, with the first split.
+        """Plot the features' heterogeneity scores, in all rows and within the regions, with the first split."""
+        return operations.plot(self, ax=ax, **options)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        kind : {"overview"}
-            Bars, the largest heterogeneity first.
-        by : {"heterogeneity_score", "explained", "importance"}
-            Order of the features.
-        top : int or None
-            Largest number of features, by default 30.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
-        return operations.plot_regions_by_feature(self, ax, **options)
-
-    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+    @takes_figure_options
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[RegionsByFeatureViewKeywords],
+    ) -> Explorable:
         """Return the overview and the regions of each feature as an interactive page; see `Regions.explore`."""
-        return save_if(operations.regions_by_feature_page(self, title=title), path)
+        return operations.explore(self, path, title, **options)
 
 
 # --- regions for several models -------------------------------------------------------------------
@@ -1620,7 +1559,12 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
         *,
         of: Literal["recurrence", "regions", "splits", "effect", "bins"] = "recurrence",
     ) -> Any:
-        """Return the recurrence, or a table of `Regions.to_frame` for all models, whose first column is the model.
+        """Return the recurrence, or a table of `Regions.to_frame` for all models.
+
+        Parameters
+        ----------
+        of : {"recurrence", "regions", "splits", "effect", "bins"}
+            The first column is the model, except in the recurrence.
 
         Raises
         ------
@@ -1657,25 +1601,21 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
-    def plot(self, ax: Axes | None = None, **options: Unpack[MultiModelRegionsKeywords]) -> Figure:
-        """Plot how many models have their first split on which feature, as bars with the thresholds.
+    @takes_figure_options
+    def plot(self, ax: Axes | None = None, **options: Unpack[FigureKeywords]) -> Figure:
+        """Plot how many models have their first split on which feature, as bars with the thresholds."""
+        return operations.plot(self, ax=ax, **options)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
-        return operations.plot_multi_model_regions(self, ax, **options)
-
-    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+    @takes_figure_options
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[MultiModelRegionsViewKeywords],
+    ) -> Explorable:
         """Return the recurrence and the regions of each model as an interactive page; see `Regions.explore`."""
-        return save_if(operations.multi_model_regions_page(self, title=title), path)
+        return operations.explore(self, path, title, **options)
 
 
 @dataclass(frozen=True)
@@ -1783,8 +1723,6 @@ class MultiModelRegionsByFeature(ResultMapping[str, MultiModelRegions]):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"ranking", "recurrence", "regions", "splits", "effect", "bins"}
             The first column ``"of"`` names the feature, except in the ranking.
 
@@ -1818,34 +1756,21 @@ class MultiModelRegionsByFeature(ResultMapping[str, MultiModelRegions]):
         sizes = [len(next(iter(table.values()))) for table in tables]
         return {"of": key_column(list(self), sizes), **operations.stack_tables(tables)}
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, **options: Unpack[MultiModelRegionsByFeatureKeywords]) -> Figure:
-        """Plot for each feature how many models have their first split on which feature, side by side.
+        """Plot for each feature how many models have their first split on which feature, side by side."""
+        return operations.plot(self, **options)
 
-        Parameters
-        ----------
-        top : int or None
-            Largest number of features, by default 30, the largest heterogeneity score first; None for all, 30 on each
-            page.
-        page : int
-            Which page, from 1.
-        columns : int, optional
-            Number of columns of the grid.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
-        return operations.plot_all_multi_model_regions(self, **options)
-
+    @takes_figure_options
     def explore(
-        self, path: str | Path | None = None, *, top: int | None = 30, title: str | None = None
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[SideBySideKeywords],
     ) -> Explorable:
         """Return the figure of `plot` and the regions of each model as an interactive page; see `Regions.explore`."""
-        page = operations.all_multi_model_regions_page(self, top=top, title=title)
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)
 
 
 def _agreement(splits: Sequence[Split]) -> str:

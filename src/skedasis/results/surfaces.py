@@ -22,16 +22,16 @@ from skedasis.results.containers import (
     key_column,
     no_members_error,
 )
-from skedasis.results.display import Ranking, count, outside_texts, save_if
+from skedasis.results.display import Ranking, count, outside_texts
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import SurfacesKeywords
+    from skedasis.results.keywords import SurfacesKeywords, SurfacesViewKeywords
     from skedasis.results.multi_model import MultiModelSurface
     from skedasis.results.surface import Surface
 
@@ -187,17 +187,11 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"effect", "cells", "models", "ranking"}
-            One row per pair and point, or per pair and cell; for several models also per pair, model and point; or one
-            row per pair, the strongest interaction first. If the first features of the pairs are of several kinds,
-            points are in several columns: ``"x0"``, NaN for levels and times, ``"level0"`` and ``"time0"`` (in the
-            table of cells ``"left0"``, ``"left_level0"``, …); likewise for the second features.
-
-        Returns
-        -------
-        data frame
+            One row per pair and point, or per pair and cell; for several models also per pair, model and point; or
+            one row per pair, the strongest interaction first. If the first features of the pairs are of several
+            kinds, points are in several columns: ``"x0"``, NaN for levels and times, ``"level0"`` and ``"time0"``
+            (in the table of cells ``"left0"``, ``"left_level0"``, …); likewise for the second features.
 
         Raises
         ------
@@ -230,40 +224,18 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
             tables.append({**names, **table})
         return operations.concatenate_tables(operations.separate_pair_columns_by_kind(tables))
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, **options: Unpack[SurfacesKeywords]) -> Figure:
         """Plot the surfaces as heat maps side by side on one colour scale, the strongest interaction first.
 
-        Parameters
-        ----------
-        top : int or None
-            Largest number of pairs, by default 30; None for all, 30 on each page.
-        page : int
-            Which page, from 1.
-        columns : int, optional
-            Number of columns of the grid.
-        points, density, empty, step, levels, confidence_level
-            As in `Surface.plot`; by default without marginal histograms.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For no surface, and for an invalid value of an option.
         UnsupportedError
             For `confidence_level` if the values include main effects.
-        TypeError
-            For an unknown option.
 
         Notes
         -----
-        Of several models the means over the models are drawn. No model row.
+        Of several models the means over the models are drawn.
 
         Examples
         --------
@@ -275,37 +247,18 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
         >>> found.plot().axes[0].get_title(loc="left")
         '1. x0 × x2'
         """
-        return operations.plot_surfaces(self, **options)
+        return operations.plot(self, **options)
 
+    @takes_figure_options
     def explore(
-        self, path: str | Path | None = None, *, top: int | None = 30, title: str | None = None
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[SurfacesViewKeywords],
     ) -> Explorable:
-        """Return the heat maps as an interactive page with a tooltip for each cell.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        top : int or None
-            Largest number of pairs; None for all.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For no surface, for an invalid `top`, and if `path` is a folder.
-
-        Notes
-        -----
-        The page is a single file that loads nothing from the network. No model row.
-        """
-        return save_if(operations.surfaces_page(self, top=top, title=title), path)
+        """Return the heat maps as an interactive page with a tooltip for each cell."""
+        return operations.explore(self, path, title, **options)
 
 
 def _is_pair(pair: object) -> TypeGuard[Sequence[Hashable]]:

@@ -17,7 +17,6 @@ from skedasis.plots.figures.compare import (
     BANDS,
     MOST,
     OverlaidCurve,
-    Zero,
     curve_at_levels,
     curve_of,
     overlaid_horizontal,
@@ -31,7 +30,6 @@ from skedasis.plots.figures.importance import line_axis, line_centres
 from skedasis.plots.figures.multiples import PER_PAGE
 from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
 from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.keywords import RegionsBy
 from skedasis.plots.marks import (
     FigureSpec,
     Line,
@@ -61,6 +59,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
 from skedasis.results.effect_words import percent_text, share_text
+from skedasis.results.keywords import RegionsBy, Zero
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
     ALL_ROWS,

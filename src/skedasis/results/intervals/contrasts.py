@@ -67,7 +67,8 @@ from skedasis.results.intervals.statistics import (
     linear_slope_bins,
     moments_of_bins,
 )
-from skedasis.results.multi_model import IntervalTarget, MultiModelEffect, MultiModelEffects
+from skedasis.results.keywords import IntervalTarget
+from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects
 from skedasis.results.regions import RegionsByFeature
 from skedasis.stats import ale_math
 from skedasis.stats.moments import Moments
