@@ -8,8 +8,8 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -18,13 +18,11 @@ import numpy as np
 
 from skedasis._arguments import as_bytes
 from skedasis._types import Values
-from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.options import (
     DataOptions,
     ExplainingOptions,
     FeatureOptions,
     RowOptions,
-    TrustOptions,
 )
 from skedasis.cli.output import Terminal
 from skedasis.cli.parquet import ParquetTable, is_parquet, opened
@@ -42,6 +40,7 @@ from skedasis.models.introspection import (
     labels_of,
 )
 from skedasis.quantities.inverse import InverseName, as_inverse
+from skedasis.registry import QUANTITIES
 
 if TYPE_CHECKING:
     from skedasis.methods.base import Parameters
@@ -61,10 +60,10 @@ def listed(names: str | None, option: str) -> list[str]:
     return found
 
 
-def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) -> FileTable:
+def read(opts: ExplainingOptions, path: str, terminal: Terminal) -> FileTable:
     """Read the data file, and check that it has the target, the weights and the ignored columns."""
     memory = as_bytes(opts.memory, "--memory")
-    with terminal.status(f"Reading {path}", bars):
+    with terminal.status(f"Reading {path}", opts.bars):
         found = opened(path, memory) if is_parquet(path) else None
         table = read_table(Path(path)) if found is None else found
     if opts.where is not None:
@@ -128,36 +127,49 @@ def _rows_in_chunks(
     return RowOptions(used, None, None, table.read or len(table), left, sample, selected)
 
 
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """The model, the rows and the columns of a command, and the labels if its quantity needs them."""
+
+    model: Any
+    rows: RowOptions
+    columns: NamedColumns
+    labels: Values | None
+
+    @property
+    def data(self) -> Any:
+        """Return the columns as the functions of the library take them."""
+        return self.columns.table.data
+
+    def keywords(self, opts: ExplainingOptions) -> dict[str, Any]:
+        """Return the arguments about the data that all functions of the library take."""
+        return {
+            "y": self.labels,
+            "sample_weight": self.rows.weights,
+            "schema": self.columns.schema,
+            "groups": self.columns.groups,
+            "random_state": opts.random_state,
+            "sample": self.rows.sample,
+            "n_jobs": opts.n_jobs,
+            "progress": opts.bars,
+        }
+
+
 def opened_all(
     opts: ExplainingOptions, path: str, spec: str, terminal: Terminal, *, labelled: bool
-) -> tuple[Any, RowOptions, NamedColumns]:
-    """Return the model, the rows and the columns of a command."""
+) -> Opened:
+    """Return the files of a command."""
     # Names of columns are checked before the model is loaded, which may take long.
-    table = read(opts, path, terminal, opts.bars)
-    model = load(opts, spec, terminal, opts.bars)
+    table = read(opts, path, terminal)
+    model = load(opts, spec, terminal)
     rows = rows_of(opts, table, terminal, labelled=labelled)
-    return model, rows, columns_of(opts, rows.table, model)
+    columns = columns_of(opts, rows.table, model)
+    return Opened(model, rows, columns, rows.labels if labelled else None)
 
 
 def named_features(opts: FeatureOptions, more: Sequence[str]) -> list[str]:
     """Return the features that arguments and options name, each once."""
     return list(dict.fromkeys([*more, *(opts.feature or ()), *listed(opts.features, "--features")]))
-
-
-def keywords_of(
-    opts: ExplainingOptions, columns: NamedColumns, rows: RowOptions, labels: Values | None
-) -> dict[str, Any]:
-    """Return the arguments about the data that all functions of the library take."""
-    return {
-        "y": labels,
-        "sample_weight": rows.weights,
-        "schema": columns.schema,
-        "groups": columns.groups,
-        "random_state": opts.random_state,
-        "sample": rows.sample,
-        "n_jobs": opts.n_jobs,
-        "progress": opts.bars,
-    }
 
 
 def some_labels(rows: RowOptions) -> Values | None:
@@ -171,9 +183,9 @@ def columns_of(opts: DataOptions, table: FileTable, model: object) -> NamedColum
     return parse_columns(features_of(table, model, excluded), opts, table.names)
 
 
-def load(opts: TrustOptions, spec: str, terminal: Terminal, bars: bool | None) -> Any:
+def load(opts: ExplainingOptions, spec: str, terminal: Terminal) -> Any:
     """Load a model, with a status message."""
-    with terminal.status(f"Loading {spec}", bars):
+    with terminal.status(f"Loading {spec}", opts.bars):
         return load_model(spec, tuple(opts.trust or ()), pickle=opts.trust_pickle)
 
 
@@ -362,7 +374,7 @@ def quantity_of(
     inverse: str | None = None,
 ) -> Quantity:
     """Return the quantity of a model that the options select."""
-    from skedasis.quantities import outputs, uncertainty
+    from skedasis.quantities import outputs
     from skedasis.quantities.outputs import as_quantity
 
     requested, kind = kind, kind_of(kind, class_, loss, inverse)
@@ -377,19 +389,13 @@ def quantity_of(
         return as_quantity(model)
     if kind == "loss":
         return _loss(model, loss)
-    if kind in ("probability", "logit"):
+    make = cast("Callable[..., Quantity]", QUANTITIES[kind].load())
+    if QUANTITIES[kind].of_class:
         if class_ is not None and requested is None and not hasattr(model, "predict_proba"):
             return outputs.prediction(model, output=output_of(class_))
         label = None if class_ is None else class_of(model, class_)
-        make = outputs.probability if kind == "probability" else outputs.logit
         return make(model, class_=label)
-    kinds = {
-        "prediction": outputs.prediction,
-        "likelihood": uncertainty.nll,
-        "entropy": uncertainty.entropy,
-        "variance": uncertainty.predictive_variance,
-    }
-    return kinds[kind](model)
+    return make(model)
 
 
 def kind_of(
@@ -410,12 +416,13 @@ def kind_of(
             fix = "Leave one of them out"
             expected = "--quantity prediction or loss"
             raise DataError("--inverse", f"--quantity {kind}", expected, fix)
-    outputs_too = kind in ("probability", "logit") or (inverse is not None and kind is None)
+    of_class = [name for name, entry in QUANTITIES.items() if entry.of_class]
+    outputs_too = kind in of_class or (inverse is not None and kind is None)
     if class_ is not None and not outputs_too:
         raise DataError(
             "--class",
             f"--quantity {kind}",
-            "--quantity probability or logit",
+            f"--quantity {' or '.join(of_class)}",
             "Leave one of them out",
         )
     return kind
@@ -437,7 +444,7 @@ def check_labels(
 ) -> bool:
     """Check the options about the quantity before any file is read; return whether it needs labels."""
     kind = kind_of(kind, class_, loss, inverse)
-    if kind not in ("likelihood", "loss"):
+    if kind is None or not QUANTITIES[kind].labelled:
         return False
     if target is None:
         got, fix = f"none, for --quantity {kind}", "Add --target COLUMN, or choose another quantity"
@@ -601,14 +608,11 @@ def _group(text: str) -> tuple[str, list[str]]:
 
 def method_of(name: str, bins: int | None) -> Parameters:
     """Return a method by name, with a number of bins or grid points if given."""
-    from skedasis.engine.select import as_method, method_class
+    from skedasis.engine.select import as_method
 
     method = as_method(name)
-    if bins is None:
-        return method
-    kind = method_class(name.lower())
-    key = "grid" if "grid" in {f.name for f in fields(kind)} else "bins"
-    return kind(**{key: bins})
+    key = "grid" if "grid" in {f.name for f in fields(method)} else "bins"
+    return method if bins is None else replace(method, **{key: bins})
 
 
 def usual_method(features: Sequence[Feature]) -> str:

@@ -16,6 +16,7 @@ from skedasis.errors import UnsupportedError
 from skedasis.results import operations
 from skedasis.results.display import (
     Ranking,
+    RankLine,
     SavedResult,
     count,
     importance_table,
@@ -38,7 +39,7 @@ IntervalMethod = Literal["analytic", "repeats"]
 
 
 @dataclass(frozen=True)
-class ImportanceRank:
+class ImportanceRank(RankLine):
     """One line of a ranking.
 
     Parameters
@@ -49,6 +50,8 @@ class ImportanceRank:
     lower, upper : float
         The analytic 95 % interval; NaN if there is none.
     """
+
+    ordered_by = "mean"
 
     feature: str
     mean: float

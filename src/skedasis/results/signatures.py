@@ -6,7 +6,7 @@ import ast
 import inspect
 import itertools
 import re
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, wraps
 from typing import TypeVar, cast, get_args
@@ -21,8 +21,6 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 SECTIONS = ("Parameters", "Returns", "Raises", "Notes", "Examples")
 """Sections of a docstring in their order."""
-
-_HEADS = re.compile(rf"\n\n({'|'.join(SECTIONS)})\n-+\n")
 
 SHARED: Mapping[str, Mapping[str, str]] = {
     "plot": {
@@ -66,7 +64,7 @@ def takes_figure_options(function: Function) -> Function:
     named = str(last.annotation).removeprefix("Unpack[").removesuffix("]")
     # Of two options of one name, that of the function itself counts.
     options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULT, annotation=kind)
+        _parameter(name, kind)
         for name, kind in _types(named).items()
         if name not in signature.parameters
     ]
@@ -99,6 +97,13 @@ def takes_figure_options(function: Function) -> Function:
             entries.append(f"{', '.join(every)}\n    {whose}")
         called.__doc__ = documented(function.__doc__, entries, shared, list(kinds))
     return cast(Function, called)
+
+
+@cache
+def _parameter(name: str, kind: str) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULT, annotation=kind
+    )
 
 
 def _check_type(method: str, name: str, value: object, kind: str) -> None:
@@ -139,34 +144,60 @@ def document_options(holder: type, named: str) -> None:
 
 
 def documented(
-    text: str, entries: Collection[str], shared: Mapping[str, str], names: Collection[str]
+    text: str, entries: Collection[str], shared: Mapping[str, str], names: Sequence[str]
 ) -> str:
     """Return a docstring with further entries of parameters, in the order of their names, and shared sections."""
-    # `inspect.cleandoc` makes a hundred calls, which count in the import of every class with results.
-    margin = re.search(r"\n( *)\S", text)
-    plain = text.replace(f"\n{margin[1]}", "\n").rstrip() if margin else text
-    head, *rest = _HEADS.split(plain)
-    own = dict(zip(rest[::2], rest[1::2], strict=True))
+    own = _sections(text)
     if "Parameters" in own:
-        order = {name: place for place, name in enumerate(names)}
-        entries = [*entries, *re.split(r"\n(?=\S)", own["Parameters"])]
-        entries.sort(key=lambda entry: order[re.split(r"\W", entry.lstrip("*"))[0]])
-    sections = {"Parameters": "\n".join(entries)}
-    for name in SECTIONS[1:]:
-        sections[name] = _merged(shared.get(name, ""), own.get(name, ""))
-    parts = [f"{name}\n{'-' * len(name)}\n{said}" for name, said in sections.items() if said]
-    return "\n\n".join([head, *parts])
+        entries = [*entries, *_split(own["Parameters"])]
+        entries.sort(key=lambda entry: names.index(entry.lstrip("*").replace(",", " ").split()[0]))
+    parts = [own[""]]
+    for name in SECTIONS:
+        said = "\n".join(entries) if name == "Parameters" else shared.get(name, "")
+        if name in own and name != "Parameters":
+            said = _merged(said, own[name]) if said else own[name]
+        if said:
+            parts.append(f"{name}\n{'-' * len(name)}\n{said}")
+    return "\n\n".join(parts)
+
+
+# Regular expressions and `inspect.cleandoc` would take most of the time in which a class is imported.
+
+
+def _sections(text: str) -> dict[str, str]:
+    """Return the sections of a docstring by their names, without its indentation; what comes before them as ""."""
+    lines = text.split("\n")
+    margin = "" if len(lines) == 1 else lines[-1]
+    found: dict[str, str] = {}
+    name = ""
+    for block in text.rstrip().replace(f"\n{margin}", "\n").split("\n\n"):
+        title, _, rest = block.partition("\n")
+        if title in SECTIONS and rest.startswith("---"):
+            name = title
+            found[name] = rest.partition("\n")[2]
+        else:
+            found[name] = f"{found[name]}\n\n{block}" if name in found else block
+    return found
+
+
+def _split(section: str) -> list[str]:
+    """Return the entries of a section: a line that is not indented, and those below it."""
+    entries: list[str] = []
+    for line in section.split("\n"):
+        if line.startswith(" "):
+            entries[-1] += f"\n{line}"
+        else:
+            entries.append(line)
+    return entries
 
 
 def _merged(first: str, second: str) -> str:
     """Return the entries of two sections; those of one name as one."""
-    if not first or not second:
-        return first or second
-    found: dict[str, list[str]] = {}
-    for entry in re.split(r"\n(?=\S)", f"{first}\n{second}"):
-        head, *text = entry.split("\n")
-        found.setdefault(head, []).extend(text)
-    return "\n".join("\n".join([head, *text]) for head, text in found.items())
+    found: dict[str, str] = {}
+    for entry in (*_split(first), *_split(second)):
+        head, line, text = entry.partition("\n")
+        found[head] = f"{found.get(head, head)}{line}{text}"
+    return "\n".join(found.values())
 
 
 def _entries(named: str, names: Iterable[str]) -> list[str]:
@@ -179,6 +210,7 @@ def _entries(named: str, names: Iterable[str]) -> list[str]:
     ]
 
 
+@cache
 def _types(named: str) -> dict[str, str]:
     """Return the type of each key of a dictionary, as it is written there."""
     return {

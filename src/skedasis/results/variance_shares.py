@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from skedasis._arguments import check_name, check_option
 from skedasis._types import JsonValue
 from skedasis.results import operations
-from skedasis.results.display import SavedResult, align_columns, count
+from skedasis.results.display import RankLine, SavedResult, align_columns, count
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.signatures import takes_figure_options
 
@@ -28,7 +28,7 @@ MAIN, UNEXPLAINED = "main effects", "not explained"
 
 
 @dataclass(frozen=True)
-class VariancePart:
+class VariancePart(RankLine):
     """One part of the variance of a quantity.
 
     Parameters
@@ -49,6 +49,8 @@ class VariancePart:
     label : str, optional
         The name for people, if features have labels.
     """
+
+    ordered_by = "share"
 
     name: str
     kind: Literal["main", "regions", "pairs", "unexplained"]
