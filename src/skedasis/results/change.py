@@ -23,12 +23,11 @@ from skedasis.results.display import (
     align_columns,
     count,
     sample_text,
-    save_if,
 )
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import (
@@ -44,8 +43,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import ChangeFigure, ChangeKeywords, ChangesKeywords
     from skedasis.results.checks.check import Checks
+    from skedasis.results.keywords import (
+        ChangeKeywords,
+        ChangesKeywords,
+        ChangesViewKeywords,
+        ChangeViewKeywords,
+    )
 
 MoveKind: TypeAlias = Literal["step", "factor", "value", "level"]
 """How a feature moves: by a step, by a factor, to a number or a time, or to a level."""
@@ -628,21 +632,15 @@ class Change(SavedResult):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"summary", "regions", "rows"}
             One row in all; one row per region, with the columns of `ChangeRegion`; or one row per kept row.
-
-        Returns
-        -------
-        data frame
 
         Raises
         ------
         DataError
             For another `of`.
         UnsupportedError
-            If no data frame library is installed; for "regions" without regions; for "rows" if none are kept.
+            For "regions" without regions; for "rows" if none are kept.
         """
         return operations.to_data_frame(self.table(of), backend or self.library)
 
@@ -713,80 +711,32 @@ class Change(SavedResult):
         found = {"summary": self.table("summary")}
         return found | ({"regions": self.table("regions")} if self.rules else {})
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ChangeKeywords]) -> Figure:
         """Plot the mean change of each region with its interval, or the distribution of the changes of rows.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on. By default a figure is created.
-        kind : {"regions", "rows"}, optional
-            One dot per region, below the dot of all rows; or a histogram of the changes of single rows, with their
-            mean. By default regions where there are some, else rows.
-        confidence_level : float
-            Confidence level of the intervals.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For an invalid value of an option.
         UnsupportedError
             For "rows" if none are kept, and for "regions" if there are none.
-        TypeError
-            For an unknown option.
-
-        Notes
-        -----
-        No model row.
         """
-        return operations.plot_change(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: ChangeFigure | None = None,
-        confidence_level: float = 0.95,
         title: str | None = None,
+        **options: Unpack[ChangeViewKeywords],
     ) -> Explorable:
         """Return the figure as an interactive page with tooltips, and its numbers as a table.
 
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind, confidence_level
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-
         Notes
         -----
-        The page has no data of single rows, only a histogram of them. No model row.
+        The page has no data of single rows, only a histogram of them.
         """
-        page = operations.change_page(
-            self, kind=kind, confidence_level=confidence_level, title=title
-        )
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)
 
     def with_provenance(self, entries: Mapping[str, object]) -> Change:
         """Return the change with entries added to its provenance."""
@@ -877,85 +827,32 @@ class Changes(ResultMapping[str, Change]):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ChangesKeywords]) -> Figure:
         """Plot the mean change of each move with its interval, or the distributions of the changes of rows.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on, for a figure of one panel. By default a figure is created.
-        kind : {"regions", "rows"}, optional
-            One dot per move, in their order, with one per region below it, if there are regions; or a histogram of the
-            changes of single rows for each move, side by side. By default dots.
-        confidence_level : float
-            Confidence level of the intervals.
-        top : int or None
-            Largest number of moves, by default 30, those with the largest mean changes; None for all.
-        columns : int, optional
-            Number of columns of the grid of histograms.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For no change, an invalid value of an option, and `ax` with several panels.
         UnsupportedError
             For "rows" if none are kept, and for "regions" if there are none.
-        TypeError
-            For an unknown option.
-
-        Notes
-        -----
-        No model row.
         """
-        return operations.plot_changes(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: ChangeFigure | None = None,
-        confidence_level: float = 0.95,
-        top: int | None = 30,
         title: str | None = None,
+        **options: Unpack[ChangesViewKeywords],
     ) -> Explorable:
         """Return the figure of `plot` as an interactive page with tooltips, and the numbers of each change.
 
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind, confidence_level, top
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-
         Notes
         -----
-        The page has no data of single rows, only histograms of them. No model row.
+        The page has no data of single rows, only histograms of them.
         """
-        page = operations.changes_page(
-            self, kind=kind, confidence_level=confidence_level, top=top, title=title
-        )
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)
 
 
 def _plain_zero(change: Change, spread: float) -> float:

@@ -343,12 +343,10 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : str, optional
             One of the tables of the members' `to_frame`, or "ranking" for the lines of `ranking`; by default the
-            members' first table, of regions the ranking. If the points of the members are of several kinds, there is a
-            column for each: ``"x"`` (or ``"left"`` and ``"right"``), NaN for levels and times, ``"level"`` and
+            members' first table, of regions the ranking. If the points of the members are of several kinds, there
+            is a column for each: ``"x"`` (or ``"left"`` and ``"right"``), NaN for levels and times, ``"level"`` and
             ``"time"``; of pairs ``"x0"``, ``"level0"``, ``"time0"``, and so on.
 
         Returns

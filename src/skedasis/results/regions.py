@@ -31,7 +31,6 @@ from skedasis.results.display import (
     count,
     outside_text,
     sample_text,
-    save_if,
 )
 from skedasis.results.effect import About, Effect
 from skedasis.results.effect_words import percent_text, score_text, share_text
@@ -40,7 +39,7 @@ from skedasis.results.export import Content, ExportOptions, iso_times
 from skedasis.results.immutable import Immutable
 from skedasis.results.main_stretch import beyond_text
 from skedasis.results.provenance import Provenance, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
@@ -48,13 +47,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import (
-        MultiModelRegionsByFeatureKeywords,
-        MultiModelRegionsKeywords,
-        RegionsByFeatureKeywords,
-        RegionsKeywords,
-    )
     from skedasis.results.contrast import Contrasts
+    from skedasis.results.keywords import (
+        FigureKeywords,
+        MultiModelRegionsByFeatureKeywords,
+        MultiModelRegionsViewKeywords,
+        RegionsByFeatureKeywords,
+        RegionsByFeatureViewKeywords,
+        RegionsKeywords,
+        RegionsViewKeywords,
+        SideBySideKeywords,
+    )
 
 # --- conditions: words, intersections, rows -------------------------------------------------------
 
@@ -840,19 +843,17 @@ class Regions(SavedResult, Sequence[Effect]):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"regions", "splits", "effect", "bins"}
-            One line per region: its rule, its rows, its heterogeneity score; one line per split: what it explains, how
-            certain it is; or the points or the bins of the effects in all regions, with the columns ``"region"`` and
-            ``"rule"`` before those of `Effect.to_frame`.
+            One line per region: its rule, its rows, its heterogeneity score; one line per split: what it explains,
+            how certain it is; or the points or the bins of the effects in all regions, with the columns
+            ``"region"`` and ``"rule"`` before those of `Effect.to_frame`.
 
         Raises
         ------
         DataError
             For another `of`.
         UnsupportedError
-            If no data frame library is installed, or if the effects have no bins.
+            If the effects have no bins.
         """
         return operations.to_data_frame(self.table(of), backend or self.about.library)
 
@@ -943,78 +944,21 @@ class Regions(SavedResult, Sequence[Effect]):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsKeywords]) -> Figure:
-        """Plot the effects in the regions on one scale, with the effect in all rows, and the scores before and after.
+        """Plot the effects in the regions on one scale, with the effect in all rows, and the scores."""
+        return operations.plot(self, ax=ax, **options)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on, for ``kind="together"`` only. By default a figure is created.
-        kind : {"panels", "together"}
-            One panel per region, with the effect in all rows as a thin line in each; or all curves in one panel, for at
-            most 8 regions.
-        confidence_level : float
-            Confidence level of the intervals of the effects.
-        scores : bool
-            Whether to draw the heterogeneity scores of the whole, of each region and within the regions.
-        columns : int, optional
-            Largest number of panels side by side.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For an invalid value of an option.
-        TypeError
-            For an unknown option.
-
-        Notes
-        -----
-        No model row.
-        """
-        return operations.plot_regions(self, ax, **options)
-
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: Literal["panels", "together"] = "panels",
-        confidence_level: float = 0.95,
         title: str | None = None,
+        **options: Unpack[RegionsViewKeywords],
     ) -> Explorable:
-        """Return the regions as an interactive page: the figure with tooltips, the tree, and the numbers.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind, confidence_level
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For an invalid option, and if `path` is a folder.
-        """
-        page = operations.regions_page(
-            self, kind=kind, confidence_level=confidence_level, title=title
-        )
-        return save_if(page, path)
+        """Return the regions as an interactive page: the figure with tooltips, the tree, and the numbers."""
+        return operations.explore(self, path, title, **options)
 
 
 def _condition_document(condition: Condition) -> Content:
@@ -1385,31 +1329,21 @@ class RegionsByFeature(FeatureMapping[Regions, RegionsRank]):
         own = self._contents("regions")
         return {"features": own.pop("features"), "joint": self.joint, **own}
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsByFeatureKeywords]) -> Figure:
-        """Plot the features' heterogeneity scores, in all rows and within the regions, with the first split.
+        """Plot the features' heterogeneity scores, in all rows and within the regions, with the first split."""
+        return operations.plot(self, ax=ax, **options)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        kind : {"overview"}
-            Bars, the largest heterogeneity first.
-        by : {"heterogeneity_score", "explained", "importance"}
-            Order of the features.
-        top : int or None
-            Largest number of features, by default 30.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
-        return operations.plot_regions_by_feature(self, ax, **options)
-
-    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+    @takes_figure_options
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[RegionsByFeatureViewKeywords],
+    ) -> Explorable:
         """Return the overview and the regions of each feature as an interactive page; see `Regions.explore`."""
-        return save_if(operations.regions_by_feature_page(self, title=title), path)
+        return operations.explore(self, path, title, **options)
 
 
 # --- regions for several models -------------------------------------------------------------------
@@ -1529,25 +1463,21 @@ class MultiModelRegions(ResultMapping[str | int, Regions]):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
-    def plot(self, ax: Axes | None = None, **options: Unpack[MultiModelRegionsKeywords]) -> Figure:
-        """Plot how many models have their first split on which feature, as bars with the thresholds.
+    @takes_figure_options
+    def plot(self, ax: Axes | None = None, **options: Unpack[FigureKeywords]) -> Figure:
+        """Plot how many models have their first split on which feature, as bars with the thresholds."""
+        return operations.plot(self, ax=ax, **options)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
-        return operations.plot_multi_model_regions(self, ax, **options)
-
-    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+    @takes_figure_options
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[MultiModelRegionsViewKeywords],
+    ) -> Explorable:
         """Return the recurrence and the regions of each model as an interactive page; see `Regions.explore`."""
-        return save_if(operations.multi_model_regions_page(self, title=title), path)
+        return operations.explore(self, path, title, **options)
 
 
 @dataclass(frozen=True)
@@ -1629,34 +1559,21 @@ class MultiModelRegionsByFeature(FeatureMapping[MultiModelRegions, RecurrenceRan
     def _document(self, options: ExportOptions) -> Content:
         return self._contents("regions")
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, **options: Unpack[MultiModelRegionsByFeatureKeywords]) -> Figure:
-        """Plot for each feature how many models have their first split on which feature, side by side.
+        """Plot for each feature how many models have their first split on which feature, side by side."""
+        return operations.plot(self, **options)
 
-        Parameters
-        ----------
-        top : int or None
-            Largest number of features, by default 30, the largest heterogeneity score first; None for all, 30 on each
-            page.
-        page : int
-            Which page, from 1.
-        columns : int, optional
-            Number of columns of the grid.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
-        return operations.plot_all_multi_model_regions(self, **options)
-
+    @takes_figure_options
     def explore(
-        self, path: str | Path | None = None, *, top: int | None = 30, title: str | None = None
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[SideBySideKeywords],
     ) -> Explorable:
         """Return the figure of `plot` and the regions of each model as an interactive page; see `Regions.explore`."""
-        page = operations.all_multi_model_regions_page(self, top=top, title=title)
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)
 
 
 def _agreement(splits: Sequence[Split]) -> str:

@@ -70,7 +70,8 @@ from skedasis.results.intervals.statistics import (
     linear_slope_bins,
     moments_of_bins,
 )
-from skedasis.results.multi_model import IntervalTarget, MultiModelEffect
+from skedasis.results.keywords import IntervalTarget
+from skedasis.results.multi_model import MultiModelEffect
 from skedasis.stats import ale_math
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState, as_seed
