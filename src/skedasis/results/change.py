@@ -801,25 +801,6 @@ class Changes(ResultMapping[str, Change]):
     def __str__(self) -> str:
         return changes_text(self)
 
-    def checks(self) -> Checks:
-        """Return the findings on all changes; each message begins with the name of the change.
-
-        Returns
-        -------
-        Checks
-            As `Change.checks`.
-
-        Notes
-        -----
-        No model row.
-        """
-        found = [
-            replace(check, message=f"{name!r}: {check.message}")
-            for name, c in self.items()
-            for check in c.checks()
-        ]
-        return operations.checks_in_order(found)
-
     def _document(self, options: ExportOptions) -> Content:
         return {
             "ranking": tuple(self.ranking()),

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeGuard, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,11 +37,13 @@ from skedasis.results.display import (
 )
 from skedasis.results.effect import About, Effect, MPlotEffect, Spec
 from skedasis.results.effect_words import kind_of, method_of
+from skedasis.results.effects import Effects
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance
-from skedasis.results.provenance import model_names
+from skedasis.results.provenance import as_provenance, model_names
 from skedasis.results.signatures import takes_figure_options
 from skedasis.results.surface import AccumulatedSurface, Surface
+from skedasis.results.surfaces import Surfaces
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
 
 
 ResultT = TypeVar("ResultT", Effect, Surface, Importance)
+KindT = TypeVar("KindT")
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,7 +374,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
     @classmethod
     def of(
         cls,
-        found: tuple[Effect, ...],
+        found: Sequence[Effect],
         correction: float | None,
         overlap: float | None,
         record: Json,
@@ -381,7 +384,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         if isinstance(first, MPlotEffect):
             axis = NumericAxis.of(first.about.feature, x[~np.isnan(x)])
         values = _at_points(found, [e.value for e in found])
-        return cls(values, correction, overlap, record, found, axis)
+        return cls(values, correction, overlap, record, tuple(found), axis)
 
     @property
     def within(self) -> Floats:
@@ -748,6 +751,18 @@ class MultiModelSurface(MultiModelResult[Surface]):
     ((4, 4), True)
     """
 
+    @classmethod
+    def of(
+        cls,
+        found: Sequence[Surface],
+        correction: float | None,
+        overlap: float | None,
+        record: Json,
+    ) -> MultiModelSurface:
+        """Return the surface for several models; see `combine_models`."""
+        values = np.stack([s.value for s in found])
+        return cls(values, correction, overlap, record, tuple(found))
+
     @property
     def x(self) -> tuple[Values, Values]:
         """Return the points of both axes, in the features' own types."""
@@ -1018,22 +1033,36 @@ class MultiModelImportance(MultiModelResult[Importance]):
 # --- from the results of single models ------------------------------------------------------------
 
 
+AnyMultiModel: TypeAlias = (
+    "MultiModelEffect | MultiModelSurface | MultiModelImportance | MultiModelEffects"
+    " | Surfaces[MultiModelSurface]"
+)
+"""What `explain` returns for several models and one output."""
+
+
 def combine_models(
-    found: tuple[Effect, ...] | tuple[Surface, ...] | tuple[Importance, ...],
-    correction: float | None,
-    overlap: float | None,
-    record: Json,
-) -> MultiModelEffect | MultiModelSurface | MultiModelImportance:
-    """Combine the results of several models into one."""
+    found: Sequence[object], correction: float | None, overlap: float | None, record: Json
+) -> AnyMultiModel:
+    """Combine the results of several models into one: those of single features or pairs, or containers of these."""
     common = (correction, overlap, record)
+    if _all_are(found, Effects):
+        effects = {
+            name: MultiModelEffect.of([es[name] for es in found], *common) for name in found[0]
+        }
+        return MultiModelEffects(effects, as_provenance(record))
+    if _all_are(found, Surfaces):
+        surfaces = {
+            pair: MultiModelSurface.of([s[pair] for s in found], *common) for pair in found[0]
+        }
+        return Surfaces(surfaces, as_provenance(record))
     if _all_are(found, Importance):
-        return MultiModelImportance(np.stack([pf.mean for pf in found]), *common, found)
+        return MultiModelImportance(np.stack([pf.mean for pf in found]), *common, tuple(found))
     if _all_are(found, Surface):
-        return MultiModelSurface(np.stack([s.value for s in found]), *common, found)
+        return MultiModelSurface.of(found, *common)
     if _all_are(found, Effect):
         return MultiModelEffect.of(found, *common)
     raise TypeError("the results of several models are of one class")
 
 
-def _all_are(found: tuple[object, ...], kind: type[ResultT]) -> TypeGuard[tuple[ResultT, ...]]:
+def _all_are(found: Sequence[object], kind: type[KindT]) -> TypeGuard[Sequence[KindT]]:
     return all(isinstance(result, kind) for result in found)

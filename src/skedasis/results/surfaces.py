@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
+    from skedasis.results.checks.check import Check
     from skedasis.results.keywords import SurfacesKeywords, SurfacesViewKeywords
     from skedasis.results.multi_model import MultiModelSurface
     from skedasis.results.surface import Surface
@@ -147,6 +148,9 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
         """
         lines = [SurfaceRank(*key, s.interaction_strength()) for key, s in self.items()]
         return ordered(lines, by, ("interaction_strength",))
+
+    def _named_in(self, check: Check, key: tuple[str, str]) -> Check:
+        return check  # whose feature is the pair
 
     def _key_columns(self, sizes: Sequence[int]) -> TableColumns:
         return {f"feature{i}": key_column((pair[i] for pair in self), sizes) for i in (0, 1)}
