@@ -626,7 +626,7 @@ def _results(
         }
         return Surfaces(surfaces, as_provenance(record))
     effects = {key: e for key, e in shown.items() if isinstance(e, MultiModelEffect)}
-    return MultiModelEffects(effects, record)
+    return MultiModelEffects(effects, as_provenance(record))
 
 
 def _record(records: Sequence[Json], found: Sequence[ModelRun], folds: Folds) -> Json:

@@ -26,18 +26,18 @@ from skedasis._calls import misfit
 from skedasis._error_state import with_own_errors
 from skedasis._types import Container, TreeMode
 from skedasis.data.dataset import Dataset, RowSample, as_dataset
-from skedasis.data.spool import DASK, spool_kind, spooled
 from skedasis.registry import METHODS
 from skedasis.stats.moments import WeightKind
 from skedasis.stats.random import RandomState, as_seed
+from skedasis.stream.spool import DASK, at_hand, spool_kind
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from skedasis.data.features import Groups, Schema
-    from skedasis.engine.cluster import Client
     from skedasis.engine.cross_validation import CrossValidation
     from skedasis.methods.base import Parameters
+    from skedasis.stream.cluster import Client
 
 # ------------------------------------------------------------------------------------------
 # Keywords, for type checkers and editors. The text below a key is what editors show, and the help text of the option.
@@ -178,7 +178,7 @@ def _with_spooled(
     args: Sequence[object],
     given: dict[str, object],
 ) -> object:
-    """Call a function with rows that are written to temporary files for the time of the call."""
+    """Call a function with rows in memory, or with those that are written to temporary files for the call."""
     valid = signature.parameters
     arguments = signature.bind_partial(*args).arguments | given
     X = arguments.get("X")
@@ -186,8 +186,9 @@ def _with_spooled(
         return function(*args, **given)
     roles = {name: arguments.pop(name, None) for name in ("y", "sample_weight", "row_id")}
     client = _check_cluster("client", arguments.get("client"), current=spool_kind(X) == DASK)
-    with spooled(X, **roles, client=client) as source:
-        arguments["X"] = source
+    memory = as_bytes(arguments.get("memory", ExplainOptions.memory), "memory")
+    with at_hand(X, roles, memory, client) as rows:
+        arguments |= rows
         if "client" in valid:
             arguments["client"] = client
         # Positional arguments may not follow one that was left out: all are passed by name.
@@ -215,7 +216,7 @@ def _check_size(what: str, size: object) -> object:
 
 def _check_cluster(what: str, client: object, *, current: bool = False) -> object:
     # Imported here: most calls have no cluster.
-    from skedasis.engine.cluster import check_client
+    from skedasis.stream.cluster import check_client
 
     return check_client(what, client, current=current)
 

@@ -14,8 +14,7 @@ import numpy as np
 from skedasis._arguments import is_int, shown
 from skedasis._types import Values
 from skedasis.data.categories import TooManyLevels, apply_groups
-from skedasis.data.containers import ArrayTable
-from skedasis.data.dataset import AnyColumn, Dataset, as_table, is_stream
+from skedasis.data.dataset import AnyColumn, Dataset, columns_of
 from skedasis.data.features import (
     Feature,
     Groups,
@@ -45,7 +44,6 @@ from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
     import polars as pl
-    from narwhals.typing import IntoDataFrame
 
     from skedasis._types import Container
     from skedasis.methods.ale_categorical import LevelPlan
@@ -342,24 +340,14 @@ def _selected(X: object, selector: object, what: str) -> list[int]:
             "a selector of columns",
             "Use one such as narwhals.selectors.numeric(), or names",
         )
-    if is_stream(X):
-        native = cast("IntoDataFrame", X.schema.empty_table().select(list(X.columns)))
-    elif isinstance(as_table(cast("Container", X)), ArrayTable):
-        raise UnsupportedError(
-            what,
-            "a selector, and an array",
-            "a data frame, whose columns have names and types",
-            "Use positions, or re.compile() for names such as x0",
-        )
-    else:
-        native = cast("IntoDataFrame", X)
-    frame = nw.from_native(native, eager_only=True).head(_TYPED_ROWS)
+    columns = columns_of(cast("Container", X), what)
+    frame = nw.from_native(columns, eager_only=True).head(_TYPED_ROWS)
     labels = list(frame.columns)
-    if by_polars and not (frame.implementation.is_polars() or is_stream(X)):
+    if by_polars and not (frame.implementation.is_polars() or frame.implementation.is_pyarrow()):
         raise UnsupportedError(
             what,
             "a selector of Polars, and a data frame of another library",
-            "a Polars data frame",
+            "a Polars data frame or an Arrow table",
             "Use narwhals.selectors, which select from all data frames",
         )
     try:

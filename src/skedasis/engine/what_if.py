@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, TypeAlias, Unpack
 import numpy as np
 
 from skedasis._arguments import shown
-from skedasis._types import Floats, Ints, OutputLabel, TableLike
-from skedasis.data.dataset import AnyColumn, Dataset, is_stream
+from skedasis._types import Floats, OutputLabel, TableLike
+from skedasis.data.dataset import AnyColumn, Dataset, require_rows
 from skedasis.data.features import Feature, Groups
 from skedasis.engine.assemble import finalize_all, provenance
 from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
-from skedasis.engine.plan import once_known, prepare_job
+from skedasis.engine.plan import prepare_job
 from skedasis.engine.regions import (
+    RegionOfRow,
     column_named_by,
-    regions_of_chunks,
-    rows_by_region,
+    regions_given,
     rows_of,
 )
 from skedasis.engine.rounds import Prepared, compute, open_rows
@@ -35,7 +35,6 @@ from skedasis.methods.change import (
     RowRegions,
     read_moves,
 )
-from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.quantities.outputs import ModelLike, as_quantity, check_one_model
 from skedasis.results.change import Change, Changes, Outside
 from skedasis.results.checks.extrapolation import N_NEW_ROWS, N_REFERENCE, FeatureSpace
@@ -130,20 +129,15 @@ def what_if(
     scenarios, several = _scenarios(moves, to)
     names = list(dict.fromkeys(n for given in scenarios.values() for n in (*given[0], *given[1])))
     quantity = as_quantity(model)
-    in_chunks = bool(is_stream(X))
-    if in_chunks and isinstance(by, Regions):
-        raise DataError(
-            "by",
-            "Regions beside data that are read in chunks",
-            "the name of a column",
-            "Write by.assign(...) of the rows into a column of the data, and name it",
-        )
+    if isinstance(by, Regions):
+        fix = "Write by.assign(...) of the rows into a column of the data, and name it"
+        require_rows(X, "by", "Regions", "the name of a column", fix, DataError)
     column = None if isinstance(by, Regions) else column_named_by(by)
     need = Need(column, draw=N_REFERENCE)
     dataset, options = open_rows(quantity, X, names, None, options, need)
     regions_by, regions = _regions(dataset, X, by, options)
     selection = _Selection(dataset, names, options.groups, scenarios, regions, regions_by)
-    once_known(dataset, options, selection.read)
+    dataset.once_known(selection.read)
     done = compute(
         Prepared(prepare_job(quantity, ForwardDifference(), selection, options), started)
     )
@@ -281,18 +275,6 @@ class _MoveTask(FeatureTask):
 # --- regions --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _RegionOfRow:
-    """Regions of rows in memory."""
-
-    rules: list[str]
-    region: Ints
-
-    def of(self, evaluator: BatchEvaluator) -> Ints:
-        """Return the region of each row of a batch."""
-        return self.region[evaluator.places]
-
-
 def _regions(
     dataset: Dataset, X: TableLike, by: ByRegions | None, options: ExplainOptions
 ) -> tuple[str, RowRegions]:
@@ -306,12 +288,8 @@ def _regions(
         if (region < 0).any():
             region = np.where(region < 0, len(rules), region)
             rules.append("rows of no region")
-        return f"regions of {by.feature}", _RegionOfRow(rules, region)
-    if dataset.streamed:
-        found = regions_of_chunks(dataset, features, options, by)
-        return found.feature.name, found
-    name, rules, region = rows_by_region(dataset, features, by)
-    return name, _RegionOfRow(rules, region)
+        return f"regions of {by.feature}", RegionOfRow(rules, region)
+    return regions_given(dataset, features, by)
 
 
 # --- rows that leave the data ---------------------------------------------------------------------

@@ -521,7 +521,7 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
     ) -> Change:
         """Return the result; whether rows are far from the data is not known here."""
         lost, left = stats.totals[MISSING].sums, stats.totals[OUTSIDE].sums
-        whole = stats.moments[OUTSIDE].pool(np.zeros(1, dtype=np.int64))
+        whole = stats.moments[OUTSIDE].whole()
         moments = {name: stats.moments[name] for name in _MOMENTS}
         rows: ChangeRows | None = None
         r = stats.kept

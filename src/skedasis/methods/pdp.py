@@ -47,8 +47,8 @@ from skedasis.methods.base import (
 )
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.evaluator import BatchEvaluator
+from skedasis.results.axis import LevelAxis, NumericAxis
 from skedasis.results.build.pdp import (
-    categorical_partial_dependence,
     partial_dependence,
     partial_dependence_surface,
     spread_of_curves,
@@ -560,7 +560,8 @@ class PDP(NumericMethod[GridPlan]):
         spread = None
         if plan.shares is not None:
             spread = spread_of_curves(m[SPREAD], plan.shares, spec)
-        effect = partial_dependence(plan.grid, m[SHOWN], m[AXIS], spec, about, rows, curves, spread)
+        points = NumericAxis.of(about.feature, plan.grid.points)
+        effect = partial_dependence(points, m[SHOWN], m[AXIS], spec, about, rows, curves, spread)
         return effect.with_provenance({"grid": plan.grid.description, **plan.notes})
 
 
@@ -747,9 +748,8 @@ class LevelPDP(LevelVariant[PDP]):
         rows, curves = kept_rows(stats, exact=exact), kept_curves(stats, exact=exact)
         m = stats.moments
         spread = None if SPREAD not in m else spread_of_curves(m[SPREAD], plan.stats.share, spec)
-        effect = categorical_partial_dependence(
-            plan.stats, m[SHOWN], spec, about, rows, curves, spread
-        )
+        levels = LevelAxis(plan.stats)
+        effect = partial_dependence(levels, m[SHOWN], None, spec, about, rows, curves, spread)
         notes = {"grid": plan.chosen, "rows_outside": plan.column.n_other, **plan.notes}
         return effect.with_provenance(notes)
 

@@ -227,11 +227,12 @@ class PFI(NearestAttribute, Parameters):
             For the conditional importance of a quantity that does not depend on the label, and for what needs all rows
             of data that are read in chunks.
         """
-        if dataset.streamed:
+        donors = dataset.donors_for_chunks()
+        if donors is not None:
             # Imported here: data in memory do not need it.
-            from skedasis.methods.permutation_streamed import streamed_variant
+            from skedasis.methods.permutation_donors import sampled_variant
 
-            return streamed_variant(self, dataset, seed)
+            return sampled_variant(self, dataset, donors, seed)
         if self.exact:
             return exact_variant(self, dataset, seed)
         if self.metric is not None:

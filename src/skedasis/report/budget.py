@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from skedasis._arguments import check_number
+from skedasis._progress import in_words
 from skedasis._types import Bools, JsonValue, ResultKey, TableLike
 from skedasis.data.dataset import as_dataset
 from skedasis.data.features import Feature
@@ -17,7 +18,6 @@ from skedasis.engine.cost import RowCount, count_rows, count_rows_of
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.plan import Job
-from skedasis.engine.progress import in_words
 from skedasis.engine.select import as_method
 from skedasis.errors import CostWarning, DataError, ModelOutputError, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -109,6 +110,22 @@ def importance_table(importance: Importance) -> str:
             f"{count(floored, 'model row')}: the label's probability was raised to a floor"
         )
     return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class RankLine(NearestAttribute):
+    """One line of a ranking, which one of its numbers orders."""
+
+    ordered_by: ClassVar[str]
+
+    def size(self, by: str) -> float:
+        """Return the number of a field, by which the line is ordered."""
+        return float(vars(self)[by])
+
+    def sort_key(self, by: str | None = None) -> float:
+        """Return a key that sorts the largest number first, and unknown ones last."""
+        size = self.size(self.ordered_by if by is None else by)
+        return -size if math.isfinite(size) else math.inf
 
 
 @runtime_checkable
@@ -325,8 +342,7 @@ class Ranking(Exportable, DisplayMixin, tuple[Line, ...]):
         return {"ranking": tuple(self)}
 
     def _columns(self) -> Content:
-        names = [field.name for field in fields(self[0])] if len(self) else ["feature"]
-        return {name: [vars(line)[name] for line in self] for name in names}
+        return operations.ranking_table(self)
 
     def __str__(self) -> str:
         return ranking_text(self) if len(self) else "()"

@@ -503,8 +503,7 @@ def _check_slope_mismatch(effect: Effect) -> Iterator[Check]:
     if not found:
         return
     # Files of earlier versions have no range.
-    along = found.get("range", 0.0), found.get("range_limit", 0.0)
-    check = SlopeCheck(found["distance"], found["limit"], *along, found["rows"])
+    check = SlopeCheck(**{"range": 0.0, "range_limit": 0.0, **found})
     if check.passed:
         return
     is_own = effect.spec.local_effects == "slopes"
@@ -635,7 +634,7 @@ def _check_extrapolation(seen: Examined) -> Iterator[Check]:
         f"({far.share[place]:.0%} at {label}): farther from the data than 99% of the rows are from their nearest "
         f"neighbour{beside}. {fix}"
     )
-    severity: Severity = "warning" if far.overall >= WARN_EXTRAPOLATION else "note"
+    severity = _severity(far.overall, WARN_EXTRAPOLATION)
     numbers = {
         "share": far.overall,
         "at": far.share.tolist(),
@@ -661,7 +660,7 @@ def _check_off_support(seen: Examined) -> Iterator[Check]:
         f"the model after a swap of values are off support: farther from the data in {columns} together than 99% of "
         f"the rows are from their nearest neighbour. {reads}."
     )
-    severity: Severity = "warning" if share >= WARN_OFF_SUPPORT else "note"
+    severity = _severity(share, WARN_OFF_SUPPORT)
     numbers = {"share": share, "others": score.beside}
     yield Check("extrapolation", severity, text, None, name, None, numbers)
 
