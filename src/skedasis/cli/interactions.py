@@ -12,6 +12,7 @@ from skedasis.cli.options import CommandOptions, FeatureOptions
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import H_ROWS, SCORE_ROWS
 from skedasis.errors import DataError
+from skedasis.registry import methods_that
 
 INTERACTIONS_EXAMPLES = """Examples
 
@@ -62,7 +63,7 @@ class InteractionsOptions(FeatureOptions, CommandOptions):
     method: Annotated[
         str | None,
         options.option(
-            f"Method of the effects: {', '.join(completion.WITH_REGIONS)}. By default rhale.",
+            f"Method of the effects: {', '.join(methods_that(lambda m: m.local_effects))}. By default rhale.",
             metavar="NAME",
             complete=completion.methods,
         ),

@@ -21,6 +21,7 @@ from skedasis.cli.output import Document, Terminal, jsonable
 from skedasis.cli.runtime import Command
 from skedasis.engine.options import help_of
 from skedasis.errors import DataError
+from skedasis.registry import QUANTITIES
 
 if TYPE_CHECKING:
     from skedasis.data.readers import FileTable
@@ -189,7 +190,7 @@ HeterogeneityRows = Annotated[
 QuantityName = Annotated[
     str | None,
     option(
-        f"Quantity to explain: {', '.join(completion.QUANTITIES)}. By default the prediction, or the probability "
+        f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability "
         "of the second of two classes.",
         metavar="NAME",
         complete=completion.quantities,

@@ -12,6 +12,7 @@ from skedasis.cli.options import CommandOptions, FeatureOptions
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import ALPHA, MAX_DEPTH, MIN_GAIN, SCORE_ROWS
 from skedasis.errors import DataError
+from skedasis.registry import methods_that
 
 if TYPE_CHECKING:
     from skedasis.quantities.base import Quantity
@@ -55,7 +56,7 @@ class RegionsOptions(FeatureOptions, CommandOptions):
     method: Annotated[
         str | None,
         options.option(
-            f"Method: {', '.join(completion.WITH_REGIONS)}. By default rhale, or ale for levels "
+            f"Method: {', '.join(methods_that(lambda m: m.local_effects))}. By default rhale, or ale for levels "
             "without an order.",
             metavar="NAME",
             complete=completion.methods,

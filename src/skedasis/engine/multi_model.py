@@ -521,7 +521,7 @@ class _Call:
 
     def prepare(self, agreed: Mapping[TaskKey, DerivativeInfo]) -> list[Job]:
         """Return each model's job."""
-        by_rows = as_method(self.method).by_rows
+        by_rows = as_method(self.method).donor_rows > 0
         options, parts = self.options, self.folds.parts
         prepared: list[Job] = []
         for i, (quantity, rows) in enumerate(zip(self.quantities, parts, strict=True)):
@@ -626,7 +626,7 @@ def _results(
         }
         return Surfaces(surfaces, as_provenance(record))
     effects = {key: e for key, e in shown.items() if isinstance(e, MultiModelEffect)}
-    return MultiModelEffects(effects, record)
+    return MultiModelEffects(effects, as_provenance(record))
 
 
 def _record(records: Sequence[Json], found: Sequence[ModelRun], folds: Folds) -> Json:

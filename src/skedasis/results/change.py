@@ -9,21 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 
 import numpy as np
 
-from skedasis._arguments import check_int, check_option, check_probability, shown
+from skedasis._arguments import check_int, check_option, check_probability
 from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError, nearest
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
-from skedasis.results.containers import (
-    ResultMapping,
-    TableColumns,
-    frame_library,
-    key_column,
-    no_members_error,
-)
+from skedasis.results.containers import ResultMapping, TableColumns
 from skedasis.results.display import (
     Ranking,
+    RankLine,
     SavedResult,
     align_columns,
     count,
@@ -208,7 +203,7 @@ class ChangeRegion:
 
 
 @dataclass(frozen=True)
-class ChangeRank:
+class ChangeRank(RankLine):
     """The change as a line of a ranking of several outputs.
 
     Parameters
@@ -220,34 +215,17 @@ class ChangeRank:
     rows : int
     """
 
+    ordered_by = "value"
+
     change: str
     value: float
     std_error: float
     std: float
     rows: int
 
-
-@dataclass(frozen=True)
-class NamedChangeRank:
-    """A change as a line of a ranking of several named changes.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    change : str
-        The move in words.
-    value, std_error, std : float
-        As in `Change`.
-    rows : int
-    """
-
-    name: str
-    change: str
-    value: float
-    std_error: float
-    std: float
-    rows: int
+    def size(self, by: str) -> float:
+        """Return the size of the change, of either sign."""
+        return abs(super().size(by))
 
 
 # --- the result -----------------------------------------------------------------------------------
@@ -353,7 +331,7 @@ class Change(SavedResult):
     @property
     def std_error(self) -> float:
         """Return the standard error of `value` over the rows."""
-        return float(_std_error(self._whole(CHANGE), self.weight_kind)[0])
+        return float(self._whole(CHANGE).mean_error(1, self.weight_kind)[0])
 
     @property
     def df(self) -> float:
@@ -381,7 +359,7 @@ class Change(SavedResult):
         if not self.rules:
             return Ranking()
         m, kind = self.moments[CHANGE], self.weight_kind
-        std_error, df = _std_error(m, kind), _df(m, kind)
+        std_error, df = m.mean_error(1, kind), _df(m, kind)
         some = m.count > 0
         value = np.where(some, m.mean, np.nan)
         lower, upper = t_interval(value, std_error, df, 0.95)
@@ -405,16 +383,16 @@ class Change(SavedResult):
 
     def _whole(self, name: str) -> Moments:
         """Return the moments of all regions together."""
-        return self.moments[name].pool(np.zeros(1, dtype=np.int64))
+        return self.moments[name].whole()
 
     def ranking(self) -> Ranking[ChangeRank]:
         """Return the change as the only line of a ranking, which prints as a table."""
-        line = ChangeRank(self.text, self.value, self.std_error, self.std, self.n_rows)
-        return Ranking([line])
+        error, std = (_plain_zero(self, spread) for spread in (self.std_error, self.std))
+        return Ranking([ChangeRank(self.text, self.value, error, std, self.n_rows)])
 
     def _document(self, options: ExportOptions) -> Content:
         level, m = options.confidence_level, self._whole(CHANGE)
-        error, df = _std_error(m, self.weight_kind), _df(m, self.weight_kind)
+        error, df = m.mean_error(1, self.weight_kind), _df(m, self.weight_kind)
         lower, upper = t_interval(m.mean, error, df, level)
         ends = self.region_intervals(level) if self.rules else (np.zeros(0), np.zeros(0))
         content: Content = {
@@ -545,7 +523,7 @@ class Change(SavedResult):
         replicates = check_int("interval(replicates)", replicates, 2, "Use 1000")
         seed = as_seed("interval(random_state)", random_state)
         m = self._whole(CHANGE) if whole else self.moments[CHANGE]
-        error, df = _std_error(m, self.weight_kind), _df(m, self.weight_kind)
+        error, df = m.mean_error(1, self.weight_kind), _df(m, self.weight_kind)
         if whole and not np.isfinite(error[0]):
             got = f"{count(self.n_rows, 'row')} with a weight of {float(m.weight[0]):.4g}"
             raise DataError(
@@ -689,7 +667,7 @@ class Change(SavedResult):
             return columns
         m = self._whole(CHANGE)
         lower, upper = t_interval(
-            m.mean, _std_error(m, self.weight_kind), _df(m, self.weight_kind), 0.95
+            m.mean, m.mean_error(1, self.weight_kind), _df(m, self.weight_kind), 0.95
         )
         numbers_of_all: dict[str, float] = {
             "rows": self.n_rows,
@@ -828,7 +806,6 @@ class Change(SavedResult):
 # --- several changes ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
 class Changes(ResultMapping[str, Change]):
     """A mapping from names to changes, all from the same pass over the rows, in the order of the names.
 
@@ -836,7 +813,7 @@ class Changes(ResultMapping[str, Change]):
 
     Attributes
     ----------
-    changes : mapping of str to Change
+    members : mapping of str to Change
     provenance : dict
         Record of the pass that computed them: the entries that all changes share.
 
@@ -857,91 +834,22 @@ class Changes(ResultMapping[str, Change]):
     0.2
     """
 
-    changes: Mapping[str, Change]
-    provenance: Provenance = field(default_factory=no_provenance)
+    noun = "named move"
+    tables = ("summary", "regions", "rows", "ranking")
 
     @property
-    def members(self) -> Mapping[str, Change]:
+    def changes(self) -> Mapping[str, Change]:
         """Return the changes by name."""
-        return self.changes
-
-    def __getitem__(self, name: str) -> Change:
-        if name in self.changes:
-            return self.changes[name]
-        known = list(self.changes)
-        near = nearest(name, known)
-        fix = f"Did you mean {near!r}?" if near else "Pass the name of a move"
-        listed = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
-        raise DataError("change", shown(name), f"one of {listed}" if known else "no name", fix)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self.changes
+        return self.members
 
     def __repr__(self) -> str:
-        first = next(iter(self.changes.values()), None)
+        first = next(iter(self.values()), None)
         if first is None:
             return "<Changes: no named move>"
-        names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
-        return f"<Changes of {first.quantity}: {count(len(self), 'named move')}: {names}>"
+        return f"<Changes of {first.quantity}: {count(len(self), self.noun)}: {self._named()}>"
 
     def __str__(self) -> str:
         return changes_text(self)
-
-    def ranking(self) -> Ranking[NamedChangeRank]:
-        """Return the changes, the largest mean change of either sign first.
-
-        Returns
-        -------
-        Ranking of NamedChangeRank
-            A tuple of lines that prints as a table.
-
-        Notes
-        -----
-        No model row.
-        """
-        lines = [
-            NamedChangeRank(
-                name, c.text, c.value, _plain_zero(c, c.std_error), _plain_zero(c, c.std), c.n_rows
-            )
-            for name, c in self.changes.items()
-        ]
-        return Ranking(sorted(lines, key=_by_size))
-
-    @checked_call
-    def interval(
-        self,
-        confidence_level: float = 0.95,
-        method: IntervalMethod = "analytic",
-        *,
-        replicates: int = 1000,
-        random_state: RandomState = 0,
-    ) -> dict[str, tuple[float, float]]:
-        """Return a confidence interval of each mean change, by name.
-
-        Parameters
-        ----------
-        confidence_level, method, replicates, random_state
-            As in `Change.interval`.
-
-        Returns
-        -------
-        dict of str to (lower, upper)
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `Change.interval`.
-
-        Notes
-        -----
-        Each interval is for one change; they do not cover all changes at the same time. No model row.
-        """
-        return {
-            name: c.interval(
-                confidence_level, method, replicates=replicates, random_state=random_state
-            )
-            for name, c in self.changes.items()
-        }
 
     def checks(self) -> Checks:
         """Return the findings on all changes; each message begins with the name of the change.
@@ -957,58 +865,15 @@ class Changes(ResultMapping[str, Change]):
         """
         found = [
             replace(check, message=f"{name!r}: {check.message}")
-            for name, c in self.changes.items()
+            for name, c in self.items()
             for check in c.checks()
         ]
         return operations.checks_in_order(found)
 
-    def to_frame(
-        self,
-        backend: str | None = None,
-        *,
-        of: Literal["summary", "regions", "rows", "ranking"] = "summary",
-    ) -> Any:
-        """Return all changes as one tidy data frame, whose first column ``"name"`` is the name.
-
-        Parameters
-        ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
-        of : {"summary", "regions", "rows", "ranking"}
-            One row per change, in their order; per change and region; per change and kept row, where features that do
-            not move are missing; or the lines of `ranking`.
-
-        Returns
-        -------
-        data frame
-
-        Raises
-        ------
-        DataError
-            For another `of`, and without changes.
-        UnsupportedError
-            As `Change.to_frame`.
-        """
-        return operations.to_data_frame(self.table(of), backend or frame_library(self))
-
-    def table(self, of: str = "summary") -> TableColumns:
-        """Return the columns of `to_frame`."""
-        check_option(
-            "to_frame(of)", of, ("summary", "regions", "rows", "ranking"), "Use one of these"
-        )
-        if not self.changes:
-            raise no_members_error("to_frame", "at least one named move")
-        if of == "ranking":
-            lines = self.ranking()
-            return {f.name: [vars(line)[f.name] for line in lines] for f in fields(NamedChangeRank)}
-        tables = [c.table(of) for c in self.changes.values()]
-        sizes = [len(next(iter(table.values()))) for table in tables]
-        return {"name": key_column(list(self), sizes), **operations.stack_tables(tables)}
-
     def _document(self, options: ExportOptions) -> Content:
         return {
             "ranking": tuple(self.ranking()),
-            "changes": dict(self.changes),
+            "changes": dict(self),
             "provenance": self.provenance,
         }
 
@@ -1093,10 +958,6 @@ class Changes(ResultMapping[str, Change]):
         return save_if(page, path)
 
 
-def _by_size(line: NamedChangeRank) -> float:
-    return -abs(line.value) if np.isfinite(line.value) else np.inf
-
-
 def _plain_zero(change: Change, spread: float) -> float:
     """Return a standard deviation or error; 0 if it is a rounding error of the quantity."""
     return 0.0 if spread <= _NOISE * max(abs(change.before), abs(change.after)) else spread
@@ -1124,11 +985,6 @@ def _moved_document(moved: MovedFeature) -> Content:
     }
 
 
-def _std_error(m: Moments, kind: WeightKind) -> Floats:
-    """Return the standard errors of means; NaN with too little weight."""
-    return np.sqrt(m.variance(1, kind) / np.where(m.weight > 0, m.effective_size(kind), 1.0))
-
-
 def _df(m: Moments, kind: WeightKind) -> Floats:
     """Return the degrees of freedom of means."""
     return np.maximum(m.effective_size(kind) - 1.0, 0.0)
@@ -1148,7 +1004,7 @@ def change_text(change: Change) -> str:
     mean = f"mean change {_number(change.value)}{unit}"
     if np.isfinite(change.std_error):
         low, high = change.interval()
-        std = _std_text(change, change.std)
+        std = _number(_plain_zero(change, change.std))
         mean += (
             f", 95 % interval {_number(low)} to {_number(high)}; standard deviation over rows {std}"
         )
@@ -1179,7 +1035,7 @@ def changes_text(changes: Changes) -> str:
         if np.isfinite(c.std_error):
             low, high = c.interval()
             interval = f"{_number(low)} to {_number(high)}"
-        out, std = share_text(c.outside.share), _std_text(c, c.std)
+        out, std = share_text(c.outside.share), _number(_plain_zero(c, c.std))
         table.append((name, c.text, f"{c.n_rows:,}", _number(c.value), interval, std, out))
     lines = [
         f"Changes of {first.quantity}{unit}, {count(len(every), 'named move')}{of_rows}",
@@ -1196,12 +1052,6 @@ def rows_text(change: Change) -> str:
     """Return the number of rows, or of how many rows a sample was drawn."""
     drawn = sample_text(change.provenance)
     return drawn.removeprefix(", ") if drawn else count(change.n_rows, "row")
-
-
-def _std_text(change: Change, std: float) -> str:
-    """Format a standard deviation over rows; 0 if it is a rounding error."""
-    size = max(abs(change.before), abs(change.after))
-    return "0" if std <= _NOISE * size else _number(std)
 
 
 def _both(change: Change) -> tuple[str, str]:
@@ -1259,7 +1109,7 @@ def region_lines(change: Change) -> list[tuple[str, ...]]:
             f"{r.rows:,}",
             _number(r.value),
             f"{_number(r.lower)} to {_number(r.upper)}" if np.isfinite(r.lower) else "-",
-            _std_text(change, r.std),
+            _number(_plain_zero(change, r.std)),
             share_text(r.outside),
         )
         for r in change.by

@@ -27,6 +27,7 @@ from skedasis.plots.figures.main_panel import main_panel
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.marks import FigureSpec, Panel, Stack
 from skedasis.plots.scales import counted, shorten
+from skedasis.registry import listed_methods
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, curve_polygon
 from skedasis.results.checks.elevated_regions import elevated_regions
@@ -64,7 +65,7 @@ def effect_panels(
         raise UnsupportedError(
             "plot(band='accumulated')",
             f"{effect.spec.method}, which accumulates no standard deviations",
-            "an ALE, DALE, UALE or RHALE",
+            listed_methods(lambda m: m.bins and m.local_effects),
             "Use band='spread'",
         )
     axis = effect.axis

@@ -6,6 +6,7 @@ import numpy as np
 
 from skedasis.binning import Quantile
 from skedasis.data.column_stats import Column
+from skedasis.registry import METHODS
 from skedasis.results.axis import LevelAxis, LevelPairAxis, LevelStats
 from skedasis.results.build.rebin import rebin_effect
 from skedasis.results.checks.variance_decomposition import local_rows, split_variance
@@ -19,7 +20,8 @@ from skedasis.results.effect import (
 from skedasis.results.surface import Surface
 
 OBSERVED_ONLY = (
-    "sd.MPlot() uses observed rows only, but includes the effects of correlated features"
+    f"{METHODS['mplot'].call}() uses observed rows only, but includes the effects of correlated "
+    "features"
 )
 
 BETWEEN_VALUES = "Its bins lie between neighbouring values, so that narrower ones are not possible"
@@ -41,15 +43,11 @@ def _column(effect: BinnedEffect) -> Column | None:
     return Column(effect.about.feature, rows.x[there], weight) if there.any() else None
 
 
-def _n_values(column: Column) -> int:
-    return len(np.unique(column.x))
-
-
 def has_two_values(effect: Effect) -> bool:
     """Return whether the feature has two values or levels, so that each method moves rows from one to the other."""
     if isinstance(effect, BinnedEffect):
         column = _column(effect)
-        return column is not None and _n_values(column) == 2
+        return column is not None and len(np.unique(column.x)) == 2
     return len(effect.axis) == 2
 
 
@@ -63,10 +61,8 @@ def between_values(effect: Effect) -> bool:
 
 def _rebinned(effect: BinnedEffect, k: int, name: str) -> str:
     """Return the call that gives k bins with about equal numbers of rows: without the model, if that is possible."""
-    method, whole = (
-        effect.spec.method,
-        isinstance(effect, MPlotEffect) or effect.spec.method == "ALE",
-    )
+    method = effect.spec.method
+    whole = isinstance(effect, MPlotEffect) or method == "ALE"
     bins = str(k) if whole else f"sd.Quantile({k})"
     if effect.spec.pointwise and effect.rows is not None and effect.rows.exact:
         return f"{name}.rebin({bins})"
@@ -112,7 +108,7 @@ def _finer(effect: BinnedEffect) -> int | None:
     if column is None or effect.spec.local_effects == "value_steps":
         return None
     now = len(effect.bins) if effect.spec.pointwise else len(effect.cells)
-    k = min(max(_BINS, 2 * now), len(column) // TRUSTED_ROWS, _n_values(column) - 1)
+    k = min(max(_BINS, 2 * now), len(column) // TRUSTED_ROWS, len(np.unique(column.x)) - 1)
     return k if k >= _FINER * now else None
 
 
@@ -141,7 +137,8 @@ def automatic_bins(effect: BinnedEffect) -> str | None:
     if column is None or column.few_values() is None or effect.spec.local_effects == "slopes":
         return None
     method = effect.spec.method
-    return _call(method, "") if method in ("ALE", "MPlot", SHAP_DEPENDENCE) else "sd.RHALE()"
+    own = isinstance(effect, MPlotEffect) or method == "ALE"
+    return _call(method, "") if own else "sd.RHALE()"
 
 
 def of_rare_levels(effect: Effect, levels: LevelStats) -> str:
