@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 
 import numpy as np
 
-from skedasis._arguments import check_int, check_option, check_probability
+from skedasis._arguments import check_option
 from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
@@ -29,11 +29,12 @@ from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.moments import Moments, WeightKind
-from skedasis.stats.random import RandomState, as_seed
+from skedasis.stats.random import RandomState
 from skedasis.stats.resampling import (
     BootstrapDraws,
     Reweighted,
     bootstrap,
+    check_interval,
     percentiles,
     t_interval,
 )
@@ -522,10 +523,7 @@ class Change(SavedResult):
     def _interval(
         self, level: float, method: str, replicates: int, random_state: RandomState, *, whole: bool
     ) -> tuple[Floats, Floats]:
-        level = check_probability("interval(confidence_level)", level)
-        check_option("interval(method)", method, ("analytic", "bootstrap"))
-        replicates = check_int("interval(replicates)", replicates, 2, "Use 1000")
-        seed = as_seed("interval(random_state)", random_state)
+        seed = check_interval(level, method, False, replicates, random_state)
         m = self._whole(CHANGE) if whole else self.moments[CHANGE]
         error, df = m.mean_error(1, self.weight_kind), _df(m, self.weight_kind)
         if whole and not np.isfinite(error[0]):
