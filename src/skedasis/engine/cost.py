@@ -9,10 +9,8 @@ import numpy as np
 
 from skedasis._types import Floats, OutputLabel, ResultKey, Values
 from skedasis.data.dataset import Batch
-from skedasis.engine.assemble import resolve_method_and_selection
-from skedasis.engine.plan import Job, planned_like
+from skedasis.engine.plan import Job, planned_like, resolve_method_and_selection
 from skedasis.engine.run import BatchWork
-from skedasis.engine.select import FeatureTask
 from skedasis.quantities.evaluator import BatchEvaluator, ModelRows, ResponseCache, SetChanges
 
 COUNTED = 4_096
@@ -96,12 +94,7 @@ def _nothing(steps: int = 1) -> None:
 
 def _later(job: Job, key: ResultKey) -> float:
     """Return the most model rows of a second round: two for each row and output."""
-    (task,) = (t for t in job.tasks if t.key == key)
-    outputs = sum(
-        isinstance(task, FeatureTask) and task.variant.may_continue(job.plans[label, key])
-        for label in job.outputs
-        if (label, key) in job.plans
-    )
+    outputs = sum(plan[1] == key and job.may_continue(plan) for plan in job.plans)
     return 2.0 * len(job.dataset) * outputs
 
 

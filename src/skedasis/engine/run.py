@@ -14,7 +14,6 @@ from skedasis._types import Bools, OutputLabel, ResultKey
 from skedasis.data.dataset import Batch
 from skedasis.engine.plan import HashedRows, Job, Plans, TaskKey
 from skedasis.engine.progress import Further, Progress, in_words, map_in_order
-from skedasis.engine.select import FeatureTask
 from skedasis.errors import CostWarning, warn_caller
 from skedasis.methods.base import AnyFeatureMethod, AnyPairMethod, BatchStats, RowStore
 from skedasis.methods.missing import MISSING, Donors, missing_moments
@@ -174,12 +173,7 @@ def run(job: Job) -> GatheredStats:
 
 def _further(job: Job) -> Further | None:
     """Return the round that may follow, which takes about as long; None if there is none."""
-    may_continue = any(
-        isinstance(task, FeatureTask) and task.variant.may_continue(job.plans[label, task.key])
-        for task in job.tasks
-        for label in job.outputs
-        if (label, task.key) in job.plans
-    )
+    may_continue = any(job.may_continue(key) for key in job.plans)
     return Further(1.0, certain=True) if may_continue else None
 
 

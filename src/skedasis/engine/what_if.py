@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING, TypeAlias, Unpack
 import numpy as np
 
 from skedasis._arguments import shown
-from skedasis._types import Floats, Ints, OutputLabel, TableLike
+from skedasis._types import Floats, OutputLabel, TableLike
 from skedasis.data.dataset import AnyColumn, Dataset, is_stream
 from skedasis.data.features import Feature, Groups
-from skedasis.engine.assemble import finalize_all, provenance
-from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
-from skedasis.engine.plan import once_known, prepare_job
-from skedasis.engine.regions import (
+from skedasis.engine.assemble import provenance
+from skedasis.engine.given_regions import (
+    GivenRules,
     column_named_by,
     regions_of_chunks,
-    rows_by_region,
+    regions_of_rows,
     rows_of,
 )
-from skedasis.engine.rounds import Prepared, compute, open_rows
+from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
+from skedasis.engine.plan import once_known, open_rows, prepare_job
+from skedasis.engine.rounds import compute
 from skedasis.engine.select import FeatureSelection, FeatureTask
 from skedasis.errors import DataError
-from skedasis.methods.base import Evaluator, ResolvedMethod
+from skedasis.methods.base import ResolvedMethod
 from skedasis.methods.change import (
     AllRows,
     ForwardDifference,
@@ -143,15 +144,12 @@ def what_if(
     regions_by, regions = _regions(dataset, X, by, options)
     selection = _Selection(dataset, names, options.groups, scenarios, regions, regions_by)
     once_known(dataset, options, selection.read)
-    done = compute(
-        Prepared(prepare_job(quantity, ForwardDifference(), selection, options), started)
-    )
-    job = done.job
-    results = finalize_all(job, done.gathered, done.scores, done.finalized)
-    found: dict[OutputLabel, dict[str, Change]] = {label: {} for label in results}
+    job = prepare_job(quantity, ForwardDifference(), selection, options, started=started)
+    done = compute(job)
+    found: dict[OutputLabel, dict[str, Change]] = {label: {} for label in done.results}
     far = {name: _far(dataset, selection.read()[name].moves, options.seed) for name in scenarios}
-    record = provenance(job, done.scores, time.perf_counter() - started)
-    for label, by_name in results.items():
+    record = provenance(job, done.scores)
+    for label, by_name in done.results.items():
         for name, result in by_name.items():
             if not isinstance(result, Change):
                 raise TypeError("the method of a change returns changes")
@@ -280,18 +278,6 @@ class _MoveTask(FeatureTask):
 # --- regions --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _RegionOfRow:
-    """Regions of rows in memory."""
-
-    rules: list[str]
-    region: Ints
-
-    def of(self, evaluator: Evaluator) -> Ints:
-        """Return the region of each row of a batch."""
-        return self.region[evaluator.places]
-
-
 def _regions(
     dataset: Dataset, X: TableLike, by: ByRegions | None, options: ExplainOptions
 ) -> tuple[str, RowRegions]:
@@ -305,12 +291,12 @@ def _regions(
         if (region < 0).any():
             region = np.where(region < 0, len(rules), region)
             rules.append("rows of no region")
-        return f"regions of {by.feature}", _RegionOfRow(rules, region)
+        return f"regions of {by.feature}", GivenRules("Regions", rules, region)
     if dataset.streamed:
         found = regions_of_chunks(dataset, features, options, by)
         return found.feature.name, found
-    name, rules, region = rows_by_region(dataset, features, by)
-    return name, _RegionOfRow(rules, region)
+    given = regions_of_rows(dataset, features, by)
+    return given.by, given
 
 
 # --- rows that leave the data ---------------------------------------------------------------------

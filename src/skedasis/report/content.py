@@ -23,7 +23,7 @@ from skedasis.data.streamed import needs_memory
 from skedasis.engine.argument_types import FeatureList, GivenRegions
 from skedasis.engine.options import ExplainOptions, ReportKeywords
 from skedasis.engine.progress import announced
-from skedasis.engine.regions import RegionPass
+from skedasis.engine.region_pass import RegionPass
 from skedasis.engine.select import FeatureSelection, as_features
 from skedasis.engine.streams import draw_rows
 from skedasis.errors import DataError, UnsupportedError
@@ -576,7 +576,7 @@ def _budget(
         foresee(
             runner.quantity,
             runner.X,
-            runner.prepare(options.names()).job,
+            runner.prepare(options.names()),
             options.features,
             pairs=options.pairs,
             rows=options.rows,
@@ -599,7 +599,7 @@ def _within(runner: ModelRunner, budget: Budget, options: ContentOptions) -> Mod
     if cuts.score_rows is not None:
         changed = replace(runner.options, heterogeneity_rows=cuts.score_rows)
         if prepared is not None:
-            prepared = replace(prepared, job=replace(prepared.job, options=changed))
+            prepared = replace(prepared, options=changed)
         runner = replace(runner, options=changed, prepared=prepared)
     if cuts.rows is not None:
         changed = sampled(runner.options, runner.X, cuts.rows, options.given)
