@@ -45,6 +45,7 @@ from skedasis.quantities.outputs import (
     probability,
     respond,
 )
+from skedasis.registry import EffectMethodName
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.surface import Surface
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 
 DisplayKind: TypeAlias = Literal["average", "individual", "both"]
 """What is drawn of a feature: the average, the curves of rows, or both."""
-MethodName: TypeAlias = Literal["auto", "ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"]
+MethodName: TypeAlias = EffectMethodName | Literal["auto"]
 FeatureOrPair: TypeAlias = FeatureLike | Sequence[FeatureLike]
 """A feature, or a pair of features, by name or position."""
 SomeColumns: TypeAlias = Sequence[FeatureLike] | NDArray[np.generic]

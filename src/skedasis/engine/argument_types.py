@@ -10,6 +10,7 @@ from skedasis.engine.select import FeaturePattern, SelectorLike
 from skedasis.methods.base import Parameters
 from skedasis.methods.permutation import PFI
 from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity
+from skedasis.registry import EffectMethodName
 from skedasis.results.regions import Regions
 
 FeatureLike: TypeAlias = str | SupportsIndex
@@ -33,9 +34,7 @@ FeatureList: TypeAlias = (
 Features: TypeAlias = FeatureLike | PairLike | PairList | FeatureList
 
 ImportanceMethod: TypeAlias = PFI | Literal["pfi"]
-EffectMethod: TypeAlias = (
-    Parameters | Literal["ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"] | None
-)
+EffectMethod: TypeAlias = Parameters | EffectMethodName | None
 """A `PFI` is also a `Parameters`, so the overloads with `ImportanceMethod` come first."""
 
 ModelT = TypeVar("ModelT", bound=ModelLike)

@@ -16,8 +16,6 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.conditioning import find_one, quartile_edges
-from skedasis.engine.options import ExplainOptions
-from skedasis.engine.plan import once_known
 from skedasis.errors import DataError
 from skedasis.methods.base import Evaluator
 from skedasis.results.regions import Condition, condition_text
@@ -51,6 +49,17 @@ def column_named_by(by: GivenRegions | None) -> Hashable:
     if isinstance(by, tuple) and len(by) == 2 and isinstance(by[0], (str, int)):
         return by[0]
     return by if isinstance(by, (str, int, np.integer)) else None
+
+
+def regions_given(
+    dataset: Dataset, features: Sequence[Feature], by: GivenRegions
+) -> tuple[str, GivenRules | ColumnRegions]:
+    """Return what gives regions, and the regions."""
+    known = dataset.before_passes(lambda: regions_of_rows(dataset, features, by))
+    if known is not None:
+        return known.by, known
+    found = _regions_of_chunks(dataset, features, by)
+    return found.feature.name, found
 
 
 def regions_of_rows(dataset: Dataset, features: Sequence[Feature], by: GivenRegions) -> GivenRules:
@@ -295,9 +304,7 @@ def _cut_regions(
 # --- data that are read in chunks -----------------------------------------------------------------
 
 
-def by_of_chunks(
-    dataset: Dataset, features: Sequence[Feature], options: ExplainOptions, by: GivenRegions
-) -> GivenRegions:
+def by_of_chunks(dataset: Dataset, features: Sequence[Feature], by: GivenRegions) -> GivenRegions:
     """Return what gives the regions of data that are read in chunks, with the edges of all rows."""
     name = column_named_by(by)
     if name is None:
@@ -311,28 +318,28 @@ def by_of_chunks(
     if isinstance(by, tuple) or not feature.numeric:
         return by
     column = dataset.column(feature.position)
-    few = once_known(dataset, options, lambda: column.distinct(FEW_VALUES))
+    few = dataset.once_known(lambda: column.distinct(FEW_VALUES))
     if few is not None:
         return by
-    quartiles = once_known(dataset, options, lambda: column.order_statistics(4))
+    quartiles = dataset.once_known(lambda: column.order_statistics(4))
     return feature.name, quartiles[1:4]
 
 
-def regions_of_chunks(
-    dataset: Dataset, features: Sequence[Feature], options: ExplainOptions, by: GivenRegions
+def _regions_of_chunks(
+    dataset: Dataset, features: Sequence[Feature], by: GivenRegions
 ) -> ColumnRegions:
     """Return the regions of data that are read in chunks: the levels of a column, or its cuts."""
-    found = by_of_chunks(dataset, features, options, by)
+    found = by_of_chunks(dataset, features, by)
     feature = find_one(dataset, features, column_named_by(found))
     edges = _edges(feature, found)
     if feature.categorical or feature.members:
-        levels = once_known(dataset, options, lambda: dataset.levels(feature))
+        levels = dataset.once_known(lambda: dataset.levels(feature))
         regions = _level_regions(dataset, feature, levels, edges)
     else:
         column = dataset.column(feature.position)
         distinct = None
         if edges is None:
-            distinct = once_known(dataset, options, lambda: column.distinct(FEW_VALUES))
+            distinct = dataset.once_known(lambda: column.distinct(FEW_VALUES))
         ends = column.low, column.high
         regions = _cut_regions(feature, distinct, edges, ends, missing=column.missing > 0)
     if len(regions.rules) > MOST_GIVEN:

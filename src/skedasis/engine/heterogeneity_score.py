@@ -9,16 +9,16 @@ from typing import TypeAlias
 
 import numpy as np
 
+from skedasis._progress import Progress, map_in_order
 from skedasis._types import Bools, Floats, Ints, OutputLabel
 from skedasis.data.categories import LevelColumn
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.engine.depends_on import ColumnFunctions, SwappedPairs
 from skedasis.engine.plan import Job, TaskKey
-from skedasis.engine.progress import Progress, map_in_order
 from skedasis.engine.run import limits_model_threads, make_evaluators, stats_of
 from skedasis.engine.select import FeatureTask
-from skedasis.engine.spread import DrawnRows, compute_spreads, count_spread_rows
+from skedasis.engine.spread import ScoredRows, compute_spreads, count_spread_rows
 from skedasis.errors import DataError
 from skedasis.models.calling import CallStats, one_thread_each
 from skedasis.quantities.evaluator import BatchEvaluator
@@ -74,7 +74,7 @@ class _Swap:
     @classmethod
     def of(
         cls,
-        drawn: DrawnRows,
+        drawn: ScoredRows,
         columns: tuple[int, ...],
         order: ScoreOrder,
         pairs: Sequence[tuple[Ints, Ints]],
@@ -99,7 +99,7 @@ class _Swap:
 
 
 @dataclass(frozen=True, eq=False)
-class _Swaps(DrawnRows):
+class _Swaps(ScoredRows):
     """The rows of a score, their columns as regressors, and the swaps of each feature."""
 
     columns: list[Ranks | Floats]
@@ -112,7 +112,7 @@ class _Swaps(DrawnRows):
         cls, job: Job, tasks: list[FeatureTask], rows: ScoreRows, strata: Bools | None = None
     ) -> _Swaps:
         """Pair some rows; with `strata`, a mask of all rows of the data, only rows of one stratum."""
-        drawn = DrawnRows.of(job.dataset.drawable, rows)
+        drawn = ScoredRows.of(job.dataset.drawable, rows)
         part, back = drawn.part, drawn.back
         columns = [_regressor(drawn, j) for j in range(len(part.features))]
         positions = {t.key: _position(t, columns) for t in tasks}
@@ -237,7 +237,7 @@ def compute_scores(job: Job) -> Scores:
     sets = dependent_sets(drawn.columns, [swap.columns for swap in swaps.values()], rows.half)
     dependent = dict(zip(swaps, sets, strict=True))
     far = drawn.off_support(dependent)
-    found = {
+    found: dict[TaskKey, HeterogeneityScore] = {
         (label, key): drawn.score(key, own[label], change, job.checked.eps, far[key])
         for (label, key), change in changes.items()
     }
@@ -275,13 +275,12 @@ def compute_region_scores(
     job: Job, scores: Scores, key: TaskKey, region: Ints, held_out: Bools
 ) -> tuple[list[RegionScore], CallStats]:
     """Return the heterogeneity score of one feature and output within each region."""
-    label, name = key
-    task = job.task(key)
+    label, task = key[0], job.task(key)
     found: list[RegionScore] = []
     stats = CallStats()
     if scores.rows is None or not isinstance(task, FeatureTask):
         return found, stats
-    job = replace(job, outputs={label: job.outputs[label]})
+    name, job = task.key, replace(job, outputs={label: job.outputs[label]})
     at_rows, own = region[scores.rows.rows], scores.own[label]
     for number in range(int(region.max()) + 1):
         some = np.flatnonzero((at_rows == number) & ~np.isnan(own))
@@ -306,7 +305,7 @@ def compute_region_scores(
 # --- columns and values ---------------------------------------------------------------------------
 
 
-def _codes(drawn: DrawnRows, j: int) -> Ints:
+def _codes(drawn: ScoredRows, j: int) -> Ints:
     """Return the codes of a column's levels in the order of the hashes; -1 is missing."""
     return drawn.part.coded(j)[0][drawn.back]
 
@@ -321,7 +320,7 @@ def _ranks_of_present(value: Floats, rows: ScoreRows) -> Ranks:
     return Ranks(all_rows, found.distinct, ~present)
 
 
-def _regressor(drawn: DrawnRows, j: int) -> Ranks | Floats:
+def _regressor(drawn: ScoredRows, j: int) -> Ranks | Floats:
     """Return a column of X as a regressor (ranks or indicators of levels), in the order of the hashes."""
     part, back, weights = drawn.part, drawn.back, drawn.rows.weights
     feature = part.features[j]

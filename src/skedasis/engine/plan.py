@@ -7,19 +7,20 @@ the size of the batches is chosen. What can be refused has been.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skedasis._types import Bools, Ints, OutputLabel, ResultKey, TableLike, TreeMode, Values
+from skedasis._types import Bools, Ints, OutputLabel, ResultKey, TableLike, TreeMode
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, NotYetKnown
-from skedasis.data.dataset import AnyColumn, Dataset, is_stream
+from skedasis.data.dataset import AnyColumn, Dataset, needs_memory
 from skedasis.data.features import check_slopes
+from skedasis.data.kept_rows import HashedRows
+from skedasis.engine.opening import open_rows
 from skedasis.engine.options import ExplainOptions, Need
 from skedasis.engine.select import (
     AnyPlan,
@@ -42,7 +43,6 @@ from skedasis.quantities.evaluator import (
     probe_model,
 )
 from skedasis.quantities.tree_evaluator import Outputs, TreeDecision, use_trees_if_exact
-from skedasis.stats.random import row_hashes
 
 if TYPE_CHECKING:
     from skedasis.engine.multi_model import RowSubset
@@ -53,8 +53,6 @@ TaskKey: TypeAlias = tuple[OutputLabel, ResultKey]
 
 
 Plans: TypeAlias = dict[TaskKey, AnyPlan]
-
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -108,9 +106,6 @@ class Job:
     def sample_mask(self) -> Bools | None:
         """Mask of the kept rows, (n,); None for all."""
         if isinstance(self.sample, HashedRows):
-            # Imported here: data in memory do not need it.
-            from skedasis.data.streamed import needs_memory
-
             raise needs_memory("all kept rows with their other features")
         return self.sample
 
@@ -131,39 +126,6 @@ def prepare(
     if rows is not None:
         dataset = dataset.subset(rows)
     return prepare_rows(quantity, dataset, features, method, options, started)
-
-
-def open_rows(
-    quantity: Quantity,
-    X: TableLike,
-    features: object,
-    method: object,
-    options: ExplainOptions,
-    need: Need | None = None,
-) -> tuple[Dataset, ExplainOptions]:
-    """Return the rows of X as the quantity's model takes them, and the options that belong to them; see `prepare`."""
-    if is_stream(X):
-        # Imported here: data in memory do not need it.
-        from skedasis.engine.streams import draw_rows, open_stream
-
-        if options.sample is not None:
-            drawn = draw_rows(X, options.sample, options)
-            return quantity.prepare(drawn.dataset()), drawn.options
-        found = Need(kept_features=False) if need is None else need
-        return quantity.prepare(open_stream(X, quantity, features, method, options, found)), options
-    _check_no_cluster(options)
-    return quantity.prepare(options.dataset(X)), options
-
-
-def _check_no_cluster(options: ExplainOptions) -> None:
-    """Raise if a cluster is to explain data in memory."""
-    if options.client is not None:
-        raise DataError(
-            "client",
-            "data in memory",
-            "data that workers can read",
-            'Write them to Parquet, and pass X=sd.parquet("folder")',
-        )
 
 
 def prepare_rows(
@@ -203,7 +165,7 @@ def resolve_method_and_selection(
     requested, groups = None if method is None else as_method(method), options.groups
     if requested is not None:
         dataset, groups = requested.rows_and_groups(dataset, groups, options.seed)
-    overlapping = requested is not None and requested.overlapping_groups
+    overlapping = requested is not None and requested.donor_rows > 0
     selection = FeatureSelection(
         dataset, features, groups, free=requested is None, overlapping=overlapping
     )
@@ -235,7 +197,7 @@ def prepare_job(
         check_curves(tasks)
     evaluated, checked = _check_model(quantity, dataset, tasks, options.tree)
     planner = _Planner(evaluated.outputs, dataset, tasks, checked, agreed or {})
-    once_known(dataset, options, planner.plan_all)
+    dataset.once_known(planner.plan_all)
     plans, all_tasks = planner.plans, tasks
     if part is not None:
         dataset, tasks, plans = part.restrict(dataset, list(tasks), plans)
@@ -262,7 +224,7 @@ def prepare_job(
         checked=checked,
         copies=copies,
         batch_rows=batch_rows,
-        sample=_rows_to_keep(dataset, kept, options.seed),
+        sample=dataset.rows_to_keep(kept, options.seed),
         options=options,
         started=started,
         trees=evaluated.said,
@@ -358,16 +320,6 @@ def _donors(tasks: Sequence[Task], plans: Plans) -> dict[TaskKey, Donors]:
     return donors
 
 
-def once_known(dataset: Dataset, options: ExplainOptions, work: Callable[[], _Result]) -> _Result:
-    """Return what `work` returns; of data that are read in chunks, after the passes that its plans ask for."""
-    if not dataset.streamed:
-        return work()
-    # Imported here: data in memory do not need it.
-    from skedasis.engine.streams import known
-
-    return known(dataset, options, work)
-
-
 _NO_DERIVATIVES = DerivativeInfo("none", "")
 
 
@@ -459,61 +411,3 @@ def _present(dataset: Dataset, tasks: Sequence[Task]) -> Ints | None:
     for other in found[1:]:
         present = np.intersect1d(present, other)
     return present if len(present) else None
-
-
-KEPT_ROWS = "rows that results keep"
-"""Purpose of the hashes by which the kept rows are drawn."""
-
-
-@dataclass(frozen=True)
-class HashedRows:
-    """The kept rows of data beyond memory: those whose hashes are at most a threshold."""
-
-    threshold: int
-    seed: int
-    most: int
-
-    def mask(self, identifiers: Values) -> Bools:
-        """Return which of some rows are kept."""
-        if self.most == 0:
-            return np.zeros(len(identifiers), dtype=bool)
-        return row_hashes(identifiers, self.seed, KEPT_ROWS) <= np.uint64(self.threshold)
-
-
-def sample_rows(dataset: Dataset, kept: int, seed: int) -> Bools | None:
-    """Return a mask of the rows that are kept, None for all: those with the smallest hashes of their identifiers."""
-    n = len(dataset)
-    if kept >= n:
-        return None
-    sample = np.zeros(n, dtype=bool)
-    if kept:
-        hashes = row_hashes(dataset.identifiers, seed, KEPT_ROWS)
-        sample[np.argpartition(hashes, kept - 1)[:kept]] = True
-    return sample
-
-
-def _rows_to_keep(dataset: Dataset, kept: int, seed: int) -> Bools | HashedRows | None:
-    """Return the rows to keep of a data set in memory, or of one that is read in chunks; None for all."""
-    if not dataset.streamed or kept >= len(dataset):
-        return sample_rows(dataset, kept, seed)
-    return hashed_rows(len(dataset), kept, seed, numbered=dataset.numbered)
-
-
-_HASHED_AT_A_TIME = 1_000_000
-
-
-def hashed_rows(n: int, kept: int, seed: int, *, numbered: bool) -> HashedRows:
-    """Return the rule that keeps `kept` of n rows."""
-    margin = int(6 * np.sqrt(kept)) + 40
-    expected = int((kept / n) * 2.0**64)
-    if kept == 0:
-        return HashedRows(0, seed, 0)
-    if not numbered:
-        return HashedRows(min(expected, 2**64 - 1), seed, kept + margin)
-    limit = np.uint64(min(int((kept + margin) / n * 2.0**64), 2**64 - 1))
-    small: list[NDArray[np.uint64]] = []
-    for start in range(0, n, _HASHED_AT_A_TIME):
-        hashes = row_hashes(np.arange(start, min(start + _HASHED_AT_A_TIME, n)), seed, KEPT_ROWS)
-        small.append(hashes[hashes <= limit])
-    threshold = np.partition(np.concatenate(small), kept - 1)[kept - 1]
-    return HashedRows(int(threshold), seed, kept)

@@ -15,13 +15,14 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints, Json, OutputLabel, TableLike
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset
+from skedasis.data.kept_rows import sample_rows
 from skedasis.engine.assemble import abouts_of, finalize_task, provenance
 from skedasis.engine.curves import with_curves
 from skedasis.engine.given_regions import by_of_chunks, column_named_by
 from skedasis.engine.heterogeneity_score import RegionScore, compute_region_scores
 from skedasis.engine.kept_rows import Rules, at_kept_rows, count_regions
 from skedasis.engine.options import ExplainOptions, Need
-from skedasis.engine.plan import Job, prepare, prepare_rows, sample_rows
+from skedasis.engine.plan import Job, prepare, prepare_rows
 from skedasis.engine.region_rules import RegionOptions, RegionRules, RuleFinder, check_regions
 from skedasis.engine.rounds import Computed, compute
 from skedasis.engine.select import FeatureTask, as_method
@@ -85,10 +86,10 @@ def _regions_of(
     """Go through the rows, find or take the regions, and return the results."""
     # The pass over the rows can take long: what is wrong with the arguments is said before it.
     check_regions(job)
-    if job.dataset.streamed and by is not None:
-        by = by_of_chunks(job.dataset, job.selection.features, job.options, by)
-    search = search.at(job)
-    finder = None if job.dataset.streamed else RuleFinder.of(job, search, by)
+    search, given = search.at(job), by
+    finder = job.dataset.before_passes(lambda: RuleFinder.of(job, search, given))
+    if finder is None and by is not None:
+        by = by_of_chunks(job.dataset, job.selection.features, by)
     done = compute(job)
     here = at_kept_rows(done)
     finder = RuleFinder.of(here.job, search, by) if finder is None else finder
@@ -110,7 +111,7 @@ def _regions_of(
         alone = {label: next(iter(r.values())) for label, r in results.items()}
         return alone[None] if job.single else MultiOutput(alone)
     several = {
-        label: RegionsByFeature(r, search.joint, as_provenance(record))
+        label: RegionsByFeature(r, as_provenance(record), joint=search.joint)
         for label, r in results.items()
     }
     return several[None] if job.single else MultiOutput(several)
@@ -158,9 +159,7 @@ def region_pass(job: Job, by: GivenRegions | None = None, *, search: bool = True
         return RegionPass(done, effects, {}, builder)
     by_output = {label: builder.of_output(label, builder.wholes(label)) for label in job.outputs}
     record = as_provenance({**builder.record(), **builder.sampled})
-    found = {
-        label: RegionsByFeature(r, joint=False, provenance=record) for label, r in by_output.items()
-    }
+    found = {label: RegionsByFeature(r, record) for label, r in by_output.items()}
     return RegionPass(done, {k: r.effects for k, r in found.items()}, found, builder)
 
 
@@ -199,7 +198,8 @@ class _RegionBuilder:
         job, gathered = self.here.job, self.here.gathered
         mask, dataset = job.sample_mask, job.dataset
         stored = np.arange(len(dataset)) if mask is None else np.flatnonzero(mask)
-        drawn = sample_rows(dataset, self.base.n_rows_to_keep(len(dataset)), job.options.seed)
+        limit = self.base.n_rows_to_keep(len(dataset))
+        drawn = sample_rows(dataset.identifiers, limit, job.options.seed)
         shown = np.arange(len(stored)) if drawn is None else np.flatnonzero(drawn[stored])
         sampled = replace(job, sample=drawn)
         found: dict[str, Effect] = {}
@@ -244,7 +244,7 @@ class _RegionBuilder:
             Rules(by_feature[names[0]].leaves, {name: features[name] for name in names})
             for names in groups
         ]
-        counts = count_regions(dataset, self.done.job, wanted) if wanted else None
+        counts = count_regions(dataset, wanted) if wanted else None
         found: dict[str, RegionRules] = {}
         for name, rules in by_feature.items():
             if rules.regions == 1 or counts is None:

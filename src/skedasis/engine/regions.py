@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 from skedasis._arguments import shown
 from skedasis._types import TableLike
-from skedasis.data.dataset import is_stream
-from skedasis.data.streamed import needs_memory
 from skedasis.engine.assemble import warn_unused_arguments
 from skedasis.engine.cross_validation import as_folds
 from skedasis.engine.options import (
@@ -27,7 +25,7 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import ModelLike, as_quantity, listed
 from skedasis.results.multi_output import MultiOutput
-from skedasis.results.provenance import as_provenance
+from skedasis.results.provenance import as_provenance, model_names
 from skedasis.results.regions import (
     MultiModelRegions,
     MultiModelRegionsByFeature,
@@ -184,8 +182,6 @@ def _of_models(
         raise DataError(
             "regions", f"a list of {len(models)} models", "at least two", "Pass the model itself"
         )
-    if is_stream(X):
-        raise needs_memory("the rows of several models at the same time")
     dataset = options.dataset(X)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
     single = replace(options, cv=None, correction=None)
@@ -202,14 +198,13 @@ def _of_models(
             )
         found.append(result)
     record = as_provenance({**found[0].provenance, "models": len(models), **names})
-    alone = [r for r in found if isinstance(r, Regions)]
+    keys = model_names(record, len(models))
+    alone = {k: r for k, r in zip(keys, found, strict=True) if isinstance(r, Regions)}
     if alone:
-        return MultiModelRegions(tuple(alone), record)
-    by_feature = [r for r in found if isinstance(r, RegionsByFeature)]
-    return MultiModelRegionsByFeature(
-        {
-            name: MultiModelRegions(tuple(r[name] for r in by_feature), record)
-            for name in by_feature[0]
-        },
-        record,
-    )
+        return MultiModelRegions(alone, record)
+    several = {k: r for k, r in zip(keys, found, strict=True) if isinstance(r, RegionsByFeature)}
+    each = {
+        name: MultiModelRegions({k: r[name] for k, r in several.items()}, record)
+        for name in several[keys[0]]
+    }
+    return MultiModelRegionsByFeature(each, record)

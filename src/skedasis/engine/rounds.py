@@ -17,7 +17,7 @@ from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
 from skedasis.engine.assemble import Results, abouts_of, finalize
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
-from skedasis.engine.plan import Job, TaskKey, once_known
+from skedasis.engine.plan import Job, TaskKey
 from skedasis.engine.run import GatheredStats, make_evaluators, run, stats_of
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.methods.base import BatchStats, CellPlan, MethodResult, NumericPlan
@@ -104,7 +104,8 @@ def check_slopes(job: Job, results: Mapping[TaskKey, MethodResult]) -> dict[Task
         ):
             continue
         x = part.floats(task.feature.position)[by_hash]
-        if task.variant.follows_curve:
+        scheme = task.variant.choosing_scheme()
+        if scheme is not None and scheme.uses_likelihood:
             cells = _cells_for_check(plan.column, x, drawn.weights, dataset)
         else:
             cells = _unions_of_bins(effect, plan.column, x)
@@ -205,7 +206,7 @@ def _planned_again(job: Job, task: FeatureTask, info: DerivativeInfo) -> AnyPlan
     def plan() -> AnyPlan:
         return task.variant.plan(task.variant.read_column(job.dataset, task.feature), info)
 
-    found = once_known(job.dataset, job.options, plan)
+    found = job.dataset.once_known(plan)
     return found if job.sample is None else task.variant.with_fine_cells(found)
 
 

@@ -10,6 +10,7 @@ from typing import Self
 
 import numpy as np
 
+from skedasis._progress import Progress, map_in_order
 from skedasis._types import Floats, Ints, OutputLabel
 from skedasis.binning import N_AUTO_CELLS, auto_cells, auto_edges
 from skedasis.data.categories import LevelColumn
@@ -18,7 +19,6 @@ from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.plan import Job, TaskKey
-from skedasis.engine.progress import Progress, map_in_order
 from skedasis.engine.run import limits_model_threads, make_evaluators, stats_of
 from skedasis.engine.select import FeatureTask
 from skedasis.models.calling import CallStats, one_thread_each
@@ -40,7 +40,7 @@ from skedasis.stats.spread import (
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnRows:
+class ScoredRows:
     """The rows of a score in the order of their hashes: the row `k` is at `back[k]` of the data set `part`."""
 
     rows: ScoreRows
@@ -65,7 +65,7 @@ class _Feature:
 
     job: Job
     task: FeatureTask
-    drawn: DrawnRows
+    drawn: ScoredRows
     order: ScoreOrder
     most: int
 
@@ -161,7 +161,7 @@ class _Feature:
 
 def compute_spreads(
     job: Job,
-    drawn: DrawnRows,
+    drawn: ScoredRows,
     orders: Mapping[str, ScoreOrder],
     scores: Mapping[TaskKey, HeterogeneityScore],
     most: int = MOST_ROWS,
@@ -199,20 +199,22 @@ def with_spread(effect: Effect, spread: Spread, task: FeatureTask) -> Effect:
     return replace(effect, spread=spread)
 
 
-def count_spread_rows(job: Job, drawn: DrawnRows, orders: Mapping[str, ScoreOrder]) -> int:
+def count_spread_rows(job: Job, drawn: ScoredRows, orders: Mapping[str, ScoreOrder]) -> int:
     """Return the most model rows that `compute_spreads` asks for, without calling the model."""
     features = _features(job, drawn, orders, MOST_ROWS)
     return sum(f.windows.n_model_rows for f in features if f.windows is not None)
 
 
 def _features(
-    job: Job, drawn: DrawnRows, orders: Mapping[str, ScoreOrder], most: int
+    job: Job, drawn: ScoredRows, orders: Mapping[str, ScoreOrder], most: int
 ) -> list[_Feature]:
     """Return the features whose spread is that of windows; that of a group of columns has no axis."""
     return [
         _Feature(job, task, drawn, orders[task.key], most)
         for task in job.tasks
-        if isinstance(task, FeatureTask) and task.key in orders and task.variant.has_windows
+        if isinstance(task, FeatureTask)
+        and task.key in orders
+        and task.variant.of_rows == "effects"
     ]
 
 

@@ -11,18 +11,13 @@ import numpy as np
 
 from skedasis._arguments import shown
 from skedasis._types import Floats, OutputLabel, TableLike
-from skedasis.data.dataset import AnyColumn, Dataset, is_stream
+from skedasis.data.dataset import AnyColumn, Dataset, require_rows
 from skedasis.data.features import Feature, Groups
 from skedasis.engine.assemble import provenance
-from skedasis.engine.given_regions import (
-    GivenRules,
-    column_named_by,
-    regions_of_chunks,
-    regions_of_rows,
-    rows_of,
-)
+from skedasis.engine.given_regions import GivenRules, column_named_by, regions_given, rows_of
+from skedasis.engine.opening import open_rows
 from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
-from skedasis.engine.plan import once_known, open_rows, prepare_job
+from skedasis.engine.plan import prepare_job
 from skedasis.engine.rounds import compute
 from skedasis.engine.select import FeatureSelection, FeatureTask
 from skedasis.errors import DataError
@@ -130,20 +125,15 @@ def what_if(
     scenarios, several = _scenarios(moves, to)
     names = list(dict.fromkeys(n for given in scenarios.values() for n in (*given[0], *given[1])))
     quantity = as_quantity(model)
-    in_chunks = bool(is_stream(X))
-    if in_chunks and isinstance(by, Regions):
-        raise DataError(
-            "by",
-            "Regions beside data that are read in chunks",
-            "the name of a column",
-            "Write by.assign(...) of the rows into a column of the data, and name it",
-        )
+    if isinstance(by, Regions):
+        fix = "Write by.assign(...) of the rows into a column of the data, and name it"
+        require_rows(X, "by", "Regions", "the name of a column", fix, DataError)
     column = None if isinstance(by, Regions) else column_named_by(by)
     need = Need(column, draw=N_REFERENCE)
     dataset, options = open_rows(quantity, X, names, None, options, need)
     regions_by, regions = _regions(dataset, X, by, options)
     selection = _Selection(dataset, names, options.groups, scenarios, regions, regions_by)
-    once_known(dataset, options, selection.read)
+    dataset.once_known(selection.read)
     job = prepare_job(quantity, ForwardDifference(), selection, options, started=started)
     done = compute(job)
     found: dict[OutputLabel, dict[str, Change]] = {label: {} for label in done.results}
@@ -292,11 +282,7 @@ def _regions(
             region = np.where(region < 0, len(rules), region)
             rules.append("rows of no region")
         return f"regions of {by.feature}", GivenRules("Regions", rules, region)
-    if dataset.streamed:
-        found = regions_of_chunks(dataset, features, options, by)
-        return found.feature.name, found
-    given = regions_of_rows(dataset, features, by)
-    return given.by, given
+    return regions_given(dataset, features, by)
 
 
 # --- rows that leave the data ---------------------------------------------------------------------

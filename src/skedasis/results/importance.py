@@ -16,6 +16,7 @@ from skedasis.errors import UnsupportedError
 from skedasis.results import operations
 from skedasis.results.display import (
     Ranking,
+    RankLine,
     SavedResult,
     count,
     importance_table,
@@ -39,7 +40,7 @@ IntervalMethod = Literal["analytic", "repeats"]
 
 
 @dataclass(frozen=True)
-class ImportanceRank:
+class ImportanceRank(RankLine):
     """One line of a ranking.
 
     Parameters
@@ -50,6 +51,8 @@ class ImportanceRank:
     lower, upper : float
         The analytic 95 % interval; NaN if there is none.
     """
+
+    ordered_by = "mean"
 
     feature: str
     mean: float

@@ -10,6 +10,7 @@ from functools import cache
 from typing import (
     Any,
     ForwardRef,
+    Generic,
     Literal,
     NamedTuple,
     Protocol,
@@ -225,8 +226,28 @@ def check_fields(kind: SavedClass, parts: SavedParts, kinds: Mapping[str, SavedC
 def _hints(kind: SavedClass, kinds: tuple[tuple[str, SavedClass], ...]) -> dict[str, Hint]:
     """Return the types of the fields of a class that its constructor takes."""
     names = {**dict(kinds), "JsonValue": object, "Sequence": Sequence}
-    hints = get_type_hints(kind, localns=names)
-    return {f.name: hints[f.name] for f in fields(kind) if f.init}
+    hints, known = get_type_hints(kind, localns=names), _variables(kind)
+    return {f.name: _substituted(hints[f.name], known) for f in fields(kind) if f.init}
+
+
+def _variables(kind: SavedClass) -> dict[Hint, Hint]:
+    """Return what the type variables of the generic bases of a class stand for."""
+    found: dict[Hint, Hint] = {}
+    for of in (of for base in kind.__mro__ for of in vars(base).get("__orig_bases__", ())):
+        base = get_origin(of)
+        if isinstance(base, type) and issubclass(base, Generic) and base is not Generic:
+            variables: Hints = vars(base)["__parameters__"]
+            given = zip(variables, get_args(of), strict=True)
+            found |= {variable: _substituted(hint, found) for variable, hint in given}
+    return found
+
+
+def _substituted(hint: Hint, known: Mapping[Hint, Hint]) -> Hint:
+    """Return a type with what its variables stand for."""
+    if isinstance(hint, TypeVar):
+        return known.get(hint, hint)
+    free = () if get_origin(hint) is None else hint.__parameters__
+    return hint[tuple(known.get(v, v) for v in free)] if free else hint
 
 
 @cache

@@ -11,7 +11,7 @@ from skedasis._arguments import check_name, check_option
 from skedasis._calls import checked_call
 from skedasis._types import JsonValue
 from skedasis.results import operations
-from skedasis.results.display import SavedResult, align_columns, count, save_if
+from skedasis.results.display import RankLine, SavedResult, align_columns, count, save_if
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.signatures import shows_keywords
 
@@ -29,7 +29,7 @@ MAIN, UNEXPLAINED = "main effects", "not explained"
 
 
 @dataclass(frozen=True)
-class VariancePart:
+class VariancePart(RankLine):
     """One part of the variance of a quantity.
 
     Parameters
@@ -50,6 +50,8 @@ class VariancePart:
     label : str, optional
         The name for people, if features have labels.
     """
+
+    ordered_by = "share"
 
     name: str
     kind: Literal["main", "regions", "pairs", "unexplained"]

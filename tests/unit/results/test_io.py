@@ -277,24 +277,6 @@ def test_a_format_that_is_not_read_is_named(version, fix, tmp_path):
         sd.load(path)
 
 
-def test_files_of_format_6_have_the_names_of_today():
-    """Version 0.2 printed these numbers as the modulation of interactions, and as the parts of a ledger."""
-    folder = Path(__file__).parent
-    pairs = sd.load(folder / "format_6_interactions.npz").pairs
-    assert [pair.depends_01 for pair in pairs] == [
-        0.9286115435711888,
-        -0.02714636330279087,
-        0.08162608055940077,
-    ]
-    shares = sd.load(folder / "format_6_ledger.npz")
-    assert {part.name: part.share for part in shares.parts} == {
-        "main effects": 0.788925922322361,
-        "regions of x0": 0.1407308717187427,
-        "x0 × x1": 0.07023342812276087,
-        "not explained": 0.0001097778361353238,
-    }
-
-
 def test_a_file_of_format_6_has_accumulated_deviations_and_no_spread(tmp_path):
     """The file was written by version 0.1, which printed these numbers as the heterogeneity of ALE and UALE."""
     found = sd.load(Path(__file__).with_name("format_6.npz"))
@@ -330,7 +312,7 @@ def test_a_file_of_format_6_has_accumulated_deviations_and_no_spread(tmp_path):
 def test_objects_in_a_file_are_never_unpickled(tmp_path):
     path = tmp_path / "r.npz"
     bomb = np.array([Bomb()], dtype=object)
-    for name in ("header", "result.effects.0.value"):
+    for name in ("header", "result.members.0.value"):
         damaged(path, **{name: bomb})
         with refused(sd.DataError, "no saved result"):
             sd.load(path)
@@ -349,7 +331,7 @@ def test_missing_members_and_headers_that_are_no_text(tmp_path):
         {"header": None},
         {"header": np.arange(3)},
         {"header": np.array("[" * 100_000)},
-        {"result.effects.0.value": None},
+        {"result.members.0.value": None},
     ):
         damaged(path, **changes)
         with refused(sd.DataError, "no saved result"):
