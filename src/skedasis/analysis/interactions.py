@@ -29,7 +29,7 @@ from skedasis.engine.options import (
     ScoredKeywords,
     takes_options,
 )
-from skedasis.engine.plan import prepare
+from skedasis.engine.prepare import prepare
 from skedasis.engine.rounds import Computed, compute
 from skedasis.engine.select import FeatureSelection, as_method, check_no_pattern
 from skedasis.errors import DataError, UnsupportedError

@@ -30,7 +30,7 @@ from skedasis.data.features import Feature, find_feature
 from skedasis.engine.assemble import collect_results, provenance
 from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import SCORE_ROWS, ExplainOptions, NullKeywords, takes_options
-from skedasis.engine.plan import prepare_rows
+from skedasis.engine.prepare import prepare_rows
 from skedasis.engine.region_pass import regions_at_rows
 from skedasis.engine.rounds import compute
 from skedasis.errors import DataError

@@ -18,7 +18,7 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature
 from skedasis.data.gaps import Gap
-from skedasis.engine.plan import Job, TaskKey
+from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import GatheredStats, limits_model_threads
 from skedasis.engine.select import FeatureTask, Task, as_method, names_of
 from skedasis.engine.spread import with_spread

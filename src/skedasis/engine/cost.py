@@ -9,7 +9,7 @@ import numpy as np
 
 from skedasis._types import Floats, OutputLabel, ResultKey, Values
 from skedasis.data.dataset import Batch
-from skedasis.engine.plan import Job, planned_like, resolve_method_and_selection
+from skedasis.engine.prepare import Job, planned_like, resolve_method_and_selection
 from skedasis.engine.run import BatchWork
 from skedasis.quantities.evaluator import BatchEvaluator, ModelRows, ResponseCache, SetChanges
 
@@ -62,7 +62,12 @@ def count_rows(job: Job) -> dict[ResultKey, RowCount]:
             found[key] += count
     more = n / len(places)
     return {
-        key: RowCount(count.model * more, count.slope * more, _later(job, key))
+        key: RowCount(
+            count.model * more,
+            count.slope * more,
+            # A second round asks for at most two rows for each row and output.
+            2.0 * n * sum(plan[1] == key and job.may_continue(plan) for plan in job.plans),
+        )
         for key, count in found.items()
     }
 
@@ -90,12 +95,6 @@ def _count_batch(job: Job, work: BatchWork, batch: Batch) -> dict[ResultKey, Row
 
 def _nothing(steps: int = 1) -> None:
     """Show no progress."""
-
-
-def _later(job: Job, key: ResultKey) -> float:
-    """Return the most model rows of a second round: two for each row and output."""
-    outputs = sum(plan[1] == key and job.may_continue(plan) for plan in job.plans)
-    return 2.0 * len(job.dataset) * outputs
 
 
 def count_rows_of(job: Job, method: object, names: list[str]) -> dict[ResultKey, RowCount]:

@@ -13,7 +13,7 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Dataset
 from skedasis.engine.assemble import Results
-from skedasis.engine.plan import Job
+from skedasis.engine.prepare import Job
 from skedasis.engine.run import make_evaluators, stats_of
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.methods.ale_categorical import LevelPlan
@@ -27,8 +27,6 @@ from skedasis.stats.heterogeneity_score import ScoreRows, score_rows
 
 def with_curves(job: Job, results: Results) -> Results:
     """Return finished results, with the curves of `ExplainOptions.curves` rows in effects that have none."""
-    if not job.options.curves:
-        return results
     dataset, limit, seed = job.dataset.drawable, job.options.curves, job.options.seed
     # Drawn once for all features without missing values.
     whole = score_rows(dataset.identifiers, dataset.weights, limit, seed)

@@ -202,7 +202,7 @@ def explain(
         return find_regions(quantity, X, wanted, method, options, RegionOptions(), by)
     # Imported here to keep `import skedasis` fast.
     from skedasis.engine.curves import with_curves
-    from skedasis.engine.plan import prepare
+    from skedasis.engine.prepare import prepare
     from skedasis.engine.rounds import compute
 
     job = prepare(as_quantity(model), X, wanted, method, options)

@@ -52,24 +52,6 @@ def at_kept_rows(done: Computed) -> Computed:
 
 # ------------------------------------------------------------------------------------ counting
 @dataclass(frozen=True, eq=False)
-class RegionCounts:
-    """The rows and the weight of each region, and the rows with a missing value of some features, by set of rules."""
-
-    rows: list[Ints]
-    weight: list[Floats]
-    missing: list[dict[str, Ints]]
-
-
-@dataclass(eq=False)
-class RegionTally:
-    """The counts of a range of rows. Weights are multiples of a quantum, whose sums do not depend on the order."""
-
-    rows: list[Ints]
-    weight: list[Ints]
-    missing: list[dict[str, Ints]]
-
-
-@dataclass(frozen=True, eq=False)
 class Rules:
     """The rules of the regions of some features."""
 
@@ -78,58 +60,63 @@ class Rules:
 
 
 @dataclass(frozen=True, eq=False)
+class RegionCounts:
+    """The rows and the weight of each region, (R,), and its rows with a missing value of some features, by name."""
+
+    rows: Ints
+    weight: Floats
+    missing: dict[str, Ints]
+
+
+@dataclass(frozen=True, eq=False)
 class CountPass:
-    """A pass that counts the rows that satisfy rules."""
+    """A pass that counts the rows that satisfy rules.
+
+    Its state is an array for each set of rules: a line of rows, one of weights as multiples of a quantum, whose sums do
+    not depend on the order, and one of missing values for each feature.
+    """
 
     rules: Sequence[Rules]
     quantum: float | None
 
-    def state(self) -> RegionTally:
+    def state(self) -> list[Ints]:
         """Return the counts of no rows."""
-        sizes = [len(r.leaves) for r in self.rules]
-        return RegionTally(
-            [np.zeros(n, dtype=np.int64) for n in sizes],
-            [np.zeros(n, dtype=np.int64) for n in sizes],
-            [
-                {name: np.zeros(n, dtype=np.int64) for name in r.features}
-                for n, r in zip(sizes, self.rules, strict=True)
-            ],
-        )
+        return [np.zeros((2 + len(r.features), len(r.leaves)), dtype=np.int64) for r in self.rules]
 
-    def add(self, state: RegionTally, first: int, chunk: Dataset) -> None:
+    def add(self, state: list[Ints], first: int, chunk: Dataset) -> None:
         """Add the rows of a chunk."""
         w = chunk.weights
         weights = None if w is None or self.quantum is None else quantised(w, self.quantum)
         known: dict[int, Bools] = {}
-        for i, rules in enumerate(self.rules):
-            missing = {name: chunk.is_missing(feature) for name, feature in rules.features.items()}
+        for counts, rules in zip(state, self.rules, strict=True):
+            missing = [chunk.is_missing(feature) for feature in rules.features.values()]
             for number, leaf in enumerate(rules.leaves):
                 inside = np.ones(len(chunk), dtype=bool)
                 for condition in leaf.conditions:
                     if id(condition) not in known:
                         known[id(condition)] = condition.holds(chunk)
                     inside &= known[id(condition)]
-                count = int(inside.sum())
-                state.rows[i][number] += count
-                state.weight[i][number] += count if weights is None else int(weights[inside].sum())
-                for name in rules.features:
-                    state.missing[i][name][number] += int(missing[name][inside].sum())
+                count = inside.sum()
+                weight = count if weights is None else weights[inside].sum()
+                counts[:, number] += [count, weight, *(lost[inside].sum() for lost in missing)]
 
-    def merge(self, state: RegionTally, other: RegionTally) -> None:
+    def merge(self, state: list[Ints], other: list[Ints]) -> None:
         """Add the counts of another range."""
-        for index in range(len(state.rows)):
-            state.rows[index] += other.rows[index]
-            state.weight[index] += other.weight[index]
-            for name, count in other.missing[index].items():
-                state.missing[index][name] += count
+        for mine, others in zip(state, other, strict=True):
+            np.add(mine, others, out=mine)
 
 
-def count_regions(dataset: Dataset, rules: Sequence[Rules]) -> RegionCounts:
+def count_regions(dataset: Dataset, rules: Sequence[Rules]) -> list[RegionCounts]:
     """Return how many of all rows satisfy rules."""
     quantum = dataset.weight_quantum
-    work = CountPass(rules, quantum)
-    found = dataset.fold(work, "Counting regions", "rows of regions")
+    found = dataset.fold(CountPass(rules, quantum), "Counting regions", "rows of regions")
     # Converted at the end: floats would round the sums of multiples beyond 2**53.
     unit = 1.0 if quantum is None else quantum
-    weight = [multiples.astype(float) * unit for multiples in found.weight]
-    return RegionCounts(found.rows, weight, found.missing)
+    return [
+        RegionCounts(
+            counts[0],
+            counts[1].astype(float) * unit,
+            dict(zip(r.features, counts[2:], strict=True)),
+        )
+        for counts, r in zip(found, rules, strict=True)
+    ]

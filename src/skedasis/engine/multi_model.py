@@ -27,7 +27,7 @@ from skedasis.engine.cross_validation import Folds, as_folds
 from skedasis.engine.curves import with_curves
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.plan import Job, Plans, TaskKey, prepare_job, resolve_method_and_selection
+from skedasis.engine.prepare import Job, Plans, TaskKey, prepare_job, resolve_method_and_selection
 from skedasis.engine.rounds import (
     add_round,
     check_slopes,
@@ -594,7 +594,7 @@ def _finalized(model_run: ModelRun, variants: dict[TaskKey, AnyFeatureMethod]) -
             if key in variants and isinstance(task, FeatureTask):
                 final = replace(task, variant=variants[key])
             by_key[task.key] = finalize_task(job, label, final, gathered.pop(key), model_run.scores)
-    return with_curves(job, results)
+    return with_curves(job, results) if job.options.curves else results
 
 
 def _results(

@@ -16,13 +16,13 @@ from skedasis._types import Bools, Floats, Ints, Json, OutputLabel, TableLike
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset
 from skedasis.data.kept_rows import sample_rows
-from skedasis.engine.assemble import abouts_of, finalize_task, provenance
+from skedasis.engine.assemble import Results, abouts_of, finalize_task, provenance
 from skedasis.engine.curves import with_curves
 from skedasis.engine.given_regions import by_of_chunks, column_named_by
 from skedasis.engine.heterogeneity_score import RegionScore, compute_region_scores
 from skedasis.engine.kept_rows import Rules, at_kept_rows, count_regions
 from skedasis.engine.options import ExplainOptions, Need
-from skedasis.engine.plan import Job, prepare, prepare_rows
+from skedasis.engine.prepare import Job, prepare, prepare_rows
 from skedasis.engine.region_rules import RegionOptions, RegionRules, RuleFinder, check_regions
 from skedasis.engine.rounds import Computed, compute
 from skedasis.engine.select import FeatureTask, as_method
@@ -94,7 +94,9 @@ def _regions_of(
     here = at_kept_rows(done)
     finder = RuleFinder.of(here.job, search, by) if finder is None else finder
     builder = _RegionBuilder(done, here, finder, base)
-    wholes = with_curves(job, {label: {**builder.wholes(label)} for label in job.outputs})
+    wholes: Results = {label: {**builder.wholes(label)} for label in job.outputs}
+    if job.options.curves:
+        wholes = with_curves(job, wholes)
     results = {
         label: builder.of_output(
             label, {str(k): e for k, e in by_key.items() if isinstance(e, Effect)}
@@ -234,29 +236,27 @@ class _RegionBuilder:
         if self.here is self.done:
             return by_feature
         features = {t.key: t.feature for t in self.finder.tasks}
-        several: dict[int, list[str]] = {}
+        dataset, weight = self.done.job.dataset, self._weighed(self.done.job.dataset.total_weight)
+        found: dict[str, RegionRules] = {}
+        # Features that share a tree are counted together.
+        sharing: dict[int, list[str]] = {}
         for name, rules in by_feature.items():
             if rules.regions > 1:
-                several.setdefault(id(rules), []).append(name)
-        dataset = self.done.job.dataset
-        groups = list(several.values())
+                sharing.setdefault(id(rules), []).append(name)
+            nodes = [replace(node, count=len(dataset), weight=weight) for node in rules.nodes]
+            found[name] = replace(rules, nodes=nodes)
+        if not sharing:
+            return found
         wanted = [
             Rules(by_feature[names[0]].leaves, {name: features[name] for name in names})
-            for names in groups
+            for names in sharing.values()
         ]
-        counts = count_regions(dataset, wanted) if wanted else None
-        found: dict[str, RegionRules] = {}
-        for name, rules in by_feature.items():
-            if rules.regions == 1 or counts is None:
-                whole = replace(
-                    rules.nodes[0], count=len(dataset), weight=self._weighed(dataset.total_weight)
-                )
-                found[name] = replace(rules, nodes=[whole])
-                continue
-            index = groups.index(several[id(rules)])
-            weight = counts.weight[index]
-            nodes = _with_counts(rules.nodes, counts.rows[index], self._weighed(weight))
-            found[name] = replace(rules, nodes=nodes, missing=counts.missing[index])
+        counted = count_regions(dataset, wanted)
+        for names, counts in zip(sharing.values(), counted, strict=True):
+            weights = self._weighed(counts.weight)
+            nodes = _with_counts(by_feature[names[0]].nodes, counts.rows, weights)
+            for name in names:
+                found[name] = replace(found[name], nodes=nodes, missing=counts.missing)
         return found
 
     def _weighed(self, weight: _WeightT) -> _WeightT:

@@ -22,7 +22,7 @@ from skedasis.engine.assemble import abouts_of
 from skedasis.engine.conditioning import ConditioningFeatures, conditioning_features
 from skedasis.engine.given_regions import GivenRules, regions_of_rows
 from skedasis.engine.options import ALPHA, MAX_DEPTH, MIN_GAIN
-from skedasis.engine.plan import Job
+from skedasis.engine.prepare import Job
 from skedasis.engine.select import FeatureMatcher, FeatureTask
 from skedasis.errors import UnsupportedError
 from skedasis.methods.regional import KeptEffects, check_local_effects, no_local_effects

@@ -17,7 +17,7 @@ from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
 from skedasis.engine.assemble import Results, abouts_of, finalize
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
-from skedasis.engine.plan import Job, TaskKey
+from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import GatheredStats, make_evaluators, run, stats_of
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.methods.base import BatchStats, CellPlan, MethodResult, NumericPlan

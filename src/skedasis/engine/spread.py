@@ -18,7 +18,7 @@ from skedasis.data.column_stats import Column
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
-from skedasis.engine.plan import Job, TaskKey
+from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import limits_model_threads, make_evaluators, stats_of
 from skedasis.engine.select import FeatureTask
 from skedasis.models.calling import CallStats, one_thread_each

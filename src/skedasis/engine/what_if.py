@@ -17,7 +17,7 @@ from skedasis.engine.assemble import provenance
 from skedasis.engine.given_regions import GivenRules, column_named_by, regions_given, rows_of
 from skedasis.engine.opening import open_rows
 from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
-from skedasis.engine.plan import prepare_job
+from skedasis.engine.prepare import prepare_job
 from skedasis.engine.rounds import compute
 from skedasis.engine.select import FeatureSelection, FeatureTask
 from skedasis.errors import DataError

@@ -16,7 +16,7 @@ from skedasis.engine.argument_types import GivenRegions
 from skedasis.engine.assemble import collect_results, finalize, provenance
 from skedasis.engine.explain import explain
 from skedasis.engine.options import ExplainKeywords, ExplainOptions
-from skedasis.engine.plan import Job, prepare, prepare_rows
+from skedasis.engine.prepare import Job, prepare, prepare_rows
 from skedasis.engine.region_pass import RegionPass, region_pass
 from skedasis.engine.rounds import compute
 from skedasis.errors import BinningWarning, CostWarning, diverted

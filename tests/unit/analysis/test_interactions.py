@@ -12,7 +12,7 @@ import pytest
 import skedasis as sd
 from skedasis.analysis.interactions import interactions_of
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.plan import prepare
+from skedasis.engine.prepare import prepare
 from skedasis.engine.rounds import compute
 from tests.helpers import refused
 

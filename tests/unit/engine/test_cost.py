@@ -13,7 +13,7 @@ from skedasis.engine import run
 from skedasis.engine.cost import COUNTED, count_rows, count_rows_of
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.plan import Job, prepare
+from skedasis.engine.prepare import Job, prepare
 from skedasis.engine.rounds import compute
 from skedasis.quantities.outputs import as_quantity
 from tests.helpers import paired
