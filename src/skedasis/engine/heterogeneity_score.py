@@ -38,7 +38,7 @@ from skedasis.stats.heterogeneity_score import (
 from skedasis.stats.off_support import ColumnSet, Support, dependent_sets
 from skedasis.stats.spread import MOST_ROWS
 
-OffSupport: TypeAlias = tuple[float | None, tuple[str, ...]]
+OffSupportShare: TypeAlias = tuple[float | None, tuple[str, ...]]
 """Share of swapped rows that are off support, and the names of the other columns in which they are."""
 
 _MOST = 0.9
@@ -144,12 +144,12 @@ class _Swaps(ScoredRows):
 
     def off_support(
         self, dependent: Mapping[str, Sequence[ColumnSet] | None]
-    ) -> dict[str, OffSupport]:
+    ) -> dict[str, OffSupportShare]:
         """Return the share of swapped rows that are off support, and the other columns in which they are."""
         support = Support.of(
             [c if isinstance(c, Ranks) else _codes(self, j) for j, c in enumerate(self.columns)]
         )
-        found: dict[str, OffSupport] = {}
+        found: dict[str, OffSupportShare] = {}
         for key, swap in self.by_feature.items():
             far = support.off_support(
                 swap.columns, dependent[key], swap.partners, self.rows.weights
@@ -163,7 +163,7 @@ class _Swaps(ScoredRows):
         own: Floats,
         change: Floats,
         eps: float,
-        far: OffSupport,
+        far: OffSupportShare,
         some: Bools | None = None,
     ) -> HeterogeneityScore:
         """Return the score of a feature, given the quantity at the rows and its changes, in the order of the data.

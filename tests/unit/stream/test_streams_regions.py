@@ -163,6 +163,15 @@ def test_given_regions_are_those_of_memory(frame, path, by, weighted):
     assert _described(found) == _described(memory)
 
 
+def test_a_column_of_one_value_gives_one_region(frame, tmp_path):
+    frame.assign(one="x").to_parquet(tmp_path / "one.parquet")
+    source = sd.parquet(tmp_path / "one.parquet", columns=[*NAMES, "one"])
+    found = sd.explain(_function, source, "a", by="one", **OFF)
+    memory = sd.explain(_function, frame[NAMES].assign(one="x"), "a", by="one", **OFF)
+    assert found.rules == memory.rules == ("one = x",)
+    assert _described(found) == _described(memory)
+
+
 def test_labels_of_all_rows_are_a_column(path):
     with pytest.raises(sd.DataError, match="name of a column"):
         sd.explain(_function, sd.parquet(path, columns=NAMES), "a", by=np.zeros(N, int), **OFF)
