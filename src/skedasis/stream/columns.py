@@ -145,11 +145,15 @@ class Once(Generic[GathererT, AnswerT]):
         return self._answer(self._taken)
 
 
+AnyTally: TypeAlias = Any
+"""What a pass gathers for a search. Each search has its own kind."""
+
+
 # ------------------------------------------------------------------------------------ requests
 class Request(Protocol[AnswerT_co]):
     """What a column is asked for and does not know."""
 
-    def search(self, column: CountedColumn, budget: int) -> Search[Any, AnswerT_co]:
+    def search(self, column: CountedColumn, budget: int) -> Search[AnyTally, AnswerT_co]:
         """Return the search for the answer, which may need `budget` bytes."""
         ...
 

@@ -27,7 +27,7 @@ from skedasis.data.category_order import (
     sum_of_distances,
 )
 from skedasis.data.column_stats import Column, NotYetKnown, column_moments
-from skedasis.data.dataset import Batch, BatchFold, Dataset, Fold, StateT, needs_memory
+from skedasis.data.dataset import Batch, BatchPass, Dataset, Pass, StateT, needs_memory
 from skedasis.data.factorize import Factorized
 from skedasis.data.features import Feature, NoValues
 from skedasis.data.kept_rows import HashedRows, hashed_rows
@@ -154,13 +154,13 @@ class StreamedDataset(Dataset):
     def before_passes(self, work: Callable[[], object]) -> None:
         """Return None: not all rows are at hand."""
 
-    def fold(self, work: Fold[StateT, Dataset], text: str, record: str) -> StateT:
+    def fold(self, work: Pass[StateT, Dataset], text: str, record: str) -> StateT:
         """Return the state of all rows, after a pass over the data."""
         return self.passes.run(_OfChunks(self.reader, work), text, record)
 
     def fold_batches(
         self,
-        work: BatchFold[StateT],
+        work: BatchPass[StateT],
         size: int,
         memory: int,
         n_jobs: int,
@@ -371,7 +371,7 @@ def even_places(n: int, count: int) -> Ints:
 class _OfChunks(Generic[StateT]):
     """Work on rows in memory, of each chunk."""
 
-    def __init__(self, reader: ChunkReader, work: Fold[StateT, Dataset]) -> None:
+    def __init__(self, reader: ChunkReader, work: Pass[StateT, Dataset]) -> None:
         self.reader, self.work = reader, work
 
     def state(self) -> StateT:
@@ -390,7 +390,7 @@ class _OfChunks(Generic[StateT]):
 class _OfBatches(Generic[StateT]):
     """Work on batches, of rows in memory that begin at the border of a batch."""
 
-    def __init__(self, work: BatchFold[StateT], size: int) -> None:
+    def __init__(self, work: BatchPass[StateT], size: int) -> None:
         self.work, self.size, self.state, self.merge = work, size, work.state, work.merge
 
     def add(self, state: StateT, first: int, rows: Dataset) -> None:
