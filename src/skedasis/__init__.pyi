@@ -83,3 +83,4 @@ from skedasis.results.surfaces import Surfaces as Surfaces
 from skedasis.results.variance_shares import VarianceShares as VarianceShares
 
 __version__: str
+_MODULES: dict[str, str]

@@ -14,7 +14,7 @@ from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError, nearest
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.containers import (
     ResultMapping,
     TableColumns,
@@ -22,6 +22,7 @@ from skedasis.results.containers import (
     key_column,
     no_members_error,
 )
+from skedasis.results.described import Keys, keys_of, listed, object_of, or_null
 from skedasis.results.display import (
     Ranking,
     SavedResult,
@@ -78,6 +79,7 @@ class MovedFeature:
     ----------
     feature : Feature
     kind : {"step", "factor", "value", "level"}
+        How it moves.
     amount : float
         The step, factor or value; of times in days, on the axis of the feature. For a level its index in `labels`.
     text : str
@@ -181,14 +183,25 @@ class ChangeRegion:
     region : str
         Its rule.
     rows : int
+        Number of its rows.
     share : float
         Share of the weight.
-    value, std, std_error, df : float
-        As in `Change`. NaN without enough rows.
-    lower, upper : float
-        The 95 % interval of `value`.
-    increases, decreases : float
-        Shares of the region's weight at which the quantity increases and decreases.
+    value : float
+        Mean change over its rows, in units of the quantity.
+    std : float
+        Standard deviation of the changes over its rows.
+    std_error : float
+        Standard error of `value`; like the others NaN without enough rows.
+    df : float
+        Degrees of freedom of the error.
+    lower : float
+        Lower end of the interval of `value`, here at 95 %.
+    upper : float
+        Upper end.
+    increases : float
+        Share of the region's weight at which the quantity increases.
+    decreases : float
+        Share at which it decreases.
     outside : float
         Share at which a moved value leaves the observed range.
     """
@@ -215,8 +228,12 @@ class ChangeRank:
     ----------
     change : str
         The move in words.
-    value, std_error, std : float
-        As in `Change`.
+    value : float
+        Mean change over the rows, in units of the quantity.
+    std_error : float
+        Its standard error.
+    std : float
+        Standard deviation of the changes over the rows.
     rows : int
     """
 
@@ -237,8 +254,12 @@ class NamedChangeRank:
         Its name.
     change : str
         The move in words.
-    value, std_error, std : float
-        As in `Change`.
+    value : float
+        Mean change over the rows, in units of the quantity.
+    std_error : float
+        Its standard error.
+    std : float
+        Standard deviation of the changes over the rows.
     rows : int
     """
 
@@ -377,7 +398,7 @@ class Change(SavedResult):
 
     @property
     def by(self) -> Ranking[ChangeRegion]:
-        """Return one line per region, in the order of `rules`; it prints as a table. Empty without regions."""
+        """Return the regions, in the order of `rules`; none without regions. They print as a table."""
         if not self.rules:
             return Ranking()
         m, kind = self.moments[CHANGE], self.weight_kind
@@ -447,6 +468,39 @@ class Change(SavedResult):
         if options.rows:
             content["kept_rows"] = None if self.rows is None else self._kept_document(self.rows)
         return content
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        moved = {
+            **schema.FEATURE,
+            **keys_of(MovedFeature, "kind as move", "text", "outside", "missing"),
+            "amount": schema.value("The step, factor, value or level; a step of times in days."),
+        }
+        keys = {
+            **keys_of(cls, "text as change", "quantity", "unit"),
+            "moved": schema.lines("The features that move.", "One feature.", moved),
+            **keys_of(cls, "value", "std", "std_error", "df"),
+            "lower": schema.number("Lower end of the interval of `value`."),
+            "upper": schema.number("Upper end."),
+            **schema.LEVEL,
+            **keys_of(cls, "before", "after", "increases", "decreases", "already"),
+            **keys_of(cls, "n_rows as rows", "missing", "outside", "regions_by", "by as regions"),
+            **schema.RECORD,
+        }
+        kept = object_of(
+            "The kept rows; null if none are kept. With `rows=True`.",
+            {
+                "row": schema.integers("Index of each row in X."),
+                "x": listed(
+                    schema.points("Values of one feature."), "The values of each moved feature."
+                ),
+                "before": schema.numbers("The quantity at the rows."),
+                "change": schema.numbers("The change of each row."),
+                "region": schema.integers("Number of each row's region."),
+                **schema.KEPT,
+            },
+        )
+        return keys, {"kept_rows": or_null(kept)}
 
     def _kept_document(self, kept: ChangeRows) -> Content:
         return {
@@ -837,6 +891,7 @@ class Changes(ResultMapping[str, Change]):
     Attributes
     ----------
     changes : mapping of str to Change
+        The changes by name.
     provenance : dict
         Record of the pass that computed them: the entries that all changes share.
 
@@ -857,6 +912,7 @@ class Changes(ResultMapping[str, Change]):
     0.2
     """
 
+    exported = ("ranking", "changes", "provenance")
     changes: Mapping[str, Change]
     provenance: Provenance = field(default_factory=no_provenance)
 
@@ -1004,13 +1060,6 @@ class Changes(ResultMapping[str, Change]):
         tables = [c.table(of) for c in self.changes.values()]
         sizes = [len(next(iter(table.values()))) for table in tables]
         return {"name": key_column(list(self), sizes), **operations.stack_tables(tables)}
-
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "ranking": tuple(self.ranking()),
-            "changes": dict(self.changes),
-            "provenance": self.provenance,
-        }
 
     @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[ChangesKeywords]) -> Figure:

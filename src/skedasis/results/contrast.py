@@ -14,7 +14,6 @@ from skedasis._types import Level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.display import SavedResult, align_columns, count
-from skedasis.results.export import Content, ExportOptions
 from skedasis.stats.resampling import t_interval
 
 Point: TypeAlias = "Level | float | date | timedelta"
@@ -37,14 +36,18 @@ class Contrast(SavedResult):
         The two values in words.
     value : float
         The change, effect(b) - effect(a), in units of the quantity.
-    std_error, df : float
-        Standard error of the change, and its degrees of freedom. 0 if the change is known exactly.
-    lower, upper : float
-        Limits of the confidence interval; NaN where no variance can be estimated.
+    std_error : float
+        Standard error of the change; 0 if it is known exactly.
+    df : float
+        Its degrees of freedom.
+    lower : float
+        Lower limit of the confidence interval; NaN where no variance can be estimated.
+    upper : float
+        Upper limit.
     confidence_level : float
     method : {"analytic", "bootstrap", "learner", "bound", "models"}
-        "analytic" and "bootstrap": the error is due to the sample of rows. The others are intervals for several models
-        (`MultiModelEffect.interval`): the error is due to the variation between models.
+        Method of the interval. "analytic" and "bootstrap": the error is due to the sample of rows. The others are
+        intervals for several models (`MultiModelEffect.interval`): the error is due to the variation between models.
     rows : int
         Number of rows that the change is estimated from: those of the bins between the two values, or of the levels
         between them in the order of accumulation; for PDP, ICE and their derivatives, all rows. For several models the
@@ -80,6 +83,11 @@ class Contrast(SavedResult):
     (10.02, 200, True)
     """
 
+    exported = (
+        *("feature", "feature_unit", "quantity", "unit", "_rule as rule", "_a as a", "_b as b"),
+        *("value", "std_error", "lower", "upper", "confidence_level", "p_value", "comparisons"),
+        *("method", "rows", "exact", "notes"),
+    )
     feature: str
     quantity: str
     a: Point
@@ -155,30 +163,20 @@ class Contrast(SavedResult):
         """Return the columns of `to_frame`."""
         return Contrasts((self,)).table()
 
-    def _document(self, options: ExportOptions) -> Content:
-        def value(end: Point, text: str) -> object:
-            return end if isinstance(end, (float, date, timedelta)) else text
+    @property
+    def _rule(self) -> str | None:
+        """Return the rule of the region that the change is of; None for all rows."""
+        return self.rule or None
 
-        return {
-            "feature": self.feature,
-            "feature_unit": self.feature_unit,
-            "quantity": self.quantity,
-            "unit": self.unit,
-            "rule": self.rule or None,
-            "a": value(self.a, self.a_text),
-            "b": value(self.b, self.b_text),
-            "value": self.value,
-            "error": self.std_error,
-            "lower": self.lower,
-            "upper": self.upper,
-            "confidence_level": self.confidence_level,
-            "p_value": self.p_value,
-            "comparisons": self.comparisons,
-            "method": self.method,
-            "rows": self.rows,
-            "exact": self.exact,
-            "notes": self.notes,
-        }
+    @property
+    def _a(self) -> float | date | timedelta | str:
+        """Return the first value: a number, or a time or the label of a level as text."""
+        return self.a if isinstance(self.a, (float, date, timedelta)) else self.a_text
+
+    @property
+    def _b(self) -> float | date | timedelta | str:
+        """Return the second value."""
+        return self.b if isinstance(self.b, (float, date, timedelta)) else self.b_text
 
 
 @dataclass(frozen=True)
@@ -188,6 +186,7 @@ class Contrasts(SavedResult, Sequence[Contrast]):
     Attributes
     ----------
     items : tuple of Contrast
+        The contrasts.
 
     Notes
     -----
@@ -205,6 +204,7 @@ class Contrasts(SavedResult, Sequence[Contrast]):
     (2, 0.8)
     """
 
+    exported = ("items as contrasts",)
     items: tuple[Contrast, ...]
 
     def __len__(self) -> int:
@@ -385,9 +385,6 @@ class Contrasts(SavedResult, Sequence[Contrast]):
             "exact": np.array([c.exact for c in items], dtype=bool),
         }
         return columns
-
-    def _document(self, options: ExportOptions) -> Content:
-        return {"contrasts": self.items}
 
 
 # --- intervals from standard errors ---------------------------------------------------------------

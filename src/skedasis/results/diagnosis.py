@@ -12,7 +12,8 @@ import numpy as np
 from skedasis._arguments import check_name
 from skedasis._calls import checked_call
 from skedasis._types import Floats, Json
-from skedasis.results import operations
+from skedasis.results import operations, schema
+from skedasis.results.described import Keys, listed, object_of
 from skedasis.results.display import SavedResult, align_columns, save_if
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance, ImportanceRank
@@ -87,7 +88,7 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis(SavedResult):
-    """Features classified by Likelihood-PFI and Entropy-PFI. Computed by `skedasis.diagnose`.
+    """Features classified by Likelihood-PFI and Entropy-PFI, in nats. Computed by `skedasis.diagnose`.
 
     Attributes
     ----------
@@ -229,6 +230,37 @@ class Diagnosis(SavedResult):
             "notes": self.notes,
             "provenance": self.provenance,
         }
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **schema.FEATURES,
+            "rows": schema.integer("Number of rows."),
+            **schema.LEVEL,
+            "diagnosis": listed(
+                object_of(
+                    "One feature.",
+                    {
+                        "feature": schema.text("Name of the feature."),
+                        "likelihood": schema.number("Likelihood-PFI."),
+                        "likelihood_interval": schema.interval("Ends of its interval."),
+                        "entropy": schema.number("Entropy-PFI."),
+                        "entropy_interval": schema.interval("Ends of its interval."),
+                        "r2_others": schema.number(
+                            "R² of a forest that predicts the feature from the others."
+                        ),
+                        "r2_with_target": schema.number("The same from the others and the label."),
+                        "partners": schema.texts("Features that it shares most information with."),
+                        "verdict": schema.text("Kind of the verdict."),
+                        "text": schema.text("The verdict as a sentence."),
+                        "next": schema.text("The recommended next step."),
+                    },
+                ),
+                "The features, in X's order.",
+            ),
+            "notes": schema.texts("Notes that concern all features."),
+            **schema.RECORD,
+        }, {}
 
     @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[DiagnosisKeywords]) -> Figure:

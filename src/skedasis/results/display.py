@@ -21,7 +21,8 @@ from skedasis._calls import NearestAttribute, checked_call
 from skedasis._escaping import Printed
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
-from skedasis.results.export import Content, Exportable, ExportOptions
+from skedasis.results.described import Content, Keys, listed
+from skedasis.results.export import Exportable, ExportOptions
 from skedasis.results.immutable import Immutable
 
 if TYPE_CHECKING:
@@ -321,6 +322,11 @@ class Ranking(Exportable, DisplayMixin, tuple[Line, ...]):
 
     def _document(self, options: ExportOptions) -> Content:
         return {"ranking": tuple(self)}
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        line = {"type": "object", "description": "One line, with the fields of its class as keys."}
+        return {"ranking": listed(line, "The lines, in order.")}, {}
 
     def _columns(self) -> Content:
         names = [field.name for field in fields(self[0])] if len(self) else ["feature"]

@@ -28,7 +28,6 @@ from skedasis.results.display import (
     save_if,
 )
 from skedasis.results.effect import Effect
-from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
 from skedasis.stats.depends_on import DependsOn
@@ -52,9 +51,12 @@ class Rank(NearestAttribute):
     Parameters
     ----------
     feature : str
-    importance, heterogeneity_score, heterogeneity_score_error : float
-        The standard deviation of the effect over the data, the heterogeneity score, and its standard error, all in
-        units of the quantity.
+    importance : float
+        Standard deviation of the effect over the data, in units of the quantity.
+    heterogeneity_score : float
+        Heterogeneity score, in units of the quantity.
+    heterogeneity_score_error : float
+        Its standard error.
     bins : int
         Number of bins, of points of the grid, or of levels.
     untrusted_rows : int
@@ -63,8 +65,10 @@ class Rank(NearestAttribute):
         Number of rows in which the feature is missing.
     depends_on : str or None
         The other feature that explains most of the heterogeneity; None if none explains much.
-    depends_on_share, depends_on_error : float
-        The share of the squared score that it explains, and its standard error; NaN without such a feature.
+    depends_on_share : float
+        Share of the squared score that it explains, on held-out rows; NaN without such a feature.
+    depends_on_error : float
+        Standard error of the share.
     """
 
     feature: str
@@ -115,6 +119,7 @@ class Effects(ResultMapping[str, Effect]):
     Parameters
     ----------
     effects : dict of str to Effect
+        The effects by feature.
     provenance : dict
         Record of the pass that computed them: the entries that all effects share.
 
@@ -128,6 +133,7 @@ class Effects(ResultMapping[str, Effect]):
     (['x0', 'x1'], 11)
     """
 
+    exported = ("features", "ranking", "effects", "provenance")
     prints_ranking = True
 
     effects: dict[str, Effect]
@@ -433,13 +439,10 @@ class Effects(ResultMapping[str, Effect]):
             return operations.ranking_table(self.ranking())
         return operations.effects_table(list(self.effects.values()), of)
 
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "features": list(self.effects),
-            "ranking": tuple(self.ranking()),
-            "effects": self.effects,
-            "provenance": self.provenance,
-        }
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Return the names of the features, in X's order."""
+        return tuple(self.effects)
 
     @shows_keywords
     def plot(self, **options: Unpack[EffectsKeywords]) -> Figure:

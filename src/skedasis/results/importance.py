@@ -13,7 +13,8 @@ from skedasis._arguments import check_flag, check_name, check_option, check_prob
 from skedasis._calls import NearestAttribute, checked_call
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
-from skedasis.results import operations
+from skedasis.results import operations, schema
+from skedasis.results.described import Keys, or_null
 from skedasis.results.display import (
     Ranking,
     SavedResult,
@@ -69,13 +70,13 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
     ----------
     features : tuple of str
     row : ndarray of int, shape (m,)
-        Indices of the rows in X.
+        Index of each row in X.
     before : ndarray of float, shape (m,)
         The quantity at the rows.
     after : ndarray of float, shape (features, m, repeats)
         The quantity at the rows with the feature's value from a donor row.
     weight : ndarray of float, shape (m,), optional
-        None means weight 1 for each row.
+        Weights of the rows; None if all are 1.
     exact : bool
         Whether these are all rows; otherwise they are a random sample with a fixed seed.
 
@@ -86,6 +87,7 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
     a mean over all pairs of rows, including each row with itself.
     """
 
+    exported = ("features", "row", "before", "_by_feature as difference", "weight", "exact")
     features: tuple[str, ...]
     row: Ints
     before: Floats
@@ -118,15 +120,10 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
         k = _index(self.features, feature)
         return (self.after[k] - self.before[:, None]).mean(axis=1)
 
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "features": self.features,
-            "row": self.row,
-            "before": self.before,
-            "difference": dict(zip(self.features, self.difference, strict=True)),
-            "weight": self.weight,
-            "exact": self.exact,
-        }
+    @property
+    def _by_feature(self) -> Mapping[str, Floats]:
+        """Return by feature the mean increase of each row with the feature's values of other rows."""
+        return dict(zip(self.features, self.difference, strict=True))
 
     def _columns(self) -> Content:
         return {**self.table()}
@@ -417,6 +414,44 @@ class Importance(SavedResult):
             "provenance": self.provenance,
         }
         return {**content, "local": self.local} if options.rows else content
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **schema.FEATURES,
+            **schema.QUANTITY,
+            **schema.METHOD,
+            "metric": or_null(
+                schema.text("Name of the metric; null if the quantity is a mean over rows.")
+            ),
+            "baseline": schema.number("Mean of the quantity at the rows, or the metric on them."),
+            "rows": schema.integer("Number of rows."),
+            "all_pairs": schema.flag(
+                "Whether all pairs of rows were used, so that there is no randomness."
+            ),
+            **schema.LEVEL,
+            "ranking": schema.lines(
+                "The features, most important first.",
+                "One line of the ranking.",
+                {
+                    "feature": schema.text("Name of the feature."),
+                    "mean": schema.number(
+                        "The importance: the mean over the repeats, in units of the quantity."
+                    ),
+                    "error": schema.number("Its standard error."),
+                    "lower": schema.number("Lower end of its interval."),
+                    "upper": schema.number("Upper end."),
+                    "std": schema.number("Standard deviation over the repeats."),
+                    "values": schema.numbers("The importance in each repeat."),
+                },
+            ),
+            **schema.RECORD,
+        }, {
+            "local": {
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/LocalImportance"}],
+                "description": "Values of single rows, only with rows=True; null if none are kept.",
+            }
+        }
 
     @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[ImportanceKeywords]) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Json, Level, Values
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.axis import (
     Axis,
     LevelAxis,
@@ -25,6 +26,7 @@ from skedasis.results.axis import (
 )
 from skedasis.results.containers import ResultMapping, explained_name, frame_library
 from skedasis.results.curve_words import one_line
+from skedasis.results.described import Keys, listed, object_of, or_null
 from skedasis.results.display import (
     MOST_LINES,
     Ranking,
@@ -66,11 +68,23 @@ IntervalTarget = Literal["learner", "bound", "models"]
 """The estimand and the variance of `MultiModelResult.interval`."""
 
 
+_MODEL_KEYS: Keys = {
+    "n_models": schema.integer("Number of models."),
+    "correction": schema.number(
+        "Number of held-out rows over number of training rows; null if unknown."
+    ),
+    "overlap": schema.number(
+        "Fraction of the training rows that two models share; null if unknown."
+    ),
+    **schema.LEVEL,
+}
+"""What is known of the models."""
+
 ResultT = TypeVar("ResultT", Effect, Surface, Importance)
 
 
 @dataclass(frozen=True, eq=False)
-class MultiModelResult(SavedResult, Generic[ResultT]):
+class MultiModelResult(SavedResult, ABC, Generic[ResultT]):
     """The results of several models, with their mean and its variation."""
 
     values: Floats
@@ -244,6 +258,9 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
         """Return how many rows the models' results do not include; the most, if they differ."""
         rows = [result.provenance.get("rows_outside", 0) for result in self.models]
         return outside_text(max(rows), "" if min(rows) == max(rows) else "up to ")
+
+    @abstractmethod
+    def _document(self, options: ExportOptions) -> Content: ...
 
     def _numbers(self, options: ExportOptions) -> Content:
         """Return the mean over the models, its variation and its interval, for `to_dict`."""
@@ -546,6 +563,48 @@ class MultiModelEffect(MultiModelResult[Effect]):
             "provenance": self.provenance,
         }
 
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **schema.FEATURE,
+            **schema.QUANTITY,
+            **schema.METHOD,
+            **_MODEL_KEYS,
+            "importance": schema.number("Mean over the models of the importance."),
+            "heterogeneity_score": schema.number(
+                "Mean over the models of the heterogeneity score."
+            ),
+            "heterogeneity_score_error": schema.number(
+                "Its standard error, due to the sample of rows."
+            ),
+            "curve": object_of(
+                "The mean over the models at its points, in units of the quantity.",
+                {
+                    "value": schema.numbers("The mean."),
+                    "between": schema.numbers("Standard deviation between models."),
+                    "error": schema.numbers("Standard error of the mean."),
+                    "lower": schema.numbers("Lower end of its pointwise interval."),
+                    "upper": schema.numbers("Upper end."),
+                    "reached": schema.integers("Number of models that have a value."),
+                    "heterogeneity": schema.numbers("Mean over the models of the heterogeneity."),
+                },
+                schema.AXIS,
+            ),
+            "models": listed(
+                object_of(
+                    "One model.",
+                    {
+                        "importance": schema.number("Its importance."),
+                        "heterogeneity_score": schema.number("Its heterogeneity score."),
+                        "value": schema.numbers("Its effect, at the points of `curve`."),
+                        "heterogeneity": schema.numbers("Its heterogeneity there."),
+                    },
+                ),
+                "The models, in the order given.",
+            ),
+            **schema.RECORD,
+        }, {}
+
     @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[ModelsKeywords]) -> Figure:
         """Plot each model's curve as a thin line, their mean as a thick one, and its interval as a band.
@@ -627,11 +686,12 @@ class ModelsRank:
     Parameters
     ----------
     feature : str
-    importance, between : float
-        The mean of the importance over the models, and its standard deviation between them (ddof 1), in units of the
-        quantity.
+    importance : float
+        Mean over the models of the importance, in units of the quantity.
+    between : float
+        Its standard deviation between models (ddof 1).
     heterogeneity_score : float
-        The mean over the models.
+        Mean over the models of the heterogeneity score, in units of the quantity.
     first : int
         Number of models in which this feature is the most important one.
     """
@@ -650,6 +710,7 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
     Parameters
     ----------
     effects : dict of str to MultiModelEffect
+        The effects by feature.
     provenance : dict
 
     Examples
@@ -663,6 +724,7 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
     [('x0', 2), ('x1', 0)]
     """
 
+    exported = ("features", "ranking", "effects", "provenance")
     prints_ranking = True
 
     effects: dict[str, MultiModelEffect]
@@ -769,13 +831,10 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
             operations.separate_columns_by_kind([e.table(of) for e in self.effects.values()])
         )
 
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "features": list(self.effects),
-            "ranking": tuple(self.ranking()),
-            "effects": self.effects,
-            "provenance": self.provenance,
-        }
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Return the names of the features, in X's order."""
+        return tuple(self.effects)
 
     @shows_keywords
     def plot(self, **options: Unpack[AllModelsKeywords]) -> Figure:
@@ -993,6 +1052,37 @@ class MultiModelSurface(MultiModelResult[Surface]):
             "provenance": self.provenance,
         }
 
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **schema.PAIR,
+            **_MODEL_KEYS,
+            "interaction_strength": schema.number(
+                "Mean over the models of the interaction strength."
+            ),
+            "value": schema.table("The mean over the models."),
+            "between": schema.table("Standard deviation between models."),
+            "error": schema.table("Standard error of the mean."),
+            "lower": schema.table("Lower end of its pointwise interval."),
+            "upper": schema.table("Upper end."),
+            "reached": listed(
+                {"type": "array", "items": {"type": "integer"}},
+                "Number of models that have a value.",
+            ),
+            "heterogeneity": schema.table("Mean over the models of the heterogeneity."),
+            "models": listed(
+                object_of(
+                    "One model.",
+                    {
+                        "interaction_strength": schema.number("Its interaction strength."),
+                        "value": schema.table("Its surface."),
+                    },
+                ),
+                "The models, in the order given.",
+            ),
+            **schema.RECORD,
+        }, {}
+
     @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
         """Plot the mean over the models as a heat map; options as in `Surface.plot`."""
@@ -1139,6 +1229,38 @@ class MultiModelImportance(MultiModelResult[Importance]):
             "ranking": [lines[k] for k in np.argsort(-self.mean, kind="stable").tolist()],
             "provenance": self.provenance,
         }
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **schema.FEATURES,
+            **schema.QUANTITY,
+            **schema.METHOD,
+            "metric": or_null(
+                schema.text("Name of the metric; null if the quantity is a mean over rows.")
+            ),
+            "baseline": schema.number(
+                "Mean over the models of the quantity at the rows, or of the metric."
+            ),
+            **_MODEL_KEYS,
+            "ranking": schema.lines(
+                "The features, most important first.",
+                "One line of the ranking.",
+                {
+                    "feature": schema.text("Name of the feature."),
+                    "mean": schema.number(
+                        "The importance: the mean over the repeats, in units of the quantity."
+                    ),
+                    "error": schema.number("Its standard error."),
+                    "lower": schema.number("Lower end of its interval."),
+                    "upper": schema.number("Upper end."),
+                    "between": schema.number("Standard deviation between models."),
+                    "reached": schema.integer("Number of models that have a value."),
+                    "values": schema.numbers("The importance for each model."),
+                },
+            ),
+            **schema.RECORD,
+        }, {}
 
     @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[ModelImportanceKeywords]) -> Figure:

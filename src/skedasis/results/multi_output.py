@@ -23,7 +23,7 @@ from skedasis._arguments import shown
 from skedasis._types import Floats, OutputLabel
 from skedasis.data.factorize import equality_key
 from skedasis.errors import DataError, UnsupportedError, nearest
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.containers import (
     ResultMapping,
     TableColumn,
@@ -32,6 +32,7 @@ from skedasis.results.containers import (
     key_column,
     no_members_error,
 )
+from skedasis.results.described import Keys, described
 from skedasis.results.display import (
     MOST_LINES,
     Ranking,
@@ -354,6 +355,17 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
             ],
             "provenance": self.provenance,
         }
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        saved = [name for name, kind in schema.kinds().items() if issubclass(kind, SavedResult)]
+        some = [schema.result(name) for name in saved if name != cls.json_kind()]
+        output = {
+            "output": schema.label("Its label: a class, or the number of a column."),
+            "result": described({"anyOf": some}, "Its result."),
+        }
+        outputs = schema.lines("The outputs, in the order of the model.", "One output.", output)
+        return {"outputs": outputs, **schema.RECORD}, {}
 
     def table(self, of: str | None = None) -> TableColumns:
         """Return the columns of `to_frame`."""

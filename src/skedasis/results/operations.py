@@ -71,8 +71,10 @@ if TYPE_CHECKING:
         about_document,
         axis_document,
         effect_document,
+        effect_keys,
         surface_axes,
         surface_document,
+        surface_keys,
     )
     from skedasis.results.effect_words import depends_on_cell, effect_text, kind_of, method_of
     from skedasis.results.frames import (
@@ -183,6 +185,8 @@ MODULES = {
     "variance_decomposition": "skedasis.results.checks.variance_decomposition:variance_decomposition",
     "about_document": "skedasis.results.documents:about_document",
     "axis_document": "skedasis.results.documents:axis_document",
+    "effect_keys": "skedasis.results.documents:effect_keys",
+    "surface_keys": "skedasis.results.documents:surface_keys",
     "effect_document": "skedasis.results.documents:effect_document",
     "surface_axes": "skedasis.results.documents:surface_axes",
     "surface_document": "skedasis.results.documents:surface_document",

@@ -20,7 +20,7 @@ from skedasis.data.factorize import equality_key, to_python
 from skedasis.data.features import Feature
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, format_error
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.containers import (
     ResultMapping,
     TableColumns,
@@ -30,6 +30,7 @@ from skedasis.results.containers import (
     no_members_error,
 )
 from skedasis.results.curve_words import curve_words
+from skedasis.results.described import Keys, listed, or_null, schema_of
 from skedasis.results.display import (
     DisplayMixin,
     Ranking,
@@ -99,6 +100,10 @@ class Condition:
         For a group of columns: their names. Without names they are found by position.
     """
 
+    exported = (
+        *("feature.name as feature", "text", "_above as above", "_up_to as up_to"),
+        *("_labels as levels", "excluded", "missing"),
+    )
     feature: Feature
     low: float = -math.inf
     high: float = math.inf
@@ -111,6 +116,27 @@ class Condition:
     def __post_init__(self) -> None:
         if isinstance(self.levels, tuple) and None in self.levels:
             object.__setattr__(self, "missing", not self.excluded)
+
+    @property
+    def _above(self) -> float | str | None:
+        """Return the end above which rows satisfy it: a number, or a time as text; None without, and for levels."""
+        return self._end(self.low)
+
+    @property
+    def _up_to(self) -> float | str | None:
+        """Return the largest value that satisfies it: a number, or a time as text; None without, and for levels."""
+        return self._end(self.high)
+
+    def _end(self, value: float) -> float | str | None:
+        time = self.feature.time
+        if time is None or not math.isfinite(value):
+            return value
+        return iso_times(TimePoints(time, np.array([value])))[0]
+
+    @property
+    def _labels(self) -> Sequence[str] | None:
+        """Return the labels of the levels that satisfy it; None for numbers and times."""
+        return None if self.levels is None else labels_of(self.levels, self.feature)
 
     def holds(self, dataset: Dataset) -> Bools:
         """Return which rows satisfy the condition, shape (n,).
@@ -441,10 +467,12 @@ class Split:
     conditions : tuple of Condition
         The condition of each child, in the order of the children.
     p_value : float
-        One-sided, from rows that did not choose the split; NaN for given regions.
-    share, share_error : float
-        Share of the whole's loss that the split explains, from rows that did not choose it, and its standard error.
-        For curves of step functions relative to the squared heterogeneity score, and possibly above 1.
+        One-sided p-value, from rows that did not choose the split; NaN for given regions.
+    share : float
+        Share of the whole's loss that the split explains, from rows that did not choose it. For curves of step
+        functions relative to the squared heterogeneity score, and possibly above 1.
+    share_error : float
+        Its standard error.
     share_in_sample : float
         The same from all rows, which also chose the split: too large on average.
     stability : float
@@ -458,6 +486,7 @@ class Split:
         The best split of the other half of the rows, by the condition of its first side; empty if it is unknown.
     """
 
+    exported = ("feature", "p_value", "share", "share_error", "stability", "another", "rows")
     feature: str
     conditions: tuple[Condition, ...]
     p_value: float
@@ -496,14 +525,16 @@ class RegionNode:
     parent : int
         Number of the parent; -1 for the whole.
     children : tuple of int
-        Empty for leaves. A split has two children; given regions are any number of children of the whole.
+        Numbers of its children, none for leaves. A split has two children; given regions are any number of children of
+        the whole.
     depth : int
+        Number of splits above it.
     count : int
         Number of rows.
     weight : float
         Sum of their weights.
     split : Split or None
-        How the node was split.
+        How the node was split; None for a leaf.
     region : int
         For a leaf, its index in the sequence of regions; otherwise -1.
     loss : float
@@ -512,6 +543,10 @@ class RegionNode:
         Why a leaf was not split further; otherwise empty.
     """
 
+    exported = (
+        *("condition", "rule", "_parent as parent", "children", "depth", "count", "weight"),
+        *("_region as region", "note", "split"),
+    )
     condition: str
     rule: str
     conditions: tuple[Condition, ...]
@@ -524,6 +559,16 @@ class RegionNode:
     region: int
     loss: float
     note: str = ""
+
+    @property
+    def _parent(self) -> int | None:
+        """Return the number of the parent; None for the whole."""
+        return self.parent if self.parent >= 0 else None
+
+    @property
+    def _region(self) -> int | None:
+        """Return for a leaf its index in the sequence of regions; None for a node that was split."""
+        return self.region if self.region >= 0 else None
 
 
 class RegionTree(DisplayMixin, tuple[RegionNode, ...]):
@@ -947,14 +992,68 @@ class Regions(SavedResult, Sequence[Effect]):
                     "importance": self.effects[k].importance,
                     "heterogeneity_score": scores.regions[k],
                     "heterogeneity_score_error": scores.regions_error[k],
-                    "conditions": [_condition_document(c) for c in leaf.conditions],
+                    "conditions": leaf.conditions,
                     "effect": self.effects[k],
                 }
                 for k, leaf in enumerate(self.leaves)
             ],
-            "nodes": [_node_document(node) for node in self.nodes],
+            "nodes": tuple(self.nodes),
             "provenance": self.provenance,
         }
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **schema.FEATURE,
+            **schema.QUANTITY,
+            **schema.METHOD,
+            "criterion": schema.text("What the splits minimise."),
+            "by": or_null(
+                schema.text("How given regions were given; null for regions that were found.")
+            ),
+            "importance": schema.number("Standard deviation of the effect over all data."),
+            **schema.SCORE,
+            "heterogeneity_score_within": schema.number(
+                "The score that is left within the regions."
+            ),
+            "heterogeneity_score_within_error": schema.number("Its standard error."),
+            "heterogeneity_explained": schema.number(
+                "Share of the squared score that the regions explain."
+            ),
+            "heterogeneity_explained_error": schema.number("Its standard error."),
+            "loss_explained": schema.number(
+                "Share of the criterion's loss that all splits explain."
+            ),
+            "loss_explained_error": schema.number("Its standard error."),
+            "left_out": schema.by_name(
+                schema.text("Why."), "Features that could not be conditions."
+            ),
+            "whole": schema.result("Effect", "The effect in all rows."),
+            "regions": schema.lines(
+                "The regions.",
+                "One region.",
+                {
+                    "rule": schema.text('Its rule, such as "workingday = 0".'),
+                    "rows": schema.integer("Number of rows."),
+                    "weight": schema.number("Their weight."),
+                    "share": schema.number("Fraction of the weight."),
+                    "importance": schema.number(
+                        "Standard deviation of the effect within the region."
+                    ),
+                    **schema.SCORE,
+                    "conditions": listed(
+                        schema_of(Condition),
+                        "The conditions of the rule, all of which hold. Empty for regions given by labels or masks.",
+                    ),
+                    "effect": schema.result("Effect", "The effect within the region."),
+                },
+            ),
+            "nodes": listed(
+                schema_of(RegionNode),
+                "The tree of rules, depth first; the first node is the whole.",
+            ),
+            **schema.RECORD,
+        }, {}
 
     @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsKeywords]) -> Figure:
@@ -1028,55 +1127,6 @@ class Regions(SavedResult, Sequence[Effect]):
             self, kind=kind, confidence_level=confidence_level, title=title
         )
         return save_if(page, path)
-
-
-def _condition_document(condition: Condition) -> Content:
-    """Return a condition for `to_dict`: its ends as numbers or times, and the labels of its levels."""
-    time = condition.feature.time
-
-    def end(value: float) -> float | str | None:
-        if time is None or not math.isfinite(value):
-            return value
-        return iso_times(TimePoints(time, np.array([value])))[0]
-
-    known = condition.levels
-    levels = labels_of(known, condition.feature) if isinstance(known, tuple) else None
-    return {
-        "feature": condition.feature.name,
-        "text": condition.text,
-        "above": end(condition.low),
-        "up_to": end(condition.high),
-        "levels": levels,
-        "excluded": condition.excluded,
-        "missing": condition.missing,
-    }
-
-
-def _node_document(node: RegionNode) -> Content:
-    """Return a node of the tree of rules for `to_dict`."""
-    split = node.split
-    return {
-        "condition": node.condition,
-        "rule": node.rule,
-        "parent": node.parent if node.parent >= 0 else None,
-        "children": node.children,
-        "depth": node.depth,
-        "rows": node.count,
-        "weight": node.weight,
-        "region": node.region if node.region >= 0 else None,
-        "note": node.note,
-        "split": None
-        if split is None
-        else {
-            "feature": split.feature,
-            "p_value": split.p_value,
-            "share": split.share,
-            "share_error": split.share_error,
-            "stability": split.stability,
-            "another": split.another,
-            "rows": split.rows,
-        },
-    }
 
 
 def _texts(texts: Iterable[str]) -> Values:
@@ -1240,10 +1290,14 @@ class RegionsRank:
     Parameters
     ----------
     feature : str
-    importance, heterogeneity_score : float
-        Of all rows, in units of the quantity.
-    explained, explained_error : float
-        Share of the heterogeneity that the regions explain, and its standard error; NaN without scores.
+    importance : float
+        Standard deviation of the effect over all data, in units of the quantity.
+    heterogeneity_score : float
+        Heterogeneity score of all rows, in units of the quantity.
+    explained : float
+        Share of the heterogeneity that the regions explain; NaN without scores.
+    explained_error : float
+        Its standard error.
     regions : int
         Number of regions.
     first_split : str
@@ -1274,12 +1328,14 @@ class RegionsByFeature(ResultMapping[str, Regions]):
     Attributes
     ----------
     regions : dict of str to Regions
+        The regions by feature.
     joint : bool
         Whether all features have the same regions: one partition of the rows for all of them.
     provenance : dict
         Record of the pass that computed them: the entries that the regions of all features share.
     """
 
+    exported = ("features", "joint", "ranking", "regions", "provenance")
     regions: dict[str, Regions]
     joint: bool = False
     provenance: Provenance = field(default_factory=no_provenance)
@@ -1474,14 +1530,10 @@ class RegionsByFeature(ResultMapping[str, Regions]):
         ]
         return operations.concatenate_tables(named)
 
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "features": list(self.regions),
-            "joint": self.joint,
-            "ranking": tuple(self.ranking()),
-            "regions": self.regions,
-            "provenance": self.provenance,
-        }
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Return the names of the features, in X's order."""
+        return tuple(self.regions)
 
     @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsByFeatureKeywords]) -> Figure:
@@ -1547,6 +1599,7 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
     provenance : dict
     """
 
+    exported = ("feature", "recurrence", "models", "provenance")
     models: tuple[Regions, ...]
     provenance: Provenance = field(default_factory=no_provenance)
 
@@ -1649,14 +1702,6 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
         ]
         return operations.concatenate_tables(named)
 
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "feature": self.feature,
-            "recurrence": tuple(self.recurrence),
-            "models": self.models,
-            "provenance": self.provenance,
-        }
-
     @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[MultiModelRegionsKeywords]) -> Figure:
         """Plot how many models have their first split on which feature, as bars with the thresholds.
@@ -1685,8 +1730,10 @@ class RecurrenceRank:
     Parameters
     ----------
     feature : str
-    importance, heterogeneity_score : float
-        Means over the models, of all rows, in units of the quantity.
+    importance : float
+        Mean over the models of the importance, in units of the quantity.
+    heterogeneity_score : float
+        Mean over the models of the heterogeneity score, in units of the quantity.
     models_with_regions : int
         Number of models with a split.
     first_split : str
@@ -1694,7 +1741,7 @@ class RecurrenceRank:
     models : int
         Number of models with this first split.
     condition : str
-        As in `Recurrence`.
+        Condition of the first region, or how conditions differ.
     """
 
     feature: str
@@ -1713,10 +1760,12 @@ class MultiModelRegionsByFeature(ResultMapping[str, MultiModelRegions]):
     Attributes
     ----------
     regions : dict of str to MultiModelRegions
+        The regions by feature.
     provenance : dict
         Record of the pass that computed them: the entries that the regions of all features share.
     """
 
+    exported = ("features", "ranking", "regions", "provenance")
     regions: dict[str, MultiModelRegions]
     provenance: Provenance = field(default_factory=no_provenance)
 
@@ -1797,13 +1846,10 @@ class MultiModelRegionsByFeature(ResultMapping[str, MultiModelRegions]):
         """
         return operations.to_data_frame(self.table(of), backend or frame_library(self))
 
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "features": list(self.regions),
-            "ranking": tuple(self.ranking()),
-            "regions": self.regions,
-            "provenance": self.provenance,
-        }
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Return the names of the features, in X's order."""
+        return tuple(self.regions)
 
     def table(self, of: str = "ranking") -> TableColumns:
         """Return the columns of `to_frame`."""

@@ -13,7 +13,7 @@ from skedasis._calls import checked_call
 from skedasis._types import Floats
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.containers import (
     ResultMapping,
     TableColumns,
@@ -22,6 +22,7 @@ from skedasis.results.containers import (
     key_column,
     no_members_error,
 )
+from skedasis.results.described import Keys, keys_of, listed
 from skedasis.results.display import Ranking, count, outside_texts, save_if
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
@@ -214,6 +215,12 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
             "surfaces": list(self.surfaces.values()),
             "provenance": self.provenance,
         }
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        some = {"anyOf": [schema.result("Surface"), schema.result("MultiModelSurface")]}
+        surfaces = listed(some, "The surfaces, in the order of the pairs.")
+        return {**keys_of(cls, "ranking", "provenance"), "surfaces": surfaces}, {}
 
     def table(self, of: str = "effect") -> TableColumns:
         """Return the columns of `to_frame`."""

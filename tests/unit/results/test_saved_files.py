@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import tarfile
@@ -9,9 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import skedasis as sd
+from skedasis.results.io import FORMAT
+from skedasis.results.saved_fields import saved_kinds
 
 ARCHIVE = Path(__file__).parent / "saved" / "files.tar.xz"
 
@@ -69,3 +73,13 @@ def test_a_file_says_what_the_version_that_wrote_it_said(name, tmp_path):
     path = tmp_path / "result.npz"
     path.write_bytes(members()[name])
     compare(said(sd.load(path)), written, name, old=folder == "format_6")
+
+
+def test_a_file_of_the_present_format_has_each_class():
+    """Only bases, of which there are no objects, and what format 6 has in other files are in none."""
+    named = set()
+    for name, content in members().items():
+        if name.startswith(f"format_{FORMAT}/") and name.endswith(".npz"):
+            with np.load(io.BytesIO(content)) as file:
+                named |= set(re.findall(r'"\$": "([A-Z]\w+)"', str(file["header"])))
+    assert saved_kinds().keys() - named == {"BinnedEffect", "Effect", "Surface"}

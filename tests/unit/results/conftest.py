@@ -1,0 +1,3 @@
+"""Programs that tests run in a process of their own."""
+
+collect_ignore = ["other_package.py"]
