@@ -223,7 +223,7 @@ def _ready() -> None:
     import lightgbm
     import pandas as pd
 
-    import skedasis.engine.streams
+    import skedasis.stream.opening
 
     assert lightgbm, (pd, skedasis)
 
@@ -233,7 +233,7 @@ def _quantiles(folder: str, rows: int) -> dict[str, Any]:
     import skedasis as sd
     from skedasis.data.column_stats import NotYetKnown
     from skedasis.engine.options import ExplainOptions, Need
-    from skedasis.engine.streams import known, open_stream
+    from skedasis.stream.opening import known, open_stream
 
     options = ExplainOptions(progress=False, heterogeneity_rows=0)
     quantity = sd.prediction(lambda X: X["a"])

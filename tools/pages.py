@@ -32,6 +32,10 @@ from sybil import Document, Example, Region
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 
+from skedasis.registry import METHODS, QUANTITIES
+from skedasis.results.checks.check import CODES
+from skedasis.results.checks.reliability import RULES
+
 ROOT = Path(__file__).parents[1]
 DOTS = 110
 COLOURS = 160
@@ -143,7 +147,16 @@ def run(path: Path, write: bool = False) -> list[str]:
     document.namespace["__name__"] = "__main__"
     text, faults = document.text, list[str]()
     edits: list[tuple[int, int, str]] = []
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), _figures() as made:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.chdir(stack.enter_context(tempfile.TemporaryDirectory())))
+        made = stack.enter_context(_figures())
+        for table in (
+            METHODS,
+            QUANTITIES,
+            CODES,
+            RULES,
+        ):  # other pages know nothing of a page's plugins
+            stack.enter_context(mock.patch.dict(table))
         for example in document:
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 example.evaluate()

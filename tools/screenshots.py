@@ -98,7 +98,7 @@ IN_DOCS = (
 
 
 # ------------------------------------------------------------------------------------- the pages
-def make_reports(folder: Path, data: datasets.Dataset) -> dict[str, Report]:
+def make_reports(folder: Path, data: datasets.RealDataset) -> dict[str, Report]:
     """Return reports of one model, of three models, and of a classifier."""
     from sklearn.datasets import load_wine
     from sklearn.ensemble import (
@@ -134,7 +134,7 @@ def make_reports(folder: Path, data: datasets.Dataset) -> dict[str, Report]:
     }
 
 
-def find_data() -> datasets.Dataset:
+def find_data() -> datasets.RealDataset:
     """Return the table of bicycle rentals if its file is there, else one that needs no file."""
     try:
         return datasets.load("bike_sharing_hour", download=False)

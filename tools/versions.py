@@ -23,10 +23,10 @@ NIGHTLY = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 
 COMMON = (
     *("tests/unit/data/test_containers.py", "tests/unit/data/test_readers.py"),
-    *("tests/unit/data/test_parquet.py", "tests/unit/data/test_spool.py"),
+    *("tests/unit/stream/test_parquet.py", "tests/unit/stream/test_spool.py"),
     *("tests/unit/data/test_where.py", "tests/unit/results/test_frames.py"),
     *("tests/unit/results/test_io.py", "tests/unit/cli/test_effects.py"),
-    *("tests/unit/engine/test_streams.py", "tests/unit/engine/test_cluster.py"),
+    *("tests/unit/stream/test_streams.py", "tests/unit/stream/test_cluster.py"),
     *("tests/unit/test_notebooks.py", "tests/unit/trees/test_loading.py"),
     *("tests/plots/test_draw_matplotlib.py", "tests/report/test_page.py"),
     *("tests/unit/analysis/test_shap_dependence.py",),

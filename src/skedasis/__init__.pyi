@@ -18,8 +18,6 @@ from skedasis.binning import Optimal as Optimal
 from skedasis.binning import Quantile as Quantile
 from skedasis.binning import Uniform as Uniform
 from skedasis.data.features import Feature as Feature
-from skedasis.data.parquet import ParquetData as ParquetData
-from skedasis.data.parquet import parquet as parquet
 from skedasis.distributions.ensembles import ensemble as ensemble
 from skedasis.engine.explain import explain as explain
 from skedasis.engine.regions import regions as regions
@@ -81,6 +79,8 @@ from skedasis.results.regions import RegionsByFeature as RegionsByFeature
 from skedasis.results.surface import Surface as Surface
 from skedasis.results.surfaces import Surfaces as Surfaces
 from skedasis.results.variance_shares import VarianceShares as VarianceShares
+from skedasis.stream.parquet import ParquetData as ParquetData
+from skedasis.stream.parquet import parquet as parquet
 
 __version__: str
 _MODULES: dict[str, str]

@@ -12,7 +12,7 @@ import pytest
 from tools.pages import ROOT, fences, needs, pages, run
 
 MARKDOWN = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LANGUAGES = {"python", "text", "shell", "console", "bibtex"}
+LANGUAGES = {"python", "text", "shell", "console", "toml", "bibtex"}
 KEPT = 100_000
 """Bytes of a picture, at most."""
 

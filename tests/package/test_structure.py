@@ -33,6 +33,16 @@ def test_what_is_counted(tmp_path):
     assert structure.counts(tmp_path) == {"skedasis": Budget(), "a": twice, "b": one}
 
 
+def test_a_name_is_of_one_class_or_alias(tmp_path):
+    (tmp_path / "a.py").write_text("class One: ...\nTwo: TypeAlias = int\nThree: int = 3\n")
+    (tmp_path / "b.py").write_text("def f():\n    class One: ...\nThree: int = 3\n")
+    (tmp_path / "c.py").write_text("class Two: ...\n")
+    assert structure.defined_twice(tmp_path) == [
+        "One is defined in a.py, b.py",
+        "Two is defined in a.py, c.py",
+    ]
+
+
 def test_budgets_become_smaller_with_the_package():
     assert structure.faults({"a": Budget(any=2, lazy=1)}, {"a": Budget(any=1, lazy=2)}) == [
         "a: 2 of 'any', at most 1",

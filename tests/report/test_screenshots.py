@@ -21,7 +21,7 @@ def reports(tmp_path_factory):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.uniform(-1, 1, size=(1200, 3)), columns=["weak", "strong", "side"])
     y = 0.3 * X["weak"] + 3 * X["strong"] * np.sign(X["side"])
-    data = datasets.Dataset("made", X, y.to_numpy(), tuple(X), {"gain": "€"}, "gain", "")
+    data = datasets.RealDataset("made", X, y.to_numpy(), tuple(X), {"gain": "€"}, "gain", "")
     return screenshots.make_reports(tmp_path_factory.mktemp("reports"), data)
 
 

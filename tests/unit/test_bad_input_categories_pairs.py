@@ -163,7 +163,7 @@ def test_two_nominal_features_need_orders():
 
 @pytest.mark.parametrize("method", ["rhale", "uale", "mplot"])
 def test_methods_of_one_feature_refuse_a_pair(method):
-    with refused(sd.UnsupportedError, "('a', 'b')", "two features", "ALE, DALE or PDP"):
+    with refused(sd.UnsupportedError, "('a', 'b')", "two features", "ALE, DALE, PDP or ICE"):
         sd.explain(model, frame(), ("a", "b"), method=method)
 
 

@@ -1,15 +1,22 @@
-"""What is written in several places for each method: nothing is left out when a method is added."""
+"""What has a name is registered once, and what the registry says of it is true."""
 
 from __future__ import annotations
 
+import inspect
+import re
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
 import numpy as np
+from sklearn.linear_model import BayesianRidge, LogisticRegression
 
 import skedasis as sd
-from skedasis import methods
-from skedasis.cli import completion
-from skedasis.engine import select
+from skedasis import registry
 from skedasis.methods.base import Parameters
 from tests.laws.strategies import WAYS
+
+PAGES = Path(__file__).parents[2] / "docs/reference"
 
 
 def public_methods():
@@ -19,11 +26,22 @@ def public_methods():
 
 
 def test_every_method_is_known_by_its_name():
-    assert {kind.partition(".")[2] for kind in select.METHODS.values()} == public_methods()
+    assert {entry.name for entry in registry.METHODS.values()} == public_methods()
+    assert all(name == entry.name.lower() for name, entry in registry.METHODS.items())
 
 
-def test_the_shell_offers_every_method_of_effects():
-    assert set(completion.METHODS) == set(select.METHODS) - {"pfi"}
+def test_type_checkers_know_every_method_of_effects():
+    effects = registry.methods_that(lambda m: not m.importance)
+    assert get_args(registry.EffectMethodName) == tuple(effects)
+
+
+def test_the_pages_have_every_method_and_quantity():
+    listed = re.findall(r"^::: skedasis\.(\w+)", (PAGES / "methods.md").read_text(), re.MULTILINE)
+    assert listed == [entry.name for entry in registry.METHODS.values()]
+    listed = re.findall(
+        r"^::: skedasis\.(\w+)", (PAGES / "quantities.md").read_text(), re.MULTILINE
+    )
+    assert {entry.name for entry in registry.QUANTITIES.values()} <= set(listed)
 
 
 def test_the_laws_are_tried_with_every_method_of_effects():
@@ -31,9 +49,39 @@ def test_the_laws_are_tried_with_every_method_of_effects():
     assert named == public_methods() - {"PFI"}
 
 
-def test_the_tables_of_methods_have_every_method():
-    assert methods.__doc__
-    tables = methods.__doc__.partition("| | categorical")
-    for name in public_methods() - {"PFI"}:
-        assert f"`{name}`" in tables[0]
-        assert f"`{name}`" in tables[2]
+def works(call):
+    """Return whether a call is supported."""
+    try:
+        call()
+    except sd.UnsupportedError:
+        return False
+    return True
+
+
+def test_what_the_registry_says_of_methods_is_true():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 3))
+
+    def model(X):
+        return X[:, 0] * X[:, 1] + X[:, 2] ** 2
+
+    for entry in registry.METHODS.values():
+        found = sd.explain(model, X, 0, method=entry.load()())
+        assert isinstance(found, sd.Importance) == entry.importance
+        if entry.importance:
+            continue
+        assert (entry.title or entry.name) in str(found)
+        assert works(partial(found.interval, of="bins")) == entry.bins
+        assert np.isfinite(found.heterogeneity_score) == entry.local_effects
+        pair = partial(sd.explain, model, X, (0, 1), method=entry.load()())
+        assert works(pair) == entry.pairs
+
+
+def test_what_the_registry_says_of_quantities_is_true():
+    X = np.random.default_rng(0).uniform(size=(40, 2))
+    classes, numbers = LogisticRegression().fit(X, X[:, 0] > 0.5), BayesianRidge().fit(X, X[:, 0])
+    for name, entry in registry.QUANTITIES.items():
+        model, make = numbers if name in ("prediction", "variance") else classes, entry.load()
+        quantity = make(model, "zero_one") if name == "loss" else make(model)
+        assert quantity.labelled == entry.labelled
+        assert ("class_" in inspect.signature(make).parameters) == entry.of_class

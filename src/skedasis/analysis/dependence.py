@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from skedasis._arguments import check_int_or_none
+from skedasis._progress import Progress, map_in_order
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.categories import ordered_levels
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import argsort_values, coded_objects, dense_codes
 from skedasis.data.features import Feature
-from skedasis.engine import run
 
 # --- encoding of columns for random forests -------------------------------------------------------
 
@@ -198,7 +198,7 @@ def dependence(
         return nothing(d, "R² needs scikit-learn: pip install 'skedasis[sklearn]'.")
     r2, importances, excess = np.full((2, d), np.nan), np.zeros((d, d)), np.zeros((d, d))
     split_weight = np.log2([len(np.unique(column)) for column in data.places.T])
-    with run.Progress(2 * d, "features predicted by the others", progress) as bar:
+    with Progress(2 * d, "features predicted by the others", progress) as bar:
         for k in range(d):
             r2[0, k], importances[k] = _fit_feature(data, k, seed, n_jobs, label=False)
             excess[k] = importances[k] - _noise_importance(data.members, split_weight, k, r2[0, k])
@@ -285,7 +285,7 @@ def out_of_bag(
 
     seeds = check_random_state(int(seed) % 2**32).randint(np.iinfo(np.int32).max, size=TREES)
     total, count, importances = np.zeros(y.shape), np.zeros(n), np.zeros(X.shape[1])
-    with closing(run.map_in_order(fit_tree, seeds.tolist(), n_jobs)) as trees:
+    with closing(map_in_order(fit_tree, seeds.tolist(), n_jobs)) as trees:
         for of_tree, out, predicted in trees:
             total[out] += predicted
             count[out] += 1

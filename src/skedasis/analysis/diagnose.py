@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_flag, check_int, check_probability
-from skedasis._types import Json, JsonValue, OutputLabel, TableLike
+from skedasis._types import Json, OutputLabel, TableLike
 from skedasis.analysis.dependence import (
     TREES,
     Coded,
@@ -22,10 +22,9 @@ from skedasis.analysis.dependence import (
 )
 from skedasis.analysis.verdicts import same_everywhere, verdicts
 from skedasis.data.categories import apply_groups
-from skedasis.data.dataset import is_stream
 from skedasis.engine.explain import explain
+from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import DiagnoseKeywords, ExplainOptions, takes_options
-from skedasis.engine.streams import draw_rows
 from skedasis.errors import DataError
 from skedasis.methods.permutation import PFI
 from skedasis.methods.permutation_variants import LEAST_ROWS
@@ -176,15 +175,17 @@ def diagnose(
     started = time.perf_counter()
     check_flag("diagnose(dependence)", dependence)
     check_rows(dependence_rows)
-    options, rows_of_user = ExplainOptions.of("diagnose", y=y, **keywords), X
-    source: dict[str, JsonValue] = {}
-    if is_stream(X):
-        most = min(options.sample or ROWS_OF_CHUNKS, X.n_rows)
-        n = X.n_rows if options.sample is None else most
-        wanted = PFI(max_samples=max_samples).rows_in_memory(n)
-        drawn = draw_rows(X, most if wanted is None else wanted, options)
-        rows_of_user, options, max_samples = drawn.X, drawn.options, None
-        source = drawn.record
+    options = ExplainOptions.of("diagnose", y=y, **keywords)
+
+    def drawn_of(n: int) -> int:
+        """Return how many of n rows beyond memory are drawn."""
+        among = n if options.sample is None else min(options.sample, n)
+        wanted = PFI(max_samples=max_samples).rows_in_memory(among)
+        return min(options.sample or ROWS_OF_CHUNKS, n) if wanted is None else wanted
+
+    drawn = draw_rows(X, drawn_of, options)
+    rows_of_user, options = drawn.X, drawn.options
+    max_samples = None if drawn.record else max_samples
     _check(n_repeats, confidence_level, options.y)
     quantity = _both(model)
     groups, seed = options.groups, options.seed
@@ -200,7 +201,7 @@ def diagnose(
     importances = explain(quantity, rows_of_user, method=method, **options.keywords())
     _check_intervals(importances["likelihood"])
     links = _dependence(data, len(features), options)
-    record: Json = {"source_rows": len(dataset), **dataset.origin, **source}
+    record: Json = {"source_rows": len(dataset), **dataset.origin, **drawn.record}
     record["seconds"] = time.perf_counter() - started
     return _diagnosis(importances, links, confidence_level, record)
 

@@ -16,7 +16,8 @@ from skedasis._calls import checked_call
 from skedasis._types import ModelRows, OutputLabel, RawResponse, TableLike, Values
 from skedasis.data.dataset import as_dataset
 from skedasis.data.features import Feature, SchemaEntry, apply_schema, find_feature
-from skedasis.engine.explain import FeatureLike, explain
+from skedasis.engine.argument_types import FeatureLike
+from skedasis.engine.explain import explain
 from skedasis.engine.options import ExplainKeywords
 from skedasis.engine.select import as_method
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
@@ -44,6 +45,7 @@ from skedasis.quantities.outputs import (
     probability,
     respond,
 )
+from skedasis.registry import EffectMethodName
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.surface import Surface
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
 
 DisplayKind: TypeAlias = Literal["average", "individual", "both"]
 """What is drawn of a feature: the average, the curves of rows, or both."""
-MethodName: TypeAlias = Literal["auto", "ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"]
+MethodName: TypeAlias = EffectMethodName | Literal["auto"]
 FeatureOrPair: TypeAlias = FeatureLike | Sequence[FeatureLike]
 """A feature, or a pair of features, by name or position."""
 SomeColumns: TypeAlias = Sequence[FeatureLike] | NDArray[np.generic]

@@ -14,8 +14,8 @@ from skedasis._arguments import check_flag, check_int_or_none, shown
 from skedasis._types import JsonValue, OutputLabel, TableLike
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
+from skedasis.engine.argument_types import EffectMethod, FeatureLike
 from skedasis.engine.assemble import finalize_all, provenance, warn_unused_arguments
-from skedasis.engine.explain import EffectMethod, FeatureLike
 from skedasis.engine.h_statistic import (
     HComputation,
     HStatistics,
@@ -116,7 +116,7 @@ def interactions(
         `row_id`. None uses all rows.
     method : method or str, optional
         The method of the effects of single features, whose importance, heterogeneity score and local effects are used;
-        by default `RHALE`. A method without local effects (`MPlot`), or that keeps few curves (`PDP` for more than 200
+        by default `RHALE`. A method without local effects, or that keeps few curves (`PDP` for more than 200
         rows), gives no shares of heterogeneity; `ICE` does.
     y, sample_weight, schema, groups, random_state, sample, memory, keep_rows, n_jobs
         As in `skedasis.explain`.

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_int, check_option
+from skedasis._progress import Progress
 from skedasis._types import Container, Floats, Ints, Json, TableLike
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Declared, Feature, Schema, find_feature
-from skedasis.engine.explain import EffectMethod, FeatureList, explain
+from skedasis.engine.argument_types import EffectMethod, FeatureList
+from skedasis.engine.explain import explain
 from skedasis.engine.options import ExplainOptions, NullKeywords, takes_options
-from skedasis.engine.progress import Progress
 from skedasis.engine.select import FeatureMatcher, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE, Accumulated

@@ -1,8 +1,5 @@
 """`shap_dependence`: SHAP values as an effect with bins and heterogeneity, beside ALE and PDP."""
 
-# A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
-# pyright: reportOverlappingOverload=false
-
 from __future__ import annotations
 
 import time
@@ -10,14 +7,14 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Protocol, Unpack, cast, overload, runtime_checkable
+from typing import Protocol, Unpack, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_int_or_none
+from skedasis._progress import Progress
 from skedasis._types import (
-    Container,
     Floats,
     Ints,
     JsonValue,
@@ -28,22 +25,21 @@ from skedasis._types import (
     Values,
 )
 from skedasis.data.containers import DonorRows
-from skedasis.data.dataset import Dataset, is_stream
+from skedasis.data.dataset import Dataset, require_rows
+from skedasis.engine.argument_types import FeatureLike, FeatureList
 from skedasis.engine.assemble import (
     collect_results,
     finalize_all,
     provenance,
     resolve_method_and_selection,
 )
-from skedasis.engine.explain import FeatureLike, FeatureList
 from skedasis.engine.h_statistic import sample_by_hash
 from skedasis.engine.heterogeneity_score import Scores
+from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import ExplainOptions, NullKeywords, takes_options
 from skedasis.engine.plan import prepare_job
-from skedasis.engine.progress import Progress
 from skedasis.engine.run import run
 from skedasis.engine.select import FeatureSelection, as_features
-from skedasis.engine.streams import draw_rows
 from skedasis.errors import DataError, UnsupportedError, quiet
 from skedasis.methods.base import Scheme
 from skedasis.methods.mplot import MPlot
@@ -66,51 +62,6 @@ BACKGROUND = 100
 
 MASKS = 100
 """Coalitions that shap evaluates at a time."""
-
-
-class ShapKeywords(NullKeywords, total=False):
-    """The keywords of `shap_dependence`."""
-
-    y: ArrayLike | None
-    """Labels, for quantities that need them."""
-    shap_values: object
-    """SHAP values of the rows and columns of X."""
-    bins: Scheme
-    """As in `MPlot`."""
-    background: int | None
-    """Number of rows over which the quantity is averaged where columns are absent from a coalition."""
-    max_rows: int | None
-    """Largest number of rows whose SHAP values are computed."""
-
-
-@overload
-def shap_dependence(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: FeatureLike,
-    **keywords: Unpack[ShapKeywords],
-) -> MultiOutput[Effect]: ...
-
-
-@overload
-def shap_dependence(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: FeatureList = None,
-    **keywords: Unpack[ShapKeywords],
-) -> MultiOutput[Effects]: ...
-
-
-@overload
-def shap_dependence(
-    model: ModelLike, X: TableLike, features: FeatureLike, **keywords: Unpack[ShapKeywords]
-) -> Effect: ...
-
-
-@overload
-def shap_dependence(
-    model: ModelLike, X: TableLike, features: FeatureList = None, **keywords: Unpack[ShapKeywords]
-) -> Effects: ...
 
 
 @takes_options(NullKeywords)
@@ -207,25 +158,18 @@ def shap_dependence(
     max_rows = check_int_or_none("shap_dependence(max_rows)", max_rows, 2, fix)
     method = ShapDependence(bins=bins)
     quantity = as_quantity(model)
-    rows_of_user, origin = X, dict[str, JsonValue]()
-    if is_stream(X):
-        if shap_values is not None:
-            raise UnsupportedError(
-                "shap_dependence(shap_values)",
-                "SHAP values beside data that are read in chunks",
-                "rows in memory",
-                "Read the rows whose SHAP values these are, and pass them as X",
-            )
-        most = [n for n in (max_rows, options.sample, X.n_rows) if n is not None]
-        drawn = draw_rows(X, min(most), options)
-        rows_of_user, options, origin = drawn.X, drawn.options, drawn.record
+    if shap_values is not None:
+        fix = "Read the rows whose SHAP values these are, and pass them as X"
+        require_rows(X, "shap_dependence(shap_values)", "SHAP values", "rows in memory", fix)
+    drawn = draw_rows(X, max_rows, options)
+    rows_of_user, options, origin = drawn.X, drawn.options, drawn.record
     dataset = options.dataset(rows_of_user)
     if shap_values is None:
         dataset = quantity.prepare(dataset)
         values = _computed(quantity, dataset, background, max_rows, options)
     else:
         values = _given(shap_values, quantity, dataset)
-    asked = as_features(cast("Container", rows_of_user), features, "shap_dependence(features)")
+    asked = as_features(rows_of_user, features, "shap_dependence(features)")
     selection = FeatureSelection(dataset, asked, None)
     if selection.pairs:
         raise UnsupportedError(

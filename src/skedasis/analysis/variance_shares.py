@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol, TypeAlias, Unpack, cast, overload, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, Unpack, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from skedasis._types import (
     TableLike,
     Values,
 )
-from skedasis.data.dataset import Dataset, is_stream
+from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, find_feature
 from skedasis.engine.assemble import (
     collect_results,
@@ -34,11 +34,11 @@ from skedasis.engine.assemble import (
     resolve_method_and_selection,
 )
 from skedasis.engine.heterogeneity_score import Scores
+from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import SCORE_ROWS, ExplainOptions, NullKeywords, takes_options
 from skedasis.engine.plan import prepare_job
 from skedasis.engine.regions import regions_at_rows
 from skedasis.engine.run import run
-from skedasis.engine.streams import draw_rows
 from skedasis.errors import DataError
 from skedasis.methods.ale import ALE
 from skedasis.models.calling import CallStats
@@ -232,12 +232,8 @@ def variance_shares(
     )
     options = replace(ExplainOptions.of("variance_shares", y=y, **keywords), heterogeneity_rows=0)
     quantity = as_quantity(model)
-    rows_of_user, source = X, {}
-    if is_stream(X):
-        most = [n for n in (max_rows, options.sample, X.n_rows) if n is not None]
-        drawn = draw_rows(X, min(most), options)
-        rows_of_user, options, y = drawn.X, drawn.options, drawn.options.y
-        source = drawn.record
+    drawn = draw_rows(X, max_rows, options)
+    rows_of_user, options, y = drawn.X, drawn.options, drawn.options.y
     dataset = quantity.prepare(options.dataset(rows_of_user))
     _check_labels(quantity, y)
     sample = _sample(dataset, max_rows, options)
@@ -245,13 +241,12 @@ def variance_shares(
     for label, output in outputs.items():
         _check_varies(values[label], sample, output.describe())
     by_output, search = _regions_by_output(regions, quantity, sample, options, list(outputs))
-    checked = cast("Container", rows_of_user)  # by `as_dataset`
-    assigned = {label: _assigned(r, checked, sample) for label, r in by_output.items()}
+    assigned = {label: _assigned(r, rows_of_user, sample) for label, r in by_output.items()}
     curves = _drawn(effects, quantity, sample, options, list(outputs))
     record = _record(
         quantity, sample, options, costs, (search, {} if curves is None else curves.record)
     )
-    record.update(source)
+    record.update(drawn.record)
     record["main_effects"] = "" if curves is None else curves.method
     record["settings"] = {"pairs": pairs, "max_rows": max_rows}
     sums = None if curves is None else _sums(curves.effects, sample, values)

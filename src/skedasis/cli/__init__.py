@@ -15,6 +15,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from skedasis.registry import load_plugins
+
 if TYPE_CHECKING:
     from skedasis.cli.app import app
 
@@ -52,6 +54,7 @@ def main() -> None:
     waits = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if waits:
         signal.signal(signal.SIGINT, _end)
+    load_plugins()  # before the texts of the options, which list what there is
     from skedasis.cli import app as cli_app
     from skedasis.cli import runtime
 

@@ -223,7 +223,7 @@ def _synthetic(name: str, n: int, seed: int) -> real.Dataset:
     X = made.sample(n, seed)
     names = tuple(f"x{j + 1}" for j in range(X.shape[1]))
     text = (type(made).__doc__ or "").strip().splitlines()[0]
-    return sd.datasets.Dataset(name, X, made.f(X), names, {}, "f", text)
+    return sd.datasets.RealDataset(name, X, made.f(X), names, {}, "f", text)
 
 
 def _cells(found: real.Dataset) -> Iterator[list[object]]:

@@ -3,42 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import typer
 
 import skedasis as sd
+from skedasis.registry import QUANTITIES, Registered, methods_that
 
-METHODS = {
-    "rhale": "average slopes in automatic bins, accumulated",
-    "ale": "differences between bin edges, accumulated",
-    "dale": "average slopes in equal bins, accumulated",
-    "uale": "RHALE that accumulates standard deviations, not variances",
-    "pdp": "mean prediction over all rows",
-    "ice": "one curve per row",
-    "mplot": "mean prediction of the rows nearby",
-}
-
-WITH_REGIONS = tuple(method for method in METHODS if method != "mplot")
-"""Methods whose local effects can differ between regions: an M-plot has none."""
-
-
-QUANTITIES = {
-    "prediction": "the prediction",
-    "probability": "probability of a class",
-    "logit": "log-odds of a class",
-    "entropy": "predictive entropy",
-    "variance": "predictive variance",
-    "likelihood": "negative log-likelihood of the labels",
-    "loss": "loss at the labels",
-}
-
-
-IMPORTANCES = {
-    "both": "likelihood and entropy, with a verdict",
-    **{k: QUANTITIES[k] for k in ("likelihood", "entropy", "variance", "loss", "prediction")},
-}
+BOTH = "both"
+"""The quantity of `skedasis importance` that is two: their diagnosis."""
 
 
 LOSSES = ("squared_error", "absolute_error", "pinball", "log_loss", "zero_one")
@@ -50,17 +24,19 @@ _PLAIN = re.compile(r"[\w .,+@%=-]+\Z")
 
 def methods(incomplete: str) -> list[tuple[str, str]]:
     """Complete methods."""
-    return _beginning(METHODS.items(), incomplete)
+    return _completed(methods_that(lambda m: not m.importance), incomplete)
 
 
 def quantities(incomplete: str) -> list[tuple[str, str]]:
     """Complete quantities that have effects."""
-    return _beginning(QUANTITIES.items(), incomplete)
+    return _completed(QUANTITIES, incomplete)
 
 
 def importances(incomplete: str) -> list[tuple[str, str]]:
     """Complete quantities that have importances."""
-    return _beginning(IMPORTANCES.items(), incomplete)
+    both = [(BOTH, "likelihood and entropy, with a verdict")]
+    measured = {name: q for name, q in QUANTITIES.items() if not q.of_class}
+    return [*_beginning(both, incomplete), *_completed(measured, incomplete)]
 
 
 def losses(incomplete: str) -> list[str]:
@@ -146,6 +122,10 @@ def _columns(ctx: typer.Context) -> list[str]:
     from skedasis.data.readers import header
 
     return [name for name in header(data) if _PLAIN.match(name)]
+
+
+def _completed(known: Mapping[str, Registered], incomplete: str) -> list[tuple[str, str]]:
+    return _beginning(((name, entry.words) for name, entry in known.items()), incomplete)
 
 
 def _beginning(known: Iterable[tuple[str, str]], incomplete: str) -> list[tuple[str, str]]:

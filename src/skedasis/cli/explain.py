@@ -12,7 +12,7 @@ import typer
 import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.completion import IMPORTANCES, LOSSES, METHODS, importances, losses
+from skedasis.cli.completion import BOTH, LOSSES, importances, losses
 from skedasis.cli.inputs import NamedColumns, named
 from skedasis.cli.options import (
     DataArgument,
@@ -27,6 +27,7 @@ from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import SCORE_ROWS
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import is_classifier, title
+from skedasis.registry import QUANTITIES, methods_that
 
 if TYPE_CHECKING:
     from skedasis.report.report import Report
@@ -72,8 +73,8 @@ class EffectOptions(FeatureOptions, ModelOptions, ExplainingOptions):
     method: Annotated[
         str | None,
         typer.Option(
-            help=f"Method: {', '.join(METHODS)}. By default rhale, or ale for two features and for levels without an "
-            "order.",
+            help=f"Method: {', '.join(methods_that(lambda m: not m.importance))}. By default rhale, or ale for two "
+            "features and for levels without an order.",
             metavar="NAME",
             show_default=False,
             autocompletion=completion.methods,
@@ -217,7 +218,13 @@ def _explain(
 
 
 # ------------------------------------------------------------------------------------ importance
-_NEEDS_LABELS = ("both", "likelihood", "loss")
+def _measured() -> list[str]:
+    """Return the quantities whose importance can be measured."""
+    return [BOTH, *(name for name, entry in QUANTITIES.items() if not entry.of_class)]
+
+
+def _needs_labels(quantity: str) -> bool:
+    return quantity == BOTH or QUANTITIES[quantity].labelled
 
 
 _FOREST_ROWS = 2000, 100
@@ -257,7 +264,7 @@ class ImportanceOptions(FeatureOptions, ModelOptions, ExplainingOptions):
     quantity: Annotated[
         str | None,
         typer.Option(
-            help=f"Quantity whose increase is measured: {', '.join(IMPORTANCES)}. By default both (likelihood and "
+            help=f"Quantity whose increase is measured: {', '.join(_measured())}. By default both (likelihood and "
             "entropy, with a verdict) for a model with a predictive distribution, otherwise loss.",
             show_default=False,
             metavar="NAME",
@@ -303,17 +310,18 @@ def _check_importance(opts: ImportanceOptions, named: Sequence[str]) -> None:
     inputs.kind_of(None, None, None, opts.inverse)
     if opts.inverse is not None and opts.quantity not in (None, "loss", "prediction"):
         refuse("--inverse", "loss or prediction", "Leave one of them out")
-    if opts.quantity is not None and opts.quantity not in IMPORTANCES:
-        known = ", ".join(IMPORTANCES)
+    if opts.quantity is not None and opts.quantity not in _measured():
+        known = ", ".join(_measured())
         raise DataError("--quantity", repr(opts.quantity), f"one of {known}", "Choose one of these")
     if opts.class_ is not None and opts.quantity != "prediction":
         refuse("--class", "prediction", "Add --quantity prediction, or leave --class out")
     if opts.loss is not None and opts.quantity not in (None, "loss"):
         refuse("--loss", "loss", "Leave --quantity out")
-    if opts.conditional and opts.quantity in ("both", "entropy", "variance", "prediction"):
+    labelled = opts.quantity in QUANTITIES and QUANTITIES[opts.quantity].labelled
+    if opts.conditional and opts.quantity is not None and not labelled:
         # Conditional permutation preserves the joint distribution, so the mean is unchanged (Proposition 3).
         refuse("--conditional", "likelihood or loss", "Leave --conditional out")
-    if named and opts.quantity == "both":
+    if named and opts.quantity == BOTH:
         # The diagnosis needs all features to find those that share information.
         refuse("FEATURE", "likelihood or entropy", "Choose one of these, or name no feature")
 
@@ -331,7 +339,7 @@ def importance(opts: ImportanceOptions, terminal: Terminal) -> Document:
     _check_importance(opts, named)
     path = options.needed(models, data, "importance")
     output.check_out(opts.out, [path, *models])
-    labelled = opts.quantity in (None, *_NEEDS_LABELS)
+    labelled = opts.quantity is None or _needs_labels(opts.quantity)
     model, rows, columns = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
     opts = _resolve(opts, named, model, columns, inputs.some_labels(rows), terminal)
     found = _compute(opts, named, model, columns, rows)
@@ -351,7 +359,7 @@ def _resolve(
     if opts.quantity is None:
         open_ = opts.loss is None and opts.inverse is None
         predictive = open_ and _is_predictive(model, columns)
-        usual = "likelihood" if opts.conditional or named else "both"
+        usual = "likelihood" if opts.conditional or named else BOTH
         opts = replace(opts, quantity=usual if predictive else "loss")
         if not predictive and opts.loss is None:
             opts = replace(opts, loss=_usual_loss(model, labels))
@@ -360,7 +368,7 @@ def _resolve(
             terminal.say(f"loss      {opts.loss}, because {why}")
     if opts.quantity == "loss" and opts.loss is None:
         opts = replace(opts, loss=_usual_loss(model, labels))
-    if opts.quantity in _NEEDS_LABELS and labels is None:
+    if opts.quantity is not None and _needs_labels(opts.quantity) and labels is None:
         raise DataError(
             "--target",
             f"none, for --quantity {opts.quantity}",
@@ -407,7 +415,7 @@ def _compute(
 
     data: Any = columns.table.data
     keywords = inputs.keywords_of(opts, columns, rows, rows.labels)
-    if opts.quantity != "both":
+    if opts.quantity != BOTH:
         kind = None if opts.quantity == "prediction" else opts.quantity
         quantity = inputs.quantity_of(model, opts.class_, kind, opts.loss, opts.inverse)
         wanted = columns.find_all(named, "FEATURE") or None

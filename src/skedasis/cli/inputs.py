@@ -8,8 +8,8 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -18,7 +18,6 @@ import numpy as np
 
 from skedasis._arguments import as_bytes
 from skedasis._types import Values
-from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.options import (
     DataOptions,
     ExplainingOptions,
@@ -42,6 +41,7 @@ from skedasis.models.introspection import (
     labels_of,
 )
 from skedasis.quantities.inverse import InverseName, as_inverse
+from skedasis.registry import QUANTITIES
 
 if TYPE_CHECKING:
     from skedasis.methods.base import Parameters
@@ -362,7 +362,7 @@ def quantity_of(
     inverse: str | None = None,
 ) -> Quantity:
     """Return the quantity of a model that the options select."""
-    from skedasis.quantities import outputs, uncertainty
+    from skedasis.quantities import outputs
     from skedasis.quantities.outputs import as_quantity
 
     requested, kind = kind, kind_of(kind, class_, loss, inverse)
@@ -377,19 +377,13 @@ def quantity_of(
         return as_quantity(model)
     if kind == "loss":
         return _loss(model, loss)
-    if kind in ("probability", "logit"):
+    make = cast("Callable[..., Quantity]", QUANTITIES[kind].load())
+    if QUANTITIES[kind].of_class:
         if class_ is not None and requested is None and not hasattr(model, "predict_proba"):
             return outputs.prediction(model, output=output_of(class_))
         label = None if class_ is None else class_of(model, class_)
-        make = outputs.probability if kind == "probability" else outputs.logit
         return make(model, class_=label)
-    kinds = {
-        "prediction": outputs.prediction,
-        "likelihood": uncertainty.nll,
-        "entropy": uncertainty.entropy,
-        "variance": uncertainty.predictive_variance,
-    }
-    return kinds[kind](model)
+    return make(model)
 
 
 def kind_of(
@@ -410,12 +404,13 @@ def kind_of(
             fix = "Leave one of them out"
             expected = "--quantity prediction or loss"
             raise DataError("--inverse", f"--quantity {kind}", expected, fix)
-    outputs_too = kind in ("probability", "logit") or (inverse is not None and kind is None)
+    of_class = [name for name, entry in QUANTITIES.items() if entry.of_class]
+    outputs_too = kind in of_class or (inverse is not None and kind is None)
     if class_ is not None and not outputs_too:
         raise DataError(
             "--class",
             f"--quantity {kind}",
-            "--quantity probability or logit",
+            f"--quantity {' or '.join(of_class)}",
             "Leave one of them out",
         )
     return kind
@@ -437,7 +432,7 @@ def check_labels(
 ) -> bool:
     """Check the options about the quantity before any file is read; return whether it needs labels."""
     kind = kind_of(kind, class_, loss, inverse)
-    if kind not in ("likelihood", "loss"):
+    if kind is None or not QUANTITIES[kind].labelled:
         return False
     if target is None:
         got, fix = f"none, for --quantity {kind}", "Add --target COLUMN, or choose another quantity"
@@ -601,14 +596,11 @@ def _group(text: str) -> tuple[str, list[str]]:
 
 def method_of(name: str, bins: int | None) -> Parameters:
     """Return a method by name, with a number of bins or grid points if given."""
-    from skedasis.engine.select import as_method, method_class
+    from skedasis.engine.select import as_method
 
     method = as_method(name)
-    if bins is None:
-        return method
-    kind = method_class(name.lower())
-    key = "grid" if "grid" in {f.name for f in fields(kind)} else "bins"
-    return kind(**{key: bins})
+    key = "grid" if "grid" in {f.name for f in fields(method)} else "bins"
+    return method if bins is None else replace(method, **{key: bins})
 
 
 def usual_method(features: Sequence[Feature]) -> str:

@@ -24,6 +24,7 @@ from skedasis.cli.options import (
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import H_ROWS, SCORE_ROWS
 from skedasis.errors import DataError
+from skedasis.registry import methods_that
 
 if TYPE_CHECKING:
     from skedasis.quantities.base import Quantity
@@ -87,7 +88,7 @@ class InteractionsOptions(FeatureOptions, ModelOptions, ExplainingOptions):
     method: Annotated[
         str | None,
         typer.Option(
-            help=f"Method of the effects: {', '.join(completion.WITH_REGIONS)}. By default rhale.",
+            help=f"Method of the effects: {', '.join(methods_that(lambda m: m.local_effects))}. By default rhale.",
             metavar="NAME",
             show_default=False,
             autocompletion=completion.methods,

@@ -21,6 +21,7 @@ from skedasis.cli.output import Document, Terminal, jsonable
 from skedasis.cli.runtime import Command
 from skedasis.engine.options import help_of
 from skedasis.errors import DataError
+from skedasis.registry import QUANTITIES
 
 if TYPE_CHECKING:
     from skedasis.data.readers import FileTable
@@ -168,7 +169,7 @@ HeterogeneityRows = Annotated[
 QuantityName = Annotated[
     str | None,
     typer.Option(
-        help=f"Quantity to explain: {', '.join(completion.QUANTITIES)}. By default the prediction, or the probability "
+        help=f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability "
         "of the second of two classes.",
         metavar="NAME",
         show_default=False,

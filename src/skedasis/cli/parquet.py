@@ -14,8 +14,8 @@ from skedasis.data.readers import FileTable, no_rows
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
-    from skedasis.data.parquet import ParquetData
     from skedasis.data.where import RowCondition
+    from skedasis.stream.parquet import ParquetData
 
 _SUFFIXES = (".parquet", ".pq")
 _PATTERN = "*?["
@@ -35,7 +35,7 @@ def opened(path: str, memory: int) -> FileTable | None:
     if single and Path(path).stat().st_size * _PACKED <= memory:
         return None
     # Imported here: most data are one small file.
-    from skedasis.data.parquet import parquet
+    from skedasis.stream.parquet import parquet
 
     data = parquet(path)
     if data.n_rows * len(data.columns) * 8 <= memory:
@@ -50,16 +50,11 @@ _PACKED = 20
 def _in_memory(data: ParquetData, rows: Ints) -> FileTable:
     """Return some rows as a table in the first installed library of data frames, else as an Arrow table."""
     # Imported here: data of one small file do not need it.
-    from skedasis.data.streamed import default_library
+    from skedasis.stream.chunks import as_frame, default_library
 
     found = data.take(rows)
     names = tuple(field.name for field in found.schema)
-    library = default_library()
-    if library == "polars":
-        import polars as pl
-
-        return FileTable(cast("Container", pl.from_arrow(found)), names)
-    return FileTable(cast("Container", found.to_pandas() if library == "pandas" else found), names)
+    return FileTable(as_frame(found, default_library()), names)
 
 
 _NOTHING = "no row that passes"
@@ -131,7 +126,7 @@ class ParquetTable(FileTable):
         # Imported here: most data are one small file.
         import pyarrow.compute as pc
 
-        from skedasis.data.parquet import parquet
+        from skedasis.stream.parquet import parquet
 
         given = None if target is None else ~pc.field(target).is_null(nan_is_null=True)
         source = parquet(self.path, list(self.names), target, weight, filters=given)

@@ -23,6 +23,7 @@ from skedasis.cli.options import (
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import ALPHA, MAX_DEPTH, MIN_GAIN, SCORE_ROWS
 from skedasis.errors import DataError
+from skedasis.registry import methods_that
 
 if TYPE_CHECKING:
     from skedasis.quantities.base import Quantity
@@ -69,7 +70,7 @@ class RegionsOptions(FeatureOptions, ModelOptions, ExplainingOptions):
     method: Annotated[
         str | None,
         typer.Option(
-            help=f"Method: {', '.join(completion.WITH_REGIONS)}. By default rhale, or ale for levels "
+            help=f"Method: {', '.join(methods_that(lambda m: m.local_effects))}. By default rhale, or ale for levels "
             "without an order.",
             metavar="NAME",
             show_default=False,

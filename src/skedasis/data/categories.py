@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
@@ -13,7 +13,6 @@ import numpy as np
 
 from skedasis._arguments import shown
 from skedasis._types import Bools, Floats, Ints, Level
-from skedasis.data.category_order import OtherFeature, level_distances, similarity_order
 from skedasis.data.containers import LevelReplacement
 from skedasis.data.factorize import (
     Factorized,
@@ -26,7 +25,7 @@ from skedasis.data.factorize import (
 )
 from skedasis.data.features import Feature, Groups, find_feature, infinite_values, no_values
 from skedasis.errors import DataError, nearest
-from skedasis.stats.order_statistics import weight_quantum, weight_sums
+from skedasis.stats.integer_weights import weight_quantum, weight_sums
 
 
 # ---------------------------------------------------------------------------- labels of levels
@@ -175,18 +174,8 @@ class LevelSource(Protocol):
     """What a categorical feature needs to know of its rows and of their other features (see `Dataset`)."""
 
     @property
-    def features(self) -> tuple[Feature, ...]:
-        """Return all columns."""
-        ...
-
-    @property
     def weights(self) -> Floats | None:
         """Return the rows' weights."""
-        ...
-
-    @property
-    def sampling_weights(self) -> bool:
-        """Return whether these are sampling weights."""
         ...
 
     @property
@@ -194,8 +183,12 @@ class LevelSource(Protocol):
         """Return the indices of the rows in X; None for all rows."""
         ...
 
-    def other_features(self, features: Iterable[Feature]) -> Iterator[OtherFeature]:
-        """Yield features as numbers or codes, by which levels are compared."""
+    def level_order(self, column: LevelColumn, others: Sequence[Feature] | None) -> Ints:
+        """Return the order of levels in which neighbours have similar values of the other features."""
+        ...
+
+    def level_codes(self, column: LevelColumn) -> Ints:
+        """Return the codes of the rows in a feature."""
         ...
 
 
@@ -231,14 +224,17 @@ class LevelColumn:
 
     def similarity_order(self, others: Sequence[Feature] | None = None) -> Ints:
         """Return the order of levels in which neighbours have similar values of the other features."""
-        chosen = self.dataset.features if others is None else others
-        own = set(self.feature.columns)
-        features = [f for f in chosen if not own & set(f.columns)]
-        parts = self.dataset.other_features(features)
-        sampling = self.dataset.sampling_weights
-        return similarity_order(
-            level_distances(self.codes, len(self.levels), parts, self.weights, sampling=sampling)
-        )
+        return self.dataset.level_order(self, others)
+
+    def at_rows(self, dataset: LevelSource) -> LevelColumn:
+        """Return the same levels with the codes of other rows."""
+        codes = dataset.level_codes(self)
+        sizes = self.count, self.weight, self.missing, self.n_other
+        return LevelColumn(self.feature, self.levels, codes, dataset.weights, *sizes, dataset)
+
+    def in_table(self) -> LevelColumn:
+        """Return the levels with an example of each in the table of the data set."""
+        return self
 
 
 def ordered_levels(

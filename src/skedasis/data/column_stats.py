@@ -24,14 +24,14 @@ from skedasis.data.gaps import (
     points_around,
 )
 from skedasis.stats.grid import Ordered, at_or_above
-from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
-from skedasis.stats.order_statistics import (
+from skedasis.stats.integer_weights import (
     are_whole,
     quantised,
     targets_of,
     weight_quantum,
     weight_sums,
 )
+from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
 
 _FEW, MANY_FEW, _ROWS_PER_VALUE = 13, 64, 10
 """A feature has few values if it has at most 13, or at most 64 with on average ten rows or more per value."""

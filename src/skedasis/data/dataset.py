@@ -5,15 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import (
     TYPE_CHECKING,
-    ClassVar,
     Protocol,
     TypeAlias,
-    TypeGuard,
     TypeVar,
     cast,
     runtime_checkable,
@@ -25,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from skedasis._arguments import as_numbers, check_int_or_none, shown
 from skedasis._calls import result_error
 from skedasis._escaping import Printed
+from skedasis._progress import map_in_order
 from skedasis._types import Bools, Container, Floats, Ints, JsonValue, TableLike, Values
 from skedasis.data.categories import (
     MAX_LEVELS,
@@ -37,25 +36,52 @@ from skedasis.data.categories import (
     ordered_levels,
     typed_level,
 )
-from skedasis.data.category_order import OtherFeature
+from skedasis.data.category_order import OtherFeature, level_distances, similarity_order
 from skedasis.data.column_stats import Column
 from skedasis.data.containers import ArrayTable, Buffer, RowIndex, Table
 from skedasis.data.factorize import Factorized, missing_mask
 from skedasis.data.features import Feature, Schema, apply_schema, check_integers, check_names
-from skedasis.errors import DataError
+from skedasis.data.kept_rows import HashedRows, sample_rows
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.stats.heterogeneity_score import draw_keys
-from skedasis.stats.order_statistics import exact_sum, rounded
+from skedasis.stats.integer_weights import exact_sum, rounded, weight_quantum
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
-
-    from skedasis.data.parquet import ParquetData
 
 # ------------------------------------------------------------------------- data set and batches
 AnyColumn: TypeAlias = Column | LevelColumn | Feature
 """What a method gets of a feature: its numbers, its levels, or only the feature if it permutes whole rows (PFI)."""
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
+_ResultT = TypeVar("_ResultT")
+StateT = TypeVar("StateT")
+PartT_contra = TypeVar("PartT_contra", contravariant=True)
+
+
+class Fold(Protocol[StateT, PartT_contra]):
+    """Work on all rows, part after part: parts can be added, and states merged, in any order."""
+
+    def state(self) -> StateT:
+        """Return the state of no rows."""
+        ...
+
+    def add(self, state: StateT, first: int, part: PartT_contra, /) -> None:
+        """Add a part, of which the first row has this number, to a state."""
+        ...
+
+    def merge(self, state: StateT, other: StateT, /) -> None:
+        """Add the rows of another state to a state."""
+        ...
+
+
+class BatchFold(Fold[StateT, "Batch"], Protocol):
+    """Work on batches, which are numbered."""
+
+    def prepare(self, rows: Dataset) -> Dataset:
+        """Return rows as the work needs them."""
+        ...
+
 
 _CACHE_BYTES = 8_000_000
 """Columns are cached as arrays if all of them together are smaller, so that batches do not extract them again."""
@@ -182,9 +208,6 @@ class Dataset:
     origin: dict[str, JsonValue] = field(default_factory=dict)
     sampling_weights: bool = False
 
-    streamed: ClassVar[bool] = False
-    """Whether the rows are read in chunks (`StreamedDataset`)."""
-
     def __len__(self) -> int:
         return len(self.table) - self.skip if self.row_id is None else len(self.row_id)
 
@@ -214,6 +237,83 @@ class Dataset:
     def drawable(self) -> Dataset:
         """Return a data set in memory from which rows are drawn by their hashes: itself."""
         return self
+
+    @property
+    def weight_quantum(self) -> float | None:
+        """Return the power of two of which integer sums of weights are multiples; None without weights."""
+        return None if self.weights is None else weight_quantum(self.weights.max(), len(self))
+
+    @property
+    def places_in_x(self) -> Ints:
+        """Return the indices of the rows in X, shape (n,)."""
+        here = np.arange(len(self)) + self.skip if self.row_id is None else self.row_id
+        return here + self.offset if self.row_numbers is None else self.row_numbers[here]
+
+    # -- what differs if the rows do not fit in memory
+    def once_known(self, work: Callable[[], _ResultT]) -> _ResultT:
+        """Return what `work` returns, when all is known that it asks for."""
+        return work()
+
+    def before_passes(self, work: Callable[[], _ResultT]) -> _ResultT | None:
+        """Return what `work` returns of all rows; None if they are not at hand yet."""
+        return work()
+
+    def fold(self, work: Fold[StateT, Dataset], text: str, record: str) -> StateT:
+        """Return the state of all rows."""
+        state = work.state()
+        work.add(state, 0, self)
+        return state
+
+    def fold_batches(
+        self,
+        work: BatchFold[StateT],
+        size: int,
+        memory: int,
+        n_jobs: int,
+        begin: Callable[[], object] | None,
+        stop: Callable[[], object],
+    ) -> Generator[tuple[int, StateT]]:
+        """Yield the states of consecutive rows, with their number, in order."""
+
+        def state_of(numbered: tuple[int, Batch]) -> tuple[int, StateT]:
+            state = work.state()
+            work.add(state, *numbered)
+            return len(numbered[1]), state
+
+        return map_in_order(state_of, list(enumerate(self.batches(size))), n_jobs, begin, stop)
+
+    def rows_to_keep(self, kept: int, seed: int) -> Bools | HashedRows | None:
+        """Return the rows that results keep; None for all."""
+        return sample_rows(self.identifiers, kept, seed)
+
+    def note_kept(self, rows: int) -> None:
+        """Note how many rows results keep, where that is known only when they have been read."""
+
+    def kept_rows(self, rule: Bools | HashedRows | None) -> Dataset:
+        """Return a data set in memory with the rows that results keep, and those that are drawn: itself."""
+        return self
+
+    def rows_for_pairs(self, most: int | None, seed: int) -> Dataset:
+        """Return the rows from which `most` are drawn whose pairs are computed: all that are at hand."""
+        return self
+
+    def donors_for_chunks(self) -> Dataset | None:
+        """Return the rows whose values others get in permutations; None if these are all rows."""
+        return None
+
+    def range_of(self, j: int) -> tuple[float, float] | None:
+        """Return the smallest and largest finite number of a column in all rows of the table; None if not known."""
+        return finite_range(self.table.column(j))
+
+    def level_order(self, column: LevelColumn, others: Sequence[Feature] | None) -> Ints:
+        """Return the order of a feature's levels in which neighbours have similar values of the other features."""
+        own = set(column.feature.columns)
+        chosen = self.features if others is None else others
+        parts = self.other_features([f for f in chosen if not own & set(f.columns)])
+        size, sampling = len(column.levels), self.sampling_weights
+        return similarity_order(
+            level_distances(column.codes, size, parts, column.weights, sampling=sampling)
+        )
 
     @cached_property
     def labels(self) -> Floats:
@@ -462,18 +562,61 @@ def to_array(X: Container) -> Values:
 
 
 # ------------------------------------------------------------------- validation of the arguments
-def is_stream(X: object) -> TypeGuard[ParquetData]:
-    """Return whether X is a source of rows that are read in chunks."""
-    parquet = sys.modules.get(
-        "skedasis.data.parquet"
-    )  # if it is not loaded, there is no such source
-    return parquet is not None and isinstance(X, parquet.ParquetData)
+class RowSource:
+    """Rows that are read in chunks, in place of X (`ParquetData`)."""
+
+    def without_rows(self) -> IntoDataFrame:
+        """Return a data frame with the columns of the features and without rows."""
+        raise NotImplementedError
+
+
+def needs_memory(what: str) -> UnsupportedError:
+    """Return the error for work that cannot be done in passes over the data."""
+    return UnsupportedError(
+        "data that are read in chunks",
+        f"work that needs {what}",
+        "work in one pass after the other",
+        "Read a part into memory: data.take(rows), or a data frame",
+    )
+
+
+def require_rows(
+    X: object,
+    what: str,
+    got: str,
+    expected: str,
+    fix: str,
+    error: type[DataError] | type[UnsupportedError] = UnsupportedError,
+) -> None:
+    """Raise for an argument that needs the rows of X at hand, if they are read in chunks."""
+    if isinstance(X, RowSource):
+        raise error(what, f"{got} beside data that are read in chunks", expected, fix)
+
+
+def finite_range(values: Floats) -> tuple[float, float] | None:
+    """Return the smallest and largest finite number; None if there is none."""
+    finite = values[np.isfinite(values)]
+    return (float(finite.min()), float(finite.max())) if len(finite) else None
+
+
+def columns_of(X: TableLike, what: str) -> IntoDataFrame:
+    """Return a data frame with the columns of X, from which a selector chooses."""
+    if isinstance(X, RowSource):
+        return X.without_rows()
+    if isinstance(as_table(X), ArrayTable):
+        raise UnsupportedError(
+            what,
+            "a selector, and an array",
+            "a data frame, whose columns have names and types",
+            "Use positions, or re.compile() for names such as x0",
+        )
+    return cast("IntoDataFrame", X)
 
 
 def as_table(X: TableLike) -> Table[Container]:
     if isinstance(X, np.ndarray):
         return ArrayTable(X)
-    if is_stream(X):
+    if isinstance(X, RowSource):
         raise DataError(
             "X",
             "a ParquetData, whose rows are read in chunks",

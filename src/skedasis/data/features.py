@@ -310,7 +310,7 @@ def _text(text: object, what: str) -> str | None:
     return text
 
 
-def label_position(labels: Sequence[Hashable], wanted: Hashable) -> int | None:
+def label_position(labels: Sequence[Hashable], wanted: object) -> int | None:
     """Return the position of a label, None without one. 1 and True are equal, but different labels."""
     if wanted not in labels:
         return None

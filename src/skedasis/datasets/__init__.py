@@ -13,14 +13,14 @@ The package contains no data files. `load` documents where it looks for them.
 
 from __future__ import annotations
 
-from skedasis.datasets.real import Dataset, california_rhale, load, load_diabetes, names
+from skedasis.datasets.real import RealDataset, california_rhale, load, load_diabetes, names
 from skedasis.datasets.simulations import Correlated, NonLinear, PiecewiseLinear
 from skedasis.datasets.synthetic import RhaleIntroduction, RunningExample, Synthetic
 from skedasis.datasets.uncertainty import (
     NoisyClasses,
     SharedInformation,
-    Split,
     SquareBorder,
+    TrainTestSplit,
     Uncertain,
 )
 
@@ -28,16 +28,16 @@ __all__ = [
     "SYNTHETIC",
     "UNCERTAIN",
     "Correlated",
-    "Dataset",
     "NoisyClasses",
     "NonLinear",
     "PiecewiseLinear",
+    "RealDataset",
     "RhaleIntroduction",
     "RunningExample",
     "SharedInformation",
-    "Split",
     "SquareBorder",
     "Synthetic",
+    "TrainTestSplit",
     "Uncertain",
     "california_rhale",
     "load",

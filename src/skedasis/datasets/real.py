@@ -31,7 +31,7 @@ RawColumns: TypeAlias = dict[str, ValueArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class RealDataset:
     """A table to fit a model on and to explain.
 
     Parameters
@@ -188,7 +188,7 @@ def names() -> tuple[str, ...]:
     return tuple(_SOURCES)
 
 
-def load(name: str, *, download: bool = True) -> Dataset:
+def load(name: str, *, download: bool = True) -> RealDataset:
     """Load a real table by name.
 
     The file ``<name>.csv`` is searched in the folder of the environment variable ``SKEDASIS_DATA``, then in
@@ -225,7 +225,7 @@ def load(name: str, *, download: bool = True) -> Dataset:
     return _dataset(name, columns, y, source.units, source.target, source.description)
 
 
-def load_diabetes() -> Dataset:
+def load_diabetes() -> RealDataset:
     """Load scikit-learn's diabetes data, 442 rows and 10 features, in the original units.
 
     The source (Efron et al. 2004) does not give units for the blood serum; their magnitude suggests mg/dL.
@@ -258,7 +258,7 @@ def load_diabetes() -> Dataset:
     )
 
 
-def california_rhale(standardize: bool = True) -> Dataset:
+def california_rhale(standardize: bool = True) -> RealDataset:
     """Load California housing as the RHALE paper prepares it: 19549 rows, 8 features.
 
     Rows with a missing value are dropped, then (once) rows in which a feature is more than three standard deviations
@@ -298,14 +298,14 @@ def _dataset(
     units: Mapping[str, str],
     target: str,
     description: str,
-) -> Dataset:
+) -> RealDataset:
     if importlib.util.find_spec("pandas") is not None:
         import pandas as pd
 
         table = pd.DataFrame(columns)
     else:
         table = np.column_stack(list(columns.values()))
-    return Dataset(name, table, y, tuple(columns), units, target, description)
+    return RealDataset(name, table, y, tuple(columns), units, target, description)
 
 
 def _cache() -> Path:

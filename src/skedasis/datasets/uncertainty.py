@@ -18,7 +18,7 @@ DrawnLabels: TypeAlias = FloatArray | NDArray[np.int64]
 """Labels of rows: numbers, or the classes 0 and 1."""
 
 
-class Split(NamedTuple):
+class TrainTestSplit(NamedTuple):
     """Training rows and test rows with their labels.
 
     Parameters
@@ -62,11 +62,11 @@ class Uncertain(ABC):
         X = self._rows(n, rng)
         return X, self._labels(X, rng)
 
-    def split(self, random_state: Seed = 0) -> Split:
+    def split(self, random_state: Seed = 0) -> TrainTestSplit:
         """Return training rows and test rows, as many as in the paper (`sizes`)."""
         n_train, n_test = self.sizes
         X, y = self.sample(n_train + n_test, random_state)
-        return Split(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
+        return TrainTestSplit(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
 
     @abstractmethod
     def predictive(self, X: ArrayLike) -> FloatArray | tuple[FloatArray, FloatArray]:

@@ -54,7 +54,7 @@ def resolve_method_and_selection(
     requested, groups = None if method is None else as_method(method), options.groups
     if requested is not None:
         dataset, groups = requested.rows_and_groups(dataset, groups, options.seed)
-    overlapping = requested is not None and requested.overlapping_groups
+    overlapping = requested is not None and requested.donor_rows > 0
     selection = FeatureSelection(
         dataset, features, groups, free=requested is None, overlapping=overlapping
     )

@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from skedasis._progress import Progress
 from skedasis._types import OutputLabel, ResultKey
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Dataset
-from skedasis.data.streamed import StreamedDataset
 from skedasis.engine.plan import Job
-from skedasis.engine.progress import Progress
 from skedasis.engine.run import make_evaluators, stats_of
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.methods.ale_categorical import LevelPlan
@@ -68,7 +67,7 @@ def _with_curves(
     points = max(len(effect.axis) for effect in effects.values())
     size = min(job.batch_rows, len(part))
     room = job.options.memory_bytes // (8 * (len(dataset.features) + 8) * size)
-    plans = {label: _at_hand(job, job.plans[label, task.key]) for label in effects}
+    plans = {label: _at_hand(job.plans[label, task.key]) for label in effects}
     parts: dict[OutputLabel, list[Curves]] = {label: [] for label in effects}
     for batch in part.batches(size):
         evaluators = make_evaluators(job, batch, max(1, min(points, FULL_CALL // size, room)))
@@ -97,13 +96,9 @@ def _draw(job: Job, task: FeatureTask, dataset: Dataset, whole: ScoreRows) -> Sc
     return replace(drawn, rows=some[drawn.rows])
 
 
-def _at_hand(job: Job, plan: AnyPlan) -> AnyPlan:
-    """Return a plan whose levels are found in the table of the rows at hand, not in that of a chunk."""
-    if not isinstance(plan, LevelPlan) or not isinstance(job.dataset, StreamedDataset):
-        return plan
-    levels = plan.column.levels
-    levels = replace(levels, rows=job.dataset.examples[levels.rows])
-    return replace(plan, column=replace(plan.column, levels=levels))
+def _at_hand(plan: AnyPlan) -> AnyPlan:
+    """Return a plan whose levels are found in the table of the rows at hand."""
+    return replace(plan, column=plan.column.in_table()) if isinstance(plan, LevelPlan) else plan
 
 
 def _curves(evaluator: Evaluator, task: FeatureTask, plan: AnyPlan, effect: Effect) -> Curves:

@@ -1,14 +1,10 @@
 """`explain`: compute effects, surfaces and importances of a fitted model."""
 
-# A quantity with several outputs is a `Quantity`, and a `PFI` is a method: the overloads list the narrower types first.
-# pyright: reportOverlappingOverload=false
-
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Hashable, Mapping, Sized
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypeVar, Unpack, overload
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
 from skedasis._types import TableLike
 from skedasis.engine.assemble import (
@@ -18,341 +14,24 @@ from skedasis.engine.assemble import (
     warn_unused_arguments,
 )
 from skedasis.engine.options import (
-    ExplainKeywords,
     ExplainOptions,
     MultiModelKeywords,
     takes_options,
 )
-from skedasis.engine.select import FeaturePattern, SelectorLike, as_features
+from skedasis.engine.select import as_features
 from skedasis.errors import UnsupportedError
-from skedasis.methods.base import Parameters
-from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
+from skedasis.quantities.outputs import ModelLike, as_quantity
 from skedasis.results.multi_output import MultiOutput
 
 if TYPE_CHECKING:
-    from skedasis.methods.permutation import PFI
-    from skedasis.results.effect import Effect
-    from skedasis.results.effects import Effects
-    from skedasis.results.importance import Importance
-    from skedasis.results.multi_model import (
-        MultiModelEffect,
-        MultiModelEffects,
-        MultiModelImportance,
-        MultiModelSurface,
+    from skedasis.engine.argument_types import (
+        EffectMethod,
+        Features,
+        GivenRegions,
+        ImportanceMethod,
+        Models,
+        ModelT,
     )
-    from skedasis.results.regions import Regions, RegionsByFeature
-    from skedasis.results.surface import Surface
-    from skedasis.results.surfaces import Surfaces
-
-
-# ------------------------------------------------------------------------------------------
-# Argument and return types, for type checkers and editors.
-
-
-FeatureLike: TypeAlias = str | SupportsIndex
-PairLike: TypeAlias = tuple[FeatureLike, FeatureLike]
-PairList: TypeAlias = list[tuple[str, str]] | list[tuple[int, int]] | list[PairLike]
-FeatureList: TypeAlias = (
-    list[str]
-    | list[int]
-    | list[str | int]
-    | list[FeatureLike]
-    | list[re.Pattern[str]]
-    | list[FeatureLike | re.Pattern[str]]
-    | list[FeatureLike | FeaturePattern]
-    | list[Hashable]
-    | re.Pattern[str]
-    | SelectorLike
-    | Callable[[str], bool]
-    | None
-)
-"""Several features: names and positions, patterns and selectors of them, or None for all."""
-Features: TypeAlias = FeatureLike | PairLike | PairList | FeatureList
-
-ImportanceMethod: TypeAlias = "PFI | Literal['pfi']"
-EffectMethod: TypeAlias = (
-    Parameters | Literal["ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"] | None
-)
-"""A `PFI` is also a `Parameters`, so the overloads with `ImportanceMethod` come first."""
-
-ModelT = TypeVar("ModelT", bound=ModelLike)
-Models: TypeAlias = list[ModelT] | tuple[ModelT, ...] | Mapping[str, ModelT]
-MultiOutputModels: TypeAlias = Models[MultiOutputQuantity]
-
-GivenRegions: TypeAlias = "int | Sized"
-"""Given regions: a column (name or position), labels of the rows, masks by rule, or a numeric column with its edges."""
-
-
-# ------------------------------------------------------------------------------------------
-# `explain`.
-
-
-@overload
-def explain(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    by: GivenRegions,
-    **keywords: Unpack[ExplainKeywords],
-) -> MultiOutput[Regions]: ...
-
-
-@overload
-def explain(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    by: GivenRegions,
-    **keywords: Unpack[ExplainKeywords],
-) -> MultiOutput[RegionsByFeature]: ...
-
-
-@overload
-def explain(
-    model: ModelLike,
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    by: GivenRegions,
-    **keywords: Unpack[ExplainKeywords],
-) -> Regions: ...
-
-
-@overload
-def explain(
-    model: ModelLike,
-    X: TableLike,
-    features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    by: GivenRegions,
-    **keywords: Unpack[ExplainKeywords],
-) -> RegionsByFeature: ...
-
-
-@overload
-def explain(
-    model: MultiOutputModels,
-    X: TableLike,
-    features: Features = None,
-    *,
-    method: ImportanceMethod,
-    **keywords: Unpack[MultiModelKeywords],
-) -> MultiOutput[MultiModelImportance]: ...
-
-
-@overload
-def explain(
-    model: MultiOutputModels,
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
-) -> MultiOutput[MultiModelEffect]: ...
-
-
-@overload
-def explain(
-    model: MultiOutputModels,
-    X: TableLike,
-    features: PairLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
-) -> MultiOutput[MultiModelSurface]: ...
-
-
-@overload
-def explain(
-    model: MultiOutputModels,
-    X: TableLike,
-    features: PairList,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
-) -> MultiOutput[Surfaces[MultiModelSurface]]: ...
-
-
-@overload
-def explain(
-    model: MultiOutputModels,
-    X: TableLike,
-    features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
-) -> MultiOutput[MultiModelEffects]: ...
-
-
-@overload
-def explain(
-    model: Models[ModelT],
-    X: TableLike,
-    features: Features = None,
-    *,
-    method: ImportanceMethod,
-    **keywords: Unpack[MultiModelKeywords],
-) -> MultiModelImportance: ...
-
-
-@overload
-def explain(
-    model: Models[ModelT],
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
-) -> MultiModelEffect: ...
-
-
-@overload
-def explain(
-    model: Models[ModelT],
-    X: TableLike,
-    features: PairLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
-) -> MultiModelSurface: ...
-
-
-@overload
-def explain(
-    model: Models[ModelT],
-    X: TableLike,
-    features: PairList,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
-) -> Surfaces[MultiModelSurface]: ...
-
-
-@overload
-def explain(
-    model: Models[ModelT],
-    X: TableLike,
-    features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
-) -> MultiModelEffects: ...
-
-
-@overload
-def explain(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: Features = None,
-    *,
-    method: ImportanceMethod,
-    **keywords: Unpack[ExplainKeywords],
-) -> MultiOutput[Importance]: ...
-
-
-@overload
-def explain(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
-) -> MultiOutput[Effect]: ...
-
-
-@overload
-def explain(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: PairLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
-) -> MultiOutput[Surface]: ...
-
-
-@overload
-def explain(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: PairList,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
-) -> MultiOutput[Surfaces[Surface]]: ...
-
-
-@overload
-def explain(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
-) -> MultiOutput[Effects]: ...
-
-
-@overload
-def explain(
-    model: ModelLike,
-    X: TableLike,
-    features: Features = None,
-    *,
-    method: ImportanceMethod,
-    **keywords: Unpack[ExplainKeywords],
-) -> Importance: ...
-
-
-@overload
-def explain(
-    model: ModelLike,
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
-) -> Effect: ...
-
-
-@overload
-def explain(
-    model: ModelLike,
-    X: TableLike,
-    features: PairLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
-) -> Surface: ...
-
-
-@overload
-def explain(
-    model: ModelLike,
-    X: TableLike,
-    features: PairList,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
-) -> Surfaces[Surface]: ...
-
-
-@overload
-def explain(
-    model: ModelLike,
-    X: TableLike,
-    features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
-) -> Effects: ...
 
 
 @takes_options(MultiModelKeywords)
@@ -393,7 +72,7 @@ def explain(
         the edges that cut it, ``("temp", [0.3, 0.6])``; the label of each row; or masks by rule,
         ``{"summer weekends": mask}``, where rows in no mask are a region of their own. `regions` finds regions instead.
     y : array of n labels, optional
-        For quantities that need labels, and for `MPlot` of labels and residuals.
+        For quantities and methods that need labels.
     sample_weight : array of n numbers, optional
         Frequencies: a weight of 2 equals repeating the row, a weight of 0 means that it is absent.
     schema : mapping or list of Feature, optional

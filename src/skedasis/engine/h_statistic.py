@@ -8,14 +8,13 @@ from typing import Protocol
 
 import numpy as np
 
+from skedasis._progress import Progress, map_in_order
 from skedasis._types import Floats, Ints, OutputLabel
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
-from skedasis.data.streamed import StreamedDataset, needs_memory
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.plan import Job
-from skedasis.engine.progress import Progress, map_in_order
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import CALL_ROWS, FULL_CALL, Quantity
 from skedasis.quantities.evaluator import (
@@ -87,9 +86,8 @@ def h_statistics(
     options: ExplainOptions,
 ) -> HComputation:
     """Return the statistics of each output."""
-    every = not dataset.streamed
-    if dataset.streamed:
-        dataset = _drawn(dataset, max_rows, options.seed)
+    here = dataset.rows_for_pairs(max_rows, options.seed)
+    every, dataset = here is dataset, here
     counted = CallStats()
     outputs = quantity.outputs(dataset, counted, None)
     checked = probe_model(list(outputs.values()), dataset, None)
@@ -114,13 +112,6 @@ def h_statistics(
             found[label] = _statistics(called_partial, rows, len(features), pairs, exact=exact)
     ordered = {label: found[label] for label in outputs}
     return HComputation(ordered, stats, checked.stats, decision.said)
-
-
-def _drawn(dataset: Dataset, most: int | None, seed: int) -> Dataset:
-    """Return some rows of data that are read in chunks."""
-    if most is None or not isinstance(dataset, StreamedDataset):
-        raise needs_memory("all rows for H² (max_rows=None)")
-    return dataset.drawn_rows(most, seed)
 
 
 def exact_pairs(

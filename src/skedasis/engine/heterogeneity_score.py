@@ -9,13 +9,13 @@ from typing import TypeAlias
 
 import numpy as np
 
+from skedasis._progress import Progress, map_in_order
 from skedasis._types import Bools, Floats, Ints, OutputLabel
 from skedasis.data.categories import LevelColumn
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.engine.depends_on import ColumnFunctions, SwappedPairs
 from skedasis.engine.plan import Job, TaskKey
-from skedasis.engine.progress import Progress, map_in_order
 from skedasis.engine.run import limits_model_threads, make_evaluators
 from skedasis.engine.select import FeatureTask
 from skedasis.engine.spread import compute_spreads, count_spread_rows, row_numbers

@@ -1,49 +1,40 @@
-"""The rows that results keep, with all their features: regions and interactions of streams come from them."""
+"""The rows that results keep, with all their features: regions of data beyond memory come from them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
+from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature
-from skedasis.data.streamed import ChunkReader, StreamedDataset, StreamedLevels
-from skedasis.engine.plan import HashedRows, Job
+from skedasis.data.kept_rows import HashedRows
 from skedasis.engine.rounds import Computed
-from skedasis.engine.streams import run_pass
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.results.regions import RegionNode
-from skedasis.stats.order_statistics import quantised
-
-if TYPE_CHECKING:
-    from skedasis.data.arrow import ArrowTable
+from skedasis.stats.integer_weights import quantised
 
 
 def at_kept_rows(done: Computed) -> Computed:
     """Return the work as if the rows at hand were the data: those that results keep, and those of the scores."""
     job = done.job
-    if not job.dataset.streamed:
+    here = job.dataset.kept_rows(job.sample)
+    if here is job.dataset:
         return done
-    dataset = job.dataset
-    if not isinstance(dataset, StreamedDataset) or isinstance(job.sample, np.ndarray):
-        raise TypeError("kept rows of data that are read in chunks have a rule")
-    rule, drawn = job.sample, dataset.positions[dataset.drawn]
-    work = GatherPass(dataset.reader, rule, drawn)
-    found = run_pass(work, Gathered.merge, dataset.reader.source, job.options, "Reading kept rows")
-    dataset.passes.append("kept rows")
-    numbers, here = found.dataset(dataset.reader)
+    numbers, drawn = here.places_in_x, job.dataset.drawable.places_in_x
     here = job.quantity.prepare(here)
-    mask = None if rule is None else rule.mask(here.identifiers)
+    mask = job.sample.mask(here.identifiers) if isinstance(job.sample, HashedRows) else None
     known: dict[int, AnyColumn] = {}
 
     def bound(column: AnyColumn) -> AnyColumn:
-        """Return a column with the codes of the rows at hand."""
+        """Return a column with the codes of the rows at hand; one of numbers as it is."""
+        if not isinstance(column, LevelColumn):
+            return column
         if id(column) not in known:
-            known[id(column)] = _bound(column, here)
+            known[id(column)] = column.at_rows(here)
         return known[id(column)]
 
     tasks = [task.with_columns(bound) for task in job.tasks]
@@ -57,60 +48,6 @@ def at_kept_rows(done: Computed) -> Computed:
         scores = replace(scores, rows=replace(scores.rows, rows=at))
     own = replace(job, dataset=here, tasks=tasks, plans=plans, sample=mask)
     return replace(done, job=own, scores=scores)
-
-
-def _bound(column: AnyColumn, here: Dataset) -> AnyColumn:
-    """Return a column with the codes of other rows; a column of numbers as it is."""
-    return column.at_rows(here) if isinstance(column, StreamedLevels) else column
-
-
-# ------------------------------------------------------------------------------------ gathering
-@dataclass(eq=False)
-class Gathered:
-    """Some of the rows of a range, with their numbers."""
-
-    parts: list[tuple[Ints, ArrowTable]] = field(default_factory=list)
-
-    def merge(self, other: Gathered) -> None:
-        """Add the rows of another range."""
-        self.parts += other.parts
-
-    def dataset(self, reader: ChunkReader) -> tuple[Ints, Dataset]:
-        """Return the numbers of the rows, ascending, and the rows as a data set in memory."""
-        import pyarrow as pa
-
-        numbers = np.concatenate([numbers for numbers, _ in self.parts])
-        order = np.argsort(numbers)
-        rows = pa.concat_tables([rows for _, rows in self.parts]).combine_chunks().take(order)
-        here, numbers = reader.dataset(rows, 0), numbers[order]
-        keys = numbers if reader.source.row_id_name is None else here.keys
-        # The examples of levels before the rows are no rows of X.
-        in_table = np.concatenate([np.full(reader.skip, -1), numbers])
-        return numbers, replace(here, keys=keys, row_numbers=in_table, sampled=True)
-
-
-@dataclass(frozen=True, eq=False)
-class GatherPass:
-    """A pass that reads the rows that are kept by a rule, and those with given numbers."""
-
-    reader: ChunkReader
-    rule: HashedRows | None
-    wanted: Ints
-
-    def state(self) -> Gathered:
-        """Return no rows."""
-        return Gathered()
-
-    def add(self, state: Gathered, first: int, rows: ArrowTable) -> None:
-        """Add the rows of a chunk."""
-        n = rows.num_rows
-        some = np.arange(n)
-        if self.rule is not None:
-            ids = self.reader.dataset(rows, first).identifiers
-            given = self.wanted[np.searchsorted(self.wanted, first) :]
-            given = given[: np.searchsorted(given, first + n)] - first
-            some = np.union1d(np.flatnonzero(self.rule.mask(ids)), given)
-        state.parts.append((some + first, rows.take(some)))
 
 
 # ------------------------------------------------------------------------------------ counting
@@ -131,14 +68,6 @@ class RegionTally:
     weight: list[Ints]
     missing: list[dict[str, Ints]]
 
-    def merge(self, other: RegionTally) -> None:
-        """Add the counts of another range."""
-        for index in range(len(self.rows)):
-            self.rows[index] += other.rows[index]
-            self.weight[index] += other.weight[index]
-            for name, count in other.missing[index].items():
-                self.missing[index][name] += count
-
 
 @dataclass(frozen=True, eq=False)
 class Rules:
@@ -152,7 +81,6 @@ class Rules:
 class CountPass:
     """A pass that counts the rows that satisfy rules."""
 
-    reader: ChunkReader
     rules: Sequence[Rules]
     quantum: float | None
 
@@ -168,9 +96,8 @@ class CountPass:
             ],
         )
 
-    def add(self, state: RegionTally, first: int, rows: ArrowTable) -> None:
+    def add(self, state: RegionTally, first: int, chunk: Dataset) -> None:
         """Add the rows of a chunk."""
-        chunk = self.reader.dataset(rows, first)
         w = chunk.weights
         weights = None if w is None or self.quantum is None else quantised(w, self.quantum)
         known: dict[int, Bools] = {}
@@ -188,16 +115,21 @@ class CountPass:
                 for name in rules.features:
                     state.missing[i][name][number] += int(missing[name][inside].sum())
 
+    def merge(self, state: RegionTally, other: RegionTally) -> None:
+        """Add the counts of another range."""
+        for index in range(len(state.rows)):
+            state.rows[index] += other.rows[index]
+            state.weight[index] += other.weight[index]
+            for name, count in other.missing[index].items():
+                state.missing[index][name] += count
 
-def count_regions(dataset: Dataset, job: Job, rules: Sequence[Rules]) -> RegionCounts:
-    """Return how many rows of data that are read in chunks satisfy rules, in one pass."""
-    if not isinstance(dataset, StreamedDataset):
-        raise TypeError("the rows of data in memory have their regions")
-    work = CountPass(dataset.reader, rules, dataset.quantum)
-    source = dataset.reader.source
-    found = run_pass(work, RegionTally.merge, source, job.options, "Counting regions")
-    dataset.passes.append("rows of regions")
-    unit = 1.0 if dataset.quantum is None else dataset.quantum
+
+def count_regions(dataset: Dataset, rules: Sequence[Rules]) -> RegionCounts:
+    """Return how many of all rows satisfy rules."""
+    quantum = dataset.weight_quantum
+    work = CountPass(rules, quantum)
+    found = dataset.fold(work, "Counting regions", "rows of regions")
     # Converted at the end: floats would round the sums of multiples beyond 2**53.
+    unit = 1.0 if quantum is None else quantum
     weight = [multiples.astype(float) * unit for multiples in found.weight]
     return RegionCounts(found.rows, weight, found.missing)

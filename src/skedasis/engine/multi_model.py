@@ -521,7 +521,7 @@ class _Call:
 
     def prepare(self, agreed: Mapping[TaskKey, DerivativeInfo]) -> list[Job]:
         """Return each model's job."""
-        by_rows = as_method(self.method).by_rows
+        by_rows = as_method(self.method).donor_rows > 0
         options, parts = self.options, self.folds.parts
         prepared: list[Job] = []
         for i, (quantity, rows) in enumerate(zip(self.quantities, parts, strict=True)):

@@ -26,16 +26,18 @@ from skedasis._calls import misfit
 from skedasis._error_state import with_own_errors
 from skedasis._types import Container, TreeMode
 from skedasis.data.dataset import Dataset, RowSample, as_dataset
-from skedasis.data.spool import DASK, spool_kind, spooled
+from skedasis.registry import METHODS
 from skedasis.stats.moments import WeightKind
 from skedasis.stats.random import RandomState, as_seed
+from skedasis.stream.spool import DASK, at_hand, spool_kind
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from skedasis.data.features import Groups, Schema
-    from skedasis.engine.cluster import Client
     from skedasis.engine.cross_validation import CrossValidation
+    from skedasis.methods.base import Parameters
+    from skedasis.stream.cluster import Client
 
 # ------------------------------------------------------------------------------------------
 # Keywords, for type checkers and editors. The text below a key is what editors show, and the help text of the option.
@@ -93,7 +95,7 @@ class WhatIfKeywords(DiagnoseKeywords, total=False):
     """The keywords that `what_if` passes on to the work of `explain`."""
 
     y: ArrayLike | None
-    """For quantities that need labels, and for `MPlot` of labels and residuals."""
+    """For quantities and methods that need labels."""
     client: Client | None
     """A client of a Dask cluster, on which data that are read in chunks are explained."""
 
@@ -102,7 +104,7 @@ class ScoredKeywords(DiagnoseKeywords, total=False):
     """The keywords that `explain` and `interactions` share."""
 
     y: ArrayLike | None
-    """For quantities that need labels, and for `MPlot` of labels and residuals."""
+    """For quantities and methods that need labels."""
     heterogeneity_rows: int | None
     """Largest number of rows for the heterogeneity scores; 0 computes no scores."""
     client: Client | None
@@ -163,13 +165,10 @@ def takes_options(keywords: type) -> Callable[[Function], Function]:
 
 def _parameters_of_methods() -> dict[str, str]:
     """Return each parameter of a method, and how it is passed to `explain`."""
-    # Imported here: for messages only.
-    from skedasis.engine.select import METHODS, method_class
-
     return {
-        f.name: f"It is a parameter of the method: method=sd.{kind.__name__}({f.name}=...)"
-        for kind in map(method_class, ("rhale", "pdp", *METHODS)[::-1])
-        for f in fields(kind)
+        f.name: f"It is a parameter of the method: method={method.call}({f.name}=...)"
+        for method in reversed(METHODS.values())
+        for f in fields(cast("type[Parameters]", method.load()))
     }
 
 
@@ -179,7 +178,7 @@ def _with_spooled(
     args: Sequence[object],
     given: dict[str, object],
 ) -> object:
-    """Call a function with rows that are written to temporary files for the time of the call."""
+    """Call a function with rows in memory, or with those that are written to temporary files for the call."""
     valid = signature.parameters
     arguments = signature.bind_partial(*args).arguments | given
     X = arguments.get("X")
@@ -187,8 +186,9 @@ def _with_spooled(
         return function(*args, **given)
     roles = {name: arguments.pop(name, None) for name in ("y", "sample_weight", "row_id")}
     client = _check_cluster("client", arguments.get("client"), current=spool_kind(X) == DASK)
-    with spooled(X, **roles, client=client) as source:
-        arguments["X"] = source
+    memory = as_bytes(arguments.get("memory", ExplainOptions.memory), "memory")
+    with at_hand(X, roles, memory, client) as rows:
+        arguments |= rows
         if "client" in valid:
             arguments["client"] = client
         # Positional arguments may not follow one that was left out: all are passed by name.
@@ -216,7 +216,7 @@ def _check_size(what: str, size: object) -> object:
 
 def _check_cluster(what: str, client: object, *, current: bool = False) -> object:
     # Imported here: most calls have no cluster.
-    from skedasis.engine.cluster import check_client
+    from skedasis.stream.cluster import check_client
 
     return check_client(what, client, current=current)
 

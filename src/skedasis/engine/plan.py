@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skedasis._types import Bools, Ints, OutputLabel, ResultKey, TreeMode, Values
+from skedasis._types import Bools, Ints, OutputLabel, ResultKey, TreeMode
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, NotYetKnown
-from skedasis.data.dataset import AnyColumn, Dataset
+from skedasis.data.dataset import AnyColumn, Dataset, needs_memory
 from skedasis.data.features import check_slopes
+from skedasis.data.kept_rows import HashedRows
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.select import AnyPlan, FeatureSelection, FeatureTask, Task, check_curves
 from skedasis.methods.base import NumericPlan, ResolvedMethod
@@ -28,7 +28,6 @@ from skedasis.quantities.evaluator import (
     probe_model,
 )
 from skedasis.quantities.tree_evaluator import Outputs, TreeDecision, use_trees_if_exact
-from skedasis.stats.random import row_hashes
 
 if TYPE_CHECKING:
     from skedasis.engine.multi_model import RowSubset
@@ -39,8 +38,6 @@ TaskKey: TypeAlias = tuple[OutputLabel, ResultKey]
 
 
 Plans: TypeAlias = dict[TaskKey, AnyPlan]
-
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -80,9 +77,6 @@ class Job:
     def sample_mask(self) -> Bools | None:
         """Mask of the kept rows, (n,); None for all."""
         if isinstance(self.sample, HashedRows):
-            # Imported here: data in memory do not need it.
-            from skedasis.data.streamed import needs_memory
-
             raise needs_memory("all kept rows with their other features")
         return self.sample
 
@@ -115,7 +109,7 @@ def prepare_job(
         if unknown is not None:
             raise unknown
 
-    once_known(dataset, options, plan_all)
+    dataset.once_known(plan_all)
     all_tasks = tasks
     if part is not None:
         dataset, tasks, plans = part.restrict(dataset, list(tasks), plans)
@@ -142,7 +136,7 @@ def prepare_job(
         checked,
         copies,
         rows,
-        _rows_to_keep(dataset, kept, options.seed),
+        dataset.rows_to_keep(kept, options.seed),
         options,
         trees=evaluated.said,
     )
@@ -237,16 +231,6 @@ def _donors(tasks: Sequence[Task], plans: Plans) -> dict[TaskKey, Donors]:
     return donors
 
 
-def once_known(dataset: Dataset, options: ExplainOptions, work: Callable[[], _Result]) -> _Result:
-    """Return what `work` returns; of data that are read in chunks, after the passes that its plans ask for."""
-    if not dataset.streamed:
-        return work()
-    # Imported here: data in memory do not need it.
-    from skedasis.engine.streams import known
-
-    return known(dataset, options, work)
-
-
 def _plan_all(
     plans: Plans,
     infos: dict[TaskKey, list[DerivativeInfo]],
@@ -331,61 +315,3 @@ def _derivative_info(
     whole = column.discrete and derivative_info.kind == "differences"
     values = column.values_to_step_between() if whole else None
     return derivative_info_of(quantity, dataset, column.summary(), checked, cache, values)
-
-
-KEPT_ROWS = "rows that results keep"
-"""Purpose of the hashes by which the kept rows are drawn."""
-
-
-@dataclass(frozen=True)
-class HashedRows:
-    """The kept rows of data beyond memory: those whose hashes are at most a threshold."""
-
-    threshold: int
-    seed: int
-    most: int
-
-    def mask(self, identifiers: Values) -> Bools:
-        """Return which of some rows are kept."""
-        if self.most == 0:
-            return np.zeros(len(identifiers), dtype=bool)
-        return row_hashes(identifiers, self.seed, KEPT_ROWS) <= np.uint64(self.threshold)
-
-
-def sample_rows(dataset: Dataset, kept: int, seed: int) -> Bools | None:
-    """Return a mask of the rows that are kept, None for all: those with the smallest hashes of their identifiers."""
-    n = len(dataset)
-    if kept >= n:
-        return None
-    sample = np.zeros(n, dtype=bool)
-    if kept:
-        hashes = row_hashes(dataset.identifiers, seed, KEPT_ROWS)
-        sample[np.argpartition(hashes, kept - 1)[:kept]] = True
-    return sample
-
-
-def _rows_to_keep(dataset: Dataset, kept: int, seed: int) -> Bools | HashedRows | None:
-    """Return the rows to keep of a data set in memory, or of one that is read in chunks; None for all."""
-    if not dataset.streamed or kept >= len(dataset):
-        return sample_rows(dataset, kept, seed)
-    return hashed_rows(len(dataset), kept, seed, numbered=dataset.numbered)
-
-
-_HASHED_AT_A_TIME = 1_000_000
-
-
-def hashed_rows(n: int, kept: int, seed: int, *, numbered: bool) -> HashedRows:
-    """Return the rule that keeps `kept` of n rows."""
-    margin = int(6 * np.sqrt(kept)) + 40
-    expected = int((kept / n) * 2.0**64)
-    if kept == 0:
-        return HashedRows(0, seed, 0)
-    if not numbered:
-        return HashedRows(min(expected, 2**64 - 1), seed, kept + margin)
-    limit = np.uint64(min(int((kept + margin) / n * 2.0**64), 2**64 - 1))
-    small: list[NDArray[np.uint64]] = []
-    for start in range(0, n, _HASHED_AT_A_TIME):
-        hashes = row_hashes(np.arange(start, min(start + _HASHED_AT_A_TIME, n)), seed, KEPT_ROWS)
-        small.append(hashes[hashes <= limit])
-    threshold = np.partition(np.concatenate(small), kept - 1)[kept - 1]
-    return HashedRows(int(threshold), seed, kept)

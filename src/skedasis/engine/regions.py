@@ -24,9 +24,9 @@ from skedasis._arguments import (
 )
 from skedasis._types import Bools, Floats, Ints, Json, Level, OutputLabel, TableLike
 from skedasis.data.categories import LevelColumn
-from skedasis.data.dataset import Dataset, is_stream
+from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.data.streamed import needs_memory
+from skedasis.data.kept_rows import sample_rows
 from skedasis.engine.assemble import (
     abouts_of,
     finalize_all,
@@ -53,7 +53,7 @@ from skedasis.engine.options import (
     Need,
     takes_options,
 )
-from skedasis.engine.plan import Job, TaskKey, once_known, sample_rows
+from skedasis.engine.plan import Job, TaskKey
 from skedasis.engine.rounds import Computed, Prepared, compute, prepare, prepare_rows
 from skedasis.engine.select import FeatureMatcher, FeatureTask, as_features, as_method
 from skedasis.engine.spread import with_spread
@@ -77,7 +77,7 @@ from skedasis.quantities.outputs import (
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.multi_output import MultiOutput
-from skedasis.results.provenance import as_provenance
+from skedasis.results.provenance import as_provenance, model_names
 from skedasis.results.regions import (
     Condition,
     MultiModelRegions,
@@ -444,8 +444,6 @@ def _of_models(
         raise DataError(
             "regions", f"a list of {len(models)} models", "at least two", "Pass the model itself"
         )
-    if is_stream(X):
-        raise needs_memory("the rows of several models at the same time")
     dataset = options.dataset(X)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
     single = replace(options, cv=None, correction=None)
@@ -462,17 +460,16 @@ def _of_models(
             )
         found.append(result)
     record = as_provenance({**found[0].provenance, "models": len(models), **names})
-    alone = [r for r in found if isinstance(r, Regions)]
+    keys = model_names(record, len(models))
+    alone = {k: r for k, r in zip(keys, found, strict=True) if isinstance(r, Regions)}
     if alone:
-        return MultiModelRegions(tuple(alone), record)
-    by_feature = [r for r in found if isinstance(r, RegionsByFeature)]
-    return MultiModelRegionsByFeature(
-        {
-            name: MultiModelRegions(tuple(r[name] for r in by_feature), record)
-            for name in by_feature[0]
-        },
-        record,
-    )
+        return MultiModelRegions(alone, record)
+    several = {k: r for k, r in zip(keys, found, strict=True) if isinstance(r, RegionsByFeature)}
+    each = {
+        name: MultiModelRegions({k: r[name] for k, r in several.items()}, record)
+        for name in several[keys[0]]
+    }
+    return MultiModelRegionsByFeature(each, record)
 
 
 # --- from explain's work to regions ---------------------------------------------------------------
@@ -553,9 +550,7 @@ def region_pass(
         return RegionPass(builder.done, effects, {}, builder)
     by_output = {label: builder.of_output(label, builder.wholes(label)) for label in labels}
     record = as_provenance({**builder.record(), **builder.sampled})
-    found = {
-        label: RegionsByFeature(r, joint=False, provenance=record) for label, r in by_output.items()
-    }
+    found = {label: RegionsByFeature(r, record) for label, r in by_output.items()}
     return RegionPass(builder.done, {k: r.effects for k, r in found.items()}, found, builder)
 
 
@@ -566,11 +561,11 @@ def _regions_of(
     # The pass over the rows can take long: what is wrong with the arguments is said before it.
     _RowsSource.check(prepared.job)
     job = prepared.job
-    given = by
-    if job.dataset.streamed and by is not None:
-        given = _by_of_chunks(job.dataset, job.selection.features, job.options, by)
     search = search.at(job)
-    source = None if job.dataset.streamed else _RowsSource.of(job, search, given)
+    source = job.dataset.before_passes(lambda: _RowsSource.of(job, search, by))
+    given = by
+    if source is None and by is not None:
+        given = _by_of_chunks(job.dataset, job.selection.features, by)
     done = compute(prepared)
     here = at_kept_rows(done)
     source = _RowsSource.of(here.job, search, given) if source is None else source
@@ -594,7 +589,7 @@ def _regions_of(
         alone = {label: next(iter(r.values())) for label, r in results.items()}
         return alone[None] if prepared.job.single else MultiOutput(alone)
     several = {
-        label: RegionsByFeature(r, search.joint, as_provenance(record))
+        label: RegionsByFeature(r, as_provenance(record), joint=search.joint)
         for label, r in results.items()
     }
     return several[None] if prepared.job.single else MultiOutput(several)
@@ -745,7 +740,7 @@ class _RegionBuilder:
         mask = part.sample_mask
         stored = np.arange(len(part.dataset)) if mask is None else np.flatnonzero(mask)
         limit = self.base.n_rows_to_keep(len(part.dataset))
-        drawn = sample_rows(part.dataset, limit, part.options.seed)
+        drawn = sample_rows(part.dataset.identifiers, limit, part.options.seed)
         shown = np.arange(len(stored)) if drawn is None else np.flatnonzero(drawn[stored])
         found: dict[str, Effect] = {}
         for task in tasks:
@@ -969,7 +964,7 @@ class _RegionBuilder:
             Rules(by_feature[names[0]].leaves, {name: features[name] for name in names})
             for names in groups
         ]
-        counts = count_regions(dataset, self.done.job, wanted) if wanted else None
+        counts = count_regions(dataset, wanted) if wanted else None
         found: dict[str, _Rules] = {}
         for name, rules in by_feature.items():
             if rules.regions == 1 or counts is None:
@@ -1311,9 +1306,7 @@ def column_named_by(by: GivenRegions | None) -> Hashable:
     return by if isinstance(by, (str, int, np.integer)) else None
 
 
-def _by_of_chunks(
-    dataset: Dataset, features: Sequence[Feature], options: ExplainOptions, by: GivenRegions
-) -> GivenRegions:
+def _by_of_chunks(dataset: Dataset, features: Sequence[Feature], by: GivenRegions) -> GivenRegions:
     """Return what gives the regions of data that are read in chunks, with the edges of all rows."""
     name = column_named_by(by)
     if name is None:
@@ -1327,10 +1320,10 @@ def _by_of_chunks(
     if isinstance(by, tuple) or not feature.numeric:
         return by
     column = dataset.column(feature.position)
-    few = once_known(dataset, options, lambda: column.distinct(FEW_VALUES))
+    few = dataset.once_known(lambda: column.distinct(FEW_VALUES))
     if few is not None:
         return by
-    quartiles = once_known(dataset, options, lambda: column.order_statistics(4))
+    quartiles = dataset.once_known(lambda: column.order_statistics(4))
     return feature.name, quartiles[1:4]
 
 
@@ -1474,30 +1467,50 @@ class ColumnRegions:
         return self.of_values(evaluator.column(self.feature.position))
 
 
-def rows_by_region(
+@dataclass(frozen=True, eq=False)
+class RegionOfRow:
+    """Regions of rows in memory."""
+
+    rules: list[str]
+    region: Ints
+
+    def of(self, evaluator: Evaluator) -> Ints:
+        """Return the region of each row of a batch."""
+        return self.region[evaluator.places]
+
+
+def regions_given(
     dataset: Dataset, features: Sequence[Feature], by: GivenRegions
-) -> tuple[str, list[str], Ints]:
-    """Return what gives regions, their rules, and the region of each row of data in memory."""
-    given = _given(dataset, features, by)
-    given.check(len(dataset))
-    return given.by, given.rules, given.region
+) -> tuple[str, RegionOfRow | ColumnRegions]:
+    """Return what gives regions, and the regions."""
+
+    def of_rows() -> tuple[str, RegionOfRow]:
+        given = _given(dataset, features, by)
+        given.check(len(dataset))
+        return given.by, RegionOfRow(given.rules, given.region)
+
+    known = dataset.before_passes(of_rows)
+    if known is not None:
+        return known
+    found = _regions_of_chunks(dataset, features, by)
+    return found.feature.name, found
 
 
-def regions_of_chunks(
-    dataset: Dataset, features: Sequence[Feature], options: ExplainOptions, by: GivenRegions
+def _regions_of_chunks(
+    dataset: Dataset, features: Sequence[Feature], by: GivenRegions
 ) -> ColumnRegions:
     """Return the regions of data that are read in chunks: the levels of a column, or its cuts."""
-    found = _by_of_chunks(dataset, features, options, by)
+    found = _by_of_chunks(dataset, features, by)
     feature = find_one(dataset, features, column_named_by(found))
     edges = _edges(feature, found[1]) if isinstance(found, tuple) else None
     if feature.categorical or feature.members:
-        levels = once_known(dataset, options, lambda: dataset.levels(feature))
+        levels = dataset.once_known(lambda: dataset.levels(feature))
         regions = _level_regions(dataset, feature, levels, edges)
     else:
         column = dataset.column(feature.position)
         distinct = None
         if edges is None:
-            distinct = once_known(dataset, options, lambda: column.distinct(FEW_VALUES))
+            distinct = dataset.once_known(lambda: column.distinct(FEW_VALUES))
         ends = column.low, column.high
         regions = _cut_regions(feature, distinct, edges, ends, missing=column.missing > 0)
     if len(regions.rules) > MOST_GIVEN:

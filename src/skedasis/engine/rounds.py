@@ -12,15 +12,16 @@ import numpy as np
 from skedasis._types import Floats, Ints, TableLike
 from skedasis.binning import N_AUTO_CELLS, auto_cells
 from skedasis.data.column_stats import Column, Summary
-from skedasis.data.dataset import Dataset, is_stream
+from skedasis.data.dataset import Dataset
 from skedasis.engine.assemble import (
     abouts_of,
     finalize_task,
     resolve_method_and_selection,
 )
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
+from skedasis.engine.opening import open_rows
 from skedasis.engine.options import ExplainOptions, Need
-from skedasis.engine.plan import Job, TaskKey, once_known, prepare_job
+from skedasis.engine.plan import Job, TaskKey, prepare_job
 from skedasis.engine.run import GatheredStats, make_evaluators, run
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.errors import DataError
@@ -69,39 +70,6 @@ def prepare(
     if rows is not None:
         dataset = dataset.subset(rows)
     return prepare_rows(quantity, dataset, features, method, options, started)
-
-
-def open_rows(
-    quantity: Quantity,
-    X: TableLike,
-    features: object,
-    method: object,
-    options: ExplainOptions,
-    need: Need | None = None,
-) -> tuple[Dataset, ExplainOptions]:
-    """Return the rows of X as the quantity's model takes them, and the options that belong to them; see `prepare`."""
-    if is_stream(X):
-        # Imported here: data in memory do not need it.
-        from skedasis.engine.streams import draw_rows, open_stream
-
-        if options.sample is not None:
-            drawn = draw_rows(X, options.sample, options)
-            return quantity.prepare(drawn.dataset()), drawn.options
-        found = Need(kept_features=False) if need is None else need
-        return quantity.prepare(open_stream(X, quantity, features, method, options, found)), options
-    _check_no_cluster(options)
-    return quantity.prepare(options.dataset(X)), options
-
-
-def _check_no_cluster(options: ExplainOptions) -> None:
-    """Raise if a cluster is to explain data in memory."""
-    if options.client is not None:
-        raise DataError(
-            "client",
-            "data in memory",
-            "data that workers can read",
-            'Write them to Parquet, and pass X=sd.parquet("folder")',
-        )
 
 
 def prepare_rows(
@@ -188,7 +156,8 @@ def check_slopes(
             raise TypeError(f"{key[1]!r} has no cells")
         if j not in values:
             values[j] = part.floats(j)[by_hash]
-        follows = tasks[key].variant.follows_curve
+        scheme = tasks[key].variant.choosing_scheme()
+        follows = scheme is not None and scheme.uses_likelihood
         cells[key] = _checked_cells(
             plan.column,
             None if follows else effect,
@@ -290,9 +259,7 @@ def replace_slopes(job: Job, infos: Mapping[TaskKey, DerivativeInfo]) -> None:
     """Plan some features of a job again, as step functions. Updates the job's plans."""
     for key, info in infos.items():
         task = _task_of(job, key)
-        plan = once_known(
-            job.dataset,
-            job.options,
+        plan = job.dataset.once_known(
             partial(
                 lambda t, i: t.variant.plan(t.variant.read_column(job.dataset, t.feature), i),
                 task,

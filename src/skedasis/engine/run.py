@@ -6,14 +6,15 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 
+from skedasis._progress import Further, Progress, in_words
 from skedasis._types import Bools, OutputLabel, ResultKey
-from skedasis.data.dataset import Batch
-from skedasis.engine.plan import HashedRows, Job, Plans, TaskKey
-from skedasis.engine.progress import Further, Progress, in_words, map_in_order
+from skedasis.data.dataset import Batch, Dataset
+from skedasis.data.kept_rows import HashedRows
+from skedasis.engine.plan import Job, Plans, TaskKey
 from skedasis.engine.select import FeatureTask
 from skedasis.errors import CostWarning, warn_caller
 from skedasis.methods.base import AnyFeatureMethod, AnyPairMethod, BatchStats, RowStore
@@ -23,10 +24,6 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache
 from skedasis.quantities.tree_evaluator import Outputs
 from skedasis.stats.moments import MergeTree
-
-if TYPE_CHECKING:
-    from skedasis.data.arrow import ArrowTable
-    from skedasis.data.streamed import ChunkReader, StreamedDataset
 
 # ------------------------------------------------------------------------------------------
 # The loop over batches.
@@ -138,37 +135,92 @@ class RowCollection:
         return self._values.most()
 
 
+@dataclass(eq=False)
+class RowsDone:
+    """The statistics of consecutive batches."""
+
+    tree: MergeTree[GatheredStats]
+    kept: list[GatheredStats]
+    stats: CallStats
+    steps: int = 0
+    """Steps that no progress bar has counted, because they were done elsewhere."""
+
+
+class ComputePass:
+    """The pass that calls the model."""
+
+    def __init__(
+        self, quantity: Quantity, work: BatchWork, caller: ChunkedCaller, advance: Advance | None
+    ) -> None:
+        self.quantity, self.work, self.advance = quantity, work, advance
+        self.caller, self.worker = caller, Worker(len(work.outputs))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how workers of a cluster make this pass: with calls of their own."""
+        return _pass_elsewhere, (self.quantity, self.work)
+
+    def state(self) -> RowsDone:
+        """Return the statistics of no rows."""
+        return RowsDone(MergeTree(merge_gathered), [], CallStats())
+
+    def prepare(self, rows: Dataset) -> Dataset:
+        """Return rows as the model takes them."""
+        return self.quantity.prepare(rows)
+
+    def add(self, state: RowsDone, number: int, batch: Batch) -> None:
+        """Add a batch."""
+
+        def advance() -> None:
+            if self.advance is None:
+                state.steps += 1
+            else:
+                self.advance()
+
+        evaluators = self.work.evaluators(batch, self.caller, self.worker.evaluators)
+        gathered = self.work.compute(batch, evaluators, advance)
+        self.worker.evaluators = [*evaluators.values()]
+        state.stats.add(stats_of(evaluators))
+        state.kept.append({key: local.detach_rows() for key, local in gathered.items()})
+        state.tree.put(number, gathered)
+
+    def merge(self, state: RowsDone, other: RowsDone) -> None:
+        """Add the batches that follow."""
+        state.tree.merge(other.tree)
+        state.kept += other.kept
+        state.stats.add(other.stats)
+        state.steps += other.steps
+
+
+def _pass_elsewhere(quantity: Quantity, work: BatchWork) -> ComputePass:
+    return ComputePass(quantity, work, ChunkedCaller(), None)
+
+
 def run(job: Job) -> GatheredStats:
     """Go through the rows once, and return their statistics, merged in a tree fixed by the numbers of the batches."""
-    if job.dataset.streamed:
-        return _run_in_chunks(job, cast("StreamedDataset", job.dataset))
-    work_of_batch, worker = BatchWork.of(job), Worker(len(job.outputs))
-    batches = list(job.dataset.batches(job.batch_rows))
+    caller, options = job.checked.caller, job.options
     tree: MergeTree[GatheredStats] = MergeTree(merge_gathered)
     rows = RowCollection(list(job.plans), job.n_kept)
-    steps = len(batches) * len(job.plans)
-    caller = job.checked.caller
+    steps = -(-len(job.dataset) // job.batch_rows) * len(job.plans)
     limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
     what = f"{job.method.name} of {job.quantity.describe()}"
-    with limiter as begin, Progress(steps, what, job.options.progress, _further(job)) as bar:
+    with limiter as begin, Progress(steps, what, options.progress, _further(job)) as bar:
         caller.heartbeat = lambda: bar.advance(0)
-
-        def work(batch: Batch) -> tuple[GatheredStats, CallStats]:
-            evaluators = work_of_batch.evaluators(batch, caller, worker.evaluators)
-            gathered = work_of_batch.compute(batch, evaluators, bar.advance)
-            worker.evaluators = [*evaluators.values()]
-            return gathered, stats_of(evaluators)
-
-        done = map_in_order(work, batches, job.options.n_jobs, begin, caller.stop)
+        work = ComputePass(job.quantity, BatchWork.of(job), caller, bar.advance)
+        size, memory, n_jobs = job.batch_rows, options.memory_bytes, options.n_jobs
+        done = job.dataset.fold_batches(work, size, memory, n_jobs, begin, caller.stop)
         with closing(done):
-            for leaf, (gathered, stats) in enumerate(done):
-                if leaf == 0:
-                    warn_if_costly(job, stats, len(batches[0]))
-                job.stats.add(stats)
-                rows.take(gathered)
-                tree.put(leaf, gathered)
+            for number, (n, part) in enumerate(done):
+                if number == 0:
+                    warn_if_costly(job, part.stats, n)
+                job.stats.add(part.stats)
+                for kept in part.kept:
+                    rows.take(kept)
+                tree.merge(part.tree)
+                bar.advance(part.steps)
     merged = tree.result()
     rows.give(merged)
+    if job.sample is not None:
+        job.dataset.note_kept(rows.most())
     return merged
 
 
@@ -245,143 +297,3 @@ def evaluators_of(
         evaluator.shared, evaluator.caller = shared, caller
         evaluators[label] = evaluator
     return evaluators
-
-
-# ------------------------------------------------------------------------------------------
-# Data that are read in chunks.
-@dataclass(frozen=True, eq=False)
-class Chunk:
-    """The statistics of a chunk of rows."""
-
-    nodes: list[tuple[int, int, GatheredStats]]
-    kept: list[GatheredStats]
-    stats: CallStats
-
-
-@dataclass(frozen=True, eq=False)
-class ComputePass:
-    """The pass that calls the model."""
-
-    reader: ChunkReader
-    quantity: Quantity
-    work: BatchWork
-    batch_rows: int
-
-    def compute(
-        self,
-        first: int,
-        rows: ArrowTable,
-        caller: ChunkedCaller,
-        worker: Worker,
-        advance: Callable[[], None],
-    ) -> Chunk:
-        """Return the statistics of a chunk, which begins at the border of a leaf."""
-        chunk = self.quantity.prepare(self.reader.dataset(rows, first))
-        chunk.cache_numbers()
-        tree: MergeTree[GatheredStats] = MergeTree(merge_gathered)
-        kept: list[GatheredStats] = []
-        stats = CallStats()
-        for leaf, batch in enumerate(chunk.batches(self.batch_rows), first // self.batch_rows):
-            evaluators = self.work.evaluators(batch, caller, worker.evaluators)
-            gathered = self.work.compute(batch, evaluators, advance)
-            worker.evaluators = [*evaluators.values()]
-            stats.add(stats_of(evaluators))
-            kept.append({key: local.detach_rows() for key, local in gathered.items()})
-            tree.put(leaf, gathered)
-        return Chunk(list(tree.nodes()), kept, stats)
-
-
-def _run_in_chunks(job: Job, dataset: StreamedDataset) -> GatheredStats:
-    """Go through the rows in chunks, and return their statistics; see `run`."""
-    # Imported here: data in memory do not need it.
-    from skedasis.data.parquet import located
-    from skedasis.data.streamed import CHUNK_ROWS
-
-    source, caller, worker = dataset.reader.source, job.checked.caller, Worker(len(job.outputs))
-    work = ComputePass(dataset.reader, job.quantity, BatchWork.of(job), job.batch_rows)
-    tree: MergeTree[GatheredStats] = MergeTree(merge_gathered)
-    rows = RowCollection(list(job.plans), job.n_kept)
-    steps = -(-len(dataset) // job.batch_rows) * len(job.plans)
-    limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
-    what = f"{job.method.name} of {job.quantity.describe()}"
-    size = _chunk_rows(job, CHUNK_ROWS)
-
-    def take(done: Chunk, n: int) -> None:
-        if not job.stats.rows:
-            warn_if_costly(job, done.stats, n)
-        job.stats.add(done.stats)
-        for kept in done.kept:
-            rows.take(kept)
-        for level, index, node in done.nodes:
-            tree.put(index, node, level)
-
-    with limiter as begin, Progress(steps, what, job.options.progress, _further(job)) as bar:
-        caller.heartbeat = lambda: bar.advance(0)
-
-        def compute(chunk: tuple[int, ArrowTable]) -> Chunk:
-            first, table = chunk
-            with located(source, first, table.num_rows):
-                return work.compute(first, table, caller, worker, bar.advance)
-
-        if job.options.client is None:
-            chunks = source.chunks(size)
-            computed = map_in_order(compute, chunks, job.options.n_jobs, begin, caller.stop)
-            with closing(computed):
-                for done in computed:
-                    take(done, size)
-        else:
-            # Imported here: most calls have no cluster.
-            from skedasis.engine.cluster import map_ranges, ranges_of
-
-            client = job.options.client
-            ranges = ranges_of(client, len(dataset), size)
-            mapped = map_ranges(client, _chunk_of_range, _merged, (work, size), ranges)
-            with closing(mapped):
-                for n, done in mapped:
-                    take(done, n)
-                    bar.advance(-(-n // job.batch_rows) * len(job.plans))
-    dataset.passes.append("model")
-    merged = tree.result()
-    rows.give(merged)
-    if isinstance(job.sample, HashedRows):
-        dataset.kept.append(rows.most())
-    return merged
-
-
-def _chunk_of_range(shared: tuple[ComputePass, int], start: int, stop: int) -> Chunk:
-    """Return the statistics of a range of rows, on a worker of a cluster."""
-    # Imported here: data in memory do not need it.
-    from skedasis.data.parquet import located
-
-    work, size = shared
-    source = work.reader.source
-    caller, worker = ChunkedCaller(), Worker(len(work.work.outputs))
-    done: list[Chunk] = []
-    for first, rows in source.chunks(size, start, stop):
-        with located(source, first, rows.num_rows):
-            done.append(work.compute(first, rows, caller, worker, _nothing))
-    return _merged(shared, done)
-
-
-def _merged(_: tuple[ComputePass, int], chunks: Sequence[Chunk]) -> Chunk:
-    """Return the statistics of neighbouring ranges."""
-    tree: MergeTree[GatheredStats] = MergeTree(merge_gathered)
-    kept: list[GatheredStats] = []
-    stats = CallStats()
-    for chunk in chunks:
-        stats.add(chunk.stats)
-        kept += chunk.kept
-        for level, index, node in chunk.nodes:
-            tree.put(index, node, level)
-    return Chunk(list(tree.nodes()), kept, stats)
-
-
-def _nothing() -> None:
-    """Count no step: the progress is shown where the work was submitted."""
-
-
-def _chunk_rows(job: Job, most: int) -> int:
-    """Return the rows that are read at a time: a power of two of leaves, in a quarter of the memory for batches."""
-    room = job.options.memory_bytes // (4 * 4 * 8 * max(len(job.dataset.features), 1))
-    leaves = max(1, min(room, most) // job.batch_rows)
-    return job.batch_rows << (leaves.bit_length() - 1)

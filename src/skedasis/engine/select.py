@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -15,8 +14,7 @@ import numpy as np
 from skedasis._arguments import is_int, shown
 from skedasis._types import Values
 from skedasis.data.categories import TooManyLevels, apply_groups
-from skedasis.data.containers import ArrayTable
-from skedasis.data.dataset import AnyColumn, Dataset, as_table, is_stream
+from skedasis.data.dataset import AnyColumn, Dataset, columns_of
 from skedasis.data.features import (
     Feature,
     Groups,
@@ -41,11 +39,11 @@ from skedasis.methods.base import (
     ResolvedMethod,
 )
 from skedasis.models.adapters import DerivativeInfo
+from skedasis.registry import METHODS, listed_methods, load_plugins
 from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
     import polars as pl
-    from narwhals.typing import IntoDataFrame
 
     from skedasis._types import Container
     from skedasis.methods.ale_categorical import LevelPlan
@@ -60,24 +58,6 @@ ColumnMap: TypeAlias = Callable[[AnyColumn], AnyColumn]
 
 AnyPlan: TypeAlias = "CellPlan | GridPlan | LevelPlan | PairPlan | PairGrid | FeaturePlan | Moves"
 """What a method plans for a feature or a pair."""
-
-METHODS = {
-    "ale": "ale.ALE",
-    "dale": "ale.DALE",
-    "ice": "pdp.ICE",
-    "mplot": "mplot.MPlot",
-    "pdp": "pdp.PDP",
-    "pfi": "permutation.PFI",
-    "rhale": "ale.RHALE",
-    "uale": "ale.UALE",
-}
-"""Module and class of each method. Methods are imported on first use."""
-
-
-def method_class(name: str) -> type[Parameters]:
-    """Return the class of the method with a lower-case name."""
-    module, kind = METHODS[name].split(".")
-    return vars(importlib.import_module(f"skedasis.methods.{module}"))[kind]
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,14 +142,7 @@ def as_method(method: object, *, pair: bool = False) -> Parameters:
     if method is None:
         return _DEFAULT_FOR_PAIRS if pair else _DEFAULT
     if isinstance(method, str):
-        if method.lower() in METHODS:
-            return method_class(method.lower())()
-        known = ", ".join(repr(m) for m in METHODS)
-        meant = nearest(method, METHODS, 0.75)
-        fix = f"Did you mean method={meant!r}?"
-        if meant is None:
-            fix = "Use method='rhale' for effects of features, method='pfi' for their importance"
-        raise DataError("method", repr(method), f"one of {known}", fix)
+        return _named_method(method)
     if isinstance(method, Parameters):
         return method
     fix = "Use method=sd.RHALE()"
@@ -182,6 +155,19 @@ def as_method(method: object, *, pair: bool = False) -> Parameters:
     elif isinstance(method, (list, tuple)):
         fix = "Call explain once for each method, and compare the results: sd.compare(e1, e2)"
     raise DataError("method", shown(method), "a method such as sd.RHALE()", fix)
+
+
+def _named_method(name: str) -> Parameters:
+    """Return the method with a name, with its default parameters."""
+    if name.lower() not in METHODS:
+        load_plugins()
+    if name.lower() in METHODS:
+        return cast("Parameters", METHODS[name.lower()].load()())
+    known, meant = ", ".join(map(repr, METHODS)), nearest(name, METHODS, 0.75)
+    fix = f"Did you mean method={meant!r}?"
+    if meant is None:
+        fix = "Use method='rhale' for effects of features, method='pfi' for their importance"
+    raise DataError("method", repr(name), f"one of {known}", fix)
 
 
 # ------------------------------------------------------------------------------------------
@@ -354,24 +340,14 @@ def _selected(X: object, selector: object, what: str) -> list[int]:
             "a selector of columns",
             "Use one such as narwhals.selectors.numeric(), or names",
         )
-    if is_stream(X):
-        native = cast("IntoDataFrame", X.schema.empty_table().select(list(X.columns)))
-    elif isinstance(as_table(cast("Container", X)), ArrayTable):
-        raise UnsupportedError(
-            what,
-            "a selector, and an array",
-            "a data frame, whose columns have names and types",
-            "Use positions, or re.compile() for names such as x0",
-        )
-    else:
-        native = cast("IntoDataFrame", X)
-    frame = nw.from_native(native, eager_only=True).head(_TYPED_ROWS)
+    columns = columns_of(cast("Container", X), what)
+    frame = nw.from_native(columns, eager_only=True).head(_TYPED_ROWS)
     labels = list(frame.columns)
-    if by_polars and not (frame.implementation.is_polars() or is_stream(X)):
+    if by_polars and not (frame.implementation.is_polars() or frame.implementation.is_pyarrow()):
         raise UnsupportedError(
             what,
             "a selector of Polars, and a data frame of another library",
-            "a Polars data frame",
+            "a Polars data frame or an Arrow table",
             "Use narwhals.selectors, which select from all data frames",
         )
     try:
@@ -605,12 +581,12 @@ class FeatureSelection:
 def check_curves(tasks: Sequence[Task]) -> None:
     """Raise if one of the results cannot have individual curves."""
     for task in tasks:
-        if isinstance(task, FeatureTask) and task.variant.has_curves:
+        if isinstance(task, FeatureTask) and task.variant.of_rows:
             continue
         raise UnsupportedError(
             "explain(curves)",
             f"{task.variant.name} of {shown(task.key)}, which has no curves of rows",
-            "ALE, DALE, UALE, RHALE, PDP or ICE of single features",
+            f"{listed_methods(lambda m: m.local_effects)} of single features",
             "Leave curves out, or explain single features by method='rhale'",
         )
 

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from skedasis._progress import Progress, map_in_order
 from skedasis._types import Floats, Ints, OutputLabel
 from skedasis.binning import N_AUTO_CELLS, auto_cells, auto_edges
 from skedasis.data.categories import LevelColumn
@@ -17,7 +18,6 @@ from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.plan import Job, TaskKey
-from skedasis.engine.progress import Progress, map_in_order
 from skedasis.engine.run import limits_model_threads, make_evaluators
 from skedasis.engine.select import FeatureTask
 from skedasis.models.calling import CallStats, one_thread_each
@@ -203,7 +203,9 @@ def _features(
     return [
         _Feature(job, task, part, rows, back, orders[task.key], most)
         for task in job.tasks
-        if isinstance(task, FeatureTask) and task.key in orders and task.variant.has_windows
+        if isinstance(task, FeatureTask)
+        and task.key in orders
+        and task.variant.of_rows == "effects"
     ]
 
 

@@ -1,35 +1,31 @@
 """`what_if`: what happens to a quantity if features of every row move by a step, or are set to a value."""
 
-# A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
-# pyright: reportOverlappingOverload=false
-
 from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, Unpack, overload
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 import numpy as np
 
 from skedasis._arguments import shown
-from skedasis._types import Floats, Ints, OutputLabel, TableLike
-from skedasis.data.dataset import AnyColumn, Dataset, is_stream
+from skedasis._types import Floats, OutputLabel, TableLike
+from skedasis.data.dataset import AnyColumn, Dataset, require_rows
 from skedasis.data.features import Feature, Groups
 from skedasis.engine.assemble import finalize_all, provenance
-from skedasis.engine.explain import GivenRegions
 from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
-from skedasis.engine.plan import once_known, prepare_job
+from skedasis.engine.plan import prepare_job
 from skedasis.engine.regions import (
+    RegionOfRow,
     column_named_by,
-    regions_of_chunks,
-    rows_by_region,
+    regions_given,
     rows_of,
 )
 from skedasis.engine.rounds import Prepared, compute, open_rows
 from skedasis.engine.select import FeatureSelection, FeatureTask
 from skedasis.errors import DataError
-from skedasis.methods.base import Evaluator, ResolvedMethod
+from skedasis.methods.base import ResolvedMethod
 from skedasis.methods.change import (
     AllRows,
     ForwardDifference,
@@ -39,7 +35,7 @@ from skedasis.methods.change import (
     RowRegions,
     read_moves,
 )
-from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity, check_one_model
+from skedasis.quantities.outputs import ModelLike, as_quantity, check_one_model
 from skedasis.results.change import Change, Changes, Outside
 from skedasis.results.checks.extrapolation import N_NEW_ROWS, N_REFERENCE, FeatureSpace
 from skedasis.results.multi_output import MultiOutput
@@ -47,64 +43,8 @@ from skedasis.results.regions import Regions
 from skedasis.stats.heterogeneity_score import score_rows
 
 if TYPE_CHECKING:
+    from skedasis.engine.argument_types import ByRegions, MoveLike, Scenarios
     from skedasis.engine.select import Task
-
-MoveStep: TypeAlias = Hashable
-"""A move of one feature: a number, a duration, text such as "+10%", or a level."""
-MoveLike: TypeAlias = (
-    "Mapping[str, MoveStep] | Mapping[int, MoveStep] | Mapping[str | int, MoveStep]"
-)
-"""The move of each feature, by name or position."""
-Scenarios: TypeAlias = Mapping[str, MoveLike]
-"""Several moves, by names that the caller chooses."""
-ByRegions: TypeAlias = "GivenRegions | Regions"
-"""Regions as in `explain`, or regions that were found."""
-
-
-@overload
-def what_if(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    moves: Scenarios,
-    *,
-    by: ByRegions | None = None,
-    **keywords: Unpack[WhatIfKeywords],
-) -> MultiOutput[Changes]: ...
-
-
-@overload
-def what_if(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    moves: MoveLike | None = None,
-    *,
-    to: MoveLike | None = None,
-    by: ByRegions | None = None,
-    **keywords: Unpack[WhatIfKeywords],
-) -> MultiOutput[Change]: ...
-
-
-@overload
-def what_if(
-    model: ModelLike,
-    X: TableLike,
-    moves: Scenarios,
-    *,
-    by: ByRegions | None = None,
-    **keywords: Unpack[WhatIfKeywords],
-) -> Changes: ...
-
-
-@overload
-def what_if(
-    model: ModelLike,
-    X: TableLike,
-    moves: MoveLike | None = None,
-    *,
-    to: MoveLike | None = None,
-    by: ByRegions | None = None,
-    **keywords: Unpack[WhatIfKeywords],
-) -> Change: ...
 
 
 @takes_options(WhatIfKeywords)
@@ -189,20 +129,15 @@ def what_if(
     scenarios, several = _scenarios(moves, to)
     names = list(dict.fromkeys(n for given in scenarios.values() for n in (*given[0], *given[1])))
     quantity = as_quantity(model)
-    in_chunks = bool(is_stream(X))
-    if in_chunks and isinstance(by, Regions):
-        raise DataError(
-            "by",
-            "Regions beside data that are read in chunks",
-            "the name of a column",
-            "Write by.assign(...) of the rows into a column of the data, and name it",
-        )
+    if isinstance(by, Regions):
+        fix = "Write by.assign(...) of the rows into a column of the data, and name it"
+        require_rows(X, "by", "Regions", "the name of a column", fix, DataError)
     column = None if isinstance(by, Regions) else column_named_by(by)
     need = Need(column, draw=N_REFERENCE)
     dataset, options = open_rows(quantity, X, names, None, options, need)
     regions_by, regions = _regions(dataset, X, by, options)
     selection = _Selection(dataset, names, options.groups, scenarios, regions, regions_by)
-    once_known(dataset, options, selection.read)
+    dataset.once_known(selection.read)
     done = compute(
         Prepared(prepare_job(quantity, ForwardDifference(), selection, options), started)
     )
@@ -340,18 +275,6 @@ class _MoveTask(FeatureTask):
 # --- regions --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _RegionOfRow:
-    """Regions of rows in memory."""
-
-    rules: list[str]
-    region: Ints
-
-    def of(self, evaluator: Evaluator) -> Ints:
-        """Return the region of each row of a batch."""
-        return self.region[evaluator.places]
-
-
 def _regions(
     dataset: Dataset, X: TableLike, by: ByRegions | None, options: ExplainOptions
 ) -> tuple[str, RowRegions]:
@@ -365,12 +288,8 @@ def _regions(
         if (region < 0).any():
             region = np.where(region < 0, len(rules), region)
             rules.append("rows of no region")
-        return f"regions of {by.feature}", _RegionOfRow(rules, region)
-    if dataset.streamed:
-        found = regions_of_chunks(dataset, features, options, by)
-        return found.feature.name, found
-    name, rules, region = rows_by_region(dataset, features, by)
-    return name, _RegionOfRow(rules, region)
+        return f"regions of {by.feature}", RegionOfRow(rules, region)
+    return regions_given(dataset, features, by)
 
 
 # --- rows that leave the data ---------------------------------------------------------------------

@@ -42,20 +42,19 @@ from skedasis.binning import (
     check_rows_in_cells,
     is_fixed,
 )
-from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature, find_feature
 from skedasis.data.gaps import Nearest
 from skedasis.errors import ModelOutputError, UnsupportedError, format_error
-from skedasis.methods.ale_categorical import LevelPlan, LevelSteps, Order, adjacent_differences
+from skedasis.methods.ale_categorical import LevelSteps, Order, adjacent_differences
 from skedasis.methods.ale_pairs import OwnValuesOrQuantiles, PairALE, PairDALE, fixed
 from skedasis.methods.base import (
+    AnyFeatureMethod,
     BatchStats,
     BinnedMethod,
     ByFeature,
     CellPlan,
     Evaluator,
-    FeatureMethod,
     Scheme,
     entry_for_feature,
     kept_rows,
@@ -84,9 +83,6 @@ _FINE = 1024
 
 _AUTO: Scheme = "auto"
 Bins: TypeAlias = Scheme | ByFeature[Scheme]
-VariantForFeature: TypeAlias = (
-    FeatureMethod[Column, CellPlan, Effect] | FeatureMethod[LevelColumn, LevelPlan, Effect]
-)
 
 
 @dataclass(frozen=True)
@@ -119,7 +115,7 @@ class Accumulated(BinnedMethod):
     top_levels: int | None = None
 
     uses_slopes = True
-    scored = has_windows = has_curves = True
+    of_rows = "effects"
     default_scheme: ClassVar[Binning] = Uniform(20)
     """The scheme for "auto" if local effects are evaluated at points."""
 
@@ -147,26 +143,21 @@ class Accumulated(BinnedMethod):
         bins = self.bins
         return entry_for_feature(bins, feature, _AUTO) if isinstance(bins, Mapping) else bins
 
-    @property
-    def follows_curve(self) -> bool:
-        """Return whether bins are chosen by penalized likelihood."""
-        return self.binning().uses_likelihood
-
     def check_features(self, features: Sequence[Feature]) -> None:
         """Raise if `bins` names a feature that does not exist."""
         for name in self.bins if isinstance(self.bins, Mapping) else ():
             find_feature(features, name, f"{self.name}(bins)")
 
-    def for_feature(self, feature: Feature) -> VariantForFeature:
-        """Return the method for a feature, with the feature's bins.
+    def is_explicit(self, feature: Feature) -> bool:
+        """Return whether bins are given on the axis of the feature."""
+        return isinstance(self._bins_for(feature), (Uniform, Quantile, Edges))
 
-        Explicit edges (`Uniform`, `Quantile`, `Edges`) for a numeric ordinal feature make it numeric.
-        """
-        bins = self._bins_for(feature)
-        explicit = feature.kind == "ordinal" and feature.numeric
-        if feature.categorical and not (explicit and isinstance(bins, (Uniform, Quantile, Edges))):
-            return self.for_levels(feature)
-        return replace(self, bins=bins) if isinstance(self.bins, Mapping) else self
+    def for_feature(self, feature: Feature) -> AnyFeatureMethod:
+        """Return the method for a feature, with the feature's bins."""
+        method, own = super().for_feature(feature), self._bins_for(feature)
+        return (
+            replace(self, bins=own) if method is self and isinstance(self.bins, Mapping) else method
+        )
 
     def for_levels(self, feature: Feature) -> LevelSteps:
         """Return the variant for a categorical feature; raise `UnsupportedError` if there is none."""

@@ -26,6 +26,7 @@ from skedasis.methods.base import (
     BatchStats,
     ByFeature,
     Evaluator,
+    FeatureMethod,
     MethodVariant,
     Notes,
     kept_rows,
@@ -109,16 +110,12 @@ class LevelPlan:
 
 
 @dataclass(frozen=True)
-class LevelVariant(MethodVariant[BaseT_co, LevelPlan]):
+class LevelVariant(MethodVariant[BaseT_co], FeatureMethod[LevelColumn, LevelPlan, Effect]):
     """Base class of the variants for a categorical feature."""
 
     def read_column(self, dataset: Dataset, feature: Feature) -> LevelColumn:
         """Return the feature's levels and the rows' codes."""
         return read_levels(dataset, feature, self.base.top_levels)
-
-    def observed_only(self, column: LevelColumn) -> bool:
-        """Return False: there is nothing between levels."""
-        return False
 
 
 def read_levels(dataset: Dataset, feature: Feature, top_levels: int | None) -> LevelColumn:
@@ -135,7 +132,7 @@ class LevelSteps(LevelVariant[_StepsBase]):
     instead_of: str = ""
 
     batch_rows = 25_000
-    scored = has_windows = has_curves = True
+    of_rows = "effects"
 
     @property
     def name(self) -> str:

@@ -34,6 +34,7 @@ from skedasis.methods.base import (
     Evaluator,
     MethodVariant,
     Notes,
+    PairMethod,
     PlanT,
     numeric_column,
     param_for_feature,
@@ -437,7 +438,7 @@ class PairPlan:
 
 
 @dataclass(frozen=True)
-class PairVariant(MethodVariant[BaseT_co, PlanT]):
+class PairVariant(MethodVariant[BaseT_co], PairMethod[PlanT]):
     """Base class of the variants for two features."""
 
     def read_columns(self, dataset: Dataset, features: tuple[Feature, Feature]) -> ColumnPair:

@@ -1,4 +1,4 @@
-"""`Method`: plan, compute, finalize. The protocols, base classes of methods and variants, and statistics of a batch."""
+"""`Method`: plan, compute, finalize. Base classes of methods and variants, plans, and statistics of a batch."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from skedasis.models.adapters import ON_CELLS, DerivativeInfo
 from skedasis.models.protocols import has_predict
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import Evaluated, SweptValues
+from skedasis.registry import listed_methods
 from skedasis.results.effect import About, Rows
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments, Totals, WeightKind
@@ -336,274 +337,110 @@ def _complete_base(array: NDArray[ScalarT], start: int, capacity: int) -> NDArra
     return base if same and offset == start * base.strides[0] else None
 
 
-# --- protocols ------------------------------------------------------------------------------------
+# --- what a method is -----------------------------------------------------------------------------
 
 
 ColumnT = TypeVar("ColumnT")
 PlanT = TypeVar("PlanT")
 ResultT_co = TypeVar("ResultT_co", covariant=True)
+BaseT_co = TypeVar("BaseT_co", bound="Parameters", covariant=True)
 
 
-class Method(Protocol[PlanT]):
-    """What the engine reads of every method: its properties, the size of its work, and the step `compute`."""
+class Method(ABC, Generic[PlanT]):
+    """What the engine asks of every method, for one feature or for two, with the answer of most methods."""
+
+    uses_slopes = False
+    """Whether the method needs derivatives, so that the quantity is checked for them."""
+    means_only = False
+    """Whether only means over rows are needed, so that trees may sum leaves without evaluating rows."""
+    leaves_out_missing = True
+    """Whether rows with a missing value of the feature are evaluated only to compute the effect of missing it."""
+    batch_rows = None
+    """Maximum number of rows per batch for which its arrays stay in the processor's cache; None for no limit."""
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """Name of the public class."""
-        ...
 
-    @property
-    def uses_slopes(self) -> bool:
-        """Whether the method needs derivatives, so that the quantity is checked for them."""
-        ...
+    @abstractmethod
+    def describe(self) -> dict[str, JsonValue]:
+        """Return the parameters as plain values."""
 
-    @property
-    def means_only(self) -> bool:
-        """Whether only means over rows are needed, so that trees may sum leaves without evaluating rows."""
-        ...
-
-    @property
-    def leaves_out_missing(self) -> bool:
-        """Whether rows with a missing value of the feature are evaluated only to compute the effect of missing it."""
-        ...
-
-    @property
-    def batch_rows(self) -> int | None:
-        """Maximum number of rows per batch for which its arrays stay in the processor's cache; None for no limit."""
-        ...
-
+    @abstractmethod
     def points_per_call(self, plans: Sequence[PlanT]) -> int:
         """Return the maximum number of values per row in one call of the model, which limits the size of batches."""
-        ...
 
     def grid_size(self, plans: Sequence[PlanT]) -> int:
         """Return the number of values per row over all calls, if rows are evaluated on a grid, else 0."""
-        ...
+        return 0
 
     def floats_per_row(self, plans: Sequence[PlanT]) -> int:
         """Return the number of floats held in memory per row, which limits the size of batches."""
-        ...
+        return 0
 
     def n_rows_to_keep(self, rows: int) -> int:
         """Return the number of rows to keep, if memory allows."""
-        ...
+        return rows
 
+    @abstractmethod
     def row_bytes(self, plan: PlanT) -> int:
         """Return the bytes needed to keep one row."""
-        ...
 
     def with_fine_cells(self, plan: PlanT) -> PlanT:
-        """Return a plan with fine cells, from whose moments other bins can be formed if not all rows can be kept."""
-        ...
+        """Return a plan with fine cells, from whose moments other bins can be formed if not all rows can be kept.
 
-    def describe(self) -> dict[str, JsonValue]:
-        """Return the parameters as plain values."""
-        ...
+        By default the plan itself: levels, grids, and cells across which differences are taken cannot be refined.
+        """
+        return plan
 
+    @abstractmethod
     def compute(self, evaluator: Evaluator, plan: PlanT, keep: Bools | None) -> BatchStats:
         """Return the statistics of one batch, with the arrays of the rows where `keep` is True (None: all rows)."""
-        ...
 
 
-class FeatureMethod(Method[PlanT], Protocol[ColumnT, PlanT, ResultT_co]):
+class FeatureMethod(Method[PlanT], Generic[ColumnT, PlanT, ResultT_co]):
     """A method for one feature: numeric, categorical, or of any kind (PFI)."""
+
+    of_rows: Literal["effects", "curves"] | None = None
+    """What is known of single rows: local effects in bins or between levels, whole curves, or nothing."""
+    checks_slopes = False
+    """Whether slopes are compared with the differences of the quantity across the bins."""
+    replaces_slopes = False
+    """Whether slopes that do not match the differences of the quantity are replaced by differences."""
 
     @property
     def scored(self) -> bool:
         """Whether its effects have a heterogeneity score (see `skedasis.stats.heterogeneity_score`)."""
-        ...
-
-    @property
-    def has_windows(self) -> bool:
-        """Whether the spread is that of curves within windows (`skedasis.stats.spread`), not of the method's curves."""
-        ...
-
-    @property
-    def has_curves(self) -> bool:
-        """Whether its effects can have individual curves, which those of values of different rows cannot."""
-        ...
-
-    @property
-    def checks_slopes(self) -> bool:
-        """Whether slopes are compared with the differences of the quantity across the bins."""
-        ...
-
-    @property
-    def follows_curve(self) -> bool:
-        """Whether bins are chosen by penalized likelihood, so that they preserve the shape of the curve."""
-        ...
-
-    @property
-    def replaces_slopes(self) -> bool:
-        """Whether slopes that do not match the differences of the quantity are replaced by differences."""
-        ...
+        return self.of_rows is not None and not self.means_only
 
     @property
     def compares_missing(self) -> bool:
         """Whether rows with a missing value are compared with observed values (see `skedasis.methods.missing`)."""
-        ...
+        return self.leaves_out_missing
 
+    @abstractmethod
     def read_column(self, dataset: Dataset, feature: Feature) -> ColumnT:
         """Return the feature's column in the form that `plan` takes."""
-        ...
-
-    def choosing_scheme(self) -> Binning | None:
-        """Return the scheme if it chooses bins from the local effects, which several models then share, else None."""
-        ...
-
-    def with_scheme(self, scheme: Binning) -> Self:
-        """Return the method with another scheme. Only if `choosing_scheme` returns one."""
-        ...
 
     def observed_only(self, column: ColumnT) -> bool:
         """Return whether the model is evaluated only at observed values of the feature."""
-        ...
-
-    def plan(self, column: ColumnT, derivative_info: DerivativeInfo) -> PlanT:
-        """Choose the cells from the column."""
-        ...
-
-    def may_continue(self, plan: PlanT) -> bool:
-        """Return whether `next_round` may plan another round after that of this plan."""
-        ...
-
-    def next_round(
-        self,
-        plan: PlanT,
-        local: BatchStats,
-        score: HeterogeneityScore | None,
-        about: About,
-        kind: WeightKind,
-    ) -> PlanT | None:
-        """Return the plan of another round over the rows, given the statistics so far, or None if none is needed."""
-        ...
-
-    def finalize(
-        self, plan: PlanT, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
-    ) -> ResultT_co:
-        """Return the result from the statistics of all batches."""
-        ...
-
-
-ColumnPair: TypeAlias = tuple[Column | LevelColumn, Column | LevelColumn]
-
-
-class PairMethod(Method[PlanT], Protocol[PlanT]):
-    """A method for two features."""
-
-    def read_columns(self, dataset: Dataset, features: tuple[Feature, Feature]) -> ColumnPair:
-        """Return the columns of both features."""
-        ...
-
-    def plan(
-        self, columns: ColumnPair, derivative_info: tuple[DerivativeInfo, DerivativeInfo]
-    ) -> PlanT:
-        """Choose the cells from both columns."""
-        ...
-
-    def finalize(
-        self,
-        plan: PlanT,
-        stats: BatchStats,
-        about: tuple[About, About],
-        *,
-        exact: bool,
-        kind: WeightKind,
-    ) -> Surface:
-        """Return the result from the statistics of all batches."""
-        ...
-
-
-# The engine holds methods of different kinds in one list, and gives each only columns and plans that it made itself.
-# Python's types cannot express this relation, so the parameters are Any, here and nowhere else.
-class AnyFeatureMethod(FeatureMethod[Any, Any, MethodResult], Protocol):
-    """A method for one feature of some kind."""
-
-
-class AnyPairMethod(PairMethod[Any], Protocol):
-    """A method for two features of some kind."""
-
-
-class ResolvedMethod(Protocol):
-    """The user's method once the rows are known (`Parameters.for_rows`): it has a variant for each feature or pair."""
-
-    @property
-    def name(self) -> str:
-        """Name of the public class."""
-        ...
-
-    @property
-    def cheaper(self) -> str:
-        """What costs fewer model rows, for a warning."""
-        ...
-
-    def describe(self) -> dict[str, JsonValue]:
-        """Return the parameters as plain values."""
-        ...
-
-    def for_feature(self, feature: Feature) -> AnyFeatureMethod:
-        """Return the variant for a feature."""
-        ...
-
-    def substitute_for(self, feature: Feature) -> AnyFeatureMethod:
-        """Return the variant for a categorical feature that was not named, or without a named method."""
-        ...
-
-    def for_pair(self, features: tuple[Feature, Feature]) -> AnyPairMethod:
-        """Return the variant for two features."""
-        ...
-
-    def combine_features(
-        self, results: Mapping[ResultKey, MethodResult], record: Notes
-    ) -> Importance | None:
-        """Return one result of all features; None if each feature has a result of its own."""
-        ...
-
-
-# --- base classes ---------------------------------------------------------------------------------
-
-
-class MethodDefaults(Generic[PlanT]):
-    """Defaults of the properties and of the work that the engine reads of a method (see `Method`, `FeatureMethod`)."""
-
-    uses_slopes = False
-    means_only = False
-    leaves_out_missing = True
-    compares_missing = True
-    scored = False
-    has_windows = False
-    has_curves = False
-    checks_slopes = False
-    follows_curve = False
-    replaces_slopes = False
-    batch_rows = None
-
-    def grid_size(self, plans: Sequence[PlanT]) -> int:
-        """Return 0: rows are not evaluated on a grid."""
-        return 0
-
-    def floats_per_row(self, plans: Sequence[PlanT]) -> int:
-        """Return 0: rows have no curves."""
-        return 0
-
-    def n_rows_to_keep(self, rows: int) -> int:
-        """Return the number of rows to keep, if memory allows: all."""
-        return rows
-
-    def with_fine_cells(self, plan: PlanT) -> PlanT:
-        """Return the plan itself: levels, grids, and cells across which differences are taken cannot be refined."""
-        return plan
+        return False
 
     def choosing_scheme(self) -> Binning | None:
-        """Return None: the method has no bins that depend on local effects."""
+        """Return the scheme if it chooses bins from the local effects, which several models then share, else None."""
         return None
 
     def with_scheme(self, scheme: Binning) -> Self:
-        """Return itself: the method has no bins that depend on local effects."""
+        """Return the method with another scheme. Only if `choosing_scheme` returns one."""
         return self
 
+    @abstractmethod
+    def plan(self, column: ColumnT, derivative_info: DerivativeInfo) -> PlanT:
+        """Choose the cells from the column."""
+
     def may_continue(self, plan: PlanT) -> bool:
-        """Return False: one round suffices."""
+        """Return whether `next_round` may plan another round after that of this plan."""
         return False
 
     def next_round(
@@ -614,8 +451,101 @@ class MethodDefaults(Generic[PlanT]):
         about: About,
         kind: WeightKind,
     ) -> PlanT | None:
-        """Return None: one round suffices."""
+        """Return the plan of another round over the rows, given the statistics so far, or None if none is needed."""
         return None
+
+    @abstractmethod
+    def finalize(
+        self, plan: PlanT, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
+    ) -> ResultT_co:
+        """Return the result from the statistics of all batches."""
+
+
+ColumnPair: TypeAlias = tuple[Column | LevelColumn, Column | LevelColumn]
+
+
+class PairMethod(Method[PlanT]):
+    """A method for two features."""
+
+    @abstractmethod
+    def read_columns(self, dataset: Dataset, features: tuple[Feature, Feature]) -> ColumnPair:
+        """Return the columns of both features."""
+
+    @abstractmethod
+    def plan(
+        self, columns: ColumnPair, derivative_info: tuple[DerivativeInfo, DerivativeInfo]
+    ) -> PlanT:
+        """Choose the cells from both columns."""
+
+    @abstractmethod
+    def finalize(
+        self,
+        plan: PlanT,
+        stats: BatchStats,
+        about: tuple[About, About],
+        *,
+        exact: bool,
+        kind: WeightKind,
+    ) -> Surface:
+        """Return the result from the statistics of all batches."""
+
+
+# The engine holds methods of different kinds in one list, and gives each only columns and plans that it made itself.
+# Python's types cannot express this relation, so the parameters are Any, here and nowhere else.
+AnyFeatureMethod: TypeAlias = FeatureMethod[Any, Any, "MethodResult"]
+AnyPairMethod: TypeAlias = PairMethod[Any]
+
+
+class ResolvedMethod(ABC):
+    """The user's method once the rows are known (`Parameters.for_rows`): it has a variant for each feature or pair."""
+
+    cheaper = "fewer features, or a sample of the rows"
+    """What costs fewer model rows, for a warning."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name of the public class."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, JsonValue]:
+        """Return the parameters as plain values."""
+
+    @abstractmethod
+    def for_feature(self, feature: Feature) -> AnyFeatureMethod:
+        """Return the variant for a feature."""
+
+    def substitute_for(self, feature: Feature) -> AnyFeatureMethod:
+        """Return the variant for a categorical feature that was not named, or without a named method.
+
+        By default as for one that was named. A method without a variant for it may return another method's.
+        """
+        return self.for_feature(feature)
+
+    def for_pair(self, features: tuple[Feature, Feature]) -> AnyPairMethod:
+        """Return the variant for two features.
+
+        Raises
+        ------
+        UnsupportedError
+            If there is none.
+        """
+        names = ", ".join(repr(f.name) for f in features)
+        raise UnsupportedError(
+            f"{self.name} of ({names})",
+            "two features",
+            f"a method for pairs: {listed_methods(lambda m: m.pairs)}",
+            "Use method=sd.ALE()",
+        )
+
+    def combine_features(
+        self, results: Mapping[ResultKey, MethodResult], record: Notes
+    ) -> Importance | None:
+        """Return one result of all features; None if each feature has a result of its own."""
+        return None
+
+
+# --- base classes ---------------------------------------------------------------------------------
 
 
 @runtime_checkable
@@ -627,19 +557,14 @@ class _HasColumns(Protocol):
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(ResolvedMethod):
     """Base class of the public methods: their variants, what they need, and a description of the parameters."""
 
     top_levels = None
     """Number of most frequent levels to use of a categorical feature; None for all."""
-    by_rows = False
-    """Whether the changes made to a row depend on the other rows, as in a permutation, not on cells or levels."""
-    cheaper = "fewer features, or a sample of the rows"
-    """What costs fewer model rows, for a warning."""
     donor_rows = 0
-    """Number of drawn rows that must be at hand beside each chunk of data beyond memory."""
-    overlapping_groups = False
-    """Whether a column may be in several groups: each group is an importance, not a feature that replaces columns."""
+    """Number of drawn rows that must be at hand beside each chunk of data beyond memory, because rows get the values of
+    other rows; 0 if changes of a row depend on cells or levels. With donors, a column may be in several groups."""
 
     @property
     def name(self) -> str:
@@ -682,15 +607,8 @@ class Parameters:
         return self
 
     def for_feature(self, feature: Feature) -> AnyFeatureMethod:
-        """Return the method for a feature. Numeric methods return themselves for a numeric one."""
+        """Return the variant for a feature: by default that for levels."""
         return self.for_levels(feature)
-
-    def substitute_for(self, feature: Feature) -> AnyFeatureMethod:
-        """Return the variant for a categorical feature that was not named, or without a named method.
-
-        By default as for one that was named. A method without a variant for it may return another method's.
-        """
-        return self.for_feature(feature)
 
     def for_levels(self, feature: Feature) -> AnyFeatureMethod:
         """Return the variant for a categorical feature.
@@ -714,47 +632,30 @@ class Parameters:
             fix,
         )
 
-    def for_pair(self, features: tuple[Feature, Feature]) -> AnyPairMethod:
-        """Return the variant for two features.
-
-        Raises
-        ------
-        UnsupportedError
-            If there is none.
-        """
-        names = ", ".join(repr(f.name) for f in features)
-        raise UnsupportedError(
-            f"{self.name} of ({names})",
-            "two features",
-            "a method for pairs: ALE, DALE or PDP",
-            "Use method=sd.ALE()",
-        )
-
-    def combine_features(
-        self, results: Mapping[ResultKey, MethodResult], record: Notes
-    ) -> Importance | None:
-        """Return None: each feature has a result of its own."""
-        return None
-
     def describe(self) -> dict[str, JsonValue]:
         """Return the parameters as plain values."""
         return {f.name: plain(vars(self)[f.name]) for f in fields(self)}
 
 
-class NumericMethod(MethodDefaults[PlanT]):
+class NumericMethod(Parameters, FeatureMethod[Column, PlanT, "Effect"]):
     """Base class of the public methods for a numeric feature."""
+
+    def for_feature(self, feature: Feature) -> AnyFeatureMethod:
+        """Return itself for a numeric feature, also for an ordinal one of numbers with explicit bins or points."""
+        as_numbers = feature.kind == "ordinal" and feature.numeric and self.is_explicit(feature)
+        return self.for_levels(feature) if feature.categorical and not as_numbers else self
+
+    def is_explicit(self, feature: Feature) -> bool:
+        """Return whether bins or points are given on the axis of the feature."""
+        return False
 
     def read_column(self, dataset: Dataset, feature: Feature) -> Column:
         """Return the feature's column."""
         return numeric_column(dataset, feature)
 
-    def observed_only(self, column: Column) -> bool:
-        """Return whether the model is evaluated at observed values only; by default False."""
-        return False
-
 
 @dataclass(frozen=True)
-class BinnedMethod(NumericMethod[CellPlan], Parameters):
+class BinnedMethod(NumericMethod[CellPlan]):
     """Base class of the public methods that average in bins: their parameter `bins` is a scheme, or made into one."""
 
     @abstractmethod
@@ -787,11 +688,8 @@ def numeric_column(dataset: Dataset, feature: Feature) -> Column:
     return column
 
 
-BaseT_co = TypeVar("BaseT_co", bound=Parameters, covariant=True)
-
-
 @dataclass(frozen=True)
-class MethodVariant(MethodDefaults[PlanT], Generic[BaseT_co, PlanT]):
+class MethodVariant(Generic[BaseT_co]):
     """Base class of a method's variants for a categorical feature, for two features, or for given rows."""
 
     base: BaseT_co

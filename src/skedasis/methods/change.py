@@ -22,6 +22,7 @@ from skedasis.errors import DataError
 from skedasis.methods.base import (
     BatchStats,
     Evaluator,
+    FeatureMethod,
     MethodVariant,
     Parameters,
     numeric_column,
@@ -427,12 +428,15 @@ class ForwardDifference(Parameters):
 
 
 @dataclass(frozen=True)
-class MovedRows(MethodVariant[ForwardDifference, Moves]):
+class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves, Change]):
     """The change of the quantity at every row, from two model rows for each."""
 
     moves: Moves
 
-    compares_missing = False
+    @property
+    def compares_missing(self) -> bool:
+        """Return False: rows with a missing value are counted."""
+        return False
 
     def describe(self) -> dict[str, JsonValue]:
         """Return the moves in words."""

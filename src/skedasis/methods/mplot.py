@@ -22,7 +22,6 @@ from skedasis.methods.base import (
     BinnedMethod,
     CellPlan,
     Evaluator,
-    FeatureMethod,
     Scheme,
     kept_rows,
     quantile_scheme,
@@ -84,7 +83,6 @@ class MPlot(BinnedMethod):
     ddof: int = 1
     top_levels: int | None = None
 
-    compares_missing = False
     leaves_out_missing = False
 
     def __post_init__(self) -> None:
@@ -98,14 +96,9 @@ class MPlot(BinnedMethod):
         """Return the scheme; bins with a user's edges are closed on the right, like quantiles."""
         return quantile_scheme(self.bins, Quantile(20))
 
-    def for_feature(
-        self, feature: Feature
-    ) -> FeatureMethod[Column, CellPlan, Effect] | FeatureMethod[LevelColumn, LevelPlan, Effect]:
-        """Return the method for a feature; an explicit scheme for a numeric ordinal feature makes it numeric."""
-        explicit = feature.kind == "ordinal" and feature.numeric
-        if feature.categorical and not (explicit and isinstance(self.bins, Binning)):
-            return self.for_levels(feature)
-        return self
+    def is_explicit(self, feature: Feature) -> bool:
+        """Return whether bins are given on the axis of the feature."""
+        return isinstance(self.bins, Binning)
 
     def for_levels(self, feature: Feature) -> LevelMPlot:
         """Return the variant for a categorical feature."""
@@ -213,7 +206,6 @@ class MPlot(BinnedMethod):
 class LevelMPlot(LevelVariant[MPlot]):
     """The M-plot of a categorical feature: a mean for each level."""
 
-    compares_missing = False
     leaves_out_missing = False
 
     def plan(self, column: LevelColumn, derivative_info: DerivativeInfo) -> LevelPlan:

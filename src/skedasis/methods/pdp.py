@@ -38,19 +38,17 @@ from skedasis.methods.base import (
     ByFeature,
     ColumnPair,
     Evaluator,
-    FeatureMethod,
     GridPlan,
     Notes,
     NumericMethod,
-    Parameters,
     kept_rows,
     param_for_feature,
     select_row_ids,
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo
+from skedasis.results.axis import LevelAxis, NumericAxis
 from skedasis.results.build.pdp import (
-    categorical_partial_dependence,
     partial_dependence,
     partial_dependence_surface,
     spread_of_curves,
@@ -220,7 +218,7 @@ GridPoints: TypeAlias = int | str | Sequence[Level] | Values | None
 
 @checked_call
 @dataclass(frozen=True)
-class PDP(NumericMethod[GridPlan], Parameters):
+class PDP(NumericMethod[GridPlan]):
     """Partial dependence: the mean over rows, with the feature set to each value of a grid.
 
     Parameters
@@ -287,7 +285,7 @@ class PDP(NumericMethod[GridPlan], Parameters):
     top_levels: int | None = None
     heterogeneity: bool = True
 
-    has_curves = True
+    of_rows = "curves"
     cheaper = (
         "sd.ALE(), which needs two model rows for each row and feature; fewer points (grid=10); fewer features; or a "
         "sample of the rows"
@@ -302,11 +300,6 @@ class PDP(NumericMethod[GridPlan], Parameters):
     def _exact(self) -> bool:
         grids = self.grid.values() if isinstance(self.grid, Mapping) else [self.grid]
         return any(isinstance(g, str) and g == EXACT for g in grids)
-
-    @property
-    def scored(self) -> bool:
-        """Return whether there is a heterogeneity score: not for ``heterogeneity=False``."""
-        return self.heterogeneity
 
     @property
     def means_only(self) -> bool:
@@ -361,20 +354,10 @@ class PDP(NumericMethod[GridPlan], Parameters):
             for name in given if isinstance(given, Mapping) else ():
                 find_feature(features, name, f"{self.name}({option})")
 
-    def for_feature(
-        self, feature: Feature
-    ) -> FeatureMethod[Column, GridPlan, Effect] | FeatureMethod[LevelColumn, LevelPlan, Effect]:
-        """Return the method for a feature; explicit points for a numeric ordinal feature make it numeric."""
+    def is_explicit(self, feature: Feature) -> bool:
+        """Return whether points are given on the axis of the feature."""
         grid = param_for_feature(self.grid, feature, None)
-        is_count = grid is None or is_int(grid)
-        if (
-            feature.kind == "ordinal"
-            and feature.numeric
-            and not is_count
-            and _points(grid) is not None
-        ):
-            return self
-        return self.for_levels(feature) if feature.categorical else self
+        return grid is not None and not is_int(grid) and _points(grid) is not None
 
     def for_levels(self, feature: Feature) -> LevelPDP:
         """Return the variant for a categorical feature."""
@@ -589,7 +572,8 @@ class PDP(NumericMethod[GridPlan], Parameters):
         spread = None
         if plan.shares is not None:
             spread = spread_of_curves(m[SPREAD], plan.shares, spec)
-        effect = partial_dependence(plan.grid, m[SHOWN], m[AXIS], spec, about, rows, curves, spread)
+        points = NumericAxis.of(about.feature, plan.grid.points)
+        effect = partial_dependence(points, m[SHOWN], m[AXIS], spec, about, rows, curves, spread)
         return effect.with_provenance({"grid": plan.grid.description, **plan.notes})
 
 
@@ -680,7 +664,7 @@ class LevelPDP(LevelVariant[PDP]):
 
     named: bool = True
 
-    has_curves = True
+    of_rows = "curves"
 
     def plan(self, column: LevelColumn, derivative_info: DerivativeInfo) -> LevelPlan:
         """Choose the levels: all observed levels, unless `grid` lists some."""
@@ -723,11 +707,6 @@ class LevelPDP(LevelVariant[PDP]):
     def floats_per_row(self, plans: Sequence[LevelPlan]) -> int:
         """Return the number of floats held per row: its curve."""
         return max(len(p) for p in plans) if not self.means_only else 2
-
-    @property
-    def scored(self) -> bool:
-        """Return whether there is a heterogeneity score: not for ``heterogeneity=False``."""
-        return self.base.scored
 
     @property
     def means_only(self) -> bool:
@@ -789,9 +768,8 @@ class LevelPDP(LevelVariant[PDP]):
         rows, curves = kept_rows(stats, exact=exact), kept_curves(stats, exact=exact)
         m = stats.moments
         spread = None if SPREAD not in m else spread_of_curves(m[SPREAD], plan.stats.share, spec)
-        effect = categorical_partial_dependence(
-            plan.stats, m[SHOWN], spec, about, rows, curves, spread
-        )
+        levels = LevelAxis(plan.stats)
+        effect = partial_dependence(levels, m[SHOWN], None, spec, about, rows, curves, spread)
         notes = {"grid": plan.chosen, "rows_outside": plan.column.n_other, **plan.notes}
         return effect.with_provenance(notes)
 

@@ -147,10 +147,8 @@ class PFI(NearestAttribute, Parameters):
     subgroup_rows: int = 30
     exact: bool = False
 
-    by_rows = True
     cheaper = "fewer repeats (n_repeats), fewer rows (max_samples=100_000), or fewer features"
     donor_rows = 100_000
-    overlapping_groups = True
 
     def __post_init__(self) -> None:
         self.check_no_model()
@@ -230,11 +228,12 @@ class PFI(NearestAttribute, Parameters):
             For the conditional importance of a quantity that does not depend on the label, and for what needs all rows
             of data that are read in chunks.
         """
-        if dataset.streamed:
+        donors = dataset.donors_for_chunks()
+        if donors is not None:
             # Imported here: data in memory do not need it.
-            from skedasis.methods.permutation_streamed import streamed_variant
+            from skedasis.methods.permutation_donors import sampled_variant
 
-            return streamed_variant(self, dataset, seed)
+            return sampled_variant(self, dataset, donors, seed)
         if self.exact:
             return exact_variant(self, dataset, seed)
         if self.metric is not None:

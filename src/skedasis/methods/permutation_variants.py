@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,6 +26,7 @@ from skedasis.methods.base import (
     MethodResult,
     MethodVariant,
     Notes,
+    ResolvedMethod,
     select_row_ids,
     select_rows,
 )
@@ -105,13 +105,14 @@ def pair_error(features: tuple[Feature, Feature]) -> UnsupportedError:
 
 
 @dataclass(frozen=True)
-class RowBasedVariant(MethodVariant["PFI", FeaturePlan]):
+class RowBasedVariant(
+    MethodVariant["PFI"], FeatureMethod[Feature, FeaturePlan, Importance], ResolvedMethod
+):
     """Base class of PFI's variants for given rows."""
 
     dataset: Dataset
     seed: int
 
-    compares_missing = False
     leaves_out_missing = False
 
     def read_column(self, dataset: Dataset, feature: Feature) -> Feature:
@@ -122,12 +123,8 @@ class RowBasedVariant(MethodVariant["PFI", FeaturePlan]):
         """Return True: the model is evaluated at values of other rows."""
         return True
 
-    def for_feature(self, feature: Feature) -> FeatureMethod[Feature, FeaturePlan, Importance]:
+    def for_feature(self, feature: Feature) -> RowBasedVariant:
         """Return itself: features of all kinds are permuted in the same way."""
-        return self
-
-    def substitute_for(self, feature: Feature) -> FeatureMethod[Feature, FeaturePlan, Importance]:
-        """Return itself."""
         return self
 
     def for_pair(self, features: tuple[Feature, Feature]) -> AnyPairMethod:
@@ -140,16 +137,6 @@ class RowBasedVariant(MethodVariant["PFI", FeaturePlan]):
         """Return one result of all features."""
         parts = [r for r in results.values() if isinstance(r, Importance)]
         return combine(parts, record, sampled=self.dataset.sampled)
-
-    @abstractmethod
-    def compute(self, evaluator: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
-        """Call the model with the donors' values."""
-
-    @abstractmethod
-    def finalize(
-        self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
-    ) -> Importance:
-        """Return the importance of one feature, and its standard error."""
 
     def plan(self, column: Feature, derivative_info: DerivativeInfo) -> FeaturePlan:
         """Return the columns to permute, and the donors."""

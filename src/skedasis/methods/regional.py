@@ -23,6 +23,7 @@ from skedasis.methods.base import (
     RowArrays,
 )
 from skedasis.methods.pdp import PDP, LevelPDP, axis_moments, curve_moments, grid_shares
+from skedasis.registry import listed_methods
 from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, RISE
 from skedasis.results.build.steps import step_moments
 from skedasis.results.effect import About, Effect
@@ -289,7 +290,7 @@ def no_local_effects(name: str) -> UnsupportedError:
     return UnsupportedError(
         f"regions of {name}",
         "a method without local effects",
-        "ALE, DALE, UALE, RHALE, PDP or ICE",
+        listed_methods(lambda m: m.local_effects),
         "Use method=sd.RHALE()",
     )
 

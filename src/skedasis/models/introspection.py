@@ -293,7 +293,7 @@ def _how_to_order(model: object, dataset: Dataset, names: list[object]) -> str:
         known = {"catboost": "model.feature_names_", "lightgbm": "model.feature_name()"}
         columns = known.get(_library(model), "model.feature_names")
     frame, files = f"X[{columns}]", f"columns={columns}"
-    if dataset.streamed or dataset.row_numbers is not None:
+    if dataset.row_numbers is not None:
         return f"Use sd.parquet(path, {files})"
     # Rows with identifiers may have been drawn from files, which cannot be indexed.
     return f"Use {frame}" + ("" if dataset.keys is None else f", or sd.parquet(path, {files})")

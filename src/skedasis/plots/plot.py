@@ -762,11 +762,11 @@ def compare(
     >>> import numpy as np
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> methods = [sd.PDP(), sd.ALE(), sd.MPlot()]
+    >>> methods = [sd.PDP(), sd.ALE(), sd.RHALE()]
     >>> found = [sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=m) for m in methods]
     >>> figure = compare(found)
     >>> [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-    ['PDP', 'ALE', 'M-plot', 'rows']
+    ['PDP', 'ALE', 'RHALE', 'rows']
     """
     options, own = FigureOptions.of("compare", given, keywords.CompareKeywords, ax)
     spec = compare_figure(*results, **cast("keywords.CompareViewKeywords", own))

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from skedasis._arguments import check_number
+from skedasis._progress import in_words
 from skedasis._types import Bools, JsonValue, ResultKey, TableLike
 from skedasis.data.dataset import as_dataset
 from skedasis.data.features import Feature
@@ -17,12 +18,11 @@ from skedasis.engine.cost import RowCount, count_rows, count_rows_of
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.plan import Job
-from skedasis.engine.progress import in_words
+from skedasis.engine.select import as_method
 from skedasis.errors import CostWarning, DataError, ModelOutputError, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.base import CellPlan
-from skedasis.methods.mplot import MPlot
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import PROBE_ROWS
 from skedasis.report.code import pdp_method
@@ -317,7 +317,7 @@ def _counted(
     others = [f.name for f in features if f.kind != "nominal"]
     main = _total(count_rows(job))
     ale = _total(count_rows_of(job, ALE(), others)) if others else RowCount()
-    mplot = _total(count_rows_of(job, MPlot(), [*others, *nominal]))
+    mplot = _total(count_rows_of(job, as_method("mplot"), [*others, *nominal]))
     pdp: dict[str, float] = {}
     for kind, names in (("continuous", others), ("nominal", nominal)):
         if names:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from skedasis.engine.options import ExplainOptions
+from skedasis.engine.select import as_method
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.base import Parameters
-from skedasis.methods.mplot import MPlot
 from skedasis.methods.pdp import PDP
 from skedasis.report import interactions
 from skedasis.report.uncertainty import ROWS, UncertaintySection
@@ -127,7 +127,8 @@ def _preamble(call: Call, uncertainty: UncertaintySection | None, by: object) ->
 
 
 def _feature_code(call: Call, name: str, kind: str, *, rows: bool) -> list[tuple[tuple[str], str]]:
-    main, ale, mplot = method_code(main_method(kind)), method_code(ALE()), method_code(MPlot())
+    main, ale = method_code(main_method(kind)), method_code(ALE())
+    mplot = method_code(as_method("mplot"))
     if kind == "nominal":  # the default gives their ALE
         main = ale = ""
     pdp = method_code(pdp_method(kind, rows=rows))

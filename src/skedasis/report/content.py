@@ -14,22 +14,20 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_flag, check_int
 from skedasis._calls import result_error
 from skedasis._escaping import Printed
+from skedasis._progress import announced
 from skedasis._types import Ints, TableLike
 from skedasis.analysis.variance_shares import PAIRS, variance_shares_of_values
 from skedasis.data.categories import TooManyLevels
-from skedasis.data.dataset import Dataset, as_dataset, is_stream
+from skedasis.data.dataset import Dataset, as_dataset, require_rows
 from skedasis.data.features import Feature, Groups, OutOfRange
-from skedasis.data.streamed import needs_memory
-from skedasis.engine.explain import FeatureList, GivenRegions
+from skedasis.engine.argument_types import FeatureList, GivenRegions
+from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import ExplainOptions, ReportKeywords
-from skedasis.engine.progress import announced
 from skedasis.engine.regions import RegionPass
-from skedasis.engine.select import FeatureSelection, as_features
-from skedasis.engine.streams import draw_rows
+from skedasis.engine.select import FeatureSelection, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
-from skedasis.methods.mplot import MPlot
 from skedasis.models.introspection import title
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.quantities.base import Quantity
@@ -66,7 +64,6 @@ from skedasis.report.quality import Quality, quality
 from skedasis.report.uncertainty import UncertaintySection, explain_uncertainty, model_of
 from skedasis.results.build.steps import BOTH, DOWN, UP
 from skedasis.results.checks.check import Checks, IgnoreByFeature, check_ignore
-from skedasis.results.checks.check import Code as CheckCode
 from skedasis.results.checks.extrapolation import FeatureSpace
 from skedasis.results.effect import Effect, ValueStepsEffect
 from skedasis.results.effects import Effects
@@ -182,7 +179,7 @@ class ContentOptions:
     regions: bool
     by: GivenRegions | None
     given: tuple[int, ...] = ()
-    ignore: Mapping[str, frozenset[CheckCode]] = field(default_factory=dict)
+    ignore: Mapping[str, frozenset[str]] = field(default_factory=dict)
     cuts: Cuts = NO_CUTS
     pdp: tuple[str, ...] | None = None
 
@@ -280,7 +277,7 @@ def _passes(
         "main": first,
         "ale": _joined(_scored(ale, first), levels, every),
         "pdp": _scored(_joined(start, mean, shown), first),
-        "mplot": runner.effects(MPlot(), every, **UNSCORED),
+        "mplot": runner.effects(as_method("mplot"), every, **UNSCORED),
     }
     both = {label: {**curves.get(label, {}), **of_levels.get(label, {})} for label in first}
     return found, both
@@ -503,13 +500,12 @@ def gather(
     options = ExplainOptions.of("report", y=y, **keywords)
     several = list(features) if isinstance(features, tuple) else features
     wanted = as_features(X, several, "report(features)")
-    rows_of_user, sample = X, ""
-    if is_stream(X):
-        if given:
-            # The page is about a sample of them, in which a row may not be.
-            raise needs_memory("rows at given positions")
-        drawn = draw_rows(X, min(ROWS_OF_CHUNKS, options.sample or ROWS_OF_CHUNKS), options)
-        rows_of_user, options, sample = drawn.X, drawn.options, drawn.note
+    if given:
+        # The page is about a sample of rows beyond memory, in which a row may not be.
+        fix = "Read a part into memory: data.take(rows), or a data frame"
+        require_rows(X, "report(rows)", "positions", "True or False, for drawn rows or none", fix)
+    drawn = draw_rows(X, ROWS_OF_CHUNKS, options)
+    rows_of_user, options, sample = drawn.X, drawn.options, drawn.note
     dataset = as_dataset(
         rows_of_user, options.y, options.sample_weight, options.schema, sample=options.row_sample
     )

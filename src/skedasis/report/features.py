@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 from markupsafe import Markup
 
-from skedasis.engine.progress import Progress
+from skedasis._progress import Progress
 from skedasis.plots.draw_svg import draw
 from skedasis.plots.scales import counted, number_or_zero
 from skedasis.report import figures as report_figures

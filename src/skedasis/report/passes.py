@@ -12,8 +12,9 @@ import numpy as np
 
 from skedasis._types import Floats, Ints, Json, OutputLabel, TableLike, Values
 from skedasis.data.dataset import Dataset, as_dataset
+from skedasis.engine.argument_types import GivenRegions
 from skedasis.engine.assemble import collect_results, finalize_all, provenance
-from skedasis.engine.explain import GivenRegions, explain
+from skedasis.engine.explain import explain
 from skedasis.engine.options import ExplainKeywords, ExplainOptions
 from skedasis.engine.regions import RegionPass, region_pass
 from skedasis.engine.rounds import Prepared, compute, prepare, prepare_rows

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_int, check_name, check_probability, shown
 from skedasis._types import Bools, Floats, Json
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.registry import listed_methods
 from skedasis.results import operations, schema
 from skedasis.results.ale_statistics_bootstrap import (
     AccumulatedResult,
@@ -455,7 +456,7 @@ def _as_accumulated(effect: Effect) -> AccumulatedResult:
     raise UnsupportedError(
         f"statistics of {effect.spec.method}",
         "an effect that is not accumulated",
-        "ALE, DALE, RHALE or UALE",
+        listed_methods(lambda m: m.bins and m.local_effects),
         "Explain with method=sd.ALE()",
     )
 

@@ -9,22 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 
 import numpy as np
 
-from skedasis._arguments import check_int, check_option, check_probability, shown
+from skedasis._arguments import check_int, check_option, check_probability
 from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError, nearest
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations, schema
-from skedasis.results.containers import (
-    ResultMapping,
-    TableColumns,
-    frame_library,
-    key_column,
-    no_members_error,
-)
+from skedasis.results.containers import ResultMapping, TableColumns
 from skedasis.results.described import Keys, keys_of, listed, object_of, or_null
 from skedasis.results.display import (
     Ranking,
+    RankLine,
     SavedResult,
     align_columns,
     count,
@@ -221,7 +216,7 @@ class ChangeRegion:
 
 
 @dataclass(frozen=True)
-class ChangeRank:
+class ChangeRank(RankLine):
     """The change as a line of a ranking of several outputs.
 
     Parameters
@@ -237,38 +232,17 @@ class ChangeRank:
     rows : int
     """
 
+    ordered_by = "value"
+
     change: str
     value: float
     std_error: float
     std: float
     rows: int
 
-
-@dataclass(frozen=True)
-class NamedChangeRank:
-    """A change as a line of a ranking of several named changes.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    change : str
-        The move in words.
-    value : float
-        Mean change over the rows, in units of the quantity.
-    std_error : float
-        Its standard error.
-    std : float
-        Standard deviation of the changes over the rows.
-    rows : int
-    """
-
-    name: str
-    change: str
-    value: float
-    std_error: float
-    std: float
-    rows: int
+    def size(self, by: str) -> float:
+        """Return the size of the change, of either sign."""
+        return abs(super().size(by))
 
 
 # --- the result -----------------------------------------------------------------------------------
@@ -430,8 +404,8 @@ class Change(SavedResult):
 
     def ranking(self) -> Ranking[ChangeRank]:
         """Return the change as the only line of a ranking, which prints as a table."""
-        line = ChangeRank(self.text, self.value, self.std_error, self.std, self.n_rows)
-        return Ranking([line])
+        error, std = (_plain_zero(self, spread) for spread in (self.std_error, self.std))
+        return Ranking([ChangeRank(self.text, self.value, error, std, self.n_rows)])
 
     def _document(self, options: ExportOptions) -> Content:
         level, m = options.confidence_level, self._whole(CHANGE)
@@ -882,7 +856,6 @@ class Change(SavedResult):
 # --- several changes ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
 class Changes(ResultMapping[str, Change]):
     """A mapping from names to changes, all from the same pass over the rows, in the order of the names.
 
@@ -890,8 +863,7 @@ class Changes(ResultMapping[str, Change]):
 
     Attributes
     ----------
-    changes : mapping of str to Change
-        The changes by name.
+    members : mapping of str to Change
     provenance : dict
         Record of the pass that computed them: the entries that all changes share.
 
@@ -913,91 +885,29 @@ class Changes(ResultMapping[str, Change]):
     """
 
     exported = ("ranking", "changes", "provenance")
-    changes: Mapping[str, Change]
-    provenance: Provenance = field(default_factory=no_provenance)
+    noun = "named move"
+    tables = ("summary", "regions", "rows", "ranking")
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        line = {"name": schema.text("Its name."), **keys_of(ChangeRank)}
+        text = "The changes, the largest mean change of either sign first."
+        ranking = schema.lines(text, "One change.", line)
+        return {"ranking": ranking, **keys_of(cls, "changes", "provenance")}, {}
 
     @property
-    def members(self) -> Mapping[str, Change]:
+    def changes(self) -> Mapping[str, Change]:
         """Return the changes by name."""
-        return self.changes
-
-    def __getitem__(self, name: str) -> Change:
-        if name in self.changes:
-            return self.changes[name]
-        known = list(self.changes)
-        near = nearest(name, known)
-        fix = f"Did you mean {near!r}?" if near else "Pass the name of a move"
-        listed = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
-        raise DataError("change", shown(name), f"one of {listed}" if known else "no name", fix)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self.changes
+        return self.members
 
     def __repr__(self) -> str:
-        first = next(iter(self.changes.values()), None)
+        first = next(iter(self.values()), None)
         if first is None:
             return "<Changes: no named move>"
-        names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
-        return f"<Changes of {first.quantity}: {count(len(self), 'named move')}: {names}>"
+        return f"<Changes of {first.quantity}: {count(len(self), self.noun)}: {self._named()}>"
 
     def __str__(self) -> str:
         return changes_text(self)
-
-    def ranking(self) -> Ranking[NamedChangeRank]:
-        """Return the changes, the largest mean change of either sign first.
-
-        Returns
-        -------
-        Ranking of NamedChangeRank
-            A tuple of lines that prints as a table.
-
-        Notes
-        -----
-        No model row.
-        """
-        lines = [
-            NamedChangeRank(
-                name, c.text, c.value, _plain_zero(c, c.std_error), _plain_zero(c, c.std), c.n_rows
-            )
-            for name, c in self.changes.items()
-        ]
-        return Ranking(sorted(lines, key=_by_size))
-
-    @checked_call
-    def interval(
-        self,
-        confidence_level: float = 0.95,
-        method: IntervalMethod = "analytic",
-        *,
-        replicates: int = 1000,
-        random_state: RandomState = 0,
-    ) -> dict[str, tuple[float, float]]:
-        """Return a confidence interval of each mean change, by name.
-
-        Parameters
-        ----------
-        confidence_level, method, replicates, random_state
-            As in `Change.interval`.
-
-        Returns
-        -------
-        dict of str to (lower, upper)
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `Change.interval`.
-
-        Notes
-        -----
-        Each interval is for one change; they do not cover all changes at the same time. No model row.
-        """
-        return {
-            name: c.interval(
-                confidence_level, method, replicates=replicates, random_state=random_state
-            )
-            for name, c in self.changes.items()
-        }
 
     def checks(self) -> Checks:
         """Return the findings on all changes; each message begins with the name of the change.
@@ -1013,53 +923,10 @@ class Changes(ResultMapping[str, Change]):
         """
         found = [
             replace(check, message=f"{name!r}: {check.message}")
-            for name, c in self.changes.items()
+            for name, c in self.items()
             for check in c.checks()
         ]
         return operations.checks_in_order(found)
-
-    def to_frame(
-        self,
-        backend: str | None = None,
-        *,
-        of: Literal["summary", "regions", "rows", "ranking"] = "summary",
-    ) -> Any:
-        """Return all changes as one tidy data frame, whose first column ``"name"`` is the name.
-
-        Parameters
-        ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
-        of : {"summary", "regions", "rows", "ranking"}
-            One row per change, in their order; per change and region; per change and kept row, where features that do
-            not move are missing; or the lines of `ranking`.
-
-        Returns
-        -------
-        data frame
-
-        Raises
-        ------
-        DataError
-            For another `of`, and without changes.
-        UnsupportedError
-            As `Change.to_frame`.
-        """
-        return operations.to_data_frame(self.table(of), backend or frame_library(self))
-
-    def table(self, of: str = "summary") -> TableColumns:
-        """Return the columns of `to_frame`."""
-        check_option(
-            "to_frame(of)", of, ("summary", "regions", "rows", "ranking"), "Use one of these"
-        )
-        if not self.changes:
-            raise no_members_error("to_frame", "at least one named move")
-        if of == "ranking":
-            lines = self.ranking()
-            return {f.name: [vars(line)[f.name] for line in lines] for f in fields(NamedChangeRank)}
-        tables = [c.table(of) for c in self.changes.values()]
-        sizes = [len(next(iter(table.values()))) for table in tables]
-        return {"name": key_column(list(self), sizes), **operations.stack_tables(tables)}
 
     @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[ChangesKeywords]) -> Figure:
@@ -1140,10 +1007,6 @@ class Changes(ResultMapping[str, Change]):
             self, kind=kind, confidence_level=confidence_level, top=top, title=title
         )
         return save_if(page, path)
-
-
-def _by_size(line: NamedChangeRank) -> float:
-    return -abs(line.value) if np.isfinite(line.value) else np.inf
 
 
 def _plain_zero(change: Change, spread: float) -> float:

@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeAlias, TypeVar, overload, runtime_checkable
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, make_dataclass
+from functools import cache, cached_property
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+    overload,
+    runtime_checkable,
+)
 
 import numpy as np
 
+from skedasis._arguments import check_option, shown
 from skedasis._types import Values
+from skedasis.data.factorize import equality_key
 from skedasis.data.features import Feature, find_feature, label_position
 from skedasis.data.times import TimePoints
-from skedasis.errors import DataError
-from skedasis.results.display import SavedResult
-from skedasis.results.provenance import as_provenance
+from skedasis.errors import DataError, UnsupportedError, nearest
+from skedasis.results import operations, schema
+from skedasis.results.described import Keys, described
+from skedasis.results.display import Ranking, RankLine, SavedResult, count
+from skedasis.results.export import Content, ExportOptions
+from skedasis.results.provenance import Provenance, as_provenance, no_provenance
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from skedasis.results.effect import About
 
 TableColumn: TypeAlias = Values | Sequence[object] | TimePoints
 TableColumns: TypeAlias = dict[str, TableColumn]
 """A table as columns, which `to_frame` converts."""
-
-KeyT = TypeVar("KeyT", bound=Hashable)
-MemberT_co = TypeVar("MemberT_co", covariant=True)
-DefaultT = TypeVar("DefaultT")
 
 
 @runtime_checkable
@@ -34,18 +53,175 @@ class HasProvenance(Protocol):
         ...
 
 
-class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co]):
-    """A mapping of results that is itself a result."""
+@runtime_checkable
+class OutputResult(HasProvenance, Protocol):
+    """A result that a container can have as a member: any result with a table and a provenance."""
 
-    __slots__ = ()
+    def table(self, of: str = ...) -> Mapping[str, TableColumn]:
+        """Return the columns of `to_frame`; each result has tables of its own."""
+        ...
+
+
+@runtime_checkable
+class FeatureResult(OutputResult, Protocol):
+    """A result of one feature."""
 
     @property
-    @abstractmethod
-    def members(self) -> Mapping[KeyT, MemberT_co]:
-        """Return the members by key."""
+    def about(self) -> About:
+        """Return the description of the feature and the quantity."""
+        ...
+
+
+IntervalT_co = TypeVar("IntervalT_co", covariant=True)
+
+
+@runtime_checkable
+class HasInterval(OutputResult, Protocol[IntervalT_co]):
+    """A result with confidence intervals."""
+
+    def interval(
+        self, confidence_level: float = ..., *args: Any, **options: Any
+    ) -> IntervalT_co: ...
+
+
+KeyT = TypeVar("KeyT", bound=Hashable)
+MemberT_co = TypeVar("MemberT_co", bound=OutputResult, covariant=True)
+FeatureResultT_co = TypeVar("FeatureResultT_co", bound=FeatureResult, covariant=True)
+LineT = TypeVar("LineT", bound=RankLine)
+DefaultT = TypeVar("DefaultT")
+IntervalT = TypeVar("IntervalT")
+
+MOST_KEYS = 6
+"""Most keys that a representation names."""
+
+
+# --- rankings -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class KeyRank(RankLine):
+    """A line of the ranking of a container: a line of the ranking of a member, with its key before it.
+
+    It is also of the class of the line of the member, such as `Rank`, and has its fields.
+    """
+
+    parts: ClassVar[tuple[type[DataclassInstance], ...]] = ()
+    """The class of the member's line, and the classes of the keys before it."""
+
+    @classmethod
+    def before(cls, key: Hashable, line: DataclassInstance) -> DataclassInstance:
+        """Return a member's line with the key before its fields."""
+        parts = line.parts if isinstance(line, KeyRank) else (type(line),)
+        return _line((*parts, cls), key, *vars(line).values())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The class of a line is made when it is first needed, so that pickle cannot find it by its name.
+        return _line, (self.parts, *vars(self).values())
+
+
+@dataclass(frozen=True)
+class NameRank(KeyRank):
+    """One line of a ranking of named results: a line of the ranking of one of them, with its name before it.
+
+    Attributes
+    ----------
+    name : hashable
+    """
+
+    name: Hashable
+
+
+@cache
+def _line_class(parts: tuple[type[DataclassInstance], ...]) -> type[DataclassInstance]:
+    name, own = parts[-1].__name__, {"parts": parts}
+    return make_dataclass(name, [], bases=parts, frozen=True, namespace=own)
+
+
+def _line(parts: tuple[type[DataclassInstance], ...], *values: object) -> DataclassInstance:
+    """Return a line of a ranking with the key of a member before its fields."""
+    return _line_class(parts)(*values)
+
+
+def ordered(lines: Sequence[LineT], by: str | None, orders: Sequence[str]) -> Ranking[LineT]:
+    """Return lines as a ranking, ordered by one of some numbers, by default the first."""
+    by = orders[0] if by is None else by
+    check_option("ranking(by)", by, orders, "Pass one of these")
+    return Ranking(sorted(lines, key=lambda line: line.sort_key(by)))
+
+
+# --- containers -----------------------------------------------------------------------------------
+
+
+@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
+@dataclass(frozen=True, eq=False)
+class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, MemberT_co]):
+    """A mapping of results that is itself a result.
+
+    ``class Named(ResultMapping[str, Effect])`` and a docstring make a container: it looks up members, tabulates and
+    ranks them, computes their intervals, and is saved.
+
+    Attributes
+    ----------
+    members : mapping of keys to results
+    provenance : dict
+        Record of how they were computed: the entries that all members share; entries that differ are in theirs.
+    """
+
+    noun: ClassVar[str] = "member"
+    """What a key names, in messages."""
+    column: ClassVar[str] = "name"
+    """The first column of tables, which has the keys."""
+    line: ClassVar[type[KeyRank]] = NameRank
+    """What is put before a member's lines in a ranking: its field is the key."""
+    tables: ClassVar[tuple[str, ...]] = ()
+    """The tables of `to_frame`, the default first; empty for "ranking" and those of the members."""
+
+    members: Mapping[KeyT, MemberT_co]
+    provenance: Provenance = field(default_factory=no_provenance)
+
+    def __init_subclass__(cls) -> None:
+        """Make the subclass a frozen dataclass."""
+        super().__init_subclass__()
+        dataclass(frozen=True, eq=False, repr=False)(cls)
+
+    def __post_init__(self) -> None:
+        """Add to the provenance the entries that all members share."""
+        shared = shared_entries(list(self.values()))
+        complete = as_provenance({**self.provenance, **shared, **self.provenance})
+        object.__setattr__(self, "provenance", complete)
+        super().__post_init__()
+
+    # --- lookup
+
+    @cached_property
+    def _by_key(self) -> dict[tuple[str, object], MemberT_co]:
+        """The members by keys of which 1 and 1.0 are equal, but neither True nor "1" is."""
+        return {equality_key(key): member for key, member in self.members.items()}
+
+    def _found(self, key: object) -> MemberT_co | None:
+        """Return the member of a key; None for any other key."""
+        try:
+            return self._by_key.get(equality_key(key))
+        except TypeError:  # not hashable
+            return None
+
+    def _resolved(self, key: object) -> MemberT_co:
+        """Return the member of a key in other words than its own; raise for what is none."""
+        known = list(self)
+        near = nearest(key, map(str, known))
+        meant = next((k for k in known if str(k) == near), None)
+        fix = "Pass one of these" if near is None else f"Did you mean {meant!r}?"
+        listed = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
+        expected = f"one of {listed}" if known else f"no {self.noun}"
+        raise DataError(self.noun, shown(key), expected, fix)
+
+    def __getitem__(self, key: object) -> MemberT_co:
+        """Return the member of a key."""
+        found = self._found(key)
+        return self._resolved(key) if found is None else found
 
     def __contains__(self, key: object) -> bool:
-        return key in self.members
+        return self._found(key) is not None
 
     def __iter__(self) -> Iterator[KeyT]:
         return iter(self.members)
@@ -57,21 +233,243 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co]):
     def get(self, key: KeyT, /) -> MemberT_co | None: ...
     @overload
     def get(self, key: KeyT, default: MemberT_co | DefaultT, /) -> MemberT_co | DefaultT: ...
-    def get(self, key: KeyT, default: object = None, /) -> object:
+    def get(self, key: object, default: object = None, /) -> object:
         """Return the member of a key that is in the mapping, and `default` for any other key."""
-        return self[key] if self.__contains__(key) else default
-
-    def __post_init__(self) -> None:
-        """Add to the provenance the entries that all members share; entries that differ are left to the members."""
-        if isinstance(self, HasProvenance):
-            shared = shared_entries(list(self.members.values()))
-            complete = as_provenance({**shared, **self.provenance})
-            object.__setattr__(self, "provenance", complete)  # subclasses are frozen
-        super().__post_init__()
+        found = self._found(key)
+        return default if found is None else found
 
     def _ipython_key_completions_(self) -> list[KeyT]:
         """Return the keys that IPython offers after ``result[``."""
         return list(self)
+
+    # --- text
+
+    def _named(self, most: int = MOST_KEYS) -> str:
+        """Return the first keys."""
+        return ", ".join(map(key_text, list(self)[:most])) + (", …" if len(self) > most else "")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {count(len(self), self.noun)}: {self._named()}>"
+
+    def __str__(self) -> str:
+        each = [f"{self.noun} {key_text(key)}\n{member}" for key, member in self.items()]
+        return "\n\n".join(each) or repr(self)
+
+    # --- numbers
+
+    def ranking(self, by: str | None = None) -> Ranking[Any]:
+        """Return the lines of the rankings of all members, each with its key, most important first.
+
+        Parameters
+        ----------
+        by : str, optional
+            As in the members' `ranking`: "importance" or "heterogeneity_score" of effects, also "explained" of regions.
+
+        Returns
+        -------
+        Ranking
+            A tuple of lines that prints as a table. A result of one feature, or of one pair, has one line.
+
+        Raises
+        ------
+        DataError
+            For another `by`.
+        UnsupportedError
+            As the members' `ranking`.
+
+        Notes
+        -----
+        No model row.
+        """
+        found = [
+            (order, self.line.before(key, line))
+            for key, member in self.items()
+            for order, line in operations.ranked_lines(member, by)
+        ]
+        return Ranking(line for _, line in sorted(found, key=lambda item: item[0]))
+
+    @overload
+    def interval(
+        self: ResultMapping[KeyT, HasInterval[IntervalT]],
+        confidence_level: float = 0.95,
+        *args: Any,
+        **options: Any,
+    ) -> dict[KeyT, IntervalT]: ...
+    @overload
+    def interval(
+        self, confidence_level: float = 0.95, *args: Any, **options: Any
+    ) -> dict[KeyT, Any]: ...
+    def interval(
+        self, confidence_level: float = 0.95, *args: Any, **options: Any
+    ) -> dict[KeyT, Any]:
+        """Return the confidence intervals of all members, by key.
+
+        Parameters
+        ----------
+        confidence_level, *args, **options
+            As in the members' `interval`.
+
+        Returns
+        -------
+        dict of key to (lower, upper), or to a dict of these
+            What the members' `interval` returns.
+
+        Raises
+        ------
+        DataError
+            As the members' `interval`.
+        UnsupportedError
+            If the members have no intervals, and as their `interval`.
+
+        Notes
+        -----
+        An interval is of one member, and a simultaneous band covers the points of one curve or surface: they do not
+        cover several members at the same time. No model row.
+        """
+        found: dict[KeyT, Any] = {}
+        for key, member in self.items():
+            if not isinstance(member, HasInterval):
+                raise self._without("interval", member, "effects, surfaces or importances")
+            found[key] = member.interval(confidence_level, *args, **options)
+        return found
+
+    def _without(self, what: str, member: object, expected: str) -> UnsupportedError:
+        """Return the error for an operation that the members do not have."""
+        name = type(member).__name__
+        got = f"{self.noun}s of class {name}"
+        return UnsupportedError(what, got, expected, f"{name} has no {what}")
+
+    def to_frame(self, backend: str | None = None, *, of: str | None = None) -> Any:
+        """Return all members as one tidy data frame, one below the other; the first column is the key.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+        of : str, optional
+            One of the tables of the members' `to_frame`, or "ranking" for the lines of `ranking`; by default the
+            members' first table, of regions the ranking. If the points of the members are of several kinds, there is a
+            column for each: ``"x"`` (or ``"left"`` and ``"right"``), NaN for levels and times, ``"level"`` and
+            ``"time"``; of pairs ``"x0"``, ``"level0"``, ``"time0"``, and so on.
+
+        Returns
+        -------
+        data frame
+            Keys that are not all text, all integers, all booleans or all floats are text. Where a member lacks a
+            column, numbers are NaN and other values None.
+
+        Raises
+        ------
+        DataError
+            For another `of`, and without members.
+        UnsupportedError
+            As the members' `to_frame`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> es = sd.explain(lambda X: X[:, 0] * X[:, 1], X, method=sd.ALE(bins=2))
+        >>> es.to_frame("pandas")[["feature", "x"]].shape
+        (6, 2)
+        """
+        return operations.to_data_frame(self.table(of), backend or frame_library(self))
+
+    def table(self, of: str | None = None) -> TableColumns:
+        """Return the columns of `to_frame`."""
+        if self.tables:
+            of = self.tables[0] if of is None else of
+            check_option("to_frame(of)", of, self.tables, "Pass one of these")
+        if not self.members:
+            raise no_members_error("to_frame", self.noun)
+        if of == "ranking":
+            lines = self.ranking()
+            if not lines:
+                raise no_members_error("to_frame(of='ranking')", "line")
+            columns = operations.ranking_table(lines)
+            keys = columns.get(self.column)
+            return columns if keys is None else {**columns, self.column: key_column(keys)}
+        tables = [m.table() if of is None else m.table(of) for m in self.values()]
+        sizes = [len(next(iter(table.values()))) for table in tables]
+        return {**self._key_columns(sizes), **operations.stack_tables(tables)}
+
+    def _key_columns(self, sizes: Sequence[int]) -> TableColumns:
+        """Return the first columns of tables; those that the members' tables have, too, are theirs."""
+        return {self.column: key_column(self, sizes)}
+
+    def _document(self, options: ExportOptions) -> Content:
+        if self.exported:
+            return super()._document(options)
+        each = [
+            {self.column: key if isinstance(key, (str, int, float)) else key_text(key), "result": m}
+            for key, m in self.items()
+        ]
+        return {f"{self.noun}s": each, "provenance": self.provenance}
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        if cls.exported:
+            return super()._keys()
+        saved = [name for name, kind in schema.kinds().items() if issubclass(kind, SavedResult)]
+        some = {"anyOf": [schema.result(name) for name in saved if name != cls.json_kind()]}
+        one = {
+            cls.column: schema.label(f"What names the {cls.noun}."),
+            "result": described(some, "Its result."),
+        }
+        each = schema.lines(f"The {cls.noun}s, in their order.", f"One {cls.noun}.", one)
+        return {f"{cls.noun}s": each, **schema.RECORD}, {}
+
+
+class FeatureMapping(ResultMapping[str, FeatureResultT_co], Generic[FeatureResultT_co, LineT]):
+    """A mapping from feature names to results of one feature each, in X's order.
+
+    A member is looked up by the name of its feature, its label, or its position in X.
+    """
+
+    noun = "feature"
+    column = "feature"
+    orders: ClassVar[tuple[str, ...]] = ("importance", "heterogeneity_score")
+    """By what `ranking` orders the features, the default first."""
+
+    def _resolved(self, key: object) -> FeatureResultT_co:
+        return self.members[explained_name([m.about.feature for m in self.values()], key)]
+
+    @abstractmethod
+    def _lines(self) -> Sequence[LineT]:
+        """Return the lines of the ranking, in the order of those that are equal."""
+
+    def ranking(self, by: str | None = None) -> Ranking[LineT]:
+        """Return the features with their main numbers, the largest first.
+
+        Parameters
+        ----------
+        by : str, optional
+            The number that orders the features: "importance", "heterogeneity_score", and of regions also "explained",
+            the share of the heterogeneity that they explain; by default the importance, of regions the score.
+
+        Returns
+        -------
+        Ranking
+            A tuple of lines that prints as a table. Features without this number follow, of regions by importance.
+
+        Raises
+        ------
+        DataError
+            For another `by`.
+        """
+        return ordered(self._lines(), by, self.orders)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Return the names of the features, in X's order."""
+        return tuple(self)
+
+
+def key_text(key: Hashable) -> str:
+    """Return a key on one line, cut off."""
+    text = " ".join(str(key).split())
+    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 def shared_entries(members: Sequence[object]) -> dict[str, object]:
@@ -87,7 +485,7 @@ def shared_entries(members: Sequence[object]) -> dict[str, object]:
     }
 
 
-def explained_name(features: Sequence[Feature], wanted: Hashable) -> str:
+def explained_name(features: Sequence[Feature], wanted: object) -> str:
     """Return the name of an explained feature, given its name, its label or its position in X."""
     names = [f.name for f in features]
     if isinstance(wanted, str) and wanted in names:
@@ -138,18 +536,19 @@ def frame_library(result: object) -> str | None:
     return result.about.library if isinstance(result, _HasAbout) else None
 
 
-def key_column(keys: Sequence[Hashable], sizes: Sequence[int]) -> list[object]:
-    """Return a column that repeats each key as often as its member has rows."""
+def key_column(keys: Iterable[object], sizes: Sequence[int] | None = None) -> list[object]:
+    """Return a column that repeats each key as often as its member has rows, by default once."""
     plain = [k.item() if isinstance(k, np.generic) else k for k in keys]
     kinds = {type(k) for k in plain}
     kept = len(kinds) == 1 and kinds <= {str, int, bool, float}
     texts = [str(k) for k in plain]
     if len(set(texts)) < len(texts):  # such as 1 and "1"
         texts = [repr(k) for k in plain]
-    shown: list[object] = list(plain if kept else texts)
-    return [k for k, size in zip(shown, sizes, strict=True) for _ in range(size)]
+    column: list[object] = list(plain if kept else texts)
+    sizes = [1] * len(plain) if sizes is None else sizes
+    return [k for k, size in zip(column, sizes, strict=True) for _ in range(size)]
 
 
-def no_members_error(what: str, expected: str) -> DataError:
+def no_members_error(what: str, noun: str) -> DataError:
     """Return the error for an operation that needs at least one member."""
-    return DataError(what, "no member", expected, "Explain at least one")
+    return DataError(what, f"no {noun}", f"at least one {noun}", "Explain at least one")

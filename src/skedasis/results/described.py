@@ -20,6 +20,7 @@ from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
+    Generic,
     Literal,
     Protocol,
     TypeAlias,
@@ -85,6 +86,12 @@ def subclasses(kind: type[ClassT]) -> Iterator[type[ClassT]]:
     for one in kind.__subclasses__():
         yield one
         yield from subclasses(one)
+
+
+def is_base(kind: type) -> bool:
+    """Return whether a class is abstract, or generic with classes that derive from it, so that no result is of it."""
+    generic = bool(vars(kind).get("__parameters__"))
+    return inspect.isabstract(kind) or (generic and bool(kind.__subclasses__()))
 
 
 # --- attributes -----------------------------------------------------------------------------------
@@ -260,7 +267,7 @@ def _hint(kind: type[DataclassInstance], name: str) -> Hint:
         member = vars(base).get(name)
         getter = member.fget if isinstance(member, property) else member
         if isinstance(getter, types.FunctionType):
-            return get_type_hints(getter)["return"]
+            return _substituted(get_type_hints(getter)["return"], _variables(kind))
     return hints_of(kind)[name]
 
 
@@ -268,7 +275,28 @@ def _hint(kind: type[DataclassInstance], name: str) -> Hint:
 def hints_of(kind: type[DataclassInstance]) -> dict[str, Hint]:
     """Return the types of the fields of a class that its constructor takes."""
     hints = get_type_hints(kind, localns={"JsonValue": object, "Sequence": Sequence})
-    return {f.name: hints[f.name] for f in fields(kind) if f.init}
+    known = _variables(kind)
+    return {f.name: _substituted(hints[f.name], known) for f in fields(kind) if f.init}
+
+
+def _variables(kind: type) -> dict[Hint, Hint]:
+    """Return what the type variables of the generic bases of a class stand for."""
+    found: dict[Hint, Hint] = {}
+    for of in (of for base in kind.__mro__ for of in vars(base).get("__orig_bases__", ())):
+        base = get_origin(of)
+        if isinstance(base, type) and issubclass(base, Generic) and base is not Generic:
+            variables: tuple[Any, ...] = vars(base)["__parameters__"]
+            given = zip(variables, get_args(of), strict=True)
+            found |= {variable: _substituted(hint, found) for variable, hint in given}
+    return found
+
+
+def _substituted(hint: Hint, known: Mapping[Hint, Hint]) -> Hint:
+    """Return a type with what its variables stand for."""
+    if isinstance(hint, TypeVar):
+        return known.get(hint, hint)
+    free = () if get_origin(hint) is None else hint.__parameters__
+    return hint[tuple(known.get(v, v) for v in free)] if free else hint
 
 
 TEXT: JsonSchema = {"type": "string"}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -20,6 +21,7 @@ import numpy as np
 from skedasis._calls import NearestAttribute, checked_call
 from skedasis._escaping import Printed
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.registry import methods_that, title_of
 from skedasis.results import operations
 from skedasis.results.described import Content, Keys, listed
 from skedasis.results.export import Exportable, ExportOptions
@@ -77,9 +79,10 @@ SHAP_DEPENDENCE = "SHAP dependence"
 def no_score_error(what: str, method: str) -> UnsupportedError:
     """Return the error for an effect without a heterogeneity score."""
     fix = "Explain again without heterogeneity_rows=0"
-    if method == "MPlot":
+    without = methods_that(lambda m: not m.local_effects)
+    if method in {m.name for m in without.values()}:
         fix = (
-            "Use another method, such as sd.ALE(): the heterogeneity score is not defined for M-plots, "
+            f"Use another method, such as sd.ALE(): the heterogeneity score is not defined for {title_of(method)}s, "
             "because they do not isolate the effect of the feature"
         )
     elif method == SHAP_DEPENDENCE:
@@ -108,6 +111,22 @@ def importance_table(importance: Importance) -> str:
             f"{count(floored, 'model row')}: the label's probability was raised to a floor"
         )
     return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class RankLine(NearestAttribute):
+    """One line of a ranking, which one of its numbers orders."""
+
+    ordered_by: ClassVar[str]
+
+    def size(self, by: str) -> float:
+        """Return the number of a field, by which the line is ordered."""
+        return float(vars(self)[by])
+
+    def sort_key(self, by: str | None = None) -> float:
+        """Return a key that sorts the largest number first, and unknown ones last."""
+        size = self.size(self.ordered_by if by is None else by)
+        return -size if math.isfinite(size) else math.inf
 
 
 @runtime_checkable
@@ -329,8 +348,7 @@ class Ranking(Exportable, DisplayMixin, tuple[Line, ...]):
         return {"ranking": listed(line, "The lines, in order.")}, {}
 
     def _columns(self) -> Content:
-        names = [field.name for field in fields(self[0])] if len(self) else ["feature"]
-        return {name: [vars(line)[name] for line in self] for name in names}
+        return operations.ranking_table(self)
 
     def __str__(self) -> str:
         return ranking_text(self) if len(self) else "()"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from skedasis.registry import title_of
 from skedasis.results.build.linear_form import AXIS
 from skedasis.results.curve_words import number_text, one_line
 from skedasis.results.display import count, outside_text, sample_text
@@ -94,8 +95,8 @@ def kind_of(effect: Effect) -> str:
 
 
 def method_of(result: Effect | Surface) -> str:
-    """Return the name of the method for people: "M-plot" instead of that of its class."""
-    return "M-plot" if result.spec.method == "MPlot" else result.spec.method
+    """Return the name of the method for people, such as "M-plot"."""
+    return title_of(result.spec.method)
 
 
 def effect_text(effect: Effect) -> str:

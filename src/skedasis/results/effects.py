@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from numpy.typing import ArrayLike
 
-from skedasis._arguments import check_option, shown
-from skedasis._calls import NearestAttribute, checked_call, unknown_keyword
+from skedasis._calls import checked_call, unknown_keyword
 from skedasis._types import Floats, Level, TableLike
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import UnsupportedError
+from skedasis.registry import listed_methods
 from skedasis.results import operations
-from skedasis.results.containers import ResultMapping, TableColumns, explained_name, frame_library
+from skedasis.results.containers import FeatureMapping, TableColumns
 from skedasis.results.display import (
     MOST_LINES,
     Ranking,
+    RankLine,
     WithError,
     count,
     outside_texts,
@@ -28,7 +29,6 @@ from skedasis.results.display import (
     save_if,
 )
 from skedasis.results.effect import Effect
-from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
 from skedasis.stats.depends_on import DependsOn
 from skedasis.stats.random import RandomState
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rank(NearestAttribute):
+class Rank(RankLine):
     """One line of a ranking.
 
     Parameters
@@ -70,6 +70,8 @@ class Rank(NearestAttribute):
     depends_on_error : float
         Standard error of the share.
     """
+
+    ordered_by = "importance"
 
     feature: str
     importance: float
@@ -107,19 +109,12 @@ DETAILS = ("bins", "untrusted_rows", "missing")
 """Columns of a ranking that `Effects` do not print."""
 
 
-def check_order(by: str) -> None:
-    """Raise if `by` is no valid order of features."""
-    check_option("ranking(by)", by, ("importance", "heterogeneity_score"), "Pass one of these")
-
-
-@dataclass(frozen=True, eq=False)
-class Effects(ResultMapping[str, Effect]):
+class Effects(FeatureMapping[Effect, Rank]):
     """A mapping from feature names to effects, in X's order.
 
     Parameters
     ----------
-    effects : dict of str to Effect
-        The effects by feature.
+    members : mapping of str to Effect
     provenance : dict
         Record of the pass that computed them: the entries that all effects share.
 
@@ -135,54 +130,44 @@ class Effects(ResultMapping[str, Effect]):
 
     exported = ("features", "ranking", "effects", "provenance")
     prints_ranking = True
-
-    effects: dict[str, Effect]
-    provenance: Provenance = field(default_factory=no_provenance)
+    tables = ("effect", "bins", "spread", "curves", "missing", "ranking")
 
     @property
-    def members(self) -> Mapping[str, Effect]:
+    def effects(self) -> Mapping[str, Effect]:
         """Return the effects by feature."""
-        return self.effects
-
-    def __getitem__(self, feature: Hashable) -> Effect:
-        """Return the effect of a feature, given its name, its label or its position in X."""
-        if isinstance(feature, str) and feature in self.effects:
-            return self.effects[feature]
-        return self.effects[
-            explained_name([e.about.feature for e in self.effects.values()], feature)
-        ]
+        return self.members
 
     def __repr__(self) -> str:
-        names = f"{', '.join(list(self)[:6])}{', …' if len(self) > 6 else ''}"
-        outside = outside_texts({name: e.provenance for name, e in self.effects.items()})
-        return f"<Effects of {len(self)} features: {names}{sample_text(self.provenance)}{outside}>"
+        said = f"{len(self)} features: {self._named()}{sample_text(self.provenance)}"
+        return f"<Effects of {said}{self._outside}>"
+
+    @property
+    def _outside(self) -> str:
+        return outside_texts({name: e.provenance for name, e in self.items()})
 
     def __str__(self) -> str:
-        if not self.effects:
+        if not self:
             return repr(self)
-        first = next(iter(self.effects.values()))
-        methods = ", ".join(dict.fromkeys(operations.method_of(e) for e in self.effects.values()))
+        first = next(iter(self.values()))
+        methods = ", ".join(dict.fromkeys(operations.method_of(e) for e in self.values()))
         rows = self.provenance.get("rows")
         quantity = f"{operations.kind_of(first)} {operations.one_line(first.about.axis)}"
         head = f"{count(len(self), 'feature')}: {quantity} ({methods})"
         head += "" if rows is None else f", {count(rows, 'row')}"
-        head += sample_text(self.provenance)
-        head += outside_texts({name: e.provenance for name, e in self.effects.items()})
-        known = any(e.depends_on is not None for e in self.effects.values())
+        head += sample_text(self.provenance) + self._outside
+        known = any(e.depends_on is not None for e in self.values())
         without = DETAILS if known else (*DETAILS, "mostly_by")
         return f"{head}\n{ranking_text(self.ranking(), without, MOST_LINES)}"
 
     @checked_call
-    def ranking(
-        self, by: Literal["importance", "heterogeneity_score"] = "importance"
-    ) -> Ranking[Rank]:
+    def ranking(self, by: str | None = None) -> Ranking[Rank]:
         """Return the features, most important first.
 
         Parameters
         ----------
-        by : {"importance", "heterogeneity_score"}
-            The standard deviation of the effect over the data, or the heterogeneity score. Both are in units of the
-            quantity, and comparable with each other.
+        by : {"importance", "heterogeneity_score"}, optional
+            The standard deviation of the effect over the data (the default), or the heterogeneity score. Both are in
+            units of the quantity, and comparable with each other.
 
         Returns
         -------
@@ -196,17 +181,19 @@ class Effects(ResultMapping[str, Effect]):
         UnsupportedError
             By heterogeneity score if an effect has none: for M-plots, and with ``heterogeneity_rows=0``.
         """
-        check_order(by)
-        without_score = [e.feature for e in self.effects.values() if e.swap_score is None]
+        without_score = [e.feature for e in self.values() if e.swap_score is None]
         if by == "heterogeneity_score" and without_score:
             raise UnsupportedError(
                 "ranking(by='heterogeneity_score')",
                 f"no heterogeneity score of {without_score[0]!r}",
                 "a heterogeneity score of each feature",
                 "Explain again without heterogeneity_rows=0 (of PDP, without heterogeneity=False), "
-                "by any method but MPlot",
+                f"by {listed_methods(lambda m: m.local_effects)}",
             )
-        lines = [
+        return super().ranking(by)
+
+    def _lines(self) -> list[Rank]:
+        return [
             Rank(
                 name,
                 e.importance,
@@ -217,9 +204,8 @@ class Effects(ResultMapping[str, Effect]):
                 e.missing,
                 *_named(e.depends_on),
             )
-            for name, e in self.effects.items()
+            for name, e in self.items()
         ]
-        return Ranking(sorted(lines, key=lambda r: -getattr(r, by)))
 
     @checked_call
     def interval(
@@ -265,7 +251,7 @@ class Effects(ResultMapping[str, Effect]):
             if name not in valid:
                 raise unknown_keyword("Effects.interval", name, valid)
         return operations.effects_intervals(
-            self.effects, operations.IntervalOptions(confidence_level, method, **options)
+            self.members, operations.IntervalOptions(confidence_level, method, **options)
         )
 
     @checked_call
@@ -315,19 +301,10 @@ class Effects(ResultMapping[str, Effect]):
         x0 0.2 → 0.6  +0.410    0.376 to 0.443  < 0.001   300
         x1 0.5 → 0.1  −0.453  −0.482 to −0.423  < 0.001   300
         """
-        if not isinstance(changes, Mapping):
-            got, expected = shown(changes), "a mapping of features to two values"
-            name = (
-                changes
-                if isinstance(changes, str) and changes in self.effects
-                else next(iter(self))
-            )
-            fix = f"Write contrast({{{name!r}: (a, b)}}), or result[{name!r}].contrast(a, b)"
-            raise DataError("contrast(changes)", got, expected, fix)
         options = operations.ContrastOptions(
             confidence_level, method, replicates, random_state, n_jobs, source
         )
-        return operations.contrasts(self, changes, options)
+        return operations.contrasts_of_effects(self, changes, options)
 
     @checked_call
     def checks(
@@ -407,42 +384,12 @@ class Effects(ResultMapping[str, Effect]):
             n_jobs=n_jobs,
         )
 
-    @checked_call
-    def to_frame(
-        self,
-        backend: str | None = None,
-        *,
-        of: Literal["effect", "bins", "curves", "missing", "ranking"] = "effect",
-    ) -> Any:
-        """Return all effects as one tidy data frame; the first column is the feature name.
-
-        Parameters
-        ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
-        of : {"effect", "bins", "curves", "missing", "ranking"}
-            The table. If some of the features are categorical, points are in two columns: ``"x"``, NaN for levels, and
-            ``"level"``, None for numbers; and the ends of bins in ``"left"``, ``"right"``, ``"left_level"`` and
-            ``"right_level"``. "missing" has one row per feature with missing values.
-
-        Raises
-        ------
-        UnsupportedError
-            If no data frame library is installed, if a feature has no bins or curves, or if no feature has a point of
-            missing values.
-        """
-        return operations.to_data_frame(self.table(of), backend or frame_library(self))
-
-    def table(self, of: str = "effect") -> TableColumns:
-        """Return the columns of `to_frame`."""
-        if of == "ranking":
-            return operations.ranking_table(self.ranking())
-        return operations.effects_table(list(self.effects.values()), of)
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Return the names of the features, in X's order."""
-        return tuple(self.effects)
+    def table(self, of: str | None = None) -> TableColumns:
+        """Return the columns of `to_frame`; "missing" has one row per feature with missing values."""
+        some = {name: e for name, e in self.items() if e.missing_point is not None}
+        if of == "missing" and 0 < len(some) < len(self):
+            return Effects(some).table(of)
+        return super().table(of)
 
     @shows_keywords
     def plot(self, **options: Unpack[EffectsKeywords]) -> Figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +13,14 @@ from skedasis._arguments import check_option
 from skedasis._types import Values
 from skedasis.data.times import TimeAxis, TimePoints
 from skedasis.errors import UnsupportedError, nearest
+from skedasis.registry import listed_methods
 from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, TimedAxis
 from skedasis.results.containers import TableColumn, TableColumns
 from skedasis.results.effect import BinStats, Effect
 from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Table = dict[str, Any]
 
@@ -78,7 +82,7 @@ def _no_table(effect: Effect, of: str) -> UnsupportedError:
             "a feature that is missing in some rows, and a model that accepts missing values",
             "Use of='effect' for the points of the curve",
         )
-    fix = "Use ALE, DALE, UALE or RHALE"
+    fix = f"Use {listed_methods(lambda m: m.bins and m.local_effects)}"
     if of == "curves":
         fix = "Compute them with the effect: sd.explain(..., curves=30)"
     return UnsupportedError(
@@ -119,25 +123,10 @@ def _with_feature(effect: Effect, columns: Table) -> Table:
     return {"feature": np.array([effect.feature] * length, dtype=object), **columns}
 
 
-# --- tables of several effects --------------------------------------------------------------------
+# --- tables of several effects and surfaces -------------------------------------------------------
 
 
-def effects_table(effects: Sequence[Effect], of: str) -> Table:
-    """Return several effects as columns, one below the other."""
-    check_option("to_frame(of)", of, (*_TABLES, "ranking"), "Pass one of these")
-    if of == "missing":
-        effects = [e for e in effects if e.missing_point is not None] or effects
-    tables = [effect_table(e, of) for e in effects]
-    if of == "effect" and any(isinstance(e.axis, LevelAxis) for e in effects):
-        # Only levels have counts and weights; points of numeric features get NaN.
-        tables = [
-            {**t, **{n: t.get(n, np.full(len(t["feature"]), np.nan)) for n in ("count", "weight")}}
-            for t in tables
-        ]
-    return concatenate_tables(tables if of == "missing" else separate_columns_by_kind(tables))
-
-
-def separate_columns_by_kind(tables: Sequence[Table]) -> list[Table]:
+def _separate_columns_by_kind(tables: Sequence[Table]) -> list[Table]:
     """Return the tables with separate columns for numbers, levels and times, if they contain several of these kinds."""
     kinds = {_kind(t) for t in tables}
     if len(kinds) < 2 and (kinds != {"time"} or _times_compatible(tables)):
@@ -147,8 +136,8 @@ def separate_columns_by_kind(tables: Sequence[Table]) -> list[Table]:
 
 
 def _kind(table: Table) -> str:
-    """Return the kind of a table's points: "number", "level" or "time"."""
-    x = next(table[name] for name in ("level", "x", "left") if name in table)
+    """Return the kind of a table's points: "number" (also without points), "level" or "time"."""
+    x = next((table[name] for name in ("level", "x", "left") if name in table), 0.0)
     if isinstance(x, TimePoints):
         return "time"
     return "level" if np.asarray(x).dtype.kind == "O" else "number"
@@ -204,7 +193,7 @@ def _columns(
     return out
 
 
-def separate_pair_columns_by_kind(tables: Sequence[TableColumns]) -> list[TableColumns]:
+def _separate_pair_columns_by_kind(tables: Sequence[TableColumns]) -> list[TableColumns]:
     """Return tables of surfaces with separate columns for numbers, levels and times, if an axis has several kinds."""
     replaced = [_axis_columns(tables, axis) for axis in ("0", "1")]
     separated: list[TableColumns] = []
@@ -232,11 +221,11 @@ def _axis_columns(tables: Sequence[TableColumns], axis: str) -> list[TableColumn
         own.append({"feature": table[f"feature{axis}"], **columns})
     return [
         {f"{n}{axis}": c for n, c in separate.items() if n != "feature"}
-        for separate in separate_columns_by_kind(own)
+        for separate in _separate_columns_by_kind(own)
     ]
 
 
-# --- tables of surfaces and rankings --------------------------------------------------------------
+# --- tables of single surfaces, and rankings -------------------------------------------------------
 
 
 def surface_table(surface: Surface, of: str) -> Table:
@@ -290,14 +279,14 @@ def column_pairs(
     return repeated, tile_column(second, len(first))
 
 
-def ranking_table(ranks: Sequence[object]) -> Table:
-    """Return a ranking as columns."""
-    names = (
-        *("feature", "importance", "heterogeneity_score", "heterogeneity_score_error"),
-        *("bins", "untrusted_rows", "missing"),
-        *("depends_on", "depends_on_share", "depends_on_error"),
-    )
-    return {name: [getattr(r, name) for r in ranks] for name in names}
+def ranking_table(lines: Sequence[DataclassInstance]) -> Table:
+    """Return a ranking as columns; several features in one cell, of variance shares, as text."""
+    names = [field.name for field in fields(lines[0])] if lines else ["feature"]
+    return {name: [_cell(vars(line)[name]) for line in lines] for name in names}
+
+
+def _cell(value: object) -> object:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
 # --- columns and data frames ----------------------------------------------------------------------
@@ -313,13 +302,16 @@ def tile_column(column: Values | TimePoints, count: int) -> Values | TimePoints:
     return column.tile(count) if isinstance(column, TimePoints) else np.tile(column, count)
 
 
-def concatenate_tables(tables: Sequence[Table]) -> Table:
-    """Concatenate tables with the same columns."""
-    return {name: _concatenated([t[name] for t in tables]) for name in tables[0]}
+def stack_tables(of_members: Sequence[Mapping[str, TableColumn]]) -> TableColumns:
+    """Concatenate tables, points of several kinds in a column for each kind.
 
-
-def stack_tables(tables: Sequence[Mapping[str, TableColumn]]) -> TableColumns:
-    """Concatenate tables of which some may lack columns: there numbers are NaN, and other values None."""
+    Where a table lacks a column, numbers are NaN, and other values None.
+    """
+    tables = [{**table} for table in of_members]
+    if all("x0" in table or "left0" in table for table in tables):
+        tables = _separate_pair_columns_by_kind(tables)
+    else:
+        tables = _separate_columns_by_kind(tables)
     names = dict.fromkeys(name for table in tables for name in table)
     sizes = [len(next(iter(table.values()))) for table in tables]
     out: TableColumns = {}
@@ -349,7 +341,8 @@ def _concatenated(columns: Sequence[Any]) -> Any:
     first, *others = columns
     if isinstance(first, TimePoints) and all(isinstance(c, TimePoints) for c in others):
         return first.joined(others)
-    return np.concatenate([np.asarray(c) for c in columns])
+    with_rows = [c for c in columns if len(c)]  # the others may be of any type
+    return np.concatenate([np.asarray(c) for c in with_rows or columns])
 
 
 def _plain(values: object) -> object:

@@ -17,6 +17,7 @@ from skedasis.results import operations, schema
 from skedasis.results.described import Keys, or_null
 from skedasis.results.display import (
     Ranking,
+    RankLine,
     SavedResult,
     count,
     importance_table,
@@ -40,7 +41,7 @@ IntervalMethod = Literal["analytic", "repeats"]
 
 
 @dataclass(frozen=True)
-class ImportanceRank:
+class ImportanceRank(RankLine):
     """One line of a ranking.
 
     Parameters
@@ -51,6 +52,8 @@ class ImportanceRank:
     lower, upper : float
         The analytic 95 % interval; NaN if there is none.
     """
+
+    ordered_by = "mean"
 
     feature: str
     mean: float

@@ -26,6 +26,7 @@ from skedasis._types import DType, JsonValue, Values
 from skedasis.errors import DataError, FileError, format_error
 from skedasis.results.display import SavedResult
 from skedasis.results.effect import BEFORE_SPREAD
+from skedasis.results.provenance import model_names
 from skedasis.results.saved_fields import FieldError, Kinds, check_fields, saved_kinds
 
 # --- values to JSON -------------------------------------------------------------------------------
@@ -159,7 +160,7 @@ def _objects(values: Sequence[object], shape: Sequence[int]) -> Values:
 # --- files ----------------------------------------------------------------------------------------
 
 
-FORMAT, OLDEST = 7, 6
+FORMAT, OLDEST = 8, 6
 """The format of files that `save` writes, which changes when the fields of results do; the oldest that `load` reads."""
 
 
@@ -184,6 +185,19 @@ _NEW_NAMES = {
     "modulates_10": "depends_10",
 }
 """Classes and fields of format 6 that have another name."""
+
+
+_OLD_MEMBERS = {
+    "Effects": "effects",
+    "MultiModelEffects": "effects",
+    "Surfaces": "surfaces",
+    "Changes": "changes",
+    "MultiOutput": "outputs",
+    "RegionsByFeature": "regions",
+    "MultiModelRegionsByFeature": "regions",
+    "MultiModelRegions": "models",
+}
+"""The field of the members of a container in formats 6 and 7, by class."""
 
 
 _READ_ERRORS = (
@@ -343,7 +357,7 @@ def _read(path: str | Path, most: int | None) -> tuple[int, object]:
 
 
 def _updated(node: JsonValue, array: Callable[[str], Values]) -> JsonValue:
-    """Return the JSON of a result of format 6 as that of the present format."""
+    """Return the JSON of a result of format 6 or 7 as that of the present format."""
     if isinstance(node, list):
         return [_updated(part, array) for part in node]
     if not isinstance(node, dict):
@@ -352,7 +366,10 @@ def _updated(node: JsonValue, array: Callable[[str], Values]) -> JsonValue:
     kind, parts = node.get(MARK), node.get("of")
     if isinstance(kind, str) and isinstance(parts, dict):
         node[MARK] = _NEW_NAMES.get(kind, kind)
-        node["of"] = parts = {_NEW_NAMES.get(name, name): part for name, part in parts.items()}
+        names = {**_NEW_NAMES, _OLD_MEMBERS.get(kind): "members"}
+        node["of"] = parts = {names.get(name, name): part for name, part in parts.items()}
+        if kind == "MultiModelRegions":
+            parts["members"] = _by_model(parts)
     old = _OLD_FIELDS.get(kind, "") if isinstance(kind, str) else ""
     if isinstance(parts, dict) and old in parts:
         if kind in _ACCUMULATED:
@@ -365,6 +382,16 @@ def _updated(node: JsonValue, array: Callable[[str], Values]) -> JsonValue:
         if isinstance(record, dict):
             parts["provenance"] = {**record, "spread": BEFORE_SPREAD}
     return node
+
+
+def _by_model(parts: dict[str, JsonValue]) -> JsonValue:
+    """Return the regions of several models, a tuple in formats 6 and 7, as a mapping from the models."""
+    record, node = parts.get("provenance"), parts.get("members")
+    members = node.get("of") if isinstance(node, dict) else None
+    if not isinstance(record, dict) or not isinstance(members, list):
+        return node
+    keys: list[JsonValue] = [*model_names(record, len(members))]
+    return _marked("mapping", [[key, one] for key, one in zip(keys, members, strict=True)])
 
 
 def _folder_error(folder: Path) -> FileError:

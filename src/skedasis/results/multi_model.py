@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeGuard, TypeVar, Unpack
 
@@ -24,12 +24,13 @@ from skedasis.results.axis import (
     NumericAxis,
     TimedAxis,
 )
-from skedasis.results.containers import ResultMapping, explained_name, frame_library
+from skedasis.results.containers import FeatureMapping, frame_library
 from skedasis.results.curve_words import one_line
 from skedasis.results.described import Keys, listed, object_of, or_null
 from skedasis.results.display import (
     MOST_LINES,
     Ranking,
+    RankLine,
     SavedResult,
     count,
     outside_text,
@@ -38,7 +39,6 @@ from skedasis.results.display import (
 )
 from skedasis.results.effect import About, Effect, MPlotEffect, Spec
 from skedasis.results.effect_words import kind_of, method_of
-from skedasis.results.effects import check_order
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance
 from skedasis.results.provenance import model_names
@@ -84,7 +84,7 @@ ResultT = TypeVar("ResultT", Effect, Surface, Importance)
 
 
 @dataclass(frozen=True, eq=False)
-class MultiModelResult(SavedResult, ABC, Generic[ResultT]):
+class MultiModelResult(SavedResult, Generic[ResultT]):
     """The results of several models, with their mean and its variation."""
 
     values: Floats
@@ -259,9 +259,6 @@ class MultiModelResult(SavedResult, ABC, Generic[ResultT]):
         rows = [result.provenance.get("rows_outside", 0) for result in self.models]
         return outside_text(max(rows), "" if min(rows) == max(rows) else "up to ")
 
-    @abstractmethod
-    def _document(self, options: ExportOptions) -> Content: ...
-
     def _numbers(self, options: ExportOptions) -> Content:
         """Return the mean over the models, its variation and its interval, for `to_dict`."""
         lower, upper = self.interval(options.confidence_level)
@@ -282,6 +279,24 @@ class MultiModelResult(SavedResult, ABC, Generic[ResultT]):
             "overlap": self.overlap,
             "confidence_level": options.confidence_level,
         }
+
+    def to_frame(self, backend: str | None = None, *, of: str | None = None) -> Any:
+        """Return the numbers as a data frame.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+        of : str, optional
+            "effect" (of importances "importance"), the default, has one row per point, or per feature; "models" has
+            one row per model and point, or per model and feature.
+        """
+        table = self.table() if of is None else self.table(of)
+        return operations.to_data_frame(table, backend or frame_library(self.models[0]))
+
+    @abstractmethod
+    def table(self, of: str = ...) -> Table:
+        """Return the columns of `to_frame`."""
 
     def _table_columns(self, points: Table, of: str, usual: str) -> Table:
         check_option("to_frame(of)", of, (usual, "models"), "Pass one of these")
@@ -509,22 +524,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         """
         return operations.contrast_of_models(self, a, b, confidence_level, of)
 
-    def to_frame(
-        self, backend: str | None = None, *, of: Literal["effect", "models"] = "effect"
-    ) -> Any:
-        """Return the numbers as a data frame.
-
-        Parameters
-        ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
-        of : {"effect", "models"}
-            One row per point; or per model and point.
-        """
-        return operations.to_data_frame(self.table(of), backend or self.about.library)
-
     def table(self, of: str = "effect") -> Table:
-        """Return the columns of `to_frame`."""
         points: Table = {"x": operations.point_column(self.points, self.time)}
         if isinstance(self.axis, LevelAxis):
             points = {"level": np.array(self.axis.levels.labels, dtype=object)}
@@ -680,7 +680,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
 
 
 @dataclass(frozen=True)
-class ModelsRank:
+class ModelsRank(RankLine):
     """One line of a ranking.
 
     Parameters
@@ -696,6 +696,8 @@ class ModelsRank:
         Number of models in which this feature is the most important one.
     """
 
+    ordered_by = "importance"
+
     feature: str
     importance: float
     between: float
@@ -703,14 +705,12 @@ class ModelsRank:
     first: int
 
 
-@dataclass(frozen=True, eq=False)
-class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
+class MultiModelEffects(FeatureMapping[MultiModelEffect, ModelsRank]):
     """A mapping from feature names to effects of several fitted models, in X's order.
 
     Parameters
     ----------
-    effects : dict of str to MultiModelEffect
-        The effects by feature.
+    members : mapping of str to MultiModelEffect
     provenance : dict
 
     Examples
@@ -726,56 +726,31 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
 
     exported = ("features", "ranking", "effects", "provenance")
     prints_ranking = True
-
-    effects: dict[str, MultiModelEffect]
-    provenance: Json = field(default_factory=dict)
+    tables = ("effect", "models", "ranking")
 
     @property
-    def members(self) -> Mapping[str, MultiModelEffect]:
+    def effects(self) -> Mapping[str, MultiModelEffect]:
         """Return the effects by feature."""
-        return self.effects
-
-    def __getitem__(self, feature: Level) -> MultiModelEffect:
-        """Return the effect of a feature, given its name, its label or its position in X."""
-        if isinstance(feature, str) and feature in self.effects:
-            return self.effects[feature]
-        return self.effects[
-            explained_name([e.about.feature for e in self.effects.values()], feature)
-        ]
+        return self.members
 
     def __repr__(self) -> str:
-        names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
-        models = len(next(iter(self.effects.values())))
-        return f"<MultiModelEffects: {models} models, {len(self)} features: {names}>"
+        models = len(next(iter(self.values())))
+        return f"<MultiModelEffects: {models} models, {len(self)} features: {self._named()}>"
 
     def __str__(self) -> str:
-        first = next(iter(self.effects.values()))
+        first = next(iter(self.values()))
         one = first.models[0]
         head = f"{count(len(self), 'feature')}: {kind_of(one)} {one_line(first.about.axis)}, "
         head += f"means of {count(len(first), 'model')} ({method_of(one)})"
         return f"{head}\n{ranking_text(self.ranking(), most=MOST_LINES)}"
 
-    def ranking(
-        self, by: Literal["importance", "heterogeneity_score"] = "importance"
-    ) -> Ranking[ModelsRank]:
-        """Return the features, most important first.
-
-        Raises
-        ------
-        DataError
-            For another value of `by`.
-        """
-        check_order(by)
-        each = np.array([[m.importance for m in e.models] for e in self.effects.values()])
+    def _lines(self) -> list[ModelsRank]:
+        each = np.array([[m.importance for m in e.models] for e in self.values()])
         first = np.bincount(each.argmax(axis=0), minlength=len(each))
-        lines = [
+        return [
             ModelsRank(name, e.importance, float(own.std(ddof=1)), e.heterogeneity_score, int(n))
-            for (name, e), own, n in zip(self.effects.items(), each, first, strict=True)
+            for (name, e), own, n in zip(self.items(), each, first, strict=True)
         ]
-        by_importance = by == "importance"
-        return Ranking(
-            sorted(lines, key=lambda r: -(r.importance if by_importance else r.heterogeneity_score))
-        )
 
     @checked_call
     def contrast(
@@ -802,39 +777,11 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
         DataError, UnsupportedError
             As `MultiModelEffect.contrast`, and for an unknown feature.
         """
-        return operations.contrasts_of_models(self, changes, confidence_level, of)
-
-    def to_frame(
-        self,
-        backend: str | None = None,
-        *,
-        of: Literal["effect", "models", "ranking"] = "effect",
-    ) -> Any:
-        """Return all effects as one tidy data frame.
-
-        Parameters
-        ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
-        of : {"effect", "models", "ranking"}
-            One row per feature and point; per feature, model and point; or per feature. If some of the features are
-            categorical, points are in two columns: ``"x"``, NaN for levels, and ``"level"``, None for numbers.
-        """
-        return operations.to_data_frame(self.table(of), backend or frame_library(self))
-
-    def table(self, of: str = "effect") -> Table:
-        """Return the columns of `to_frame`."""
-        if of == "ranking":
-            lines = [asdict(line) for line in self.ranking()]
-            return {name: [line[name] for line in lines] for name in lines[0]}
-        return operations.concatenate_tables(
-            operations.separate_columns_by_kind([e.table(of) for e in self.effects.values()])
+        return operations.contrasts(
+            self,
+            changes,
+            lambda e, a, b: [operations.contrast_of_models(e, a, b, confidence_level, of)],
         )
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Return the names of the features, in X's order."""
-        return tuple(self.effects)
 
     @shows_keywords
     def plot(self, **options: Unpack[AllModelsKeywords]) -> Figure:
@@ -1015,14 +962,7 @@ class MultiModelSurface(MultiModelResult[Surface]):
         )
         return replace(mean, main=None) if isinstance(mean, AccumulatedSurface) else mean
 
-    def to_frame(
-        self, backend: str | None = None, *, of: Literal["effect", "models"] = "effect"
-    ) -> Any:
-        """Return the numbers as a data frame with one row per point, or per model and point."""
-        return operations.to_data_frame(self.table(of), backend or self.about.library)
-
     def table(self, of: str = "effect") -> Table:
-        """Return the columns of `to_frame`."""
         first = self.models[0]
         a, b = (
             operations.point_column(x, t) for x, t in zip(self.points, first.times, strict=True)
@@ -1097,7 +1037,7 @@ class MultiModelSurface(MultiModelResult[Surface]):
 
 
 @dataclass(frozen=True)
-class ModelsImportanceRank:
+class ModelsImportanceRank(RankLine):
     """One line of a ranking.
 
     Parameters
@@ -1111,6 +1051,8 @@ class ModelsImportanceRank:
     first : int
         Number of models in which this feature is the most important one.
     """
+
+    ordered_by = "mean"
 
     feature: str
     mean: float
@@ -1195,14 +1137,7 @@ class MultiModelImportance(MultiModelResult[Importance]):
             for name, n, *numbers in zip(self.features, first, *columns, strict=True)
         ]
 
-    def to_frame(
-        self, backend: str | None = None, *, of: Literal["importance", "models"] = "importance"
-    ) -> Any:
-        """Return the importances as a data frame with one row per feature, or per model and feature."""
-        return operations.to_data_frame(self.table(of), backend or self.models[0].library)
-
     def table(self, of: str = "importance") -> Table:
-        """Return the columns of `to_frame`."""
         return self._table_columns(
             {"feature": np.array(self.features, dtype=object)}, of, "importance"
         )

@@ -79,13 +79,9 @@ if TYPE_CHECKING:
     from skedasis.results.effect_words import depends_on_cell, effect_text, kind_of, method_of
     from skedasis.results.frames import (
         column_pairs,
-        concatenate_tables,
         effect_table,
-        effects_table,
         point_column,
         ranking_table,
-        separate_columns_by_kind,
-        separate_pair_columns_by_kind,
         stack_tables,
         surface_table,
         tile_column,
@@ -106,9 +102,8 @@ if TYPE_CHECKING:
         contrast,
         contrast_of_models,
         contrasts,
-        contrasts_of_models,
+        contrasts_of_effects,
         contrasts_of_regions,
-        contrasts_of_regions_by_feature,
         contrasts_with_reference,
     )
     from skedasis.results.intervals.surfaces import (
@@ -121,7 +116,7 @@ if TYPE_CHECKING:
         surface_error,
     )
     from skedasis.results.io import save
-    from skedasis.results.rankings import ranked_lines, sort_key
+    from skedasis.results.rankings import ranked_lines
 else:
 
     def __getattr__(name: str) -> object:
@@ -196,13 +191,9 @@ MODULES = {
     "method_of": "skedasis.results.effect_words:method_of",
     "one_line": "skedasis.results.curve_words:one_line",
     "column_pairs": "skedasis.results.frames:column_pairs",
-    "concatenate_tables": "skedasis.results.frames:concatenate_tables",
     "effect_table": "skedasis.results.frames:effect_table",
-    "effects_table": "skedasis.results.frames:effects_table",
     "point_column": "skedasis.results.frames:point_column",
     "ranking_table": "skedasis.results.frames:ranking_table",
-    "separate_columns_by_kind": "skedasis.results.frames:separate_columns_by_kind",
-    "separate_pair_columns_by_kind": "skedasis.results.frames:separate_pair_columns_by_kind",
     "stack_tables": "skedasis.results.frames:stack_tables",
     "surface_table": "skedasis.results.frames:surface_table",
     "tile_column": "skedasis.results.frames:tile_column",
@@ -215,15 +206,13 @@ MODULES = {
     "contrast": "skedasis.results.intervals.contrasts:contrast",
     "contrast_of_models": "skedasis.results.intervals.contrasts:contrast_of_models",
     "contrasts": "skedasis.results.intervals.contrasts:contrasts",
-    "contrasts_of_models": "skedasis.results.intervals.contrasts:contrasts_of_models",
+    "contrasts_of_effects": "skedasis.results.intervals.contrasts:contrasts_of_effects",
     "contrasts_of_regions": "skedasis.results.intervals.contrasts:contrasts_of_regions",
-    "contrasts_of_regions_by_feature": "skedasis.results.intervals.contrasts:contrasts_of_regions_by_feature",
     "contrasts_with_reference": "skedasis.results.intervals.contrasts:contrasts_with_reference",
     "surface_interval": "skedasis.results.intervals.surfaces:interval",
     "reweighted_surface": "skedasis.results.intervals.surfaces:resampled",
     "surface_error": "skedasis.results.intervals.surfaces:surface_error",
     "save": "skedasis.results.io:save",
     "ranked_lines": "skedasis.results.rankings:ranked_lines",
-    "sort_key": "skedasis.results.rankings:sort_key",
 }
 """Name of each operation → its module and its name there."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Required, TypedDict, cast
+from typing import Protocol, Required, TypedDict, cast
 
-from skedasis._types import Json, JsonValue
+from skedasis._types import Floats, Ints, Json, JsonValue
 
 
 class SlopeCheckRecord(TypedDict):
@@ -237,6 +237,23 @@ def model_names(provenance: Mapping[str, object], models: int) -> list[str] | li
 def as_provenance(entries: Mapping[str, object]) -> Provenance:
     """Return entries as a provenance: methods add notes as dictionaries, whose entries type checkers cannot know."""
     return cast("Provenance", {**entries})
+
+
+class _Counted(Protocol):
+    """Bins or moments, with the number and the weight of the rows in each."""
+
+    @property
+    def count(self) -> Ints | Floats: ...
+    @property
+    def weight(self) -> Floats: ...
+
+
+def rows_outside(known: Provenance, old: _Counted, new: _Counted) -> dict[str, float]:
+    """Return the entries about the rows outside other bins; inside and outside they are as many as before."""
+    outside = known.get("rows_outside", 0)
+    rows = outside + int(old.count.sum() - new.count.sum())
+    weight = known.get("weight_outside", outside) + float(old.weight.sum() - new.weight.sum())
+    return {"rows_outside": rows, "weight_outside": weight if rows else 0.0}
 
 
 no_provenance = cast("Callable[[], Provenance]", dict)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -21,19 +21,13 @@ from skedasis.data.features import Feature
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results import operations, schema
-from skedasis.results.containers import (
-    ResultMapping,
-    TableColumns,
-    explained_name,
-    frame_library,
-    key_column,
-    no_members_error,
-)
+from skedasis.results.containers import FeatureMapping, ResultMapping, TableColumns, ordered
 from skedasis.results.curve_words import curve_words
 from skedasis.results.described import Keys, listed, or_null, schema_of
 from skedasis.results.display import (
     DisplayMixin,
     Ranking,
+    RankLine,
     SavedResult,
     count,
     outside_text,
@@ -46,7 +40,7 @@ from skedasis.results.effects import Effects
 from skedasis.results.export import Content, ExportOptions, iso_times
 from skedasis.results.immutable import Immutable
 from skedasis.results.main_stretch import beyond_text
-from skedasis.results.provenance import Provenance, model_names, no_provenance
+from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
 from skedasis.stats.random import RandomState
 
@@ -963,7 +957,7 @@ class Regions(SavedResult, Sequence[Effect]):
             size = len(columns["feature"])
             named = {"region": np.full(size, i), "rule": _texts([rule] * size)}
             tables.append({**named, **columns})
-        return operations.concatenate_tables(tables)
+        return operations.stack_tables(tables)
 
     def _document(self, options: ExportOptions) -> Content:
         shares, scores = self.shares, self.scores
@@ -1284,7 +1278,7 @@ def split_text(split: Split) -> str:
 
 
 @dataclass(frozen=True)
-class RegionsRank:
+class RegionsRank(RankLine):
     """One line of the ranking of features by their heterogeneity.
 
     Parameters
@@ -1304,6 +1298,8 @@ class RegionsRank:
         The feature of the first split; empty if there is none.
     """
 
+    ordered_by = "heterogeneity_score"
+
     feature: str
     importance: float
     heterogeneity_score: float
@@ -1321,42 +1317,33 @@ class RegionsRank:
         return {name: cell for name, cell in cells.items() if name != "explained_error"}
 
 
-@dataclass(frozen=True, eq=False)
-class RegionsByFeature(ResultMapping[str, Regions]):
+class RegionsByFeature(FeatureMapping[Regions, RegionsRank]):
     """A mapping from feature names to their regions, in X's order.
 
     Attributes
     ----------
-    regions : dict of str to Regions
-        The regions by feature.
-    joint : bool
-        Whether all features have the same regions: one partition of the rows for all of them.
+    members : mapping of str to Regions
     provenance : dict
         Record of the pass that computed them: the entries that the regions of all features share.
+    joint : bool
+        Whether all features have the same regions: one partition of the rows for all of them.
     """
 
     exported = ("features", "joint", "ranking", "regions", "provenance")
-    regions: dict[str, Regions]
+    column = "of"
+    tables = ("ranking", "regions", "splits", "effect", "bins")
+    orders = ("heterogeneity_score", "explained", "importance")
+
     joint: bool = False
-    provenance: Provenance = field(default_factory=no_provenance)
 
     @property
-    def members(self) -> Mapping[str, Regions]:
+    def regions(self) -> Mapping[str, Regions]:
         """Return the regions by feature."""
-        return self.regions
-
-    def __getitem__(self, feature: Hashable) -> Regions:
-        """Return the regions of a feature, given its name, its label or its position in X."""
-        if isinstance(feature, str) and feature in self.regions:
-            return self.regions[feature]
-        return self.regions[
-            explained_name([r.about.feature for r in self.regions.values()], feature)
-        ]
+        return self.members
 
     def __repr__(self) -> str:
-        names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
         joint = "one partition for all, " if self.joint else ""
-        return f"<RegionsByFeature of {count(len(self), 'feature')}: {joint}{names}>"
+        return f"<RegionsByFeature of {count(len(self), 'feature')}: {joint}{self._named()}>"
 
     def __str__(self) -> str:
         first = next(iter(self.values()), None)
@@ -1377,31 +1364,9 @@ class RegionsByFeature(ResultMapping[str, Regions]):
     @property
     def effects(self) -> Effects:
         """Return the effects in all rows."""
-        return Effects({name: r.whole for name, r in self.regions.items()}, self.provenance)
+        return Effects({name: r.whole for name, r in self.items()}, self.provenance)
 
-    @checked_call
-    def ranking(
-        self, by: Literal["heterogeneity_score", "explained", "importance"] = "heterogeneity_score"
-    ) -> Ranking[RegionsRank]:
-        """Return the features with their regions in brief, the largest heterogeneity first.
-
-        Parameters
-        ----------
-        by : {"heterogeneity_score", "explained", "importance"}
-            Features without this number follow, ordered by importance.
-
-        Returns
-        -------
-        Ranking of RegionsRank
-            A tuple of lines that prints as a table.
-
-        Raises
-        ------
-        DataError
-            For another `by`.
-        """
-        known = ("heterogeneity_score", "explained", "importance")
-        check_option("ranking(by)", by, known, "Pass one of these")
+    def _lines(self) -> list[RegionsRank]:
         lines = [
             RegionsRank(
                 name,
@@ -1412,19 +1377,9 @@ class RegionsByFeature(ResultMapping[str, Regions]):
                 len(r),
                 r.splits[0].feature if r.splits else "",
             )
-            for name, r in self.regions.items()
+            for name, r in self.items()
         ]
-        key: dict[str, Callable[[RegionsRank], float]] = {
-            "heterogeneity_score": lambda line: line.heterogeneity_score,
-            "explained": lambda line: line.explained,
-            "importance": lambda line: line.importance,
-        }
-
-        def order(line: RegionsRank) -> tuple[float, float]:
-            value = key[by](line)
-            return -value if math.isfinite(value) else math.inf, -line.importance
-
-        return Ranking(sorted(lines, key=order))
+        return sorted(lines, key=lambda line: -line.importance)
 
     @checked_call
     def contrast(
@@ -1460,7 +1415,9 @@ class RegionsByFeature(ResultMapping[str, Regions]):
         options = operations.ContrastOptions(
             confidence_level, method, replicates, random_state, n_jobs, source
         )
-        return operations.contrasts_of_regions_by_feature(self, changes, options)
+        return operations.contrasts(
+            self, changes, lambda r, a, b: operations.contrasts_of_regions(r.effects, a, b, options)
+        )
 
     def assign(self, X_new: TableLike) -> Ints:
         """Return the number of the region of each row, if all features have the same regions; see `Regions.assign`.
@@ -1470,70 +1427,21 @@ class RegionsByFeature(ResultMapping[str, Regions]):
         UnsupportedError
             If each feature has its own regions.
         """
-        if not self.joint or not self.regions:
+        if not self.joint or not self:
             raise UnsupportedError(
                 "assign",
                 "regions of several features, each with its own",
                 "one partition for all features",
                 "Choose a feature, such as regions['age'].assign(X), or find regions with joint=True",
             )
-        return next(iter(self.regions.values())).assign(X_new)
+        return next(iter(self.values())).assign(X_new)
 
-    def to_frame(
-        self,
-        backend: str | None = None,
-        *,
-        of: Literal["ranking", "regions", "splits", "effect", "bins"] = "ranking",
-    ) -> Any:
-        """Return the ranking, or a table of `Regions.to_frame` for all features, whose column ``"of"`` names them.
-
-        Raises
-        ------
-        DataError
-            For another `of`, and if there is no feature.
-        UnsupportedError
-            As `Regions.to_frame`.
-        """
-        if not self.regions:
-            got = "no features"
-            raise DataError("to_frame", got, "at least one feature", "Explain some features")
-        return operations.to_data_frame(self.table(of), backend or frame_library(self))
-
-    def table(self, of: str = "ranking") -> TableColumns:
+    def table(self, of: str | None = None) -> TableColumns:
         """Return the columns of `to_frame`."""
-        known = ("ranking", "regions", "splits", "effect", "bins")
-        check_option("to_frame(of)", of, known, "Pass one of these")
-        if of == "ranking":
-            lines = self.ranking()
-            return {
-                "feature": _texts(line.feature for line in lines),
-                "importance": np.array([line.importance for line in lines]),
-                "heterogeneity_score": np.array([line.heterogeneity_score for line in lines]),
-                "explained": np.array([line.explained for line in lines]),
-                "explained_error": np.array([line.explained_error for line in lines]),
-                "regions": np.array([line.regions for line in lines]),
-                "first_split": _texts(line.first_split for line in lines),
-            }
-        tables = [r.table(of) for r in self.regions.values()]
+        found = super().table(of)
         if of in ("effect", "bins"):
-            if of == "effect" and any("level" in t for t in tables):
-                # Only levels have counts and weights; points of numeric features get NaN.
-                none = [np.full(len(t["rule"]), np.nan) for t in tables]
-                tables = [
-                    {**t, "count": t.get("count", n), "weight": t.get("weight", n)}
-                    for n, t in zip(none, tables, strict=True)
-                ]
-            return operations.concatenate_tables(operations.separate_columns_by_kind(tables))
-        named = [
-            {"of": _texts([name] * len(next(iter(t.values())))), **t}
-            for name, t in zip(self.regions, tables, strict=True)
-        ]
-        return operations.concatenate_tables(named)
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Return the names of the features, in X's order."""
-        return tuple(self.regions)
+            del found["of"]  # which is the feature
+        return found
 
     @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsByFeatureKeywords]) -> Figure:
@@ -1570,7 +1478,7 @@ NO_SPLIT = "(no split)"
 
 
 @dataclass(frozen=True)
-class Recurrence:
+class Recurrence(RankLine):
     """One line of a recurrence: how many models have their first split on a feature.
 
     Parameters
@@ -1583,44 +1491,41 @@ class Recurrence:
         The condition of the first region, where all agree; the range of the thresholds; or the different conditions.
     """
 
+    ordered_by = "models"
+
     feature: str
     models: int
     condition: str
 
 
-@dataclass(frozen=True, eq=False)
-class MultiModelRegions(SavedResult, Sequence[Regions]):
-    """The regions of one feature for several models: a sequence of `Regions`.
+class MultiModelRegions(ResultMapping[str | int, Regions]):
+    """A mapping from several models to the regions of one feature for each.
+
+    A model is looked up by its name, if `regions` got them by name, or by its number, from 0.
 
     Attributes
     ----------
-    models : tuple of Regions
-        Those of each model.
+    members : mapping of str or int to Regions
     provenance : dict
     """
 
     exported = ("feature", "recurrence", "models", "provenance")
-    models: tuple[Regions, ...]
-    provenance: Provenance = field(default_factory=no_provenance)
+    noun = column = "model"
+    tables = ("recurrence", "regions", "splits", "effect", "bins")
 
-    def __len__(self) -> int:
-        return len(self.models)
-
-    @overload
-    def __getitem__(self, index: int) -> Regions: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Regions, ...]: ...
-    def __getitem__(self, index: int | slice) -> Regions | tuple[Regions, ...]:
-        """Return the regions for a model, or a tuple of regions."""
-        return self.models[index]
-
-    def __iter__(self) -> Iterator[Regions]:
-        return iter(self.models)
+    def _resolved(self, key: object) -> Regions:
+        at = int(key) if is_int(key) else len(self)
+        return self.models[at] if -len(self) <= at < len(self) else super()._resolved(key)
 
     @property
-    def names(self) -> list[str] | list[int]:
+    def models(self) -> tuple[Regions, ...]:
+        """Return the regions for each model."""
+        return tuple(self.values())
+
+    @property
+    def names(self) -> list[str | int]:
         """Return the names of the models, if `regions` got them by name; else their numbers, from 0."""
-        return model_names(self.provenance, len(self))
+        return list(self)
 
     @property
     def feature(self) -> str:
@@ -1644,8 +1549,7 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
 
     def __str__(self) -> str:
         of = f"{_one_line(self.feature_title)} on {_one_line(self.about.quantity)}: {count(len(self), 'model')}"
-        named = zip(self.names, self.models, strict=True)
-        lines = [f"model {name}: {summary_text(r)}" for name, r in named]
+        lines = [f"model {name}: {summary_text(r)}" for name, r in self.items()]
         return "\n".join([of, "", str(self.recurrence), "", *lines])
 
     @property
@@ -1667,40 +1571,14 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
         ]
         return Ranking(sorted(lines, key=lambda line: (-line.models, line.feature == NO_SPLIT)))
 
-    def to_frame(
-        self,
-        backend: str | None = None,
-        *,
-        of: Literal["recurrence", "regions", "splits", "effect", "bins"] = "recurrence",
-    ) -> Any:
-        """Return the recurrence, or a table of `Regions.to_frame` for all models, whose first column is the model.
+    def ranking(self, by: str | None = None) -> Ranking[Recurrence]:
+        """Return the recurrence."""
+        return ordered(self.recurrence, by, ("models",))
 
-        Raises
-        ------
-        DataError
-            For another `of`.
-        UnsupportedError
-            As `Regions.to_frame`.
-        """
-        return operations.to_data_frame(self.table(of), backend or self.about.library)
-
-    def table(self, of: str = "recurrence") -> TableColumns:
+    def table(self, of: str | None = None) -> TableColumns:
         """Return the columns of `to_frame`."""
-        known = ("recurrence", "regions", "splits", "effect", "bins")
-        check_option("to_frame(of)", of, known, "Pass one of these")
-        if of == "recurrence":
-            lines = self.recurrence
-            return {
-                "feature": _texts(line.feature for line in lines),
-                "models": np.array([line.models for line in lines]),
-                "condition": _texts(line.condition for line in lines),
-            }
-        tables = [r.table(of) for r in self.models]
-        named = [
-            {"model": np.full(len(next(iter(t.values()))), name), **t}
-            for name, t in zip(self.names, tables, strict=True)
-        ]
-        return operations.concatenate_tables(named)
+        recur = of in (None, "recurrence")
+        return operations.ranking_table(self.recurrence) if recur else super().table(of)
 
     @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[MultiModelRegionsKeywords]) -> Figure:
@@ -1724,7 +1602,7 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
 
 
 @dataclass(frozen=True)
-class RecurrenceRank:
+class RecurrenceRank(RankLine):
     """One line of the ranking of features by how their regions recur over several models.
 
     Parameters
@@ -1744,6 +1622,8 @@ class RecurrenceRank:
         Condition of the first region, or how conditions differ.
     """
 
+    ordered_by = "heterogeneity_score"
+
     feature: str
     importance: float
     heterogeneity_score: float
@@ -1753,54 +1633,37 @@ class RecurrenceRank:
     condition: str
 
 
-@dataclass(frozen=True, eq=False)
-class MultiModelRegionsByFeature(ResultMapping[str, MultiModelRegions]):
+class MultiModelRegionsByFeature(FeatureMapping[MultiModelRegions, RecurrenceRank]):
     """A mapping from feature names to their regions for several models, in X's order.
 
     Attributes
     ----------
-    regions : dict of str to MultiModelRegions
-        The regions by feature.
+    members : mapping of str to MultiModelRegions
     provenance : dict
         Record of the pass that computed them: the entries that the regions of all features share.
     """
 
     exported = ("features", "ranking", "regions", "provenance")
-    regions: dict[str, MultiModelRegions]
-    provenance: Provenance = field(default_factory=no_provenance)
+    column = "of"
+    tables = ("ranking", "recurrence", "regions", "splits", "effect", "bins")
+    orders = ("heterogeneity_score", "importance")
 
     @property
-    def members(self) -> Mapping[str, MultiModelRegions]:
+    def regions(self) -> Mapping[str, MultiModelRegions]:
         """Return the regions by feature."""
-        return self.regions
-
-    def __getitem__(self, feature: Hashable) -> MultiModelRegions:
-        """Return the regions of a feature, given its name, its label or its position in X."""
-        if isinstance(feature, str) and feature in self.regions:
-            return self.regions[feature]
-        return self.regions[
-            explained_name([r.about.feature for r in self.regions.values()], feature)
-        ]
+        return self.members
 
     def __repr__(self) -> str:
-        names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
         of = count(len(self), "feature")
         models = [f", {count(len(r), 'model')}" for r in self.values()][:1]
-        return f"<MultiModelRegionsByFeature of {of}{''.join(models)}: {names}>"
+        return f"<MultiModelRegionsByFeature of {of}{''.join(models)}: {self._named()}>"
 
     def __str__(self) -> str:
-        return f"{self!r}\n{self.ranking()}" if self.regions else repr(self)
+        return f"{self!r}\n{self.ranking()}" if self else repr(self)
 
-    def ranking(self) -> Ranking[RecurrenceRank]:
-        """Return the features with how their regions recur, the largest mean heterogeneity score first.
-
-        Returns
-        -------
-        Ranking of RecurrenceRank
-            A tuple of lines that prints as a table. Features without scores follow, ordered by importance.
-        """
+    def _lines(self) -> list[RecurrenceRank]:
         lines: list[RecurrenceRank] = []
-        for name, found in self.regions.items():
+        for name, found in self.items():
             wholes = [r.whole for r in found.models]
             often = [line for line in found.recurrence if line.feature != NO_SPLIT]
             first = often[0] if often else Recurrence("", 0, "")
@@ -1815,54 +1678,7 @@ class MultiModelRegionsByFeature(ResultMapping[str, MultiModelRegions]):
                     first.condition,
                 )
             )
-
-        def order(line: RecurrenceRank) -> tuple[float, float]:
-            score = line.heterogeneity_score
-            return -score if math.isfinite(score) else math.inf, -line.importance
-
-        return Ranking(sorted(lines, key=order))
-
-    def to_frame(
-        self,
-        backend: str | None = None,
-        *,
-        of: Literal["ranking", "recurrence", "regions", "splits", "effect", "bins"] = "ranking",
-    ) -> Any:
-        """Return the ranking, or a table of `MultiModelRegions.to_frame` for all features.
-
-        Parameters
-        ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
-        of : {"ranking", "recurrence", "regions", "splits", "effect", "bins"}
-            The first column ``"of"`` names the feature, except in the ranking.
-
-        Raises
-        ------
-        DataError
-            For another `of`, and if there is no feature.
-        UnsupportedError
-            As `Regions.to_frame`.
-        """
-        return operations.to_data_frame(self.table(of), backend or frame_library(self))
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Return the names of the features, in X's order."""
-        return tuple(self.regions)
-
-    def table(self, of: str = "ranking") -> TableColumns:
-        """Return the columns of `to_frame`."""
-        if not self.regions:
-            raise no_members_error("to_frame", "at least one feature")
-        if of == "ranking":
-            lines = self.ranking()
-            return {f.name: [vars(line)[f.name] for line in lines] for f in fields(RecurrenceRank)}
-        tables = [r.table(of) for r in self.regions.values()]
-        if of in ("effect", "bins"):
-            tables = operations.separate_columns_by_kind(tables)
-        sizes = [len(next(iter(table.values()))) for table in tables]
-        return {"of": key_column(list(self), sizes), **operations.stack_tables(tables)}
+        return sorted(lines, key=lambda line: -line.importance)
 
     @shows_keywords
     def plot(self, **options: Unpack[MultiModelRegionsByFeatureKeywords]) -> Figure:

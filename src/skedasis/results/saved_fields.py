@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Sized
 from dataclasses import is_dataclass
@@ -29,7 +28,7 @@ import numpy as np
 
 from skedasis._types import DType, Floats
 from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelAxis, LevelPairAxis, PairAxis
-from skedasis.results.described import Hint, hints_of, import_results, subclasses
+from skedasis.results.described import Hint, hints_of, import_results, is_base, subclasses
 from skedasis.results.display import SavedResult
 from skedasis.results.immutable import Immutable
 
@@ -66,7 +65,7 @@ def _with_parts(results: tuple[SavedClass, ...]) -> Kinds:
             parts = {part for hint in hints_of(kind).values() for part in _classes_in(hint)}
             every = {one for part in parts for one in (part, *subclasses(part))}
             waiting += sorted(every, key=lambda one: one.__name__)
-    return {name: kind for name, kind in found.items() if not inspect.isabstract(kind)}
+    return {name: kind for name, kind in found.items() if not is_base(kind)}
 
 
 def _classes_in(hint: Hint) -> Iterator[SavedClass]:

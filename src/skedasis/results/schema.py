@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import is_dataclass
 
 from skedasis.results.described import (
@@ -16,6 +15,7 @@ from skedasis.results.described import (
     Keys,
     described,
     import_results,
+    is_base,
     listed,
     object_of,
     or_null,
@@ -162,7 +162,7 @@ def kinds() -> dict[str, type[Exportable]]:
     import_results()
     found: dict[str, type[Exportable]] = {}
     for kind in subclasses(Exportable):
-        if (is_dataclass(kind) or issubclass(kind, tuple)) and not inspect.isabstract(kind):
+        if (is_dataclass(kind) or issubclass(kind, tuple)) and not is_base(kind):
             found.setdefault(kind.json_kind(), kind)
     return dict(sorted(found.items()))
 

@@ -127,46 +127,6 @@ class PairRows(Immutable):
 # --- evaluation: bilinear, or the step function of the papers -------------------------------------
 
 
-def evaluate_surface(
-    shown: Surface, x0: object, x1: object, *, step: bool | tuple[bool, bool] = False
-) -> Floats:
-    """Evaluate a surface; see `Surface.__call__`. `step` may differ between the two features."""
-    first, second = (
-        x if time is None else time.days(x, f"surface of {name!r}")
-        for x, time, name in zip((x0, x1), shown.times, shown.features, strict=True)
-    )
-    return evaluate_at_points(shown, first, second, step=step)
-
-
-def evaluate_at_points(
-    shown: Surface, x0: object, x1: object, *, step: bool | tuple[bool, bool] = False
-) -> Floats:
-    """Evaluate a surface at numbers, days or levels; see `Surface.at`."""
-    steps = step if isinstance(step, tuple) else (step, step)
-    a, b = np.broadcast_arrays(shown.sides[0].as_array(x0), shown.sides[1].as_array(x1))
-    first, second = (s.locate(v) for s, v in zip(shown.sides, (a, b), strict=True))
-    if any(steps) and not isinstance(shown, AccumulatedSurface):
-        raise UnsupportedError(
-            f"step=True for the {shown.spec.method} surface",
-            "a surface on the points of a grid",
-            "a surface with cells, as from ALE and DALE",
-            "Omit step",
-        )
-    positions = [
-        side.upper_edge(x, position) if stepped else position
-        for side, x, position, stepped in zip(
-            shown.sides, (a, b), (first, second), steps, strict=True
-        )
-    ]
-    value = _bilinear(shown, positions[0], positions[1])
-    if not isinstance(shown, AccumulatedSurface) or not shown.has_holes:
-        return value
-    holes = _in_holes(shown, first[:2], second[:2])
-    if all(steps):
-        holes = _corners_of_holes(shown, positions[0], positions[1])
-    return np.where(holes, np.nan, value)
-
-
 def _bilinear(shown: Surface, first: Position, second: Position) -> Floats:
     """Interpolate bilinearly between the four nodes around each position."""
     (i, s, valid0), (j, t, valid1) = first, second
@@ -196,26 +156,6 @@ def _corners_of_holes(shown: AccumulatedSurface, first: Position, second: Positi
     if any(not isinstance(s, BinPairAxis) or s.n_nodes == 1 for s in shown.sides):
         return np.zeros(first[0].shape, dtype=bool)
     return shown.cells.empty[first[0] - 1, second[0] - 1]
-
-
-def interaction_strength(shown: Surface) -> float:
-    """Return the weighted standard deviation of a surface over the rows that it keeps; NaN if it keeps none."""
-    rows = shown.rows
-    if rows is None or len(rows) == 0:
-        return float("nan")
-    positions: list[Position] = []
-    for side, x in zip(shown.sides, (rows.x0, rows.x1), strict=True):
-        nodes = side.node_coordinates
-        # Outside the grid of a PDP the surface is extended by constants, as the curves are.
-        clipped = np.clip(x, nodes[0], nodes[-1]) if isinstance(side, GridPairAxis) else x
-        positions.append(between(nodes, clipped))
-    value = _bilinear(shown, positions[0], positions[1])
-    known = ~np.isnan(value)
-    if not known.any():
-        return 0.0
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    w = weight[known] / weight[known].sum()
-    return float(np.sqrt(w @ (value[known] - w @ value[known]) ** 2))
 
 
 # --- the surface ----------------------------------------------------------------------------------
@@ -371,11 +311,38 @@ class Surface(SavedResult):
         >>> bool(abs(s(0.5, -0.5) + 0.25) < 0.1)
         True
         """
-        return evaluate_surface(self, x0, x1, step=step)
+        first, second = (
+            x if time is None else time.days(x, f"surface of {name!r}")
+            for x, time, name in zip((x0, x1), self.times, self.features, strict=True)
+        )
+        return self.at(first, second, step=step)
 
     def at(self, x0: object, x1: object, *, step: bool | tuple[bool, bool] = False) -> Floats:
         """Evaluate the surface as `__call__`, at points of its axes (days for times); `step` may differ by axis."""
-        return evaluate_at_points(self, x0, x1, step=step)
+        steps = step if isinstance(step, tuple) else (step, step)
+        if any(steps) and not isinstance(self, AccumulatedSurface):
+            raise UnsupportedError(
+                f"step=True for the {self.spec.method} surface",
+                "a surface on the points of a grid",
+                "a surface with cells, as from ALE and DALE",
+                "Omit step",
+            )
+        both = np.broadcast_arrays(self.sides[0].as_array(x0), self.sides[1].as_array(x1))
+        inside = [s.locate(v) for s, v in zip(self.sides, both, strict=True)]
+        first, second = (
+            side.upper_edge(x, position) if stepped else position
+            for side, x, position, stepped in zip(self.sides, both, inside, steps, strict=True)
+        )
+        value = _bilinear(self, first, second)
+        left_empty = self.provenance.get("empty_cells") == "left empty"
+        if not isinstance(self, AccumulatedSurface) or not left_empty:
+            return value
+        holes = (
+            _corners_of_holes(self, first, second)
+            if all(steps)
+            else _in_holes(self, inside[0][:2], inside[1][:2])
+        )
+        return np.where(holes, np.nan, value)
 
     def interaction_strength(self) -> float:
         """Return the surface's weighted standard deviation over the data, in units of the quantity.
@@ -401,7 +368,22 @@ class Surface(SavedResult):
         >>> bool(abs(s.interaction_strength() - 1 / 3) < 0.03)
         True
         """
-        return interaction_strength(self)
+        rows = self.rows
+        if rows is None or len(rows) == 0:
+            return float("nan")
+        positions: list[Position] = []
+        for side, x in zip(self.sides, (rows.x0, rows.x1), strict=True):
+            nodes = side.node_coordinates
+            # Outside the grid of a PDP the surface is extended by constants, as the curves are.
+            clipped = np.clip(x, nodes[0], nodes[-1]) if isinstance(side, GridPairAxis) else x
+            positions.append(between(nodes, clipped))
+        value = _bilinear(self, positions[0], positions[1])
+        known = ~np.isnan(value)
+        if not known.any():
+            return 0.0
+        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        w = weight[known] / weight[known].sum()
+        return float(np.sqrt(w @ (value[known] - w @ value[known]) ** 2))
 
     @checked_call
     def interval(
@@ -726,11 +708,6 @@ class AccumulatedSurface(Surface):
     def support(self) -> Bools:
         """Return whether each cell has a row, (K0, K1)."""
         return ~self.cells.empty
-
-    @property
-    def has_holes(self) -> bool:
-        """Return whether empty cells were left empty instead of filled."""
-        return self.provenance.get("empty_cells") == "left empty"
 
     def with_main_effects(self, effects: Mapping[str, Effect] | None = None) -> Surface:
         """Return the surface with the main effects of the two features added; see `Surface.with_main_effects`."""

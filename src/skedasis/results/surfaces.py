@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeGuard, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeGuard, TypeVar, Unpack, cast
 
 from skedasis._arguments import shown
 from skedasis._calls import checked_call
-from skedasis._types import Floats
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
 from skedasis.results import operations, schema
@@ -18,14 +16,12 @@ from skedasis.results.containers import (
     ResultMapping,
     TableColumns,
     explained_name,
-    frame_library,
     key_column,
-    no_members_error,
+    ordered,
 )
 from skedasis.results.described import Keys, keys_of, listed
-from skedasis.results.display import Ranking, count, outside_texts, save_if
+from skedasis.results.display import Ranking, RankLine, count, outside_texts, save_if
 from skedasis.results.export import Content, ExportOptions
-from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
 
 if TYPE_CHECKING:
@@ -42,7 +38,7 @@ SurfaceT_co = TypeVar("SurfaceT_co", bound="Surface | MultiModelSurface", covari
 
 
 @dataclass(frozen=True)
-class SurfaceRank:
+class SurfaceRank(RankLine):
     """One line of a ranking of pairs.
 
     Parameters
@@ -52,12 +48,13 @@ class SurfaceRank:
         The standard deviation of the surface over the data, in units of the quantity; NaN if the result keeps no rows.
     """
 
+    ordered_by = "interaction_strength"
+
     feature0: str
     feature1: str
     interaction_strength: float
 
 
-@dataclass(frozen=True, eq=False)
 class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]):
     """A mapping from pairs of feature names to surfaces, in the order in which the pairs were asked for.
 
@@ -65,7 +62,7 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
 
     Attributes
     ----------
-    surfaces : mapping of (str, str) to Surface
+    members : mapping of (str, str) to Surface
     provenance : dict
         Record of the pass that computed them: the entries that all surfaces share.
 
@@ -86,59 +83,58 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
     True
     """
 
-    surfaces: Mapping[tuple[str, str], SurfaceT_co]
-    provenance: Provenance = field(default_factory=no_provenance)
+    noun = column = "pair"
+    tables = ("effect", "cells", "models", "ranking")
 
     @property
-    def members(self) -> Mapping[tuple[str, str], SurfaceT_co]:
+    def surfaces(self) -> Mapping[tuple[str, str], SurfaceT_co]:
         """Return the surfaces by pair."""
-        return self.surfaces
+        return self.members
 
-    def __getitem__(self, pair: tuple[Hashable, Hashable]) -> SurfaceT_co:
-        """Return the surface of a pair, given the names, the labels or the positions of both features."""
-        return self.surfaces[self._pair(pair)]
+    def _found(self, key: object) -> SurfaceT_co | None:
+        found = super()._found(key)
+        return super()._found((key[1], key[0])) if found is None and _is_pair(key) else found
 
-    def __contains__(self, pair: object) -> bool:
-        return pair in self.surfaces or (_is_pair(pair) and (pair[1], pair[0]) in self.surfaces)
-
-    def _pair(self, pair: object) -> tuple[str, str]:
-        """Return the key of a pair."""
-        if not _is_pair(pair):
+    def _resolved(self, key: object) -> SurfaceT_co:
+        if not _is_pair(key):
             fix = f"Use for example surfaces[{', '.join(map(repr, next(iter(self), ('a', 'b'))))}]"
-            raise DataError("pair", shown(pair), "two features", fix)
-        names = [explained_name(self._features, of) for of in pair] if self.surfaces else []
-        for key in [tuple(names), tuple(reversed(names))]:
-            if key in self.surfaces:
-                return key[0], key[1]
+            raise DataError("pair", shown(key), "two features", fix)
+        names = [explained_name(self._features, of) for of in key] if self else []
+        found = self._found(tuple(names))
+        if found is not None:
+            return found
         known = ", ".join(f"{a!r} and {b!r}" for a, b in list(self)[:6])
         more = ", …" if len(self) > 6 else ""
-        expected = (
-            f"one of {known}{more}" if self.surfaces else "a pair of these surfaces, which are none"
-        )
-        raise DataError("pair", shown(pair), expected, "Explain this pair, too")
+        expected = f"one of {known}{more}" if self else "a pair of these surfaces, which are none"
+        raise DataError("pair", shown(key), expected, "Explain this pair, too")
 
     @property
     def _features(self) -> Sequence[Feature]:
-        return [about.feature for s in self.surfaces.values() for about in s.abouts]
+        return [about.feature for s in self.values() for about in s.abouts]
 
     def __repr__(self) -> str:
         pairs = ", ".join(f"{a} × {b}" for a, b in list(self)[:4]) + (
             ", …" if len(self) > 4 else ""
         )
-        first = next(iter(self.surfaces.values()), None)
+        first = next(iter(self.values()), None)
         if first is None:
             return "<Surfaces of 0 pairs>"
-        outside = outside_texts({f"{a} × {b}": s.provenance for (a, b), s in self.surfaces.items()})
+        outside = outside_texts({f"{a} × {b}": s.provenance for (a, b), s in self.items()})
         return (
             f"<Surfaces of {count(len(self), 'pair')} on {first.about.quantity}: {pairs}{outside}>"
         )
 
     def __str__(self) -> str:
-        return f"{self!r}\n{self.ranking()}" if self.surfaces else repr(self)
+        return f"{self!r}\n{self.ranking()}" if self else repr(self)
 
     @checked_call
-    def ranking(self) -> Ranking[SurfaceRank]:
+    def ranking(self, by: str | None = None) -> Ranking[SurfaceRank]:
         """Return the pairs, the strongest interaction first.
+
+        Parameters
+        ----------
+        by : {"interaction_strength"}, optional
+            The only order.
 
         Returns
         -------
@@ -150,69 +146,16 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
         The strength of surfaces that include main effects (PDP, `Surface.with_main_effects`) is the standard deviation
         of all of their effect. No model row.
         """
-        lines = [SurfaceRank(*key, s.interaction_strength()) for key, s in self.surfaces.items()]
-        return Ranking(sorted(lines, key=_by_strength))
+        lines = [SurfaceRank(*key, s.interaction_strength()) for key, s in self.items()]
+        return ordered(lines, by, ("interaction_strength",))
 
-    def interval(
-        self, confidence_level: float = 0.95, **options: Any
-    ) -> dict[tuple[str, str], tuple[Floats, Floats]]:
-        """Return the confidence intervals of all surfaces, by pair.
-
-        Parameters
-        ----------
-        confidence_level, **options
-            As in `Surface.interval`, or `MultiModelSurface.interval`.
-
-        Returns
-        -------
-        dict of (str, str) to (lower, upper)
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `Surface.interval`, if one of the surfaces does not have the statistic.
-
-        Notes
-        -----
-        A simultaneous band covers the points of one surface, not several surfaces. No model row.
-        """
-        return {key: s.interval(confidence_level, **options) for key, s in self.surfaces.items()}
-
-    def to_frame(
-        self,
-        backend: str | None = None,
-        *,
-        of: Literal["effect", "cells", "models", "ranking"] = "effect",
-    ) -> Any:
-        """Return all surfaces as one tidy data frame, whose first two columns name the features.
-
-        Parameters
-        ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
-        of : {"effect", "cells", "models", "ranking"}
-            One row per pair and point, or per pair and cell; for several models also per pair, model and point; or one
-            row per pair, the strongest interaction first. If the first features of the pairs are of several kinds,
-            points are in several columns: ``"x0"``, NaN for levels and times, ``"level0"`` and ``"time0"`` (in the
-            table of cells ``"left0"``, ``"left_level0"``, …); likewise for the second features.
-
-        Returns
-        -------
-        data frame
-
-        Raises
-        ------
-        DataError
-            For another `of`, and without surfaces.
-        UnsupportedError
-            As `Surface.to_frame`.
-        """
-        return operations.to_data_frame(self.table(of), backend or frame_library(self))
+    def _key_columns(self, sizes: Sequence[int]) -> TableColumns:
+        return {f"feature{i}": key_column((pair[i] for pair in self), sizes) for i in (0, 1)}
 
     def _document(self, options: ExportOptions) -> Content:
         return {
             "ranking": tuple(self.ranking()),
-            "surfaces": list(self.surfaces.values()),
+            "surfaces": list(self.values()),
             "provenance": self.provenance,
         }
 
@@ -221,21 +164,6 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
         some = {"anyOf": [schema.result("Surface"), schema.result("MultiModelSurface")]}
         surfaces = listed(some, "The surfaces, in the order of the pairs.")
         return {**keys_of(cls, "ranking", "provenance"), "surfaces": surfaces}, {}
-
-    def table(self, of: str = "effect") -> TableColumns:
-        """Return the columns of `to_frame`."""
-        if not self.surfaces:
-            raise no_members_error("to_frame", "at least one pair")
-        if of == "ranking":
-            lines = [asdict(line) for line in self.ranking()]
-            return {name: [line[name] for line in lines] for name in lines[0]}
-        tables = []
-        for pair, surface in self.surfaces.items():
-            table = surface.table(of)
-            size = len(next(iter(table.values())))
-            names = {f"feature{i}": key_column([name], [size]) for i, name in enumerate(pair)}
-            tables.append({**names, **table})
-        return operations.concatenate_tables(operations.separate_pair_columns_by_kind(tables))
 
     @shows_keywords
     def plot(self, **options: Unpack[SurfacesKeywords]) -> Figure:
@@ -317,8 +245,3 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
 
 def _is_pair(pair: object) -> TypeGuard[Sequence[Hashable]]:
     return isinstance(pair, (tuple, list)) and len(cast("Sequence[object]", pair)) == 2
-
-
-def _by_strength(line: SurfaceRank) -> float:
-    strength = line.interaction_strength
-    return -strength if math.isfinite(strength) else math.inf

@@ -12,7 +12,7 @@ from skedasis._calls import checked_call
 from skedasis._types import JsonValue
 from skedasis.results import operations
 from skedasis.results.described import columns_of
-from skedasis.results.display import SavedResult, align_columns, count, save_if
+from skedasis.results.display import RankLine, SavedResult, align_columns, count, save_if
 from skedasis.results.signatures import shows_keywords
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ MAIN, UNEXPLAINED = "main effects", "not explained"
 
 
 @dataclass(frozen=True)
-class VariancePart:
+class VariancePart(RankLine):
     """One part of the variance of a quantity.
 
     Parameters
@@ -54,6 +54,8 @@ class VariancePart:
     label : str, optional
         The name for people, if features have labels; else None.
     """
+
+    ordered_by = "share"
 
     name: str
     kind: Literal["main", "regions", "pairs", "unexplained"]

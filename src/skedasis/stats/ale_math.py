@@ -33,17 +33,18 @@ def accumulation_matrix(widths: Floats, known: Bools, kept: Ints) -> Floats:
     ndarray of float, shape (K + 1, P)
     """
     passed = np.arange(len(widths)) < kept[:, None]
-    matrix = np.where(passed & known, widths, 0.0)
-    with_slope = np.flatnonzero(known)
-    if len(with_slope) == 0:
-        return matrix
+    return bridged(np.where(passed, widths, 0.0), known)
+
+
+def bridged(lengths: Floats, known: Bools) -> Floats:
+    """Return the lengths on which slopes apply, (..., P), if unknown ones are the mean of the nearest on both sides."""
+    out, with_slope = np.where(known, lengths, 0.0), np.flatnonzero(known)
     for gap in np.flatnonzero(~known):
         right = np.searchsorted(with_slope, gap)
         if 0 < right < len(with_slope):
-            half = np.where(passed[:, gap], widths[gap] / 2, 0.0)
-            matrix[:, with_slope[right - 1]] += half
-            matrix[:, with_slope[right]] += half
-    return matrix
+            out[..., with_slope[right - 1]] += lengths[..., gap] / 2
+            out[..., with_slope[right]] += lengths[..., gap] / 2
+    return out
 
 
 def fill_from_neighbors(values: Floats) -> Floats:
@@ -146,3 +147,16 @@ def importance(edges: Floats, curve: Floats, weight: Floats, mean: Floats, m2: F
     fraction = weight[used] / weight[used].sum()
     within = fraction @ (slope**2 * m2[used] / weight[used])
     return float(np.sqrt(within + fraction @ (bin_mean - fraction @ bin_mean) ** 2))
+
+
+def weighted_std(values: Floats, share: Floats) -> float:
+    """Return the standard deviation of values, each of which has a share of the weight."""
+    return float(np.sqrt(share @ (values - share @ values) ** 2))
+
+
+def between_known(known: Bools) -> Bools:
+    """Return which edges lie between the first and the last known cell: (P + 1, ...) from (P, ...)."""
+    edge = np.arange(len(known) + 1).reshape(-1, *(1,) * (known.ndim - 1))
+    first = np.argmax(known, axis=0)
+    last = len(known) - 1 - np.argmax(known[::-1], axis=0)
+    return (edge >= first) & (edge <= last + 1) & known.any(axis=0)

@@ -8,7 +8,7 @@ mean is large compared with the standard deviation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Generic, Literal, TypeVar
 
@@ -276,6 +276,27 @@ class Moments:
             return self.weight
         return self.weight**2 / np.where(self.weight2 > 0, self.weight2, 1.0)
 
+    def mean_error(self, ddof: int = 1, kind: WeightKind = "frequency") -> Floats:
+        """Return the standard error of each mean; NaN where a cell has no variance."""
+        size = self.effective_size(kind)
+        return np.sqrt(self.variance(ddof, kind) / np.where(size > 0, size, 1.0))
+
+    @property
+    def share(self) -> Floats:
+        """Return the fraction of the total weight in each cell; 0 without rows."""
+        return self.weight / max(float(self.weight.sum()), np.finfo(float).tiny)
+
+    def total_size(self, kind: WeightKind = "frequency") -> float:
+        """Return the effective sample size of the mean over all cells."""
+        total = float(self.weight.sum())
+        if kind == "frequency":
+            return max(total, np.finfo(float).tiny)
+        return total**2 / max(float(self.weight2.sum()), np.finfo(float).tiny)
+
+    def whole(self) -> Moments:
+        """Return the moments of all cells together, as one cell."""
+        return self.pool(np.zeros(1, dtype=np.int64))
+
     def arrays(self) -> dict[str, Floats]:
         """Return the five arrays by name, as result files store them."""
         return {
@@ -370,10 +391,10 @@ class MergeTree(Generic[NodeT]):
             level, index = level + 1, index // 2
         self._nodes[level, index] = node
 
-    def nodes(self) -> Iterator[tuple[int, int, NodeT]]:
-        """Yield level, index and value of the nodes that are left, for another tree to put."""
-        for (level, index), node in self._nodes.items():
-            yield level, index, node
+    def merge(self, other: MergeTree[NodeT]) -> None:
+        """Add the nodes that are left of another tree."""
+        for (level, index), node in other._nodes.items():
+            self.put(index, node, level)
 
     def result(self) -> NodeT:
         """Return the merge of all leaves. Nodes without a neighbour merge from the smallest to the largest."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from skedasis._types import Bools, Container, Floats, Ints, ModelRows
 from skedasis.data.containers import RowIndex, Table
-from skedasis.data.dataset import Batch, Dataset, as_table
+from skedasis.data.dataset import Batch, Dataset, as_table, finite_range
 from skedasis.models.introspection import is_pipeline, takes_codes
 from skedasis.trees import readers
 from skedasis.trees.arrays import ThresholdCodes
@@ -461,17 +461,14 @@ def _join(forest: PipelineForest, dataset: Dataset, table: Table[Container]) -> 
     """Find how the codes of each column follow from those of the columns made of it, and the columns' ranges."""
     outputs, shape = forest.preprocessing.outputs, forest.inner.shape
     numeric = {f.position for f in dataset.features if f.kind == "continuous"} & set(forest.sources)
-    if not dataset.streamed:
-        forest.ranges = {
-            j: r for j in sorted(numeric) if (r := _range(table.column(j))) is not None
-        }
+    forest.ranges = {j: r for j in sorted(numeric) if (r := dataset.range_of(j)) is not None}
     for j, made in forest.sources.items():
         parts = [shape.tests[shape.place(d)] for d in made]
         if len(parts) == 1:
             forest.joins[j] = _One(parts[0])
             continue
         join: _Join | None = None
-        if j in numeric and (value := _range(table.column(j))) is not None:
+        if j in numeric and (value := finite_range(table.column(j))) is not None:
             try:
                 codes = forest.parts_of(forest.with_values({j: np.array([value[0], np.nan])}), [j])[
                     j
@@ -493,9 +490,3 @@ def _join(forest: PipelineForest, dataset: Dataset, table: Table[Container]) -> 
             raise TreesUnreadable(
                 f"column {names[j]!r} has {len(join.tests):,} tests of several columns"
             )
-
-
-def _range(column: Floats) -> tuple[float, float] | None:
-    """Return the smallest and largest finite number of a column; None if it has none."""
-    finite = column[np.isfinite(column)]
-    return (float(finite.min()), float(finite.max())) if len(finite) else None

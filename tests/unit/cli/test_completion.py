@@ -58,11 +58,11 @@ def test_names(folder, line, known):
 def test_what_is_offered_is_taken():
     clf = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
     ridge = BayesianRidge().fit([[0.0], [1.0], [2.0]], [0, 1, 3])
-    for name in completion.METHODS:
+    for name, _ in completion.methods(""):
         assert inputs.method_of(name, 5) is not None
     for name in completion.LOSSES:
         assert isinstance(sd.loss(ridge, name), Quantity)
-    for name in completion.QUANTITIES:
+    for name, _ in completion.quantities(""):
         model = ridge if name in ("variance", "prediction") else clf
         assert isinstance(inputs.quantity_of(model, None, name), Quantity), name
 

@@ -167,7 +167,7 @@ def test_figures(folder, quantity):
 @pytest.mark.parametrize(
     ("args", "options", "words"),
     [
-        (["--quantity", "magic"], {}, ["--quantity: got 'magic'", "both, likelihood, entropy"]),
+        (["--quantity", "magic"], {}, ["--quantity: got 'magic'", "both, prediction, entropy"]),
         (["--quantity", "both"], {"target": None}, ["--target: got none", "--quantity entropy"]),
         ([], {"target": "solt"}, ["--target: got 'solt'", "Did you mean 'sold'"]),
         (["--loss", "zero_one", "--quantity", "both"], {}, ["--loss: got --quantity both"]),

@@ -136,9 +136,9 @@ def test_a_sample_is_read_into_memory(folder):
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_the_library_that_holds_rows_in_memory(folder, frame, monkeypatch, library):
     from skedasis.cli.parquet import opened
-    from skedasis.data import streamed
+    from skedasis.stream import chunks
 
-    monkeypatch.setattr(streamed, "default_library", lambda: library)
+    monkeypatch.setattr(chunks, "default_library", lambda: library)
     table = opened("year=*/p.parquet", 10**9)
     assert type(table.data).__module__.startswith(library)
     some = table.select(["b", "a"]).take(np.array([5, 4_000]))

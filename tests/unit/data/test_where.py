@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from skedasis.cli.parquet import ParquetTable
 from skedasis.data import where
-from skedasis.data.parquet import parquet
 from skedasis.data.readers import FileTable, read_table
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.stream.parquet import parquet
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

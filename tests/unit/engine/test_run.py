@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.engine import progress
+from skedasis import _progress as progress
 from tests.helpers import paired
 
 N, D = 900, 4

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.results.containers import key_column
+from skedasis.results.containers import ResultMapping, key_column
 from skedasis.results.effects import Rank
 from skedasis.results.multi_output import OutputRank
 from skedasis.results.surfaces import SurfaceRank
@@ -331,3 +331,44 @@ def test_outputs_are_overlaid_with_a_style_each():
     largest = max(made("effects").ranking(), key=lambda r: r.importance).feature
     assert str(many.stacks[0][0].title) == f"1. {largest}"
     assert len(outputs_figure(made("effects"), top=1).stacks) == 1
+
+
+# --- a container of another package ---------------------------------------------------------------
+
+
+class Cities(ResultMapping[str, sd.Effect]):
+    """The effects of one feature, by city."""
+
+
+def test_a_container_is_written_in_two_lines():
+    effects = made("effect")
+    found = Cities({"Bern": effects[0], "Basel": effects[1]})
+    assert list(found) == ["Bern", "Basel"]
+    assert found["Bern"] is effects[0]
+    assert "Basel" in found
+    assert found.get("Genf") is None
+    assert "Did you mean 'Bern'?" in message_of(sd.DataError, lambda: found["bern"])
+    assert "expected one of 'Bern', 'Basel'" in message_of(sd.DataError, lambda: found[0])
+    assert repr(found) == "<Cities of 2 members: Bern, Basel>"
+    frame = found.to_frame("pandas")
+    assert frame["name"].tolist() == ["Bern"] * 5 + ["Basel"] * 5
+    np.testing.assert_array_equal(frame["value"], [*effects[0].value, *effects[1].value])
+    lines = found.ranking()
+    assert {(line.name, line.importance) for line in lines} == {
+        (name, e.importance) for name, e in found.items()
+    }
+    assert found.to_frame("pandas", of="ranking")["name"].tolist() == [r.name for r in lines]
+    np.testing.assert_array_equal(found.interval(0.9)["Bern"], effects[0].interval(0.9))
+    assert found.provenance["method"] == "ALE"
+    assert [part["name"] for part in found.to_dict()["members"]] == ["Bern", "Basel"]
+    assert repr(pickle.loads(pickle.dumps(found))) == repr(found)
+    with pytest.raises(AttributeError):
+        found.note = "is not kept"
+    with pytest.raises(ValueError, match="read-only"):
+        found["Bern"].value[0] = 1.0
+    assert "at least one member" in message_of(sd.DataError, Cities({}).to_frame)
+
+
+def test_members_without_an_operation_are_refused():
+    regions = made("regions of features")[0]
+    assert "features of class Regions" in message_of(sd.UnsupportedError, regions.interval)

@@ -312,7 +312,7 @@ def test_a_file_of_format_6_has_accumulated_deviations_and_no_spread(tmp_path):
 def test_objects_in_a_file_are_never_unpickled(tmp_path):
     path = tmp_path / "r.npz"
     bomb = np.array([Bomb()], dtype=object)
-    for name in ("header", "result.effects.0.value"):
+    for name in ("header", "result.members.0.value"):
         damaged(path, **{name: bomb})
         with refused(sd.DataError, "no saved result"):
             sd.load(path)
@@ -331,7 +331,7 @@ def test_missing_members_and_headers_that_are_no_text(tmp_path):
         {"header": None},
         {"header": np.arange(3)},
         {"header": np.array("[" * 100_000)},
-        {"result.effects.0.value": None},
+        {"result.members.0.value": None},
     ):
         damaged(path, **changes)
         with refused(sd.DataError, "no saved result"):

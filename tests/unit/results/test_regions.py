@@ -211,7 +211,7 @@ def test_regions_of_several_models_recur(X, four, one, tmp_path):
     cut = [
         made_regions(rentals, X, "hr", [sides(TEMP, at)], scores=False) for at in (0.45, 0.5, 0.55)
     ]
-    mm = MultiModelRegions((*cut, four, one))
+    mm = MultiModelRegions(dict(enumerate((*cut, four, one))))
     lines = [(r.feature, r.models, r.condition) for r in mm.recurrence]
     assert lines == [
         ("temp", 3, "temp at 0.45 to 0.55"),
@@ -220,9 +220,16 @@ def test_regions_of_several_models_recur(X, four, one, tmp_path):
     ]
     assert len(mm) == 5
     assert mm[3] is four
-    assert mm[:1] == (cut[0],)
+    assert mm[-1] is one
+    assert list(mm) == mm.names == [0, 1, 2, 3, 4]
+    assert mm.models[:1] == (cut[0],)
     assert "model 3: 4 regions" in str(mm)
     assert mm.to_frame()["models"].tolist() == [3, 1, 1]
     assert set(mm.to_frame(of="regions")["model"]) == set(range(5))
+    named = MultiModelRegions({"a": cut[0], "b": four})
+    assert named["b"] is named[1] is four
+    with pytest.raises(sd.DataError, match="Did you mean 'a'"):
+        named["A"]
+    assert named.to_frame(of="regions")["model"].tolist() == ["a", "a", *["b"] * 4]
     mm.save(tmp_path / "mm.npz")
     assert str(sd.load(tmp_path / "mm.npz")) == str(mm)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.features import Feature
 from skedasis.plots.figures import effect_parts, effect_texts
-from skedasis.plots.figures.effect_parts import LONG, LONGEST, Band
+from skedasis.plots.figures.effect_parts import LONG, Band
 from skedasis.plots.figures.ice import (
-    GroupAverage,
     IndividualCurves,
     anchored,
     centred_as_requested,
@@ -20,98 +17,14 @@ from skedasis.plots.figures.ice import (
     grouped,
     individual_curves,
 )
+from skedasis.plots.figures.main_panel import ROWS_HALF_WIDTH, axis_of, main_panel
 from skedasis.plots.figures.options import EffectPlotOptions
-from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.marks import Line, Mark, Panel, Points, Rectangles, Stack, horizontal_line
-from skedasis.plots.scales import PlotAxis, clean, counted, distinct_names, shorten
+from skedasis.plots.figures.places import Places
+from skedasis.plots.marks import Panel, Stack
+from skedasis.plots.scales import counted, shorten
 from skedasis.results.axis import LevelStats
 from skedasis.results.build.steps import Steps
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, LevelMeansEffect, LevelStepsEffect
-
-ERROR_HALF_WIDTH, SPREAD_HALF_WIDTH, ROWS_HALF_WIDTH = 0.16, 0.3, 0.36
-"""Half widths of the confidence box, of the heterogeneity box, and of the rows at a level."""
-
-BETWEEN_GROUPS = 0.08
-"""Distance of the averages of two groups at a nominal level."""
-
-
-@dataclass(frozen=True, eq=False)
-class Places:
-    """The levels that are shown, at positions 0, 1, …."""
-
-    levels: LevelStats
-    ordered: bool
-    shown: Ints
-
-    @classmethod
-    def of(cls, feature: Feature, levels: LevelStats, most: int) -> Places:
-        """Choose the levels that are shown: all, or of too many nominal levels those with most rows."""
-        ordered = feature.kind == "ordinal"
-        shown = np.arange(len(levels))
-        if len(levels) > most and not ordered:
-            shown = np.sort(np.argsort(-levels.weight, kind="stable")[:most])
-        return cls(levels, ordered, shown)
-
-    def __len__(self) -> int:
-        return len(self.shown)
-
-    @property
-    def x(self) -> Floats:
-        """Return the positions of the shown levels."""
-        return np.arange(len(self), dtype=float)
-
-    @property
-    def place(self) -> Floats:
-        """Return the position of each level, NaN for levels that are not shown."""
-        at = np.full(len(self.levels), np.nan)
-        at[self.shown] = self.x
-        return at
-
-    @property
-    def count(self) -> Ints:
-        """Return the number of rows of each shown level."""
-        return self.levels.count[self.shown]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Return the names of the shown levels."""
-        return tuple(clean(self.levels.labels[k]) for k in self.shown.tolist())
-
-    @property
-    def doubtful(self) -> effect_parts.Doubts:
-        """Return the levels with few rows, as intervals of the axis."""
-        return self.x - 0.5, self.x + 0.5, (self.count < TRUSTED_ROWS).astype(np.int64)
-
-    def axis(self, feature: Feature, missing_label: str = "") -> PlotAxis:
-        """Return the axis, with all names, which the layout rotates and shortens as necessary."""
-        n, names = len(self), distinct_names(self.names, LONGEST)
-        ticks = tuple(float(i) for i in range(n))
-        return PlotAxis(
-            shorten(feature.title, LONGEST),
-            feature.unit,
-            -0.5,
-            n - 0.5,
-            0.0,
-            ticks,
-            names,
-            missing_label=missing_label,
-        )
-
-    def notes(self) -> tuple[str, ...]:
-        """Return notes on the number of levels and on their order."""
-        notes = [counted(len(self.levels), "level")]
-        if len(self) < len(self.levels):
-            left = len(self.levels) - len(self)
-            notes.append(f"the {len(self)} levels with most rows are shown, {left:,} are not")
-        if len(self.levels) > 1 and not self.levels.order_description.startswith("the observed"):
-            chosen = self.levels.order_description
-            notes.append(f"order of levels: {chosen}" if chosen else "levels in their own order")
-        return tuple(notes)
-
-
-def _axis(places: Places, effect: Effect) -> PlotAxis:
-    missing_label = "" if effect.missing_point is None else effect_parts.MISSING
-    return places.axis(effect.about.feature, missing_label)
 
 
 def level_panels(effect: Effect, levels: LevelStats, options: EffectPlotOptions) -> Stack:
@@ -155,7 +68,7 @@ def steps(
     said = "mean difference" if single else "mean difference within the bin"
     mean, std, trusted = bins.effect[there], bins.std[there], bins.trusted[there]
     panel = effect_parts.spread_panel(
-        _axis(places, effect),
+        axis_of(places, effect),
         ("difference to the next level", effect.about.unit),
         (said, "± standard deviation of local effects", "local effects"),
         # With gaps the differences do not look like a staircase: each belongs to a pair of levels.
@@ -191,7 +104,7 @@ def values(
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     there = np.isfinite(at) & (weight > 0) & np.isfinite(rows.effect)
     return effect_parts.spread_panel(
-        _axis(places, effect),
+        axis_of(places, effect),
         (shorten(effect.about.quantity, LONG), effect.about.unit),
         effect_parts.MEANS_OF["level"],
         left=places.x - 0.42,
@@ -276,60 +189,35 @@ def _panel(
     """Return the main panel: a value per level, with boxes of the standard deviation and the confidence interval."""
     value, shown = effect.value[places.shown], places.shown.astype(float)
     bands = effect_parts.spread_bands(effect, options, shown, value)
-    intervals = () if effect.spec.mean_alone else (_interval(effect, places, options),)
-    beside = effect_parts.effects_beside(effect, options)
-    x = _axis(places, effect)
-    individual = () if curves is None else curves.reached
-    groups = () if curves is None else curves.groups
-    y = effect_parts.vertical(effect, bands, intervals, (value, *individual), around, beside)
+    intervals: tuple[Band, ...] = ()
+    if not effect.spec.mean_alone:
+        found = effect_parts.interval(effect, options)
+        ends = found.lower[places.shown], found.upper[places.shown]
+        intervals = (Band(places.x, *ends, found.label),)
     label = "average effect" if isinstance(effect, LevelStepsEffect) else "average"
-    on_colors = curves is not None and options.color is not None
-    marks: list[Mark] = [
-        *effect_parts.backdrop(x),
-        *(_boxes(places.x, b, "heterogeneity", SPREAD_HALF_WIDTH) for b in bands),
-        *effect_parts.hatches(places.doubtful, y)[0],
-        *([horizontal_line(0.0)] if any(around) else []),
-        *(() if curves is None else curves.marks),
-        *(_boxes(places.x, b, "interval", ERROR_HALF_WIDTH) for b in intervals),
-        *effect_parts.average(
-            places.x, value, label, on_colors=on_colors, join="thin" if places.ordered else ""
+    unit = effect.about.unit
+    return main_panel(
+        effect,
+        options,
+        axis_of(places, effect),
+        (places.x, value, label),
+        places=places,
+        named=(*around, unit),
+        bands=bands,
+        intervals=intervals,
+        curves=curves,
+        doubts=places.doubtful,
+        notes=notes,
+        tooltips=effect_texts.level_tooltips(
+            places.names,
+            places.count,
+            (value, label, unit),
+            (*bands, *intervals),
+            below,
+            [] if curves is None else curves.means,
         ),
-        *_averages(places, groups),
-        *(() if curves is None else curves.own),
-        *effect_parts.marks_beside(x, y, beside),
-    ]
-    means = [(g.label, g.value) for g in groups]
-    tips = effect_texts.level_tooltips(
-        places.names, places.count, (value, label, y.unit), (*bands, *intervals), below, means
+        below=below,
     )
-    return Panel(
-        x,
-        y,
-        tuple(marks),
-        effect_parts.MAIN,
-        title=effect_title(effect),
-        notes=(*notes, *effect_parts.remarks(effect), *effect_parts.no_spread(effect, options)),
-        tooltips=(*tips, *effect_texts.tooltips_beside((x, y), beside, below)),
-    )
-
-
-def _interval(effect: Effect, places: Places, options: EffectPlotOptions) -> Band:
-    """Return the confidence interval of the average at the shown levels."""
-    found = effect_parts.interval(effect, options)
-    return Band(places.x, found.lower[places.shown], found.upper[places.shown], found.label)
-
-
-def _averages(places: Places, groups: Sequence[GroupAverage]) -> Iterator[Mark]:
-    """Yield the average of each group of rows at the levels, side by side, or connected at ordinal levels."""
-    for k, group in enumerate(groups):
-        beside = 0.0 if places.ordered else BETWEEN_GROUPS * (k - (len(groups) - 1) / 2)
-        if places.ordered and len(places.x) > 1:
-            yield Line(places.x, group.value, group.style, group.label)
-        yield Points(places.x + beside, group.value, f"{group.style}-point", group.label)
-
-
-def _boxes(x: Floats, band: Band, style: str, half: float) -> Rectangles:
-    return Rectangles(x - half, x + half, band.lower, band.upper, style, band.label)
 
 
 def _local(effect: LevelStepsEffect, where: Ints, there: Ints) -> tuple[Floats, Ints, Floats]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,16 +13,24 @@ from skedasis._arguments import check_option, check_probability
 from skedasis._types import Floats
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.importance import BARS, LONG, line_axis, line_centres
+from skedasis.plots.figures.bars import (
+    bin_edges,
+    bin_tooltips,
+    columns,
+    interval_lines,
+    line_centres,
+    line_panel,
+    mean_marks,
+    whiskers,
+)
+from skedasis.plots.figures.importance import LONG
 from skedasis.plots.marks import (
     FigureSpec,
     Mark,
     Panel,
     Points,
-    Rectangles,
     Segments,
     Title,
-    Tooltip,
     vertical_line,
 )
 from skedasis.plots.scales import (
@@ -67,17 +76,17 @@ def change_figure(
 
 
 def _title(change: Change) -> Title:
-    return Title(shorten(change.text, LONG), f"change of {shorten(change.quantity, LONG)}")
+    return Title(shorten(change.text, LONG), _what(change))
+
+
+def _what(change: Change) -> str:
+    return f"change of {shorten(change.quantity, LONG)}"
 
 
 def changes_title(changes: Sequence[Change]) -> Title:
     """Return the title of the changes of several named moves."""
     first = _title(changes[0])
     return replace(first, subject=f"{len(changes):,} named moves") if len(changes) > 1 else first
-
-
-def _axis(change: Change, low: float, high: float, margin: float) -> PlotAxis:
-    return PlotAxis(f"change of {shorten(change.quantity, LONG)}", change.unit, low, high, margin)
 
 
 def change_notes(change: Change) -> tuple[str, ...]:
@@ -125,17 +134,11 @@ def means_figure(
     notes: tuple[str, ...],
 ) -> FigureSpec:
     """Return a figure with a dot and an interval for each line, from above."""
-    at = np.array([line.value for line in lines])
-    left = np.array([line.lower for line in lines])
-    right = np.array([line.upper for line in lines])
-    y, names = line_centres(len(lines)), [line.name for line in lines]
-    known, drawn = np.isfinite(left), np.isfinite(at)
+    at, left, right = np.array([(line.value, line.lower, line.upper) for line in lines]).T
+    y, drawn = line_centres(len(lines)), np.isfinite(at)
     of_region = np.array([line.of_region for line in lines])
     interval = f"{100 * level:g} % interval"
-    marks: list[Mark] = [vertical_line(0.0)]
-    if known.any():
-        ends_of = left[known], y[known], right[known], y[known]
-        marks.append(Segments(*ends_of, "whisker", interval, caps=5.3))
+    marks: list[Mark] = [vertical_line(0.0), *whiskers(y, left, right, interval)]
     every = drawn & ~of_region
     marks.append(Points(at[every], y[every], "independent", "mean change of all rows"))
     if of_region.any():
@@ -143,31 +146,20 @@ def means_figure(
         marks.append(Points(at[some], y[some], "nominal", "mean change of a region"))
     low, high = extent([at, left, right, np.zeros(1)])
     unit = f" {clean(change.unit)}" if change.unit else ""
-    tips: list[Tooltip] = []
-    for i, line in enumerate(lines):
-        said = f"mean change {number(line.value)}{unit}" if drawn[i] else "no row"
-        facts = [line.name, said, counted(line.rows, "row")]
-        if known[i]:
-            facts.insert(2, f"{interval} {number(line.lower)} to {number(line.upper)}")
-        tips.append(Tooltip(-np.inf, np.inf, "\n".join(facts), y[i] - 0.5, y[i] + 0.5))
-    panel = Panel(
-        _axis(change, float(low), float(high), 0.04),
-        line_axis([f"{line.name} ({line.rows:,})" for line in lines]),
-        tuple(marks),
-        title=title,
-        notes=notes,
-        grid="x",
-        rows=len(lines),
-        tooltips=tuple(tips),
-    )
-    said = "; ".join(
-        f"{name} {number(float(v))}{unit}"
-        for name, v in zip(names[:6], at, strict=False)
-        if np.isfinite(v)
-    )
+    tips: list[str] = []
+    said: list[str] = []
+    for line in lines:
+        text = f"{number(line.value)}{unit}" if np.isfinite(line.value) else ""
+        facts = [line.name, f"mean change {text}" if text else "no row"]
+        facts += interval_lines(interval, line.lower, line.upper)
+        tips.append("\n".join([*facts, counted(line.rows, "row")]))
+        said.append(f"{line.name} {text}" if text else "")
+    axis = PlotAxis(_what(change), change.unit, low, high, 0.04)
+    names = [f"{line.name} ({line.rows:,})" for line in lines]
+    panel = line_panel(axis, names, marks, tips, title=title, notes=notes)
     of = "regions" if of_region.any() else "moves"
-    more = f"; and {len(names) - 6:,} more {of}" if len(names) > 6 else ""
-    alt = f"{title}. Mean change: {said}{more}. {'; '.join(panel.notes)}."
+    more = f"; and {len(lines) - 6:,} more {of}" if len(lines) > 6 else ""
+    alt = f"{title}. Mean change: {'; '.join(filter(None, said[:6]))}{more}. {'; '.join(notes)}."
     return FigureSpec(((panel,),), str(title), alt)
 
 
@@ -186,14 +178,11 @@ def _of_rows(change: Change, level: float) -> FigureSpec:
     edges = _edges(kept.change, change)
     height = np.histogram(kept.change, edges, weights=share)[0]
     highest = float(height.max())
-    some = height > 0
-    bars = edges[:-1][some], edges[1:][some], np.zeros(int(some.sum())), height[some]
     sample = "" if kept.exact else f", a sample of {counted(len(kept), 'row')}"
     marks: list[Mark] = [
-        Rectangles(*bars, "bar", f"changes of rows{sample}"),
+        columns(edges, height, "bar", f"changes of rows{sample}"),
         vertical_line(0.0),
-        vertical_line(change.value, "mean-after", "mean change"),
-        Points(np.array([change.value]), np.array([np.inf]), "arrow-after", "mean change"),
+        *mean_marks(change.value, "after", "mean change"),
     ]
     unit = f" {shorten(clean(change.unit), 30)}" if change.unit else ""
     said = f"mean {number(change.value)}{unit}"
@@ -207,24 +196,19 @@ def _of_rows(change: Change, level: float) -> FigureSpec:
     notes = [said, *change_notes(change)]
     if beyond > 0.02:
         notes.append(f"{beyond:.1g} % of the rows beyond the panel")
-    texts = position_texts(edges)
-    tips = tuple(
-        Tooltip(
-            float(edges[k]),
-            float(edges[k + 1]),
-            f"change {texts[k]} – {texts[k + 1]}{unit}\n{number(float(height[k]))} % of rows",
-        )
-        for k in range(len(height))
-    )
+    tips = [
+        f"change {low} – {high}{unit}\n{number(rows)} % of rows"
+        for (low, high), rows in zip(pairwise(position_texts(edges)), height.tolist(), strict=True)
+    ]
     by_weight = "% of rows" if kept.weight is None else "% of rows by weight"
     title = _title(change)
     panel = Panel(
-        _axis(change, float(edges[0]), float(edges[-1]), 0.0),
+        PlotAxis(_what(change), change.unit, float(edges[0]), float(edges[-1]), 0.0),
         PlotAxis(by_weight, None, 0.0, 1.12 * highest, 0.0),
         tuple(marks),
         title=title,
         notes=tuple(notes),
-        tooltips=tips,
+        tooltips=bin_tooltips(edges, tips),
     )
     alt = f"{title}: histogram of the changes of rows. {'; '.join(notes)}."
     return FigureSpec(((panel,),), str(title), alt)
@@ -236,7 +220,4 @@ def _edges(values: Floats, change: Change) -> Floats:
     size = max(abs(low), abs(high), abs(change.before) * 1e-9) or 1.0
     if high - low < 1e-9 * size:  # no row changes
         low, high = -0.5 * size, 0.5 * size
-    low, high = PlotAxis("", None, low, high, 0.02).range
-    least, most = BARS
-    bins = int(np.clip(np.ceil(2 * len(values) ** (1 / 3)), least, most))
-    return np.linspace(low, high, bins + 1, dtype=np.float64)
+    return bin_edges(low, high, len(values))

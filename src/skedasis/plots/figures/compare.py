@@ -12,7 +12,6 @@ from skedasis._arguments import check_option
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.categorical import Places
 from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.ice import centred, per_words, slope_unit
 from skedasis.plots.figures.models import models_figure
@@ -26,6 +25,7 @@ from skedasis.plots.figures.multiples import (
     page_of,
 )
 from skedasis.plots.figures.options import MOST_LEVELS
+from skedasis.plots.figures.places import Places
 from skedasis.plots.figures.surface import surface_figure
 from skedasis.plots.figures.titles import effect_title, surface_title
 from skedasis.plots.marks import (
@@ -35,6 +35,7 @@ from skedasis.plots.marks import (
     Mark,
     Panel,
     Points,
+    Rug,
     Segments,
     Stack,
     Title,
@@ -307,49 +308,84 @@ def overlay_panel(
         _check_comparable(effects[0], other)
     effects = [align_time_axis(e, effects[0]) for e in effects]
     first = effects[0]
-    shown = [_minus_data_mean(e) if center == "mean" else e for e in effects]
-    notes: list[str] = []
-    places = None
-    if isinstance(first.axis, LevelAxis):
-        places = Places.of(first.about.feature, first.axis.levels, most_levels)
-        x = places.axis(first.about.feature)
-        curves = [
-            curve_at_levels(e, name, confidence_level, places, (i, len(shown)), small=small)
-            for i, (e, name) in enumerate(zip(shown, names, strict=True))
-        ]
-        notes += places.notes()
-    else:
-        x = overlaid_horizontal(effects)
-        curves = [curve_of(e, name, confidence_level) for e, name in zip(shown, names, strict=True)]
-    notes += _zero_notes(first, len(effects), center, confidence_level)
-    notes += effect_parts.missing(first)
+    places = Places.of_effect(first, most_levels)
+    curves = [
+        overlaid_curve(e, name, confidence_level, places, (i, len(effects)), small=small)
+        for i, (e, name) in enumerate(
+            zip(map(_minus_data_mean, effects) if center == "mean" else effects, names, strict=True)
+        )
+    ]
+    known = [e for e in effects if e.rows is not None and places is None]
+    most = max(known, key=lambda e: len(e.rows or ()), default=None)
+    panel = overlaid_panel(
+        curves,
+        overlaid_horizontal(effects) if places is None else places.axis(first.about.feature),
+        overlaid_vertical(effects, curves, center, quantity),
+        places,
+        gaps_of=first,
+        zero=center == "mean" or first.spec.derivative,
+        bands=len(curves) <= BANDS,
+        rug=None if most is None else effect_parts.effect_rug(most),
+        small=small,
+        height=160.0,
+        title=effect_title(*effects, quantity=quantity),
+        notes=(
+            *(() if places is None else places.notes()),
+            *_zero_notes(first, len(effects), center, confidence_level),
+            *effect_parts.missing(first),
+        ),
+    )
+    return panel, curves
+
+
+def overlaid_panel(
+    curves: Sequence[OverlaidCurve],
+    x: PlotAxis,
+    y: PlotAxis,
+    places: Places | None,
+    *,
+    gaps_of: Effect,
+    zero: bool,
+    bands: bool,
+    rug: Rug | None,
+    small: bool,
+    height: float,
+    title: Title,
+    notes: Sequence[str],
+    whole: OverlaidCurve | None = None,
+    doubts: effect_parts.Doubts | None = None,
+) -> Panel:
+    """Return a panel of curves over each other, and behind them that of all rows, if it is given."""
+    hatched, words = effect_parts.hatches(doubts, y, gaps_of)
     drawn = [overlaid_marks(c, i, places, small=small) for i, c in enumerate(curves)]
-    bands = [band for band, _ in drawn] if len(curves) <= BANDS else []
-    known = [e for e in effects if e.rows is not None]
-    rug = None
-    if places is None and known:
-        rug = effect_parts.effect_rug(max(known, key=lambda e: len(e.rows or ())))
-    zero = center == "mean" or first.spec.derivative
-    y = overlaid_vertical(effects, curves, center, quantity)
-    hatched, words = effect_parts.hatches(None, y, effect_parts.hatched_gaps(first))
+    shown = curves if whole is None else [*curves, whole]
     marks = (
         *hatched,
         *((horizontal_line(0.0),) if zero else ()),
-        *bands,
+        *((band for band, _ in drawn) if bands else ()),
+        *(() if whole is None else _whole_marks(whole, places)),
         *(mark for _, marks in drawn for mark in marks),
         *(() if rug is None else (rug,)),
     )
-    panel = Panel(
+    return Panel(
         x,
         y,
         marks,
-        height=160.0,
-        title=effect_title(*effects, quantity=quantity),
-        notes=tuple(notes),
-        texts=words,
-        tooltips=tuple(overlaid_tooltips(first.feature_title, x, curves, places)),
+        height,
+        title,
+        tuple(notes),
+        words,
+        tooltips=tuple(overlaid_tooltips(gaps_of.feature_title, x, shown, places)),
     )
-    return panel, curves
+
+
+def _whole_marks(curve: OverlaidCurve, places: Places | None) -> tuple[Mark, ...]:
+    """Return the effect in all rows, thin and grey."""
+    points = Points(curve.x, curve.y, "whole-vertex", ALL_ROWS)
+    if places is not None and not places.ordered:
+        return (points,)
+    line = Line(curve.x, curve.y, "whole", ALL_ROWS)
+    return (line,) if places is None and len(curve.x) > 1 else (line, points)
 
 
 def _zero_notes(first: Effect, n: int, center: Zero, confidence_level: float) -> tuple[str, ...]:
@@ -477,30 +513,25 @@ def overlaid_horizontal(effects: Sequence[Effect]) -> PlotAxis:
     return replace(axes[0].spanning(axes), ticks=ticks, missing_label="", off_axis=())
 
 
-def curve_of(effect: Effect, label: str, confidence_level: float) -> OverlaidCurve:
-    """Return the curve of a numeric feature on the main stretch, with its confidence interval."""
-    part, take = main_part(effect)
-    at = part.axis.coordinates
-    x, y = curve_polygon(part.bins, at, part.value)
-    ends = _interval(effect, confidence_level)
-    lower, upper = (curve_polygon(part.bins, at, take(end))[1] for end in ends)
-    return OverlaidCurve(label, x, y, lower, upper)
-
-
-def curve_at_levels(
+def overlaid_curve(
     effect: Effect,
     label: str,
     confidence_level: float,
-    places: Places,
+    places: Places | None,
     place: tuple[int, int],
     *,
     small: bool,
 ) -> OverlaidCurve:
-    """Return the points of effect i of n, offset horizontally at each level, in the order of the first effect."""
-    if not isinstance(effect.axis, LevelAxis):
-        raise TypeError("the effect of a numeric feature has no levels")
-    i, n = place
+    """Return the curve of effect i of n; at levels side by side, in the order of the first effect."""
     lower, upper = _interval(effect, confidence_level)
+    if places is None or not isinstance(effect.axis, LevelAxis):
+        part, take = main_part(effect)
+        x, y, low, high = (
+            curve_polygon(part.bins, part.axis.coordinates, v)[k]
+            for k, v in ((0, part.value), (1, part.value), (1, take(lower)), (1, take(upper)))
+        )
+        return OverlaidCurve(label, x, y, low, high)
+    i, n = place
     # Levels are matched by name: the values 1 and 1.0 may be the same level.
     mine = {name: k for k, name in enumerate(effect.axis.levels.labels)}
     at = np.array([mine.get(places.levels.labels[k], -1) for k in places.shown], dtype=np.int64)

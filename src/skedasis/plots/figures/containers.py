@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from skedasis._arguments import check_int, check_int_or_none, check_option, check_probability
+from skedasis._arguments import check_int_or_none, check_option, check_probability
 from skedasis._types import OutputLabel
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures.change import (
@@ -30,6 +29,7 @@ from skedasis.plots.figures.multiples import (
     columns_for,
     features_text,
     models_effects_figure,
+    paged,
 )
 from skedasis.plots.figures.options import RegionsPlotOptions
 from skedasis.plots.figures.regions import (
@@ -86,12 +86,7 @@ def side_by_side(
 ) -> FigureSpec:
     """Return one figure of at most 30 figures of one stack or more, each with a title."""
     columns = check_int_or_none("plot(columns)", columns, 1, "Use 3, or None")
-    pages = 1 if page is None else max(math.ceil(len(each) / PER_PAGE), 1)
-    page = check_int("plot(page)", 1 if page is None else page, 1, "Use 1")
-    if page > pages:
-        fix = f"Pass top=None for pages of all {noun}s"
-        raise DataError("plot(page)", str(page), f"at most {pages}", fix)
-    shown = each if pages == 1 else each[PER_PAGE * (page - 1) : PER_PAGE * page]
+    shown, notes = paged(each, page, noun, total)
     stacks: list[Stack] = []
     titles: list[str] = []
     alts: list[str] = []
@@ -103,22 +98,18 @@ def side_by_side(
             stacks.append((replace(main, title=own), *below))
             titles.append(str(own))
         alts.append(f"{heading}: {figure.alt}")
-    notes = [f"{len(each):,} of {counted(total, noun)}"] if len(each) < total else []
-    notes += [f"page {page} of {pages}"] if pages > 1 else []
-    several = len(stacks) > 1
-    single = len(stacks) == len(shown)
     return FigureSpec(
         tuple(stacks),
         str(title),
         " ".join(alts),
         columns=columns or columns_for(len(stacks)),
         column_width=150.0 if columns is None else 0.0,
-        small=several,
+        small=len(stacks) > 1,
         heading=title if len(each) > 1 else Title(),
-        notes=(*notes,),
+        notes=tuple(notes),
         order=tuple(dict.fromkeys(label for _, f in shown for label in f.order)),
         stack_titles=tuple(titles),
-        stack_alts=tuple(alts) if single else (),
+        stack_alts=tuple(alts) if len(stacks) == len(shown) else (),
     )
 
 

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from skedasis._arguments import check_probability
 from skedasis._types import Floats, Ints
-from skedasis.plots.figures.importance import (
-    LONG,
-    axis_of_values,
-    cut,
-    line_axis,
-    line_centres,
-    repeated,
-)
+from skedasis.plots.figures.bars import bars, line_centres, line_panel
+from skedasis.plots.figures.importance import LONG, axis_of_values, cut, repeated
 from skedasis.plots.figures.titles import importance_title
 from skedasis.plots.marks import (
     FigureSpec,
     LabelSide,
+    Mark,
     Names,
     Panel,
     Points,
-    Rectangles,
     Segments,
     Text,
     Title,
@@ -73,16 +68,14 @@ def diagnosis_figure(diagnosis: Diagnosis, confidence_level: float | None = None
     level = check_probability("plot(confidence_level)", level)
     order = np.argsort(-diagnosis.likelihood.mean, kind="stable")
     main, bars = _scatter(diagnosis, order, level), _r2_bars(diagnosis, order)
-    groups: list[str] = []
-    kinds = [diagnosis.verdicts[i].kind for i in order]
-    for kind in dict.fromkeys(kinds):
-        mine = [
-            shorten(diagnosis.feature_titles[i], 40)
-            for i, k in zip(order, kinds, strict=True)
-            if k == kind
-        ]
-        rest = f" and {len(mine) - 6:,} more" if len(mine) > 6 else ""
-        groups.append(f"{kind}: {', '.join(mine[:6])}{rest}")
+    by_kind: dict[str, list[str]] = {}
+    for i in order:
+        name = shorten(diagnosis.feature_titles[i], 40)
+        by_kind.setdefault(diagnosis.verdicts[i].kind, []).append(name)
+    groups = [
+        f"{kind}: {', '.join(mine[:6])}{f' and {len(mine) - 6:,} more' if len(mine) > 6 else ''}"
+        for kind, mine in by_kind.items()
+    ]
     alt = f"Horizontal axis: {main.x.label}. Vertical axis: {main.y.label}. {'; '.join(groups)}."
     if bars is None:
         return FigureSpec(((main,),), str(main.title), alt)
@@ -98,41 +91,20 @@ def _scatter(diagnosis: Diagnosis, order: Ints, level: float) -> Panel:
     ends = [t_interval(i.mean, i.std_error, i.df, level) for i in both]
     lower, upper = (np.column_stack([e[k] for e in ends])[order] for k in range(2))
     x, y = (_axis(i, at[:, k], (lower[:, k], upper[:, k])) for k, i in enumerate(both))
-    far = [cut(axis, lower[:, k], upper[:, k]) for k, axis in enumerate((x, y))]
+    beyond = [cut(axis, lower[:, k], upper[:, k]) for k, axis in enumerate((x, y))]
     x = replace(x, name=f"Likelihood-PFI: {x.name}")
     y = replace(y, name=f"Entropy-PFI: {y.name}", most=y.most + HEAD * (y.most - y.least))
     kinds = [diagnosis.verdicts[i].kind for i in order]
     cross = crosses(at, lower, upper)
-    points: list[Points] = []
-    for kind in dict.fromkeys([*KINDS, *kinds]):
-        mine = np.array([k == kind for k in kinds])
-        if mine.any():
-            style = kind.replace(" ", "-") if kind in KINDS else "other-verdict"
-            points.append(
-                Points(at[mine, 0], at[mine, 1], style, f"{clean(kind)} ({int(mine.sum())})")
-            )
+    zero = (vertical_line(0.0), horizontal_line(0.0))
+    axes = np.array([[0.0, -np.inf, 0.0, np.inf], [-np.inf, 0.0, np.inf, 0.0]])
+    names = distinct_names([clean(diagnosis.feature_titles[i]) for i in order[:NAMED]], SHORT)
     of = str(diagnosis.provenance.get("quantity", ""))
     known = f"crosses: {100 * level:g} % intervals" if np.isfinite(lower).any() else "no intervals"
-    tips: list[Tooltip] = []
-    for k, i in enumerate(order):
-        said = [shorten(diagnosis.feature_titles[i], LONG)]
-        for name, v, a, b in zip(
-            ("Likelihood-PFI", "Entropy-PFI"),
-            at[k].tolist(),
-            lower[k].tolist(),
-            upper[k].tolist(),
-            strict=True,
-        ):
-            said.append(f"{name} {number(v)}{interval_text(a, b)}")
-        a, b = at[k].tolist()
-        tips.append(Tooltip(a, a, "\n".join([*said, clean(kinds[k])]), b, b))
-    names = distinct_names([clean(diagnosis.feature_titles[i]) for i in order[:NAMED]], SHORT)
-    zero = (vertical_line(0.0), horizontal_line(0.0))
-    crossing = np.array([[0.0, -np.inf, 0.0, np.inf], [-np.inf, 0.0, np.inf, 0.0]])
     return Panel(
         x,
         y,
-        (*zero, cross, *points),
+        (*zero, cross, *_points(at, kinds)),
         240.0,
         importance_title(diagnosis.likelihood, "importance for likelihood and entropy"),
         (
@@ -140,14 +112,36 @@ def _scatter(diagnosis: Diagnosis, order: Ints, level: float) -> Panel:
             counted(both[0].rows, "row"),
             repeated(both[0]),
             known,
-            *(far[0] or far[1]),
+            *(beyond[0] or beyond[1]),
             *(clean(n) for n in diagnosis.notes),
         ),
         _regions("misleading" in kinds, bool((upper[:, 1] < 0).any())),
-        Names(at[:, 0], at[:, 1], names, np.concatenate([ends_of(cross), crossing])),
+        Names(at[:, 0], at[:, 1], names, np.concatenate([ends_of(cross), axes])),
         grid="xy",
-        tooltips=tuple(tips),
+        tooltips=tuple(
+            Tooltip(a, a, _point_text(diagnosis.feature_titles[i], kind, point), b, b)
+            for i, kind, (a, b), point in zip(
+                order, kinds, at.tolist(), np.stack([at, lower, upper], axis=2), strict=True
+            )
+        ),
     )
+
+
+def _points(at: Floats, kinds: Sequence[str]) -> Iterator[Points]:
+    """Yield the features of each kind of verdict."""
+    for kind in dict.fromkeys([*KINDS, *kinds]):
+        mine = np.array([k == kind for k in kinds])
+        if mine.any():
+            style = kind.replace(" ", "-") if kind in KINDS else "other-verdict"
+            label = f"{clean(kind)} ({int(mine.sum())})"
+            yield Points(at[mine, 0], at[mine, 1], style, label)
+
+
+def _point_text(title: str, kind: str, measured: Floats) -> str:
+    """Return the tooltip of a feature; `measured` are both importances and the ends of their intervals, (2, 3)."""
+    both = zip(("Likelihood-PFI", "Entropy-PFI"), measured.tolist(), strict=True)
+    said = [f"{name} {number(v)}{interval_text(a, b)}" for name, (v, a, b) in both]
+    return "\n".join([shorten(title, LONG), *said, clean(kind)])
 
 
 def _axis(importance: Importance, value: Floats, ends: tuple[Floats, Floats]) -> PlotAxis:
@@ -218,34 +212,29 @@ def _r2_bars(diagnosis: Diagnosis, order: Ints) -> Panel | None:
     if not np.isfinite(r2).any():
         return None
     names = [clean(diagnosis.feature_titles[i]) for i in order]
-    centre = line_centres(len(names))
-    bars: list[Rectangles] = []
+    y = line_centres(len(names))
+    marks: list[Mark] = []
     for values, shift, style, label in zip(
         r2, (0.19, -0.19), ("bar", "bar-hatched"), _R2, strict=True
     ):
         known = np.isfinite(values)
-        v, y = values[known], centre[known] + shift
-        ends = np.fmin(v, 0.0), np.fmax(v, 0.0), y - 0.18, y + 0.18
-        bars.append(Rectangles(*ends, style, label))
-    tips: list[Tooltip] = []
+        marks.append(bars(y[known] + shift, values[known], style, label, thick=0.36))
+    tips: list[str] = []
     unknown: list[Text] = []
-    for y, name, a, b in zip(centre.tolist(), names, *(v.tolist() for v in r2), strict=True):
-        said = [f"{label} {number(v)}" for label, v in zip(_R2, (a, b), strict=True)]
-        tip = "\n".join([shorten(name, LONG), *said])
-        tips.append(Tooltip(-np.inf, np.inf, tip, y - 0.5, y + 0.5))
-        if not np.isfinite([a, b]).any():
-            unknown.append(Text(0.0, y, ("unknown",), across=1))
+    for at, name, *both in zip(y.tolist(), names, *(v.tolist() for v in r2), strict=True):
+        said = [f"{label} {number(v)}" for label, v in zip(_R2, both, strict=True)]
+        tips.append("\n".join([shorten(name, LONG), *said]))
+        if not np.isfinite(both).any():
+            unknown.append(Text(0.0, at, ("unknown",), across=1))
     left_out = len(diagnosis) - len(order)
     # How much worse than the mean a forest predicts is of no interest.
     low, _ = extent([*r2, np.zeros(1)])
-    return Panel(
+    return line_panel(
         PlotAxis("R²", None, max(low, -0.25), 1.0),
-        line_axis(names),
-        (*bars, vertical_line(0.0)),
+        names,
+        [*marks, vertical_line(0.0)],
+        tips,
         title=Title("How well other features predict each feature"),
         notes=(f"{left_out:,} more not shown",) if left_out else (),
-        texts=tuple(unknown),
-        grid="x",
-        rows=len(names),
-        tooltips=tuple(tips),
+        texts=unknown,
     )

@@ -12,19 +12,24 @@ from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import categorical, effect_parts, effect_texts
 from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.ice import (
+    LABELS,
+    anchored,
+    centred_as_requested,
     curve_notes,
     curves_behind,
-    dependence,
     grouped,
-    lines_of_groups,
-    texts_of_groups,
+    individual_curves,
+    marked_regions,
+    per_words,
+    slope_unit,
 )
+from skedasis.plots.figures.main_panel import main_panel
 from skedasis.plots.figures.options import EffectPlotOptions
-from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.marks import FigureSpec, Mark, Panel, Stack, horizontal_line
+from skedasis.plots.marks import FigureSpec, Panel, Stack
 from skedasis.plots.scales import counted, shorten
+from skedasis.registry import listed_methods
 from skedasis.results.axis import LevelAxis
-from skedasis.results.build.linear_form import LOCAL, curve_polygon
+from skedasis.results.build.linear_form import AXIS, LOCAL, curve_polygon
 from skedasis.results.checks.elevated_regions import elevated_regions
 from skedasis.results.effect import (
     AnyMPlot,
@@ -36,6 +41,9 @@ from skedasis.results.effect import (
 )
 from skedasis.results.main_stretch import main_part
 from skedasis.stats.grid import Cells
+
+VERTICES = 13
+"""A grid of at most this many points has marks."""
 
 
 def effect_figure(effect: Effect, options: EffectPlotOptions | None = None) -> FigureSpec:
@@ -57,7 +65,7 @@ def effect_panels(
         raise UnsupportedError(
             "plot(band='accumulated')",
             f"{effect.spec.method}, which accumulates no standard deviations",
-            "an ALE, DALE, UALE or RHALE",
+            listed_methods(lambda m: m.bins and m.local_effects),
             "Use band='spread'",
         )
     axis = effect.axis
@@ -67,7 +75,7 @@ def effect_panels(
     if isinstance(axis, LevelAxis):
         return categorical.level_panels(effect, axis.levels, options)
     if not isinstance(effect, BinnedEffect):
-        main = dependence(effect, options)
+        main = _dependence(effect, options)
         return (main, *((grouped(effect, options, main.x),) if options.histogram else ()))
     main = (
         _marginal(effect, options)
@@ -145,7 +153,7 @@ def slopes(
         trusted=bins.trusted,
         local=(factor * y, cell, weight),
         doubtful=effect_parts.doubts(bins),
-        gaps=effect_parts.hatched_gaps(effect),
+        gaps_of=effect,
         zero=not means,
         rise=factor * bins.slope_change * bins.widths if np.any(bins.slope_change) else None,
         limits=limits,
@@ -187,66 +195,89 @@ def _curve(
     around: tuple[str, str],
 ) -> Panel:
     """Return the main panel: a curve with its bands."""
-    whole, effect = effect, _main(effect)
-    bins = effect.bins
+    whole, effect, unit = effect, _main(effect), effect.about.unit
+    bins, binned = effect.bins, has_bins(effect)
     at, value = curve_polygon(bins, effect.points, effect.value)
-    spreads = effect_parts.spread_bands(effect, options, at, value)
-    interval = effect_parts.interval(whole, options)
-    curves = curves_behind(effect, options)
-    individual = () if curves is None else curves.reached
-    groups = () if curves is None else curves.groups
-    beside = effect_parts.effects_beside(whole, options)
-    x = effect_parts.horizontal(whole)
-    y = effect_parts.vertical(effect, spreads, (interval,), (value, *individual), around, beside)
-    hatched, texts = [], ()
-    if has_bins(effect):
-        gaps = effect_parts.hatched_gaps(effect)
-        hatched, texts = effect_parts.hatches(effect_parts.doubts(bins), y, gaps)
+    bands = effect_parts.spread_bands(effect, options, at, value)
+    interval, curves = effect_parts.interval(whole, options), curves_behind(effect, options)
+    x, curve = effect_parts.horizontal(whole), (at, value, label)
     # On a grid finer than the bins only bin edges are marked; the points of an M-plot are means, and all are marked.
     finer = not isinstance(effect, MPlotEffect) and len(at) > len(bins) + 1
-    vertices = np.flatnonzero(np.isin(at, bins.edges)) if finer else None
-    rug = effect_parts.effect_rug(effect)
-    marks: list[Mark] = [
-        *effect_parts.backdrop(x),
-        *(effect_parts.area(band, "heterogeneity") for band in spreads),
-        *hatched,
-        *([horizontal_line(0.0)] if any(around) else []),
-        *(() if curves is None else curves.marks),
-        effect_parts.area(interval, "interval"),
-        *effect_parts.average(
-            at,
-            value,
-            label,
-            vertices=vertices,
-            on_colors=curves is not None and options.color is not None,
-        ),
-        *lines_of_groups(effect.points, groups),
-        *(() if curves is None else curves.own),
-        *([] if rug is None else [rug]),
-        *effect_parts.marks_beside(x, y, beside),
-    ]
-    tips = (
-        effect_texts.bin_tooltips(effect, spreads, below=2)
-        if has_bins(effect)
-        else effect_texts.point_tooltips(effect, (x, y), (at, value, label), (*spreads, interval))
-    )
-    side_tips = effect_texts.tooltips_beside((x, y), beside, below=2)
-    return Panel(
+    return main_panel(
+        whole,
+        options,
         x,
-        y,
-        tuple(marks),
-        effect_parts.MAIN,
-        title=effect_title(effect),
-        notes=(
-            *_notes(whole),
-            *curve_notes(curves),
-            *notes,
-            *effect_parts.remarks(whole),
-            *effect_parts.no_spread(whole, options),
-        ),
-        texts=(*texts, *texts_of_groups(effect.points, groups)),
-        tooltips=(*tips, *side_tips),
+        curve,
+        named=(*around, unit),
+        bands=bands,
+        intervals=(interval,),
+        curves=curves,
+        vertices=np.flatnonzero(np.isin(at, bins.edges)) if finer else None,
+        doubts=effect_parts.doubts(bins) if binned else None,
+        gaps_of=effect if binned else None,
+        notes=(*_notes(whole), *curve_notes(curves), *notes),
+        tooltips=effect_texts.bin_tooltips(effect, bands, below=2)
+        if binned
+        else effect_texts.point_tooltips(effect, x, unit, curve, (*bands, interval)),
+        below=2,
     )
+
+
+def _dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
+    """Return the panel of a PDP, ICE or d-ICE of a numeric feature."""
+    whole, centring = centred_as_requested(effect, options)
+    shown, feature = main_part(whole).effect, effect.about.feature
+    at, value = shown.points, shown.value
+    bands = effect_parts.spread_bands(shown, options, at, value)
+    intervals = () if effect.spec.mean_alone else (effect_parts.interval(whole, options),)
+    curves = individual_curves(at, shown.curves, options, shown) if options.ice else None
+    rows = round(float(effect.moments[AXIS].count.sum())) + effect.missing
+    around, unit = ("effect on " if centring or effect.spec.center else "", ""), effect.about.unit
+    if effect.spec.derivative:
+        around, unit = ("slope of ", per_words(feature)), slope_unit(effect)
+    x, curve = effect_parts.horizontal(effect), (at, value, "average")
+    regions = marked_regions(effect, options, at)
+    return main_panel(
+        whole,
+        options,
+        x,
+        curve,
+        named=(*around, unit),
+        bands=bands,
+        intervals=intervals,
+        curves=curves,
+        vertices=None if len(at) <= VERTICES else np.zeros(0, dtype=np.int64),
+        gaps_of=shown,
+        regions=regions,
+        notes=(
+            counted(rows, "row"),
+            *curve_notes(curves),
+            *anchored(effect, centring, "grid"),
+            *_outside_grid(effect),
+        ),
+        tooltips=effect_texts.point_tooltips(
+            shown,
+            x,
+            unit,
+            curve,
+            (*bands, *intervals),
+            [(r.left, r.right, LABELS[r.verdict]) for r in regions],
+            [] if curves is None else curves.means,
+        ),
+        below=0,
+    )
+
+
+def _outside_grid(effect: Effect) -> tuple[str, ...]:
+    """Return a note on the percentage of rows outside the grid; by default about a tenth."""
+    if effect.rows is None or len(effect.rows) == 0:
+        return ()
+    x, weight = effect.rows.x, effect.rows.weight
+    outside = (x < effect.points[0]) | (x > effect.points[-1])
+    share = np.average(outside, weights=weight)
+    percent = f"{100 * share:.2g}" if share < 0.995 else "100"
+    about = "" if effect.rows.exact else "about "
+    return (f"{about}{percent} % of rows outside the grid",) if share > 0 else ()
 
 
 def _main(effect: BinnedEffect) -> BinnedEffect:

@@ -211,10 +211,10 @@ def vertical(
     spreads: Sequence[Band],
     intervals: Sequence[Band],
     curves: Sequence[Floats],
-    around: tuple[str, str] = ("", ""),
-    beside: Sequence[Beside] = (),
+    named: tuple[str, str, str | None],
+    beside: Sequence[Beside],
 ) -> PlotAxis:
-    """Return the vertical axis, on the scale of the quantity."""
+    """Return the vertical axis, on the scale of the quantity; `named` are words around its name, and its unit."""
     spread = [end for band in spreads for end in (band.lower, band.upper)]
     reached = [end for b in intervals for end in (b.lower, b.upper)] or list(curves)
     low, high = extent([*spread, *curves])
@@ -233,9 +233,9 @@ def vertical(
         )
     else:
         low, high = extent([*reached, *curves])
-    before, after = around
+    before, after, unit = named
     name = f"{before}{shorten(effect.about.quantity, LONGEST)}{after}"
-    return PlotAxis(name, effect.about.unit, float(low), float(high), 0.06)
+    return PlotAxis(name, unit, float(low), float(high), 0.06)
 
 
 def length_of(effect: Effect) -> int | None:
@@ -495,42 +495,41 @@ def hatched_gaps(effect: Effect) -> tuple[Floats, Floats]:
 
 
 def hatches(
-    found: Doubts | None, y: PlotAxis, gaps: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
+    found: Doubts | None, y: PlotAxis, gaps_of: Effect | None = None
 ) -> tuple[list[Mark], tuple[Text, ...]]:
-    """Return hatched intervals with few or no rows, and the texts in those without rows."""
-    marks, texts = _hatched_gaps(gaps, y)
-    if found is None:
-        return marks, texts
-    left, right, doubt = found
-    for a, b in zip(*gaps, strict=True):
-        doubt = np.where((left >= a) & (right <= b), 0, doubt)
-    new = (np.diff(doubt, prepend=-1) != 0) | (left > np.append(np.inf, right[:-1]))
-    first = np.flatnonzero(new)
-    left, right, doubt = left[first], right[np.append(first[1:], len(right)) - 1], doubt[first]
-    for code, style, label in ((1, "few", FEW), (2, "empty", EMPTY)):
-        mine = doubt == code
-        ends = np.full(int(mine.sum()), np.inf)
-        if mine.any():
-            marks.append(Rectangles(left[mine], right[mine], -ends, ends, style, label))
-    return marks, (*texts, *_texts_within(left[doubt == 2], right[doubt == 2], y, EMPTY))
-
-
-def _hatched_gaps(gaps: tuple[Floats, Floats], y: PlotAxis) -> tuple[list[Mark], tuple[Text, ...]]:
-    """Return the hatches of gaps, and the texts in them."""
-    left, right = gaps
-    if len(left) == 0:
-        return [], ()
-    ends = np.full(len(left), np.inf)
-    mark = Rectangles(left, right, -ends, ends, "empty", GAP)
-    return [mark], tuple(_texts_within(left, right, y, GAP))
-
-
-def _texts_within(left: Floats, right: Floats, y: PlotAxis, word: str) -> Iterator[Text]:
-    """Yield a word in the middle of each interval."""
+    """Return hatched gaps and intervals with few or no rows, and the texts in those without rows."""
+    marks: list[Mark] = []
+    texts: list[Text] = []
+    gaps = (np.zeros(0), np.zeros(0)) if gaps_of is None else hatched_gaps(gaps_of)
+    intervals = [(*gaps, "empty", GAP)]
+    if found is not None:
+        left, right, doubt = found
+        for a, b in zip(*gaps, strict=True):
+            doubt = np.where((left >= a) & (right <= b), 0, doubt)
+        new = (np.diff(doubt, prepend=-1) != 0) | (left > np.append(np.inf, right[:-1]))
+        first = np.flatnonzero(new)
+        left, right = left[first], right[np.append(first[1:], len(right)) - 1]
+        for code, style, label in ((1, "few", FEW), (2, "empty", EMPTY)):
+            mine = doubt[first] == code
+            intervals.append((left[mine], right[mine], style, label))
     low, high = y.range
-    for a, b in zip(left.tolist(), right.tolist(), strict=True):
-        room = (a, b, -np.inf, np.inf)
-        yield Text((a + b) / 2, low / 2 + high / 2, (word,), room=room, upright=True)
+    for left, right, style, label in intervals:
+        if len(left) == 0:
+            continue
+        ends = np.full(len(left), np.inf)
+        marks.append(Rectangles(left, right, -ends, ends, style, label))
+        if style == "empty":
+            texts += [
+                Text(
+                    (a + b) / 2,
+                    low / 2 + high / 2,
+                    (label,),
+                    room=(a, b, -np.inf, np.inf),
+                    upright=True,
+                )
+                for a, b in zip(left.tolist(), right.tolist(), strict=True)
+            ]
+    return marks, tuple(texts)
 
 
 MOST_COUNTS = 100
@@ -564,7 +563,7 @@ def spread_panel(
     trusted: Bools,
     local: tuple[Floats, Ints, Floats],
     doubtful: Doubts,
-    gaps: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0)),
+    gaps_of: Effect | None = None,
     zero: bool,
     rise: Floats | None = None,
     limits: tuple[float, float] | None = None,
@@ -579,7 +578,7 @@ def spread_panel(
     if zero:
         low, high = float(np.fmin(low, 0.0)), float(np.fmax(high, 0.0))
     up = PlotAxis(*y, low, high, 0.06)
-    marks, texts = hatches(doubtful, up, gaps)
+    marks, texts = hatches(doubtful, up, gaps_of)
     marks = [*backdrop(x), *marks, *([horizontal_line(0.0)] if zero else [])]
     # Values that exceed the range by rounding alone count as inside.
     slack = 1e-9 * max(abs(low), abs(high))

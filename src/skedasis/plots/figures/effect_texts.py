@@ -200,7 +200,8 @@ def _statistics(mean: str, k: int, bins: BinStats, largest: float, unit: str) ->
 
 def point_tooltips(
     effect: Effect,
-    axes: tuple[PlotAxis, PlotAxis],
+    axis: PlotAxis,
+    value_unit: str | None,
     curve: tuple[Floats, Floats, str],
     bands: Sequence[Band],
     regions: Sequence[tuple[float, float, str]] = (),
@@ -208,16 +209,16 @@ def point_tooltips(
 ) -> Iterator[Tooltip]:
     """Yield a tooltip per grid point: the averages, bands, and the elevated region that contains it."""
     x, y, label = curve
-    low, high = axes[0].range
+    low, high = axis.range
     ends = np.concatenate([[low], (x[:-1] + x[1:]) / 2, [high]])
-    at, unit = position_texts(x, effect.time), _unit(axes[0].unit)
+    at, unit = position_texts(x, effect.time), _unit(axis.unit)
     bands = [band.at(x) for band in bands]
     chosen = some(len(x))
     # The interval of an omitted grid point belongs to its left neighbour.
     edges = ends if len(chosen) == len(x) else np.append(ends[chosen], high)
     for place, i in enumerate(chosen):
         lines = [f"{shorten(effect.feature_title, LONG)} = {at[i]}{unit}"]
-        lines += value_lines(i, y, label, bands, axes[1].unit)
+        lines += value_lines(i, y, label, bands, value_unit)
         lines += group_lines(i, groups)
         lines += [said for left, right, said in regions if left <= x[i] <= right]
         lines += gap_lines(effect, float(edges[place]), float(edges[place + 1]))
@@ -308,13 +309,13 @@ def step_tooltips(
 
 
 def tooltips_beside(
-    axes: tuple[PlotAxis, PlotAxis], found: Sequence[Beside], below: int
+    x: PlotAxis, unit: str | None, found: Sequence[Beside], below: int
 ) -> Iterator[Tooltip]:
     """Yield the tooltips of effects beside the axis: number of rows, average and interval."""
-    for aside, point in zip(axes[0].asides, found, strict=True):
+    for aside, point in zip(x.asides, found, strict=True):
         lines = [*point.lines]
         if np.isfinite(point.y):
-            lines.append(f"average {number(point.y)}{_unit(axes[1].unit)}")
+            lines.append(f"average {number(point.y)}{_unit(unit)}")
         if np.isfinite(point.upper - point.lower):
             lines.append(f"interval: {number(point.lower)} to {number(point.upper)}")
         yield Tooltip(aside.left, aside.right, "\n".join(lines), below=below)

@@ -18,7 +18,6 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.effect_parts import LONG, length_of
 from skedasis.plots.figures.options import SEED, EffectPlotOptions
-from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import (
     Area,
     CurveSet,
@@ -29,7 +28,6 @@ from skedasis.plots.marks import (
     Rectangles,
     Segments,
     Text,
-    horizontal_line,
 )
 from skedasis.plots.scales import (
     PlotAxis,
@@ -42,10 +40,8 @@ from skedasis.plots.scales import (
 )
 from skedasis.plots.theme import SHADES
 from skedasis.results.axis import LevelAxis, TimedAxis
-from skedasis.results.build.linear_form import AXIS
 from skedasis.results.checks.elevated_regions import ElevatedRegion, Verdict, elevated_regions
 from skedasis.results.effect import Curves, Effect
-from skedasis.results.main_stretch import main_part
 from skedasis.stats.grid import EXACT_STEP_GRID, width_weights
 
 # --- colour encoding of curves -------------------------------------------------------------------
@@ -448,23 +444,19 @@ def is_uncertainty(effect: Effect) -> bool:
     return any(word in said for word in UNCERTAIN)
 
 
-def _regions(effect: Effect, options: EffectPlotOptions) -> tuple[ElevatedRegion, ...]:
-    """Return the elevated regions that are marked."""
+def marked_regions(effect: Effect, options: EffectPlotOptions, at: Floats) -> list[ElevatedRegion]:
+    """Return the parts of the elevated regions to mark that are on an axis with these points."""
     wanted = options.elevated_regions
     if wanted is None:
         numeric = not isinstance(effect.axis, LevelAxis) and not effect.spec.derivative
         wanted = effect.curves is not None and numeric and is_uncertainty(effect)
-    return elevated_regions(effect, options.confidence_level) if wanted else ()
-
-
-def _within(found: Sequence[ElevatedRegion], at: Floats) -> list[ElevatedRegion]:
-    """Return the parts of elevated regions that are on the axis."""
+    found = elevated_regions(effect, options.confidence_level) if wanted else ()
     low, high = float(at[0]), float(at[-1])
     there = [r for r in found if r.left < high and r.right > low]
     return [replace(r, left=max(r.left, low), right=min(r.right, high)) for r in there]
 
 
-def _strips(
+def strips(
     found: Sequence[ElevatedRegion], y: PlotAxis
 ) -> tuple[PlotAxis, list[Mark], tuple[Text, ...]]:
     """Return the vertical axis with space for strips that mark elevated regions, the strips, and texts above them."""
@@ -497,77 +489,9 @@ def _strips(
     return replace(y, least=foot, most=high, margin=0.0), marks, texts
 
 
-# --- partial dependence --------------------------------------------------------------------------
+# --- centring ------------------------------------------------------------------------------------
 
 MINUS = "\N{MINUS SIGN}"
-
-
-VERTICES = 13
-"""A grid of at most this many points has marks."""
-
-
-def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
-    """Return the panel of a PDP, ICE or d-ICE of a numeric feature."""
-    shown, centring = centred_as_requested(effect, options)
-    whole, (shown, _) = shown, main_part(shown)
-    at, value = shown.points, shown.value
-    derivative = effect.spec.derivative
-    bands = effect_parts.spread_bands(shown, options, at, value)
-    intervals = () if effect.spec.mean_alone else (effect_parts.interval(whole, options),)
-    curves = individual_curves(at, shown.curves, options, shown) if options.ice else None
-    moves = centring or effect.spec.center is not None
-    notes = [counted(round(float(effect.moments[AXIS].count.sum())) + effect.missing, "row")]
-    notes += curve_notes(curves)
-    individual = () if curves is None else curves.reached
-    groups = () if curves is None else curves.groups
-    beside = effect_parts.effects_beside(whole, options)
-    around = ("effect on " if moves else "", "")
-    if derivative:
-        around = ("slope of ", per_words(effect.about.feature))
-    x = effect_parts.horizontal(effect)
-    y = effect_parts.vertical(effect, bands, intervals, (value, *individual), around, beside)
-    if derivative:
-        y = replace(y, unit=slope_unit(effect))
-    regions = _within(_regions(effect, options), at)
-    y, strips, texts = _strips(regions, y)
-    hatched, words = effect_parts.hatches(None, y, effect_parts.hatched_gaps(shown))
-    rug = effect_parts.effect_rug(effect)
-    vertices = None if len(at) <= VERTICES else np.zeros(0, dtype=np.int64)
-    on_colors = curves is not None and options.color is not None
-    marks: list[Mark] = [
-        *effect_parts.backdrop(x),
-        *(effect_parts.area(b, "heterogeneity") for b in bands),
-        *hatched,
-        *([horizontal_line(0.0)] if moves or derivative else []),
-        *(() if curves is None else curves.marks),
-        *(effect_parts.area(b, "interval") for b in intervals),
-        *effect_parts.average(at, value, "average", vertices=vertices, on_colors=on_colors),
-        *lines_of_groups(at, groups),
-        *(() if curves is None else curves.own),
-        *strips,
-        *([] if rug is None else [rug]),
-        *effect_parts.marks_beside(x, y, beside),
-    ]
-    ends = [(r.left, r.right, LABELS[r.verdict]) for r in regions]
-    means = [(g.label, g.value) for g in groups]
-    said = (*bands, *intervals)
-    tips = effect_texts.point_tooltips(shown, (x, y), (at, value, "average"), said, ends, means)
-    return Panel(
-        x,
-        y,
-        tuple(marks),
-        effect_parts.MAIN,
-        title=effect_title(effect),
-        notes=(
-            *notes,
-            *anchored(effect, centring, "grid"),
-            *_beyond(effect),
-            *effect_parts.remarks(effect),
-            *effect_parts.no_spread(effect, options),
-        ),
-        texts=(*words, *texts, *texts_of_groups(at, groups)),
-        tooltips=(*tips, *effect_texts.tooltips_beside((x, y), beside, 0)),
-    )
 
 
 def per_words(feature: Feature) -> str:
@@ -674,6 +598,11 @@ class IndividualCurves(NamedTuple):
         """Return the values that must be visible."""
         return (self.y, *(g.value for g in self.groups))
 
+    @property
+    def means(self) -> list[tuple[str, Floats]]:
+        """Return the legend entry and the average of each group."""
+        return [(g.label, g.value) for g in self.groups]
+
 
 CURVES, OWN = "ICE curves", "observed value of each row"
 """Legend entries of curves and of the points on them."""
@@ -755,15 +684,3 @@ def _drawn_rows(curves: Curves, most: int) -> Ints:
         return rows
     # Rows may be sorted, so the first ones or every k-th one would not be representative.
     return np.sort(np.random.default_rng(SEED).choice(rows, most, replace=False))
-
-
-def _beyond(effect: Effect) -> tuple[str, ...]:
-    """Return a note on the percentage of rows outside the grid; by default about a tenth."""
-    if effect.rows is None or len(effect.rows) == 0:
-        return ()
-    x, weight = effect.rows.x, effect.rows.weight
-    outside = (x < effect.points[0]) | (x > effect.points[-1])
-    share = np.average(outside, weights=weight)
-    percent = f"{100 * share:.2g}" if share < 0.995 else "100"
-    about = "" if effect.rows.exact else "about "
-    return (f"{about}{percent} % of rows outside the grid",) if share > 0 else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,6 +12,18 @@ from skedasis._arguments import check_int_or_none, check_probability
 from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
+from skedasis.plots.figures.bars import (
+    bars,
+    bin_edges,
+    bin_tooltips,
+    columns,
+    first_of,
+    interval_lines,
+    line_centres,
+    line_panel,
+    mean_marks,
+    whiskers,
+)
 from skedasis.plots.figures.titles import importance_title
 from skedasis.plots.marks import (
     FigureSpec,
@@ -18,10 +31,7 @@ from skedasis.plots.marks import (
     Mark,
     Panel,
     Points,
-    Rectangles,
-    Segments,
     Title,
-    Tooltip,
     vertical_line,
 )
 from skedasis.plots.scales import PlotAxis, clean, counted, extent, number, position_texts, shorten
@@ -36,9 +46,6 @@ SHOWN = 6
 
 MARKS = 100
 """Most dots per bar; of more repeats quantiles are drawn."""
-
-BARS = (8, 40)
-"""Fewest and most bins of a histogram."""
 
 THICK = 0.6
 """Height of a bar, as a fraction of its line."""
@@ -90,67 +97,33 @@ def bar_figure(
     """Return bars of importances with whiskers and dots, in the given order."""
     names = [clean(importance.feature_titles[i]) for i in chosen]
     x = axis_of_values(importance, value, ends, each)
-    hidden, total = len(importance) - len(chosen), counted(len(importance), "feature")
-    left_out = (f"{hidden:,} of {total} not shown",) if hidden else ()
     y = line_centres(len(names))
     marks: list[Mark] = [
-        Rectangles(
-            np.fmin(value, 0.0),
-            np.fmax(value, 0.0),
-            y - THICK / 2,
-            y + THICK / 2,
-            "bar",
-            mean if each.size else "mean",
-        ),
+        bars(y, value, "bar", mean if each.size else "mean", thick=THICK),
         vertical_line(0.0),
     ]
     if each.size:
         # Below the whisker, with a small vertical offset so that equal ones do not coincide.
         shift = THICK * (0.27 + 0.08 * (np.arange(each.shape[1]) % 3 - 1))
         marks.append(Points(each.ravel(), np.subtract.outer(y, shift).ravel(), "repeat", dots))
-    known = np.isfinite(ends[0]) & np.isfinite(ends[1])
-    if known.any():
-        at = (ends[0][known], y[known], ends[1][known], y[known])
-        marks.append(Segments(*at, "whisker", interval, caps=5.3))
+    marks += whiskers(y, *ends, interval)
     unit = f" {clean(x.unit)}" if x.unit else ""
-    tips: list[Tooltip] = []
-    for i, name in enumerate(names):
-        lines = [shorten(name, LONG), f"importance {number(float(value[i]))}{unit}"]
-        if known[i]:
-            lines.append(f"{interval} {number(float(ends[0][i]))} to {number(float(ends[1][i]))}")
+    tips: list[str] = []
+    for name, v, low, high, repeats in zip(names, value, *ends, each, strict=True):
+        lines = [shorten(name, LONG), f"importance {number(float(v))}{unit}"]
+        lines += interval_lines(interval, float(low), float(high))
         if each.size:
-            least, most = float(each[i].min()), float(each[i].max())
-            lines.append(f"{dots} {number(least)} to {number(most)}")
-        tips.append(Tooltip(-np.inf, np.inf, "\n".join(lines), y[i] - 0.5, y[i] + 0.5))
-    panel = Panel(
-        x,
-        line_axis(names),
-        tuple(marks),
-        title=title,
-        notes=(*notes, *cut(x, *ends), *left_out),
-        grid="x",
-        rows=len(names),
-        tooltips=tuple(tips),
-    )
-    first = "; ".join(
-        f"{shorten(n, LONG)} {number(v)}{unit}"
-        for n, v in zip(names[:5], value.tolist(), strict=False)
-    )
-    more = f"; and {len(names) - 5:,} more" if len(names) > 5 else ""
-    alt = f"Bar chart, most important first: {first}{more}. {'; '.join(panel.notes)}."
+            lines.append(f"{dots} {number(float(repeats.min()))} to {number(float(repeats.max()))}")
+        tips.append("\n".join(lines))
+    hidden, total = len(importance) - len(chosen), counted(len(importance), "feature")
+    left_out = (f"{hidden:,} of {total} not shown",) if hidden else ()
+    notes = (*notes, *cut(x, *ends), *left_out)
+    panel = line_panel(x, names, marks, tips, title=title, notes=notes)
+    said = [
+        f"{shorten(n, LONG)} {number(float(v))}{unit}" for n, v in zip(names, value, strict=True)
+    ]
+    alt = f"Bar chart, most important first: {first_of(said, 5)}. {'; '.join(notes)}."
     return FigureSpec(((panel,),), str(title), alt)
-
-
-def line_centres(n: int) -> Floats:
-    """Return the vertical positions of n lines, from above, shape (n,)."""
-    return np.arange(n - 1.0, -1.0, -1.0)
-
-
-def line_axis(names: Sequence[str]) -> PlotAxis:
-    """Return the vertical axis of lines with names, the first one on top."""
-    n = len(names)
-    at = tuple(float(i) for i in range(n))
-    return PlotAxis("", None, -0.5, n - 0.5, 0.0, at, tuple(names[::-1]))
 
 
 def display_order(importance: Importance, features: Sequence[str] | None, top: int | None) -> Ints:
@@ -224,8 +197,8 @@ def permutation_figure(
     chosen = display_order(importance, features, SHOWN if top is None and features is None else top)
     after = [local.after[local.features.index(importance.features[i])] for i in chosen]
     names = [clean(importance.feature_titles[i]) for i in chosen]
-    edges, low, high = _edges(local.before, after)
-    x = PlotAxis(importance.quantity, importance.unit, low, high, 0.0)
+    edges = _edges(local.before, after)
+    x = PlotAxis(importance.quantity, importance.unit, float(edges[0]), float(edges[-1]), 0.0)
     weight = np.ones(len(local)) if local.weight is None else local.weight
     share = 100 * weight / weight.sum()
     before = np.histogram(local.before, edges, weights=share)[0]
@@ -270,16 +243,11 @@ def _kept(local: LocalImportance) -> str:
     return rows if local.exact else f"a sample of {rows}"
 
 
-def _edges(own: Floats, after: Sequence[Floats]) -> tuple[Floats, float, float]:
-    """Return the edges of all histograms and the ends of the axis, which a few outliers do not stretch."""
+def _edges(own: Floats, after: Sequence[Floats]) -> Floats:
+    """Return the edges of all histograms, which a few outliers do not stretch."""
     everything = np.concatenate([own, *(a.ravel() for a in after)])
-    middles = [own, *(a.mean(axis=1) for a in after)]
-    means = np.array([m.mean() for m in middles])
-    low, high = effect_parts.visible(everything, *extent([means]))
-    low, high = PlotAxis("", None, low, high, 0.02).range
-    least, most = BARS
-    b = int(np.clip(np.ceil(2 * len(own) ** (1 / 3)), least, most))
-    return np.linspace(low, high, b + 1, dtype=np.float64), float(low), float(high)
+    means = np.array([m.mean() for m in (own, *(a.mean(axis=1) for a in after))])
+    return bin_edges(*effect_parts.visible(everything, *extent([means])), len(own))
 
 
 def _moved(after: Floats, edges: Floats, share: Floats) -> Floats:
@@ -299,29 +267,24 @@ def _histograms(
 ) -> Panel:
     """Return the histograms before (bars) and after permutation (outline), with both means."""
     before, after = heights
-    there = before > 0
-    bars = edges[:-1][there], edges[1:][there], np.zeros(int(there.sum())), before[there]
     outline = np.concatenate([[0.0], np.repeat(after, 2), [0.0]])
-    marks: list[Mark] = [
-        Rectangles(*bars, "before", labels[0]),
+    marks = (
+        columns(edges, before, "before", labels[0]),
         Line(np.repeat(edges, 2), outline, "after", labels[1]),
-    ]
-    for mean, when in zip(means, ("before", "after"), strict=True):
-        label = f"mean {when} permutation"
-        marks.append(vertical_line(mean, f"mean-{when}", label))
-        marks.append(Points(np.array([mean]), np.array([np.inf]), f"arrow-{when}", label))
+        *mean_marks(means[0], "before", "mean before permutation"),
+        *mean_marks(means[1], "after", "mean after permutation"),
+    )
     rise = f"mean {means[0]:.3g} → {means[1]:.3g}".replace("-", _MINUS)
     beyond = 200 - float(before.sum() + after.sum())
     notes = (rise, f"{beyond / 2:.1g} % outside the panel") if beyond > 0.02 else (rise,)
     texts = position_texts(edges)
     unit = f" {shorten(axes[0].unit, 30)}" if axes[0].unit else ""
-    tips = (
-        Tooltip(
-            float(edges[k]),
-            float(edges[k + 1]),
-            f"{texts[k]} – {texts[k + 1]}{unit}\nbefore permutation {number(float(before[k]))} %\n"
-            f"{shorten(name, LONG)} permuted {number(float(after[k]))} %",
+    tips = [
+        f"{low} – {high}{unit}\nbefore permutation {number(own)} %\n"
+        f"{shorten(name, LONG)} permuted {number(permuted)} %"
+        for (low, high), own, permuted in zip(
+            pairwise(texts), before.tolist(), after.tolist(), strict=True
         )
-        for k in range(len(before))
-    )
-    return Panel(*axes, tuple(marks), 150.0, Title(name), notes, tooltips=tuple(tips))
+    ]
+    tooltips = bin_tooltips(edges, tips)
+    return Panel(*axes, marks, 150.0, Title(name), notes, tooltips=tooltips)

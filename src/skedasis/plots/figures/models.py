@@ -9,12 +9,13 @@ import numpy as np
 
 from skedasis._types import Floats, Values
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.categorical import ERROR_HALF_WIDTH, ROWS_HALF_WIDTH, Places
 from skedasis.plots.figures.effect_parts import LONG, Band
 from skedasis.plots.figures.effect_texts import some
 from skedasis.plots.figures.ice import per_words, slope_unit
 from skedasis.plots.figures.importance import bar_figure, display_order
+from skedasis.plots.figures.main_panel import HALF_WIDTHS, ROWS_HALF_WIDTH
 from skedasis.plots.figures.options import MOST_LEVELS
+from skedasis.plots.figures.places import Places
 from skedasis.plots.figures.titles import effect_title, importance_title
 from skedasis.plots.marks import (
     CurveSet,
@@ -115,12 +116,12 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
     notes = [counted(len(found), "model"), _rows(found), *_reach(found)]
     y, zero = _vertical(drawn, each, (lower, upper))
     marked, join, rug = None, "line", None
-    hatched, words = effect_parts.hatches(None, y, effect_parts.hatched_gaps(found.models[0]))
+    hatched, words = effect_parts.hatches(None, y, found.models[0])
     if isinstance(found.axis, LevelAxis):
         places = Places.of(found.about.feature, found.axis.levels, MOST_LEVELS)
         at, x, join = places.x, places.axis(found.about.feature), "thin" if places.ordered else ""
         value, each, lower, upper = (v[..., places.shown] for v in (value, each, lower, upper))
-        half = ERROR_HALF_WIDTH
+        half = HALF_WIDTHS["interval"]
         band: Mark = Rectangles(at - half, at + half, lower, upper, "interval", label)
         names = [shorten(name, LONG) for name in places.names]
         edges = [i - 0.5 for i in range(len(at) + 1)]

@@ -232,9 +232,9 @@ def on_shared_scales(each: Sequence[FigureSpec]) -> tuple[FigureSpec, ...]:
         if details:
             y = replace(details[0].spanning(details), name=names)
             stack.append(replace(below[0], y=y) if below else _empty(main.x, y))
-        relabelled = tuple(replace(p, marks=_relabelled(p.marks, labels)) for p in stack)
+        named = tuple(replace(p, marks=relabelled(p.marks, labels)) for p in stack)
         order = tuple(labels.get(label, label) for label in figure.order)
-        found.append(replace(figure, stacks=(relabelled,), small=True, shared=shared, order=order))
+        found.append(replace(figure, stacks=(named,), small=True, shared=shared, order=order))
     return tuple(found)
 
 
@@ -263,7 +263,8 @@ def _brief(label: str) -> str:
     return shorter_labels(label)[-1] if label.startswith("± spread") else label
 
 
-def _relabelled(marks: Sequence[Mark], labels: Mapping[str, str]) -> tuple[Mark, ...]:
+def relabelled(marks: Sequence[Mark], labels: Mapping[str, str]) -> tuple[Mark, ...]:
+    """Return marks with other legend entries."""
     return tuple(
         m if isinstance(m, Heat) else replace(m, label=labels.get(m.label, m.label)) for m in marks
     )
@@ -281,17 +282,8 @@ def page_of(
     """Return one figure of at most `PER_PAGE` figures on shared scales."""
     columns = check_int_or_none("plot(columns)", columns, 1, "Use 3, or None")
     width = 100.0 if columns is None else 0.0  # a given number of columns stays
-    pages = 1 if page is None else math.ceil(len(each) / PER_PAGE)
-    page = check_int("plot(page)", 1 if page is None else page, 1, "Use 1")
-    if page > pages:
-        expected = f"at most {pages}"
-        raise DataError(
-            "plot(page)", str(page), expected, "Pass top=None for pages of all features"
-        )
-    shown = each if pages == 1 else each[PER_PAGE * (page - 1) : PER_PAGE * page]
+    shown, more = paged(each, page, "feature", total)
     names = ", ".join(shorten(f.main.x.name, 40) for f in shown)
-    more = [f"{len(each):,} of {total:,} features"] if len(each) < total else []
-    more += [f"page {page} of {pages}"] if pages > 1 else []
     stacks = [f.stacks[0] for f in shown]
     if len(each) == 1:
         stacks = [(replace(stacks[0][0], title=title), *stacks[0][1:])]
@@ -309,6 +301,20 @@ def page_of(
         notes=(*notes, *more),
         order=tuple(dict.fromkeys(label for f in each for label in f.order)),
     )
+
+
+def paged(
+    each: Sequence[Ranked], page: int | None, noun: str, total: int
+) -> tuple[Sequence[Ranked], list[str]]:
+    """Return the figures of a page, all for None, with notes on what it leaves out."""
+    pages = 1 if page is None else max(math.ceil(len(each) / PER_PAGE), 1)
+    page = check_int("plot(page)", 1 if page is None else page, 1, "Use 1")
+    if page > pages:
+        fix = f"Pass top=None for pages of all {noun}s"
+        raise DataError("plot(page)", str(page), f"at most {pages}", fix)
+    notes = [f"{len(each):,} of {counted(total, noun)}"] if len(each) < total else []
+    notes += [f"page {page} of {pages}"] if pages > 1 else []
+    return (each if pages == 1 else each[PER_PAGE * (page - 1) : PER_PAGE * page]), notes
 
 
 def columns_for(n: int) -> int:

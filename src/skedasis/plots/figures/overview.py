@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from skedasis._arguments import check_probability
 from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import UnsupportedError
+from skedasis.plots.figures.bars import first_of
 from skedasis.plots.figures.diagnosis import crosses, ends_of, interval_text
 from skedasis.plots.figures.importance import LONG
 from skedasis.plots.marks import (
@@ -76,6 +77,11 @@ class ImportancePoint:
         """Return the feature's text for people."""
         return self.label or self.feature
 
+    @property
+    def style(self) -> str:
+        """Return the style of the point: one of `KINDS`."""
+        return self.kind if self.kind in KINDS else "numeric"
+
 
 class RegionsPoint(NamedTuple):
     """Where a feature is after a split into regions: the mean of its importances, and of its heterogeneity scores."""
@@ -110,103 +116,92 @@ def overview_figure(
     y_label: str = "heterogeneity score",
     unit: str | None = None,
     confidence_level: float = 0.95,
-    title: str = "Importance and heterogeneity",
-    alt: str = "",
 ) -> FigureSpec:
     """Return the importance of features against their heterogeneity scores, on axes of the same range."""
     known = [p for p in points if math.isfinite(p.importance + p.heterogeneity_score)]
     known.sort(key=lambda p: -p.importance)
     at = np.array([(p.importance, p.heterogeneity_score) for p in known]).reshape(-1, 2)
-    moved = {
-        p.feature: to
-        for p in known
-        if (to := (regions or {}).get(p.feature)) is not None and _is_move(p, to)
-    }
+    to = {} if regions is None else {p: regions[p.feature] for p in known if p.feature in regions}
+    moved = {p.feature: end for p, end in to.items() if _is_move(p, end)}
     ends = [(p.importance_ends or _NONE, p.heterogeneity_score_ends or _NONE) for p in known]
     lower, upper = np.moveaxis(np.array(ends).reshape(-1, 2, 2), 2, 0)
     # An interval that is much wider than all values would flatten the figure.
-    high = (
-        max(float(at.max(initial=0.0)), *(v for to in moved.values() for v in to[:2]), 0.0) or 1.0
-    )
+    high = max([0.0, *at.ravel().tolist(), *(v for end in moved.values() for v in end[:2])]) or 1.0
     most = min(float(upper[np.isfinite(upper)].max(initial=high)), REACH * high)
     x, y = (PlotAxis(label, unit, 0.0, most, 0.04) for label in (x_label, y_label))
     diagonal, level = np.array(x.limits), f"{100 * confidence_level:g} % intervals"
     cross = crosses(at, lower, upper, level)
-    marks: list[Mark] = [Line(diagonal, diagonal, "equal", EQUAL)]
-    if len(cross.x0):
-        marks.append(cross)
-    if moved:
-        marks.append(_arrows(known, moved))
-    kinds = [p.kind if p.kind in KINDS else "numeric" for p in known]
-    for kind in KINDS:
-        mine = np.array([k == kind for k in kinds], dtype=bool)
-        if mine.any():
-            style = f"{kind}-small" if len(known) > MANY else kind
-            marks.append(Points(at[mine, 0], at[mine, 1], style, kind))
-    # Names are placed in order of priority: large importance or large heterogeneity score.
-    names = distinct_names([clean(p.title) for p in known], SHORT)
-    standing_out = (at / np.maximum(np.abs(at).max(axis=0, initial=0.0), 1e-300)).max(axis=1)
-    first = np.argsort(-standing_out, kind="stable")
     panel = Panel(
         x,
         y,
-        tuple(marks),
+        (
+            Line(diagonal, diagonal, "equal", EQUAL),
+            *((cross,) if len(cross.x0) else ()),
+            *((_arrows(known, moved),) if moved else ()),
+            *_points(known, at),
+        ),
         220.0,
-        texts=(
-            Text(
-                -np.inf,
-                np.inf,
-                ("heterogeneity score\nexceeds importance",),
-                "region",
-                None,
-                1,
-                -1,
-                moves=2,
-            ),
-            Text(
-                np.inf,
-                -np.inf,
-                ("importance exceeds\nheterogeneity score",),
-                "region",
-                None,
-                -1,
-                1,
-                moves=2,
-            ),
-        ),
-        names=Names(
-            at[first, 0],
-            at[first, 1],
-            tuple(names[i] for i in first[:NAMED]),
-            ends_of(cross),
-            AWAY,
-            EACH,
-        ),
+        texts=_HALVES,
+        names=_names(known, at, cross),
         tooltips=tuple(
-            _point_tip(
-                p, kind, "" if links is None else links.get(p.feature, ""), moved.get(p.feature)
-            )
-            for p, kind in zip(known, kinds, strict=True)
+            _point_tip(p, (links or {}).get(p.feature, ""), moved.get(p.feature)) for p in known
         ),
     )
-    notes: list[str] = [] if points else ["no features"]
-    if len(known) < len(points):
-        notes.append(
-            f"{counted(len(points) - len(known), 'feature')} without a heterogeneity score"
-        )
-    said = [f"{counted(len(known), 'feature')}: {shorten(x_label, 120)} on the horizontal axis, "]
-    said[0] += f"{shorten(y_label, 120)} on the vertical axis."
-    if known:
-        five = (
-            f"{shorten(p.title, LONG)} {number(p.importance)} and {number(p.heterogeneity_score)}"
-            for p in known[:5]
-        )
-        said.append(f"Most important: {'; '.join(five)}.")
-    if moved:
-        said.append(_moves_text(known, moved))
-    alt = alt or " ".join([*said, *(f"{n}." for n in notes)])
+    notes = [] if points else ["no features"]
+    unscored = len(points) - len(known)
+    notes += [f"{counted(unscored, 'feature')} without a heterogeneity score"] if unscored else []
+    axes = f"{shorten(x_label, 120)} on the horizontal axis, {shorten(y_label, 120)} on the vertical axis"
+    said = [f"{counted(len(known), 'feature')}: {axes}.", *_most_important(known, moved)]
+    alt = " ".join([*said, *(f"{n}." for n in notes)])
     order = (*KINDS, TO_REGIONS, level, EQUAL)
+    title = "Importance and heterogeneity"
     return FigureSpec(((panel,),), title, alt, notes=tuple(notes), order=order)
+
+
+_ABOVE, _BELOW = (
+    "heterogeneity score\nexceeds importance",
+    "importance exceeds\nheterogeneity score",
+)
+_HALVES = (
+    Text(-np.inf, np.inf, (_ABOVE,), "region", across=1, up=-1, moves=2),
+    Text(np.inf, -np.inf, (_BELOW,), "region", across=-1, up=1, moves=2),
+)
+"""The meaning of both halves of the figure, in their outer corners."""
+
+
+def _points(known: Sequence[ImportancePoint], at: Floats) -> Iterator[Points]:
+    """Yield the features of each kind."""
+    for kind in KINDS:
+        mine = np.array([p.style == kind for p in known], dtype=bool)
+        if mine.any():
+            style = f"{kind}-small" if len(known) > MANY else kind
+            yield Points(at[mine, 0], at[mine, 1], style, kind)
+
+
+def _names(known: Sequence[ImportancePoint], at: Floats, cross: Segments) -> Names:
+    """Return the names of features in order of priority: large importance or large heterogeneity score."""
+    names = distinct_names([clean(p.title) for p in known], SHORT)
+    standing_out = (at / np.maximum(np.abs(at).max(axis=0, initial=0.0), 1e-300)).max(axis=1)
+    first = np.argsort(-standing_out, kind="stable")
+    shown = tuple(names[i] for i in first[:NAMED])
+    return Names(at[first, 0], at[first, 1], shown, ends_of(cross), AWAY, EACH)
+
+
+def _most_important(
+    known: Sequence[ImportancePoint], moved: Mapping[str, RegionsPoint]
+) -> Iterator[str]:
+    """Yield sentences on the most important features, and on where their arrows lead."""
+    if known:
+        sizes = [f"{number(p.importance)} and {number(p.heterogeneity_score)}" for p in known[:5]]
+        named = (f"{shorten(p.title, LONG)} {size}" for p, size in zip(known, sizes, strict=False))
+        yield f"Most important: {'; '.join(named)}."
+    within = [
+        f"{shorten(p.title, LONG)} {_within_text(moved[p.feature])}"
+        for p in known
+        if p.feature in moved
+    ]
+    if within:
+        yield f"Arrows lead to the mean of the regions: {first_of(within, 5)}."
 
 
 def _is_move(p: ImportancePoint, to: RegionsPoint) -> bool:
@@ -230,24 +225,14 @@ def _within_text(to: RegionsPoint) -> str:
     return f"within {counted(to.regions, 'region')}: {numbers}"
 
 
-def _moves_text(known: Sequence[ImportancePoint], moved: Mapping[str, RegionsPoint]) -> str:
-    """Return where the arrows of the most important features lead."""
-    some = [p for p in known if p.feature in moved]
-    five = "; ".join(f"{shorten(p.title, LONG)} {_within_text(moved[p.feature])}" for p in some[:5])
-    more = f"; and {len(some) - 5} more" if len(some) > 5 else ""
-    return f"Arrows lead to the mean of the regions: {five}{more}."
-
-
-def _point_tip(
-    p: ImportancePoint, kind: str, link: str, within: RegionsPoint | None = None
-) -> Tooltip:
+def _point_tip(p: ImportancePoint, link: str, within: RegionsPoint | None) -> Tooltip:
     pairs = (
         ("importance", p.importance, p.importance_ends),
         ("heterogeneity score", p.heterogeneity_score, p.heterogeneity_score_ends),
     )
     lines = [f"{name} {number(v)}{interval_text(*(ends or _NONE))}" for name, v, ends in pairs]
     lines += [] if within is None else [_within_text(within)]
-    text = "\n".join([shorten(p.title, LONG), *lines, kind])
+    text = "\n".join([shorten(p.title, LONG), *lines, p.style])
     x, y = p.importance, p.heterogeneity_score
     return Tooltip(x, x, text, y, y, link=link, feature=p.feature)
 

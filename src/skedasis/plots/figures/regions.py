@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,38 +13,37 @@ from skedasis._arguments import check_int_or_none
 from skedasis._types import Floats
 from skedasis.errors import DataError
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.categorical import Places
+from skedasis.plots.figures.bars import (
+    bars,
+    first_of,
+    interval_lines,
+    line_centres,
+    line_panel,
+    whiskers,
+)
 from skedasis.plots.figures.compare import (
     BANDS,
     MOST,
     OverlaidCurve,
     Zero,
-    curve_at_levels,
-    curve_of,
+    overlaid_curve,
     overlaid_horizontal,
-    overlaid_marks,
-    overlaid_tooltips,
+    overlaid_panel,
     overlaid_vertical,
 )
 from skedasis.plots.figures.effect import has_bins
 from skedasis.plots.figures.effect_parts import LONG, LONGEST
-from skedasis.plots.figures.importance import line_axis, line_centres
-from skedasis.plots.figures.multiples import PER_PAGE
+from skedasis.plots.figures.multiples import PER_PAGE, relabelled
 from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
+from skedasis.plots.figures.places import Places
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.keywords import RegionsBy
 from skedasis.plots.marks import (
     FigureSpec,
-    Line,
     Mark,
     Panel,
-    Points,
-    Rectangles,
-    Segments,
     Text,
     Title,
-    Tooltip,
-    horizontal_line,
     vertical_line,
 )
 from skedasis.plots.scales import (
@@ -57,7 +57,6 @@ from skedasis.plots.scales import (
     shorten,
     with_error,
 )
-from skedasis.results.axis import LevelAxis
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
 from skedasis.results.effect_words import percent_text, share_text
@@ -92,53 +91,37 @@ THICK, INNER = 0.66, 0.36
 def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) -> FigureSpec:
     """Return the figure of the regions of one feature."""
     view = RegionsPlotOptions() if options is None else options
-    n = len(regions)
-    if view.kind == "together" and n > MOST:
+    n, together, level = len(regions), view.kind == "together", view.confidence_level
+    if together and n > MOST:
         fix = "Use kind='panels'"
         got = f"{n} regions with kind='together'"
         raise DataError("plot(kind)", got, f"at most {MOST} regions", fix)
-    whole = regions.whole
-    effects = [align_time_axis(e, whole) for e in regions.effects[:PER_PAGE]]
-    places = None
-    if isinstance(whole.axis, LevelAxis):
-        places = Places.of(whole.about.feature, whole.axis.levels, MOST_LEVELS)
     labels = region_labels(regions)[:PER_PAGE]
-    # Several curves at the same levels are side by side.
-    together = view.kind == "together"
-    count = len(effects) + 1 if together else 2
-    level = view.confidence_level
-    curves = [
-        region_curve(e, label, level, places, (i if together else 0, count))
-        for i, (e, label) in enumerate(zip(effects, labels, strict=True))
-    ]
-    all_rows = region_curve(whole, ALL_ROWS, level, places, (count - 1, count))
-    x = horizontal_of_regions(whole, effects, places)
-    y = vertical_of_regions(whole, effects, [*curves, all_rows], bands=not together or n <= BANDS)
-    if together:
-        stacks = [(_together(regions, effects, curves, all_rows, x, y, places),)]
-    else:
-        stacks = [
-            (_region_panel(regions, i, effects[i], curves[i], all_rows, x, y, places),)
-            for i in range(len(effects))
-        ]
-    bars = _scores(regions, labels, level) if view.scores and n > 1 else None
-    if bars is not None:
-        stacks.append((bars,))
-    notes = _figure_notes(regions, view, len(effects))
+    shown = range(len(labels))
+    banded = not together or n <= BANDS
+    found = region_curves(
+        regions, shown, labels, level, MOST_LEVELS, together=together, bands=banded
+    )
     title = _title(regions)
-    named = [title] if together else [effect_title(e) for e in effects]
-    if bars is not None:
+    if together:
+        stacks, named = [(_together(regions, found),)], [title]
+    else:
+        stacks = [(_region_panel(regions, i, found),) for i in shown]
+        named = [effect_title(e) for e in found.effects]
+    if view.scores and n > 1 and math.isfinite(regions.scores.whole):
+        stacks.append((_scores(regions, labels, level),))
         named.append(replace(title, quantity=f"heterogeneity of the {title.quantity}"))
+    columns = len(stacks) if len(stacks) <= 3 else 2 if len(stacks) == 4 else 3
     return FigureSpec(
         tuple(stacks),
         str(title),
-        _alt_text(regions, labels, effects),
-        columns=_columns(len(stacks), view),
+        _alt_text(regions, labels, found.effects),
+        columns=columns if view.columns is None else view.columns,
         column_width=150.0 if view.columns is None else 0.0,
-        widths=(1.9, 1.0) if together and bars is not None else (),
+        widths=(1.9, 1.0) if together and len(stacks) > 1 else (),
         heading=title if len(stacks) > 1 else Title(),
         stack_titles=tuple(map(str, named)),
-        notes=notes,
+        notes=_figure_notes(regions, view, len(labels)),
         order=(*(labels if together else ("region",)), ALL_ROWS),
     )
 
@@ -152,12 +135,6 @@ def region_labels(regions: Regions) -> tuple[str, ...]:
 
 def _title(regions: Regions) -> Title:
     return effect_title(regions.whole, among=counted(len(regions), "region"))
-
-
-def _columns(stacks: int, view: RegionsPlotOptions) -> int:
-    if view.columns is not None:
-        return view.columns
-    return stacks if stacks <= 3 else 2 if stacks == 4 else 3
 
 
 def _figure_notes(regions: Regions, view: RegionsPlotOptions, shown: int) -> tuple[str, ...]:
@@ -178,88 +155,82 @@ def _centre(effect: Effect) -> Zero:
     return None if effect.spec.center is None else "mean"
 
 
-def region_curve(
-    effect: Effect, label: str, level: float, places: Places | None, place: tuple[int, int]
-) -> OverlaidCurve:
-    """Return the curve of a region with its interval; at levels, the i-th of n side by side for `place` (i, n)."""
-    if places is None:
-        return curve_of(effect, label, level)
-    return curve_at_levels(effect, label, level, places, place, small=True)
+class RegionCurves(NamedTuple):
+    """The effects in some regions, their curves, that of all rows, and their axes."""
+
+    effects: list[Effect]
+    curves: list[OverlaidCurve]
+    whole: OverlaidCurve
+    x: PlotAxis
+    y: PlotAxis
+    places: Places | None
 
 
-def horizontal_of_regions(
-    whole: Effect, effects: Sequence[Effect], places: Places | None
-) -> PlotAxis:
-    if places is not None:
-        return places.axis(whole.about.feature)
-    return overlaid_horizontal([whole, *effects])
-
-
-def vertical_of_regions(
-    whole: Effect, effects: Sequence[Effect], curves: Sequence[OverlaidCurve], *, bands: bool
-) -> PlotAxis:
-    """Return the vertical axis of all panels, in which curves, and intervals as far as possible, are readable."""
-    axis = overlaid_vertical([whole, *effects], curves, _centre(whole))
-    low, high = extent([c.y for c in curves])
-    # The last curve is that of all rows, without a band.
-    least, most = extent([end for c in curves[:-1] for end in (c.lower, c.upper)])
+def region_curves(
+    regions: Regions,
+    chosen: Sequence[int],
+    labels: Sequence[str],
+    level: float,
+    most_levels: int,
+    *,
+    together: bool,
+    bands: bool,
+) -> RegionCurves:
+    """Return the curves of some regions on axes on which they, and with `bands` their intervals, are readable."""
+    whole = regions.whole
+    effects = [align_time_axis(regions.effects[i], whole) for i in chosen]
+    places = Places.of_effect(whole, most_levels)
+    # Several curves at the same levels are side by side.
+    count = len(effects) + 1 if together else 2
+    sides = [*(range(len(effects)) if together else [0] * len(effects)), count - 1]
+    every, named = [*effects, whole], [*labels, ALL_ROWS]
+    *curves, all_rows = (
+        overlaid_curve(e, label, level, places, (i, count), small=True)
+        for e, label, i in zip(every, named, sides, strict=True)
+    )
+    everything = [whole, *effects]
+    x = overlaid_horizontal(everything) if places is None else places.axis(whole.about.feature)
+    y = overlaid_vertical(everything, [*curves, all_rows], _centre(whole))
+    low, high = extent([c.y for c in (*curves, all_rows)])
+    least, most = extent([end for c in curves for end in (c.lower, c.upper)])
     if bands and np.isfinite([least, most]).all():
         span = high - low if high > low else np.inf
         low = np.fmin(low, max(least, low - span / 2))
         high = np.fmax(high, min(most, high + span / 2))
-    return replace(axis, least=float(low), most=float(high))
+    y = replace(y, least=float(low), most=float(high))
+    return RegionCurves(effects, curves, all_rows, x, y, places)
 
 
-def whole_marks(curve: OverlaidCurve, places: Places | None) -> tuple[Mark, ...]:
-    """Return the effect in all rows, thin and grey."""
-    points = Points(curve.x, curve.y, "whole-vertex", ALL_ROWS)
-    if places is not None and not places.ordered:
-        return (points,)
-    line = Line(curve.x, curve.y, "whole", ALL_ROWS)
-    return (line,) if places is None and len(curve.x) > 1 else (line, points)
-
-
-def _region_panel(
-    regions: Regions,
-    i: int,
-    effect: Effect,
-    curve: OverlaidCurve,
-    all_rows: OverlaidCurve,
-    x: PlotAxis,
-    y: PlotAxis,
-    places: Places | None,
-) -> Panel:
-    band, line = overlaid_marks(curve._replace(label="region"), 0, places, small=True)
-    gaps = effect_parts.hatched_gaps(regions.whole)
+def _region_panel(regions: Regions, i: int, found: RegionCurves) -> Panel:
+    effect, curve, several = found.effects[i], found.curves[i], len(regions) > 1
     part = main_part(effect).effect
-    doubts = effect_parts.doubts(part.bins) if places is None and has_bins(part) else None
-    hatched, words = effect_parts.hatches(doubts, y, gaps)
-    rug = effect_parts.effect_rug(effect) if places is None else None
-    marks = (
-        *hatched,
-        *((horizontal_line(0.0),) if has_zero(effect) else ()),
-        band,
-        *(whole_marks(all_rows, places) if len(regions) > 1 else ()),
-        *line,
-        *(() if rug is None else (replace(rug, label="rows, or quantiles"),)),
-    )
-    shown = [curve, all_rows] if len(regions) > 1 else [curve]
-    title = Title(curve.label) if len(regions) > 1 else _title(regions)
-    notes = _region_notes(regions, i)
+    rug = effect_parts.effect_rug(effect) if found.places is None else None
+    title, notes = Title(curve.label) if several else _title(regions), _region_notes(regions, i)
     others = [shorten(clean(another_text(s)), LONGEST) for s in unstable_splits(regions, i)]
-    if others or (max(map(len, regions.rules)) > TITLE and len(regions) > 1):
+    if others or (max(map(len, regions.rules)) > TITLE and several):
         # Notes are broken into lines, titles are cut; and a title would state the rule as a finding.
         title = Title(f"[{i}]")
         notes = (shorten(clean(regions.rules[i]), LONGEST), *others, *notes)
-    return Panel(
-        x,
-        y,
-        marks,
-        PANEL,
+    panel = overlaid_panel(
+        [curve],
+        found.x,
+        found.y,
+        found.places,
+        gaps_of=regions.whole,
+        zero=has_zero(effect),
+        bands=True,
+        rug=None if rug is None else replace(rug, label="rows, or quantiles"),
+        small=True,
+        height=PANEL,
         title=title,
         notes=notes,
-        texts=words if len(gaps[0]) else (),
-        tooltips=tuple(overlaid_tooltips(regions.feature_title, x, shown, places)),
+        whole=found.whole if several else None,
+        doubts=effect_parts.doubts(part.bins) if found.places is None and has_bins(part) else None,
+    )
+    return replace(
+        panel,
+        marks=relabelled(panel.marks, {curve.label: "region"}),
+        texts=panel.texts if len(effect_parts.hatched_gaps(regions.whole)[0]) else (),
     )
 
 
@@ -280,38 +251,21 @@ def _region_notes(regions: Regions, i: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _together(
-    regions: Regions,
-    effects: Sequence[Effect],
-    curves: Sequence[OverlaidCurve],
-    all_rows: OverlaidCurve,
-    x: PlotAxis,
-    y: PlotAxis,
-    places: Places | None,
-) -> Panel:
-    drawn = [overlaid_marks(c, i, places, small=False) for i, c in enumerate(curves)]
-    rug = None
-    if places is None and regions.whole.rows is not None:
-        rug = effect_parts.effect_rug(regions.whole)
-    hatched, words = effect_parts.hatches(None, y, effect_parts.hatched_gaps(regions.whole))
-    marks = (
-        *hatched,
-        *((horizontal_line(0.0),) if has_zero(regions.whole) else ()),
-        *((band for band, _ in drawn) if len(curves) <= BANDS else ()),
-        *(whole_marks(all_rows, places) if len(curves) > 1 else ()),
-        *(mark for _, marks in drawn for mark in marks),
-        *(() if rug is None else (rug,)),
-    )
-    shown = [*curves, all_rows] if len(curves) > 1 else curves
-    return Panel(
-        x,
-        y,
-        marks,
-        TOGETHER,
+def _together(regions: Regions, found: RegionCurves) -> Panel:
+    return overlaid_panel(
+        found.curves,
+        found.x,
+        found.y,
+        found.places,
+        gaps_of=regions.whole,
+        zero=has_zero(regions.whole),
+        bands=len(found.curves) <= BANDS,
+        rug=effect_parts.effect_rug(regions.whole) if found.places is None else None,
+        small=False,
+        height=TOGETHER,
         title=effect_title(regions.whole),
-        notes=(counted(regions.nodes[0].count, "row"), counted(len(effects), "region")),
-        texts=words,
-        tooltips=tuple(overlaid_tooltips(regions.feature_title, x, shown, places)),
+        notes=(counted(regions.nodes[0].count, "row"), counted(len(found.curves), "region")),
+        whole=found.whole if len(regions) > 1 else None,
     )
 
 
@@ -329,12 +283,9 @@ def _score_ends(score: Floats, error: Floats, level: float) -> tuple[Floats, Flo
     return np.where(known, lower, np.nan), np.where(known, upper, np.nan)
 
 
-def _scores(regions: Regions, labels: Sequence[str], level: float) -> Panel | None:
+def _scores(regions: Regions, labels: Sequence[str], level: float) -> Panel:
     """Return the heterogeneity scores of all rows, of each region and within the regions, as bars."""
-    scores = regions.scores
-    if not math.isfinite(scores.whole):
-        return None
-    shown = len(labels)
+    scores, shown = regions.scores, len(labels)
     value = np.array([scores.whole, *scores.regions[:shown], scores.within])
     error = np.array([scores.whole_error, *scores.regions_error[:shown], scores.within_error])
     names = (ALL_ROWS, *(f"[{i}]" for i in range(shown)), WITHIN)
@@ -367,44 +318,20 @@ def _bars(
     top = float(np.nanmax(value, initial=0.0)) or 1.0
     # An interval may be many times as long as its bar: it does not determine the scale alone.
     most = float(np.nanmax(np.append(np.fmin(upper, 1.6 * top), top)))
-    axis = replace(x, least=0.0, most=most)
     y = line_centres(len(names))
     marks: list[Mark] = []
     for style in dict.fromkeys(styles):
         mine = np.array([s == style for s in styles]) & np.isfinite(value)
-        bars = (np.zeros(int(mine.sum())), value[mine], y[mine] - THICK / 2, y[mine] + THICK / 2)
-        marks.append(Rectangles(*bars, style))
-    known = np.isfinite(lower) & np.isfinite(upper)
-    if known.any():
-        at = (lower[known], y[known], upper[known], y[known])
-        marks.append(Segments(*at, "whisker", interval, caps=4.0))
-    marks.append(vertical_line(0.0))
+        marks.append(bars(y[mine], value[mine], style, thick=THICK))
+    marks += [*whiskers(y, lower, upper, interval, 4.0), vertical_line(0.0)]
     unit = f" {clean(x.unit)}" if x.unit else ""
     tips = [
-        Tooltip(
-            -np.inf,
-            np.inf,
-            "\n".join(
-                [
-                    shorten(text, LONG),
-                    f"{x.name} {number(float(v))}{unit}",
-                    *([f"{interval} {number(float(a))} to {number(float(b))}"] if k else []),
-                ]
-            ),
-            float(at) - 0.5,
-            float(at) + 0.5,
+        "\n".join(
+            [shorten(text, LONG), f"{x.name} {number(v)}{unit}", *interval_lines(interval, a, b)]
         )
-        for text, v, a, b, k, at in zip(said, value, lower, upper, known, y, strict=True)
+        for text, v, a, b in zip(said, value.tolist(), lower.tolist(), upper.tolist(), strict=True)
     ]
-    return Panel(
-        axis,
-        line_axis(names),
-        tuple(marks),
-        title=title,
-        grid="x",
-        rows=len(names),
-        tooltips=tuple(tips),
-    )
+    return line_panel(replace(x, least=0.0, most=most), names, marks, tips, title=title)
 
 
 def _alt_text(regions: Regions, labels: Sequence[str], effects: Sequence[Effect]) -> str:
@@ -435,85 +362,56 @@ def regions_overview_figure(
     if not ranks:
         raise DataError("plot", "no feature", "at least one feature", "Explain some features")
     shown = [found[r.feature] for r in ranks[:top]]
-    first = shown[0]
     names = distinct_names([clean(r.feature_title) for r in shown], LONGEST)
     y = line_centres(len(shown))
-    scored = any(math.isfinite(r.scores.whole) for r in shown)
-    before = np.array(
-        [r.scores.whole if scored else np.clip(r.loss_explained, 0.0, 1.0) for r in shown]
-    )
-    after = np.array([r.scores.within for r in shown])
     title = effect_title(*(r.whole for r in shown), of=counted(len(shown), "feature"))
-    if scored:
-        x = PlotAxis("heterogeneity score", first.about.unit, 0.0, 1.0, 0.04)
-        styles, what = (
-            ("before", "bar"),
-            f"heterogeneity of the {title.quantity}, before and after the split",
-        )
+    split = np.array([len(r) > 1 for r in shown])
+    if any(math.isfinite(r.scores.whole) for r in shown):
+        quantity = f"heterogeneity of the {title.quantity}, before and after the split"
+        before = np.array([r.scores.whole for r in shown])
+        after = np.array([r.scores.within for r in shown])
+        most = _largest(np.append(before, after))
+        x = PlotAxis("heterogeneity score", shown[0].about.unit, 0.0, AROUND * most, 0.04)
+        marks: list[Mark] = [bars(y, np.nan_to_num(before), "before", ALL_ROWS, thick=THICK)]
+        known = split & np.isfinite(after)
+        if known.any():
+            marks.append(bars(y[known], after[known], "bar", WITHIN, thick=INNER))
     else:
-        before = 100 * np.where([len(r) > 1 for r in shown], before, 0.0)
-        x = PlotAxis("explained by regions", "% of the loss", 0.0, 1.0, 0.04)
-        styles, what = ("bar", "bar"), "part of the loss that regions explain"
-    title = replace(title, quantity=what)
-    most = float(np.nanmax(np.append(before, after if scored else 0.0), initial=0.0)) or 1.0
-    # A third of the panel is left for the first splits.
-    axis = replace(x, least=0.0, most=1.5 * most)
-    if not scored:  # no share is larger than 100 %
-        axis = replace(
-            axis, ticks=tuple(t for t in (0.0, 20.0, 40.0, 60.0, 80.0, 100.0) if t <= 1.5 * most)
-        )
-    marks: list[Mark] = [
-        Rectangles(
-            np.zeros(len(shown)),
-            np.nan_to_num(before),
-            y - THICK / 2,
-            y + THICK / 2,
-            styles[0],
-            ALL_ROWS if scored else "",
-        )
-    ]
-    split = np.array([len(r) > 1 for r in shown]) & np.isfinite(after)
-    if scored and split.any():
-        at = y[split]
-        zero = np.zeros(int(split.sum()))
-        bars = (zero, after[split], at - INNER / 2, at + INNER / 2)
-        marks.append(Rectangles(*bars, styles[1], WITHIN))
-    marks.append(vertical_line(0.0))
-    texts = tuple(
-        Text(
-            float(np.nan_to_num(value)) + 0.02 * most,
-            float(at),
-            _first_split(r),
-            "value",
-            (0.0, 1.5 * most * 1.04, -np.inf, np.inf),
-            1,
-        )
-        for r, value, at in zip(shown, before, y, strict=True)
-        if len(r) > 1
-    )
-    tips = tuple(
-        Tooltip(
-            -np.inf, np.inf, _overview_tip(r), float(at) - 0.5, float(at) + 0.5, feature=r.feature
-        )
-        for r, at in zip(shown, y, strict=True)
-    )
-    panel = Panel(
-        axis,
-        line_axis(names),
-        tuple(marks),
+        quantity = "part of the loss that regions explain"
+        shares = np.array([np.clip(r.loss_explained, 0.0, 1.0) for r in shown])
+        before = 100 * np.where(split, shares, 0.0)
+        most = _largest(before)
+        # No share is larger than 100 %.
+        ticks = tuple(float(t) for t in range(0, 101, 20) if t <= AROUND * most)
+        x = PlotAxis("explained by regions", "% of the loss", 0.0, AROUND * most, 0.04, ticks)
+        marks = [bars(y, np.nan_to_num(before), "bar", thick=THICK)]
+    title = replace(title, quantity=quantity)
+    room = (0.0, AROUND * most * 1.04, -np.inf, np.inf)
+    ends = (np.nan_to_num(before) + 0.02 * most).tolist()
+    panel = line_panel(
+        x,
+        names,
+        [*marks, vertical_line(0.0)],
+        [_overview_tip(r) for r in shown],
         title=title,
         notes=_overview_notes(found, shown, by),
-        texts=texts,
-        grid="x",
-        rows=len(names),
-        tooltips=tips,
+        texts=[
+            Text(end, at, _first_split(r), "value", room, 1)
+            for r, end, at in zip(shown, ends, y.tolist(), strict=True)
+            if len(r) > 1
+        ],
+        features=[r.feature for r in shown],
     )
-    listed = "; ".join(
-        f"{shorten(name, LONG)}: {summary_text(r)}"
-        for name, r in zip(names[:5], shown, strict=False)
-    )
-    more = f"; and {len(shown) - 5} more" if len(shown) > 5 else ""
-    return FigureSpec(((panel,),), str(title), f"{title}. {listed}{more}.")
+    said = [f"{shorten(n, LONG)}: {summary_text(r)}" for n, r in zip(names, shown, strict=True)]
+    return FigureSpec(((panel,),), str(title), f"{title}. {first_of(said, 5)}.")
+
+
+AROUND = 1.5
+"""Length of the axis of an overview in units of the longest bar: a third of the panel is left for the first splits."""
+
+
+def _largest(values: Floats) -> float:
+    return float(np.nanmax(values, initial=0.0)) or 1.0
 
 
 def _overview_notes(

@@ -10,15 +10,13 @@ import numpy as np
 from skedasis._arguments import check_int
 from skedasis._types import Floats
 from skedasis.plots.figures import effect_parts, effect_texts
-from skedasis.plots.figures.categorical import Places
 from skedasis.plots.figures.compare import (
     BANDS,
     MOST,
     STOPS,
     check_count,
     distinct_labels,
-    overlaid_marks,
-    overlaid_tooltips,
+    overlaid_panel,
     overlaid_vertical,
     overlay_alt_text,
     overlay_panel,
@@ -26,12 +24,10 @@ from skedasis.plots.figures.compare import (
 from skedasis.plots.figures.effect import effect_panels
 from skedasis.plots.figures.effect_parts import LONGEST, Band
 from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.places import Places
 from skedasis.plots.figures.regions import (
     has_zero,
-    horizontal_of_regions,
-    region_curve,
-    vertical_of_regions,
-    whole_marks,
+    region_curves,
 )
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import (
@@ -50,12 +46,10 @@ from skedasis.plots.marks import (
     marks_of,
 )
 from skedasis.plots.scales import PlotAxis, clean, counted, distinct_names, sentence, shorten
-from skedasis.results.axis import LevelAxis
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
 from skedasis.results.effect_words import percent_text
 from skedasis.results.regions import ALL_ROWS, Regions, alternatives, summary_text
-from skedasis.results.time_axis import align_time_axis
 
 HEIGHT = 132.0
 """Height of the panel."""
@@ -80,38 +74,43 @@ def regions_summary_figure(
         return effect_summary_figure(regions.whole, notes=notes, confidence_level=confidence_level)
     whole, shares = regions.whole, regions.shares
     heaviest = np.sort(np.argsort(-shares, kind="stable")[:most]).tolist()
-    effects = [align_time_axis(regions.effects[i], whole) for i in heaviest]
     rules = distinct_names([clean(regions.rules[i]) for i in heaviest], LONGEST)
     labels = [
         f"{rule} ({percent_text(float(shares[i]))})"
         for rule, i in zip(rules, heaviest, strict=True)
     ]
-    places = _places(whole)
-    count = len(effects) + 1
-    curves = [
-        region_curve(e, label, confidence_level, places, (i, count))
-        for i, (e, label) in enumerate(zip(effects, labels, strict=True))
-    ]
-    all_rows = region_curve(whole, ALL_ROWS, confidence_level, places, (count - 1, count))
-    x = horizontal_of_regions(whole, effects, places)
-    banded = len(curves) <= BANDS
-    y = vertical_of_regions(whole, effects, [*curves, all_rows], bands=banded)
-    drawn = [overlaid_marks(c, i, places, small=True) for i, c in enumerate(curves)]
-    marks = (
-        *((horizontal_line(0.0),) if has_zero(whole) else ()),
-        *((band for band, _ in drawn) if banded else ()),
-        *whole_marks(all_rows, places),
-        *(mark for _, marks in drawn for mark in marks),
-        *_rug(whole),
+    banded = len(heaviest) <= BANDS
+    found = region_curves(
+        regions, heaviest, labels, confidence_level, MOST_LEVELS, together=True, bands=banded
     )
-    hidden = len(regions) - len(effects)
+    hidden = len(regions) - len(heaviest)
     more = (f"and {counted(hidden, 'more region')}",) if hidden else ()
-    tips = overlaid_tooltips(regions.feature_title, x, [*curves, all_rows], places)
     others = (shorten(clean(text), LONGEST) for text in alternatives(regions))
-    title, notes = effect_title(whole), (*notes, *more, *others)
-    panel = Panel(x, y, marks, HEIGHT, title=title, notes=notes, tooltips=tuple(tips))
+    rug = effect_parts.effect_rug(whole) if found.places is None else None
+    title = effect_title(whole)
+    panel = overlaid_panel(
+        found.curves,
+        found.x,
+        found.y,
+        found.places,
+        gaps_of=whole,
+        zero=has_zero(whole),
+        bands=banded,
+        rug=None if rug is None else replace(rug, label=""),
+        small=True,
+        height=HEIGHT,
+        title=title,
+        notes=(*notes, *more, *others),
+        whole=found.whole,
+    )
     said = f"{title}. {sentence(summary_text(regions))}"
-    alt = [said, *(f"{c.label}: {curve_words(e)}." for c, e in zip(curves, effects, strict=True))]
+    alt = [
+        said,
+        *(
+            f"{c.label}: {curve_words(e)}."
+            for c, e in zip(found.curves, found.effects, strict=True)
+        ),
+    ]
     alt += [f"{more[0].capitalize()}."] if more else []
     alt += [f"Bands: {100 * confidence_level:g} % intervals."] if banded else []
     return FigureSpec(((panel,),), str(title), " ".join(alt), order=(*labels, ALL_ROWS))
@@ -126,7 +125,7 @@ def effect_summary_figure(
     )
     main = effect_panels(effect, options)[0]
     interval = f"{100 * confidence_level:g} % interval"
-    places = _places(effect)
+    places = Places.of_effect(effect, MOST_LEVELS)
     marks = tuple(_brief(main.marks, interval))
     tips = main.tooltips
     if places is None and len(effect.points) > 1:
@@ -160,7 +159,7 @@ def models_summary_figure(
     made, curves = overlay_panel(
         effects, names, None, confidence_level, small=True, most_levels=MOST_LEVELS
     )
-    unshown = _unshown(_places(effects[0]))
+    unshown = _unshown(Places.of_effect(effects[0], MOST_LEVELS))
     # Their own zero: that of the figure of each model alone.
     zero = () if effects[0].spec.center is None else (horizontal_line(0.0),)
     shown = (replace(m, label="") if isinstance(m, Rug) else m for m in made.marks)
@@ -174,25 +173,10 @@ def models_summary_figure(
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def _places(effect: Effect) -> Places | None:
-    """Return the shown levels of a categorical feature; None for a numeric one."""
-    if not isinstance(effect.axis, LevelAxis):
-        return None
-    return Places.of(effect.about.feature, effect.axis.levels, MOST_LEVELS)
-
-
 def _unshown(places: Places | None) -> tuple[str, ...]:
     """Return a note on levels that are not shown."""
     hidden = 0 if places is None else len(places.levels) - len(places)
     return (f"and {counted(hidden, 'more level')}",) if hidden else ()
-
-
-def _rug(effect: Effect) -> Iterator[Mark]:
-    """Yield the rug of a numeric feature without a legend entry."""
-    if not isinstance(effect.axis, LevelAxis):
-        rug = effect_parts.effect_rug(effect)
-        if rug is not None:
-            yield replace(rug, label="")
 
 
 def _brief(marks: Sequence[Mark], interval: str) -> Iterator[Mark]:
@@ -244,4 +228,4 @@ def _point_tips(effect: Effect, panel: Panel) -> Iterator[Tooltip]:
                 band = band._replace(error=error)
             bands.append(band)
     points: tuple[Floats, Floats, str] = (curve.x[chosen], curve.y[chosen], AVERAGE)
-    yield from effect_texts.point_tooltips(effect, (panel.x, panel.y), points, bands)
+    yield from effect_texts.point_tooltips(effect, panel.x, panel.y.unit, points, bands)

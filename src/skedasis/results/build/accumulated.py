@@ -158,7 +158,7 @@ def accumulated_effect(
     error, df = _errors(form, spec)
     stats = bin_stats(edges, form, spec)
     accumulated = ale_math.accumulated_std(stats.widths, stats.std, spec.accumulate)
-    supported = _supported(bins.count)
+    supported = ale_math.between_known(bins.count > 0)
     return AccumulatedEffect(
         NumericAxis.of(about.feature, edges),
         value=np.where(supported, form.matrix @ slope, np.nan),
@@ -207,15 +207,6 @@ def _importance(
         kept = np.arange(kept[0], kept[-1] + 1)
     bins = axis.pool(kept[:-1])
     return ale_math.importance(cells.edges[kept], start, bins.weight, bins.mean, bins.m2)
-
-
-def _supported(count: Floats) -> Bools:
-    """Return which edges lie between the first and the last bin with rows; outside the curve is NaN."""
-    with_rows = np.flatnonzero(count > 0)
-    edge = np.arange(len(count) + 1)
-    if len(with_rows) == 0:
-        return edge < 0
-    return (edge >= with_rows[0]) & (edge <= with_rows[-1] + 1)
 
 
 def _constant(

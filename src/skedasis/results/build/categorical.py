@@ -45,22 +45,16 @@ def accumulated_categorical_effect(
         Copied to the result.
     """
     steps = Steps.of(moments)
-    weight = moments[
-        UP
-    ].weight  # not levels.weight: a bootstrap replicate may have no row of a level
-    fraction = weight / max(float(weight.sum()), np.finfo(float).tiny)
-    codes = np.arange(len(levels))
-    start, mean = (
-        ale_math.accumulation_matrix(np.ones(len(codes) - 1), steps.known, codes),
-        steps.mean,
-    )
+    # Not those of the levels: a bootstrap replicate may have no row of a level.
+    fraction = moments[UP].share
+    codes, mean = np.arange(len(levels)), steps.mean
+    start = ale_math.accumulation_matrix(np.ones(len(codes) - 1), steps.known, codes)
     value = start @ mean
     matrix, own = start, np.zeros((len(levels), len(levels)))
     if spec.center == "mean":
         matrix = start - fraction @ start
-        own = np.broadcast_to(
-            -(value - fraction @ value) / max(float(weight.sum()), np.finfo(float).tiny), own.shape
-        )
+        off = -(value - fraction @ value) / moments[UP].total_size()
+        own = np.broadcast_to(off, own.shape)
     error, df = step_errors(matrix, own, steps, spec)
     stats = _bin_stats(levels, steps, kept, start, spec)
     return LevelStepsEffect(
@@ -69,7 +63,7 @@ def accumulated_categorical_effect(
         accumulated_std=_accumulated_std(levels, steps, stats, about, spec),
         std_error=error,
         df=df,
-        importance=float(np.sqrt(fraction @ (value - fraction @ value) ** 2)),
+        importance=ale_math.weighted_std(value, fraction),
         about=about,
         spec=spec,
         bins=stats,
@@ -106,9 +100,8 @@ def _bin_stats(levels: LevelStats, steps: Steps, kept: Ints, start: Floats, spec
     pooled = steps.pooled
     has_variance = ~np.isnan(pooled.variance(spec.ddof, spec.weight_kind))
     squares = np.add.reduceat(np.where(has_variance, pooled.m2, 0.0), first)
-    divisor = np.add.reduceat(
-        np.where(has_variance, pooled.df(spec.ddof, spec.weight_kind), 0.0), first
-    )
+    df = np.where(has_variance, pooled.df(spec.ddof, spec.weight_kind), 0.0)
+    divisor = np.add.reduceat(df, first)
     variance = np.where(divisor > 0, squares / np.where(divisor > 0, divisor, 1.0), np.nan)
     error, _ = step_errors(form, np.zeros((len(form), len(levels))), steps, spec)
     spans = [slice(a, b + 1) for a, b in pairwise(kept)]

@@ -37,8 +37,8 @@ def point_shares(effect: Effect) -> Floats:
     first = np.searchsorted(effect.cells.edges, points)[:-1]
     if isinstance(effect, ValueStepsEffect):
         return centre_form(points, effect.moments[AXIS].pool(first))
-    weight = effect.moments[LOCAL].pool(first).weight
-    half = weight / (2 * max(float(weight.sum()), np.finfo(float).tiny))
+    pooled = effect.moments[LOCAL].pool(first)
+    half = pooled.weight / (2 * pooled.total_size())
     return np.append(half, 0.0) + np.append(0.0, half)
 
 

@@ -143,11 +143,8 @@ def linear_form(
     start = matrix @ slope
     if spec.center != "mean":
         return LinearForm(pieces, bins, start, matrix, 0.0, np.inf)
-    total = max(float(groups.weight.sum()), np.finfo(float).tiny)
-    fraction, middle = groups.weight / total, middles @ slope
-    n = total
-    if spec.weight_kind == "sampling":
-        n = total**2 / max(float(groups.weight2.sum()), np.finfo(float).tiny)
+    fraction, middle = groups.share, middles @ slope
+    n = groups.total_size(spec.weight_kind)
     between = float(fraction @ (middle - fraction @ middle) ** 2 / n)
     return LinearForm(pieces, bins, start, matrix - fraction @ middles, between, n)
 
@@ -282,23 +279,21 @@ class LineFits:
 
     Parameters
     ----------
-    mean, trend : ndarray of float, shape (K,)
-        The mean slope, and the change of the slope per unit of the feature. Their errors are independent.
+    trend : ndarray of float, shape (K,)
+        The change of the slope per unit of the feature. Its error and that of the mean slope are independent.
     lever : ndarray of float, shape (K,)
         Distance from the mean of the rows to the middle of the bin: ``mean + lever * trend`` is the slope in the
         middle, and times the width the difference of the effect across the bin.
     variance, degrees : ndarray of float, shape (K,)
         Of the local effects around the line.
-    size, trend_size : ndarray of float, shape (K,)
-        Divisors of the variance in the squared standard errors of `mean` and of `trend` (infinite without a trend).
+    trend_size : ndarray of float, shape (K,)
+        Divisor of the variance in the squared standard error of `trend` (infinite without a trend).
     """
 
-    mean: Floats
     trend: Floats
     lever: Floats
     variance: Floats
     degrees: Floats
-    size: Floats
     trend_size: Floats
 
 
@@ -325,13 +320,8 @@ def fit_lines(
     """
     bins, axis_bins = local.pool(kept[:-1]), axis.pool(kept[:-1])
     bin_of_cell = np.repeat(np.arange(len(kept) - 1), np.diff(kept))
-    # Deviations of the cells' means from the bin's mean: dx of the feature, dy of the local effects.
-    dx = np.where(axis.weight > 0, axis.mean - axis_bins.mean[bin_of_cell], 0.0)
-    dy = np.where(local.weight > 0, local.mean - bins.mean[bin_of_cell], 0.0)
-    sum_xx = np.add.reduceat(local.weight * dx**2, kept[:-1])
-    sum_xy = np.add.reduceat(local.weight * dx * dy, kept[:-1])
+    trend, dx, dy, sum_xx = line_trends(local, axis, kept, chosen)
     chosen = chosen & (sum_xx > 0)
-    trend = np.where(chosen, sum_xy / np.where(chosen, sum_xx, 1.0), 0.0)
     edges = cells.edges[kept]
     lever = np.where(chosen, (edges[:-1] + edges[1:]) / 2 - axis_bins.mean, 0.0)
     variance = bins.variance(spec.ddof, spec.weight_kind)
@@ -348,14 +338,29 @@ def fit_lines(
     # Scaled from the weight to the effective number of rows, on which standard errors are based.
     trend_size = sum_xx * size / np.where(bins.weight > 0, bins.weight, 1.0)
     return LineFits(
-        np.where(bins.weight > 0, bins.mean, np.nan),
         trend,
         lever,
         np.where(chosen & ~np.isnan(variance), line_variance, variance),
         np.where(chosen, size - 2, size - 1),
-        size,
         np.where(chosen, trend_size, np.inf),
     )
+
+
+def line_trends(
+    local: Moments, axis: Moments, kept: Ints, chosen: Bools
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the slopes of lines through the means of the cells, (K, ...), weighted by their rows: 0 if not chosen.
+
+    Also the deviations of the cells' means from those of their bin, (P, ...), of the feature and of the local effects;
+    and the sums of the squares of the first, (K, ...). Moments have shape (P,), or (P, R) for R replicates.
+    """
+    first, group = kept[:-1], np.repeat(np.arange(len(kept) - 1), np.diff(kept))
+    dx = np.where(axis.weight > 0, axis.mean - axis.pool(first).mean[group], 0.0)
+    dy = np.where(local.weight > 0, local.mean - local.pool(first).mean[group], 0.0)
+    square = np.add.reduceat(local.weight * dx**2, first)
+    product = np.add.reduceat(local.weight * dx * dy, first)
+    known = chosen.reshape(-1, *(1,) * (dx.ndim - 1)) & (square > 0)
+    return np.where(known, product / np.where(known, square, 1.0), 0.0), dx, dy, square
 
 
 def curve_polygon(

@@ -19,7 +19,7 @@ from skedasis.data.column_stats import Column
 from skedasis.errors import UnsupportedError
 from skedasis.results.axis import BinPairAxis, LevelPairAxis, NumericPairAxis, PairAxis
 from skedasis.results.effect import About, Spec
-from skedasis.results.provenance import as_provenance
+from skedasis.results.provenance import as_provenance, rows_outside
 from skedasis.results.surface import AccumulatedSurface, CellStats, PairRows, Surface
 from skedasis.stats.ale_math import accumulation_matrix
 from skedasis.stats.grid import Cells
@@ -66,19 +66,13 @@ def accumulated_surface(
             np.where(empty, np.nan, cell.mean),
             std,
             empty,
-            std_error=mean_error(cell, spec),
+            std_error=cell.mean_error(1, spec.weight_kind),
         ),
         main=_main_effects(moments, sides),
         rows=rows,
         moments=moments,
         provenance=as_provenance({"empty_cells": "nearest" if fill else "left empty"}),
     )
-
-
-def mean_error(cell: Moments, spec: Spec) -> Floats:
-    """Return the standard error of each cell's mean; NaN where the cell has no variance."""
-    size = cell.effective_size(spec.weight_kind)
-    return np.sqrt(cell.variance(1, spec.weight_kind) / np.where(size > 0, size, 1.0))
 
 
 def fill_empty_cells(delta: Floats, empty: Bools, centres0: Floats, centres1: Floats) -> Floats:
@@ -300,15 +294,9 @@ def rebin_surface(
     )
     again = accumulated_surface(sides, moments or {}, spec, shown.abouts, rows, fill=fill)
     record = {**shown.provenance, **again.provenance, "rebinned": [s.describe() for s in schemes]}
-    outside = shown.provenance.get("rows_outside", 0)
     old, new = shown.moments[HOME], again.moments[HOME]
-    used = int(new.count.sum())
-    outside += int(old.count.sum()) - used
-    weight = shown.provenance.get("weight_outside", 0.0) + float(
-        old.weight.sum() - new.weight.sum()
-    )
-    record |= {"rows_outside": outside, "weight_outside": weight if outside else 0.0}
-    record |= {"rows_in_cells": used}
+    record |= rows_outside(shown.provenance, old, new)
+    record |= {"rows_in_cells": int(new.count.sum())}
     record.pop("main_effects", None)
     return again.with_provenance(record)
 

@@ -17,7 +17,6 @@ from skedasis._types import Floats, Ints
 from skedasis.results.axis import LevelAxis, LevelStats, NumericAxis, PairAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.effect import (
-    TRUSTED_ROWS,
     About,
     AccumulatedEffect,
     AnyMPlot,
@@ -34,7 +33,7 @@ from skedasis.results.effect import (
 )
 from skedasis.results.surface import PairRows, PartialDependenceSurface
 from skedasis.stats import ale_math
-from skedasis.stats.grid import Cells, Grid
+from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 
 # --- partial dependence ---------------------------------------------------------------------------
@@ -61,61 +60,37 @@ def spread_of_curves(curves: Moments, shares: Floats, spec: Spec) -> Spread:
 
 
 def partial_dependence(
-    grid: Grid,
+    axis: NumericAxis | LevelAxis,
     shown: Moments,
-    axis: Moments,
+    data: Moments | None,
     spec: Spec,
     about: About,
     rows: Rows | None,
     curves: Curves | None,
     spread: Spread | None,
 ) -> PartialDependence:
-    """Build a partial dependence from the moments of the rows' ICE curves."""
-    kind = spec.weight_kind
-    error = np.sqrt(shown.variance(1, kind) / shown.effective_size(kind))
-    return PartialDependence(
-        NumericAxis.of(about.feature, grid.points),
-        value=shown.mean,
-        std_error=error,
-        df=shown.effective_size(kind) - 1,
-        importance=_importance(grid.points, shown.mean - shown.mean[0], axis),
-        about=about,
-        spec=spec,
-        rows=rows,
-        curves=curves,
-        spread=None if spread is None else replace(spread, points=grid.points),
-        moments={"axis": axis},
-    )
+    """Build a partial dependence from the moments of the rows' ICE curves.
 
-
-def categorical_partial_dependence(
-    levels: LevelStats,
-    shown: Moments,
-    spec: Spec,
-    about: About,
-    rows: Rows | None,
-    curves: Curves | None,
-    spread: Spread | None,
-) -> PartialDependence:
-    """Build the partial dependence on a categorical feature from the moments of the rows' curves over its levels.
-
-    The parameters are those of `partial_dependence`. The result does not depend on the order of the levels, unless the
-    curves are anchored at one of them.
+    `data` are the moments of a numeric feature between the points of its grid. For a categorical feature the result
+    does not depend on the order of the levels, unless the curves are anchored at one of them.
     """
-    kind = spec.weight_kind
     value = shown.mean - shown.mean[0]
-    share = levels.share
+    if isinstance(axis, LevelAxis):
+        importance = ale_math.weighted_std(value, axis.levels.share)
+    else:
+        importance = 0.0 if data is None else _importance(axis.points, value, data)
     return PartialDependence(
-        LevelAxis(levels),
+        axis,
         value=shown.mean,
-        std_error=np.sqrt(shown.variance(1, kind) / shown.effective_size(kind)),
-        df=shown.effective_size(kind) - 1,
-        importance=float(np.sqrt(share @ (value - share @ value) ** 2)),
+        std_error=shown.mean_error(1, spec.weight_kind),
+        df=shown.effective_size(spec.weight_kind) - 1,
+        importance=importance,
         about=about,
         spec=spec,
         rows=rows,
         curves=curves,
-        spread=spread,
+        spread=None if spread is None else replace(spread, points=axis.coordinates),
+        moments={} if data is None else {AXIS: data},
     )
 
 
@@ -154,13 +129,9 @@ def _importance(points: Floats, value: Floats, axis: Moments) -> float:
     squares = slope**2 * inside.m2
     weight = np.concatenate([axis.weight[:1], inside.weight, axis.weight[-1:]])
     means = np.concatenate([value[:1], mean, value[-1:]])
-    fraction = weight / max(weight.sum(), np.finfo(float).tiny)
-    return float(
-        np.sqrt(
-            squares.sum() / max(weight.sum(), np.finfo(float).tiny)
-            + fraction @ (means - fraction @ means) ** 2
-        )
-    )
+    total = max(weight.sum(), np.finfo(float).tiny)
+    between = weight / total @ (means - weight / total @ means) ** 2
+    return float(np.sqrt(squares.sum() / total + between))
 
 
 # --- M-plots --------------------------------------------------------------------------------------
@@ -189,18 +160,18 @@ def m_plot(
     bins, axis = (
         m if len(cells) == 0 else m.pool(kept[:-1]) for m in (moments[LOCAL], moments[AXIS])
     )
-    has_rows = bins.weight > 0
-    value, std, error, df = _means(bins.take(np.flatnonzero(has_rows)), spec)
-    fraction = bins.weight[has_rows] / max(float(bins.weight.sum()), np.finfo(float).tiny)
+    full = bins.take(np.flatnonzero(bins.weight > 0))
+    value, std, error, df = _means(full, spec)
+    points = axis.mean[bins.weight > 0]
     return MPlotEffect(
-        NumericAxis.of(about.feature, axis.mean[has_rows]),
+        NumericAxis.of(about.feature, points),
         value=value,
         std_error=error,
         df=df,
-        importance=_weighted_std(value, fraction),
+        importance=ale_math.weighted_std(value, full.share),
         about=about,
         spec=spec,
-        spread=_spread_of_means(axis.mean[has_rows], std, fraction),
+        spread=Spread(points, std, np.full(len(std), np.nan), full.share),
         bins=_bin_stats(cells.edges[kept] if len(cells) else np.repeat(cells.edges, 2), bins, spec),
         rows=rows,
         cells=cells,
@@ -210,20 +181,10 @@ def m_plot(
 
 def _bin_stats(edges: Floats, bins: Moments, spec: Spec) -> BinStats:
     """Return the statistics of the bins."""
-    has_rows = bins.weight > 0
     std = np.sqrt(bins.variance(spec.ddof, spec.weight_kind))
-    size = np.where(has_rows, bins.effective_size(spec.weight_kind), 1.0)
-    return BinStats(
-        low=edges[:-1],
-        high=edges[1:],
-        count=bins.count.astype(int),
-        weight=bins.weight,
-        effect=np.where(has_rows, bins.mean, np.nan),
-        std=std,
-        std_error=std / np.sqrt(size),
-        empty=~has_rows,
-        trusted=bins.count >= TRUSTED_ROWS,
-    )
+    size = np.where(bins.weight > 0, bins.effective_size(spec.weight_kind), 1.0)
+    effect = np.where(bins.weight > 0, bins.mean, np.nan)
+    return BinStats.of(edges, bins, effect=effect, std=std, std_error=std / np.sqrt(size))
 
 
 def categorical_m_plot(
@@ -236,24 +197,20 @@ def categorical_m_plot(
     """Build the M-plot of a categorical feature from the moments of the quantity at each level."""
     local = moments[LOCAL]
     value, std, error, df = _means(local, spec)
-    fraction = local.weight / max(float(local.weight.sum()), np.finfo(float).tiny)
     return LevelMeansEffect(
         LevelAxis(levels),
         value=np.where(local.weight > 0, value, np.nan),
         std_error=error,
         df=df,
-        importance=_weighted_std(value, fraction),
+        importance=ale_math.weighted_std(value, local.share),
         about=about,
         spec=spec,
         rows=rows,
-        spread=_spread_of_means(np.arange(len(levels), dtype=float), std, fraction),
+        spread=Spread(
+            np.arange(len(std), dtype=float), std, np.full(len(std), np.nan), local.share
+        ),
         moments=moments,
     )
-
-
-def _spread_of_means(points: Floats, std: Floats, fraction: Floats) -> Spread:
-    """Return the standard deviations of the quantity around its means."""
-    return Spread(points, std, np.full(len(std), np.nan), fraction)
 
 
 def _means(cells: Moments, spec: Spec) -> tuple[Floats, Floats, Floats, Floats]:
@@ -261,28 +218,21 @@ def _means(cells: Moments, spec: Spec) -> tuple[Floats, Floats, Floats, Floats]:
     kind = spec.weight_kind
     variance = cells.variance(spec.ddof, kind)
     size = np.where(cells.weight > 0, cells.effective_size(kind), 1.0)
-    weight = max(float(cells.weight.sum()), np.finfo(float).tiny)
-    fraction = cells.weight / weight
-    form = np.eye(len(fraction)) - fraction if spec.center == "mean" else np.eye(len(fraction))
+    identity = np.eye(len(size))
+    form = identity - cells.share if spec.center == "mean" else identity
     error, df = ale_math.std_error(
         form,
         ale_math.fill_from_neighbors(variance) / size,
         cells.effective_size(kind) - 1.0,
-        np.arange(len(fraction)),
+        np.arange(len(size)),
         "quadrature",
     )
     value = form @ cells.mean
     if spec.center == "mean":
         # The variance of the centre due to the random distribution of the rows over the bins.
-        n = weight if kind == "frequency" else weight**2 / float(cells.weight2.sum())
-        error = np.sqrt(error**2 + _weighted_std(value, fraction) ** 2 / n)
+        between = ale_math.weighted_std(value, cells.share) ** 2
+        error = np.sqrt(error**2 + between / cells.total_size(kind))
     return value, np.sqrt(variance), error, df
-
-
-def _weighted_std(value: Floats, fraction: Floats) -> float:
-    """Return the standard deviation over the data of the bins' means, with the fraction of rows in each bin."""
-    mean = fraction @ value
-    return float(np.sqrt(fraction @ (value - mean) ** 2))
 
 
 # --- the point of missing values ------------------------------------------------------------------

@@ -27,6 +27,7 @@ from skedasis.binning import (
 )
 from skedasis.data.column_stats import Column
 from skedasis.errors import UnsupportedError
+from skedasis.registry import listed_methods
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.accumulated import (
     SelectedBins,
@@ -50,6 +51,7 @@ from skedasis.results.effect import (
     Spec,
     ValueStepsEffect,
 )
+from skedasis.results.provenance import rows_outside
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 
@@ -61,7 +63,13 @@ def rebin_effect(effect: Effect, bins: Binning | int) -> Effect:
     if isinstance(effect, LevelStepsEffect):
         result = _regrouped(effect, bins)
     elif not isinstance(effect, BinnedEffect):
-        raise _no_bins_error(effect)
+        fix = "Explain again with another grid, or use a method with bins"
+        raise UnsupportedError(
+            f"rebin of the {effect.spec.method} of {effect.feature!r}",
+            "a result without bins",
+            listed_methods(lambda m: m.bins),
+            "Use the levels as they are" if isinstance(effect.axis, LevelAxis) else fix,
+        )
     elif len(effect.cells) == 0:
         return effect
     else:
@@ -76,47 +84,22 @@ def rebin_effect(effect: Effect, bins: Binning | int) -> Effect:
     )
 
 
-def _no_bins_error(effect: Effect) -> UnsupportedError:
-    fix = "Explain again with another grid, or use a method with bins"
-    return UnsupportedError(
-        f"rebin of the {effect.spec.method} of {effect.feature!r}",
-        "a result without bins",
-        "ALE, DALE, UALE, RHALE or MPlot",
-        "Use the levels as they are" if isinstance(effect.axis, LevelAxis) else fix,
-    )
-
-
 def _rebinned_numeric(effect: BinnedEffect, bins: Binning | int) -> BinnedEffect:
     """Return the effect of a numeric feature on other bins."""
     is_m_plot = isinstance(effect, MPlotEffect)
     scheme = as_binning(bins, Quantile if is_m_plot else Uniform)
     if is_m_plot and isinstance(scheme, Edges) and scheme.closed is None:
-        scheme = bins = replace(scheme, closed="right")  # the default of `MPlot` and `ALE`
+        scheme = bins = replace(scheme, closed="right")  # where a number means quantiles
     spec, rows = _with_bins(effect.spec, scheme), effect.rows
-    complete = rows is not None and rows.exact
     if isinstance(effect, AccumulatedEffect) and spec.on_cells:
         result = _same_curve(effect, scheme, spec)
-    elif spec.pointwise and complete and rows is not None and rows.local is not None:
+    elif spec.pointwise and rows is not None and rows.exact and rows.local is not None:
         result = _from_rows(effect, bins, scheme, spec, rows, rows.local)
     else:
-        column = (
-            _column(effect, rows)
-            if complete and rows is not None
-            else _column_of_means(effect, effect.cells)
-        )
-        result = _from_cells(effect, scheme, spec, column)
+        result = _from_cells(effect, scheme, spec)
     record = {**effect.provenance, **result.provenance, "rebinned": scheme.describe()}
-    record |= _rows_outside(effect, result)
+    record |= rows_outside(effect.provenance, effect.bins, result.bins)
     return _with_missing(effect, result).with_provenance(record)
-
-
-def _rows_outside(before: BinnedEffect, after: BinnedEffect) -> dict[str, float]:
-    """Return the entries of the provenance about the rows outside the bins; inside and outside they are as many."""
-    old, new, known = before.bins, after.bins, before.provenance
-    outside = known.get("rows_outside", 0)
-    rows = outside + int(old.count.sum() - new.count.sum())
-    weight = known.get("weight_outside", outside) + float(old.weight.sum() - new.weight.sum())
-    return {"rows_outside": rows, "weight_outside": weight if rows else 0.0}
 
 
 def _with_bins(spec: Spec, scheme: Binning) -> Spec:
@@ -142,11 +125,8 @@ def _regrouped(effect: LevelStepsEffect, bins: Binning | int) -> LevelStepsEffec
             "Optimal or Greedy, which group levels",
             "Use for example e.rebin(sd.Optimal(alpha=0.5))",
         )
-    spec, pooled, rows = (
-        _with_bins(effect.spec, scheme),
-        Steps.of(effect.moments).pooled,
-        effect.rows,
-    )
+    spec, rows = _with_bins(effect.spec, scheme), effect.rows
+    pooled = Steps.of(effect.moments).pooled
     levels = effect.axis.levels
     groups = np.arange(len(levels))
     if len(levels) > 1:
@@ -167,6 +147,14 @@ def _largest_step(rows: Rows | None, pooled: Moments) -> float:
 
 def _column(effect: Effect, rows: Rows) -> Column:
     return Column(effect.about.feature, rows.x, rows.weight, effect.about.dtype)
+
+
+def _own_column(effect: Effect, cells: Cells) -> Column:
+    """Return the column of the rows if all are kept, else of the means of the cells."""
+    rows = effect.rows
+    if rows is None or not rows.exact:
+        return _column_of_means(effect, cells)
+    return _column(effect, rows)
 
 
 def _from_rows(
@@ -222,9 +210,8 @@ def _with_missing(before: EffectT, after: EffectT) -> EffectT:
         return after
     if isinstance(after, MPlotEffect):
         old, new = (_mean(m.mean, m) for m in (before.moments[LOCAL], after.moments[LOCAL]))
-        effect = (
-            point.effect + old - new
-        )  # the mean over observed values excludes rows outside the new edges
+        # The mean over observed values excludes rows outside the new edges.
+        effect = point.effect + old - new
         value = effect if spec.center == "mean" else point.effect + old
         return replace(after, missing_point=replace(point, effect=effect, value=value))
     if spec.center == "mean" or isinstance(after, LevelStepsEffect):
@@ -242,13 +229,13 @@ def _mean(values: Floats, moments: Moments) -> float:
     return float(np.average(values[has_rows], weights=moments.weight[has_rows]))
 
 
-def _from_cells(effect: BinnedEffect, scheme: Binning, spec: Spec, column: Column) -> BinnedEffect:
+def _from_cells(effect: BinnedEffect, scheme: Binning, spec: Spec) -> BinnedEffect:
     """Return an effect whose bins are unions of the cells; approximate if the requested edges are not the cells'."""
     cells, differences = effect.cells, not spec.pointwise
     if differences and isinstance(scheme, (Optimal, Greedy)):
         candidates, moved = np.arange(len(cells.edges)), np.zeros(1, dtype=bool)
     else:
-        edges = scheme.candidates(column).edges
+        edges = scheme.candidates(_own_column(effect, cells)).edges
         if not isinstance(scheme, Edges):
             # All other binnings reach from the smallest to the largest value, also for an approximate column.
             edges = np.concatenate([cells.edges[:1], edges[1:-1], cells.edges[-1:]])
@@ -267,9 +254,8 @@ def _from_cells(effect: BinnedEffect, scheme: Binning, spec: Spec, column: Colum
     candidates = candidates - first
     moments = {name: effect.moments[name].take(slice(first, last)) for name in (LOCAL, AXIS)}
     if GAP in effect.moments:
-        moments[GAP] = effect.moments[GAP].take(
-            np.stack([2 * inner, 2 * inner + 1], axis=1).ravel()
-        )
+        of_gaps = np.stack([2 * inner, 2 * inner + 1], axis=1).ravel()
+        moments[GAP] = effect.moments[GAP].take(of_gaps)
     fine = moments[LOCAL].pool(candidates[:-1])
     options = variance_options(spec, _typical_largest(fine))
     selected = select_bins(scheme, cells, moments, spec, options, None, candidates)
@@ -363,9 +349,4 @@ def fine_cells(effect: Effect, cells: Cells, scheme: Binning) -> tuple[Cells, In
     """Return an effect's cells, and the indices of their edges that a binning may use."""
     if not effect.spec.pointwise and isinstance(scheme, (Optimal, Greedy)):
         return cells, np.arange(len(cells.edges))
-    rows = effect.rows
-    complete = rows is not None and rows.exact
-    column = (
-        _column(effect, rows) if complete and rows is not None else _column_of_means(effect, cells)
-    )
-    return cells, _nearest(cells, scheme.candidates(column).edges)[0]
+    return cells, _nearest(cells, scheme.candidates(_own_column(effect, cells)).edges)[0]

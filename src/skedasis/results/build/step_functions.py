@@ -116,9 +116,7 @@ def accumulated_effect_of_steps(
         quadratic = stats.quadratic_term(values)
         offset = float(_fractions(values, edges, steps) @ quadratic)
         at_values = np.interp(values, edges, start) + quadratic - centre @ start - offset
-        own = np.broadcast_to(
-            -at_values / max(float(steps.up.weight.sum()), np.finfo(float).tiny), own.shape
-        )
+        own = np.broadcast_to(-at_values / steps.up.total_size(), own.shape)
     error, df = step_errors(matrix, own, steps, spec)
     supported = _supported(values, edges, steps.known)
     accumulated = ale_math.accumulated_std(stats.widths, stats.std, spec.accumulate)
@@ -158,7 +156,7 @@ def _importance(curve: Floats, fraction: Floats) -> float:
 
 def centre_form(edges: Floats, axis: Moments) -> Floats:
     """Return the weights of the curve's values at the edges, (K + 1,), in its mean over the rows."""
-    fraction = axis.weight / max(float(axis.weight.sum()), np.finfo(float).tiny)
+    fraction = axis.share
     position = np.where(axis.weight > 0, (axis.mean - edges[:-1]) / np.diff(edges), 0.5)
     return np.append(fraction * (1 - position), 0.0) + np.append(0.0, fraction * position)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from skedasis.binning import Quantile
 from skedasis.data.column_stats import Column
+from skedasis.registry import METHODS
 from skedasis.results.axis import LevelAxis, LevelPairAxis, LevelStats
 from skedasis.results.build.rebin import rebin_effect
 from skedasis.results.checks.variance_decomposition import local_rows, split_variance
@@ -19,7 +20,8 @@ from skedasis.results.effect import (
 from skedasis.results.surface import Surface
 
 OBSERVED_ONLY = (
-    "sd.MPlot() uses observed rows only, but includes the effects of correlated features"
+    f"{METHODS['mplot'].call}() uses observed rows only, but includes the effects of correlated "
+    "features"
 )
 
 BETWEEN_VALUES = "Its bins lie between neighbouring values, so that narrower ones are not possible"
@@ -141,7 +143,8 @@ def automatic_bins(effect: BinnedEffect) -> str | None:
     if column is None or column.few_values() is None or effect.spec.local_effects == "slopes":
         return None
     method = effect.spec.method
-    return _call(method, "") if method in ("ALE", "MPlot", SHAP_DEPENDENCE) else "sd.RHALE()"
+    own = isinstance(effect, MPlotEffect) or method == "ALE"
+    return _call(method, "") if own else "sd.RHALE()"
 
 
 def of_rare_levels(effect: Effect, levels: LevelStats) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from skedasis.results.containers import key_column
 from skedasis.results.described import Keys
 from skedasis.results.display import DisplayMixin, count
 from skedasis.results.export import Content, Exportable, ExportOptions
+
+if TYPE_CHECKING:
+    from skedasis.results.checks.extrapolation import Extrapolation, FeatureSpace
+    from skedasis.results.effect import Effect
 
 Code = Literal[
     "slope_mismatch",
@@ -58,7 +62,7 @@ class CodeInfo:
         return (*warning, "note") if self.note else warning
 
 
-CODES: Mapping[Code, CodeInfo] = {
+CODES: dict[str, CodeInfo] = {
     "slope_mismatch": CodeInfo(
         "The accumulated slopes do not match the differences of the quantity.", "always"
     ),
@@ -128,9 +132,7 @@ class Check(Exportable, NearestAttribute):
     Parameters
     ----------
     code : str
-        Code of the check: "slope_mismatch", "heterogeneous", "extrapolation", "disagreement", "rows_outside",
-        "slope_changes", "no_rows", "gap", "few_rows", "one_row", "collinear", "few_pairs" or "depends_on". Codes are
-        stable: they keep their meaning later.
+        The code of the check, such as "few_rows"; `page` explains it. Codes are stable: they keep their meaning later.
     severity : {"note", "warning"}
         How serious it is.
     message : str
@@ -194,9 +196,9 @@ class Checks(Exportable, DisplayMixin, tuple[Check, ...]):
         """The findings with severity "warning"."""
         return Checks(f for f in self if f.severity == "warning")
 
-    def of(self, code: Code) -> Checks:
+    def of(self, code: str) -> Checks:
         """Return the findings with one code; raise `DataError` for an unknown one."""
-        check_option("Checks.of(code)", code, get_args(Code))
+        check_option("Checks.of(code)", code, list(CODES))
         return Checks(f for f in self if f.code == code)
 
     def __str__(self) -> str:
@@ -232,13 +234,57 @@ class Checks(Exportable, DisplayMixin, tuple[Check, ...]):
         return table
 
 
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """What a rule is given.
+
+    Parameters
+    ----------
+    effect : Effect
+    confidence_level : float
+        Confidence level of tests.
+    seed : int
+        Seed of permutations and samples.
+    space : FeatureSpace, optional
+        The data that was explained.
+    far : Extrapolation, optional
+        How far from the data the method evaluates the model; None without the data, or if it evaluates it at the rows.
+    beside : Effect, optional
+        Another effect of the same feature.
+    """
+
+    effect: Effect
+    confidence_level: float
+    seed: int
+    space: FeatureSpace | None = None
+    far: Extrapolation | None = None
+    beside: Effect | None = None
+
+
+Rule: TypeAlias = Callable[[Examined], Iterator[Check]]
+"""Yields the findings of an effect."""
+
+RULES: dict[Rule, tuple[str, ...]] = {}
+"""Rule → the codes of its findings. A rule is not run if all of them are left out."""
+
+
+def reports(*codes: str) -> Callable[[Rule], Rule]:
+    """Return a decorator that registers a rule, whose findings have these codes of `CODES`."""
+
+    def register(rule: Rule) -> Rule:
+        RULES[rule] = codes
+        return rule
+
+    return register
+
+
 def in_order(found: Sequence[Check]) -> Checks:
     """Return findings with warnings first, and those of one severity in the order of `CODES`."""
     place = {code: k for k, code in enumerate(CODES)}
     return Checks(sorted(found, key=lambda f: (f.severity == "note", place[f.code])))
 
 
-def check_codes(what: str, value: object) -> frozenset[Code]:
+def check_codes(what: str, value: object) -> frozenset[str]:
     """Return the codes of the argument `ignore` of one result."""
     given: list[object] = [] if value is None else [value]
     if isinstance(value, Collection) and not isinstance(value, (str, bytes, Mapping)):
@@ -250,7 +296,7 @@ def check_codes(what: str, value: object) -> frozenset[Code]:
     return frozenset(code for code in CODES if code in given)
 
 
-def check_ignore(what: str, value: object, features: Sequence[str]) -> dict[str, frozenset[Code]]:
+def check_ignore(what: str, value: object, features: Sequence[str]) -> dict[str, frozenset[str]]:
     """Return the codes that are left out for each feature."""
     if not isinstance(value, Mapping):
         codes = check_codes(what, value)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skedasis._arguments import check_probability
-from skedasis._types import Floats, Ints
+from skedasis._types import Floats
 from skedasis.errors import UnsupportedError
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, PartialDependence
@@ -92,12 +92,10 @@ def elevated_regions(effect: Effect, confidence_level: float = 0.95) -> tuple[El
         return ()
     size = float(np.abs(y).max(initial=0.0))
     centred = y - y.mean(axis=1, keepdims=True)
-    found = _runs(
-        Moments.of_curves(centred.T, curves.weight), kind, confidence_level, _ROUNDING * size
-    )
-    curves = replace(
-        curves, value=y - np.quantile(y, LOW_QUANTILE, axis=1, method="lower")[:, None]
-    )
+    mean = Moments.of_curves(centred.T, curves.weight)
+    found = _runs(mean, kind, confidence_level, _ROUNDING * size)
+    low = np.quantile(y, LOW_QUANTILE, axis=1, method="lower")
+    curves = replace(curves, value=y - low[:, None])
     return tuple(_region(grid, curves, run, kind, confidence_level) for run in found)
 
 
@@ -115,58 +113,22 @@ def _curves(effect: Effect) -> Curves:
     if curves.weight is None:
         return curves
     there = curves.weight > 0
-    return Curves(
-        curves.value[there],
-        curves.x[there],
-        curves.row[there],
-        curves.weight[there],
-        curves.exact,
-    )
+    value, x, row = curves.value[there], curves.x[there], curves.row[there]
+    return Curves(value, x, row, curves.weight[there], curves.exact)
 
 
 def _runs(
     mean: Moments, kind: WeightKind, confidence_level: float, noise: float
 ) -> list[tuple[int, int]]:
     """Return the first and the last grid point of each elevated region."""
-    size = mean.effective_size(kind)
-    error = np.sqrt(mean.variance(1, kind) / size)
+    error, df = mean.mean_error(1, kind), mean.effective_size(kind) - 1
     shared = 1 - (1 - confidence_level) / len(error)
-    lower, _ = t_interval(mean.mean, error, size - 1, shared)
-    significant = np.flatnonzero(
-        lower > noise
-    )  # the bound of a single curve is NaN, which compares as False
+    lower, _ = t_interval(mean.mean, error, df, shared)
+    # The bound of a single curve is NaN, which compares as False.
+    significant = np.flatnonzero(lower > noise)
     stretch = np.cumsum(mean.mean <= noise)
     groups = [significant[stretch[significant] == k] for k in np.unique(stretch[significant])]
     return [(int(g[0]), int(g[-1])) for g in groups]
-
-
-@dataclass(frozen=True, eq=False)
-class _GridPositions:
-    """Positions of rows between the points of a grid, for linear interpolation."""
-
-    left: Ints
-    fraction: Floats
-
-    @classmethod
-    def of(cls, x: Floats, grid: Floats) -> _GridPositions:
-        left = np.clip(np.searchsorted(grid, x, "right") - 1, 0, len(grid) - 2)
-        return cls(left, (x - grid[left]) / (grid[left + 1] - grid[left]))
-
-    def own_values(self, curves: Floats) -> Floats:
-        """Return each row's curve, from curves of shape (n, m), at the row's own value, (n,)."""
-        row = np.arange(len(self.left))
-        low, high = curves[row, self.left], curves[row, self.left + 1]
-        return low + self.fraction * (high - low)
-
-    def interpolate(self, curve: Floats) -> Floats:
-        """Return one curve, of shape (m,), at the values of all rows, (n,)."""
-        return curve[self.left] + self.fraction * (curve[self.left + 1] - curve[self.left])
-
-    def weights(self, m: int, weight: Floats) -> Floats:
-        """Return the weights of the grid points, (m,), that average a curve over the rows' values."""
-        there = np.bincount(self.left, weight * (1 - self.fraction), m)
-        there += np.bincount(self.left + 1, weight * self.fraction, m)
-        return there / weight.sum()
 
 
 def _region(
@@ -182,23 +144,26 @@ def _region(
     # Beyond the end of the grid, the curves may be elevated as well: such rows are not outside the region.
     beyond = ((x < left) & (first == 0)) | ((x > right) & (last == m - 1))
     other = np.isfinite(x) & ~near & ~beyond
-    positions = _GridPositions.of(x[near], grid)
-    if near.any():
-        points = positions.weights(m, w[near])
-    else:
-        points = np.where((np.arange(m) >= first) & (np.arange(m) <= last), 1.0, 0.0)
-        points /= points.sum()
-    inside = _Mean.of(positions.own_values(y[near]), w[near], kind)
+    rows = np.arange(int(near.sum()))
+    k = np.clip(np.searchsorted(grid, x[near], "right") - 1, 0, m - 2)
+    part = (x[near] - grid[k]) / (grid[k + 1] - grid[k])
+
+    points = np.where((np.arange(m) >= first) & (np.arange(m) <= last), 1.0, 0.0)
+    points /= points.sum()
+    if near.any():  # the weights of the points that average a curve over the rows' values
+        points = np.bincount(k, w[near] * (1 - part), m)
+        points += np.bincount(k + 1, w[near] * part, m)
+        points /= w[near].sum()
+    low, high = y[near][rows, k], y[near][rows, k + 1]
+    own = low + part * (high - low)
+    inside = _Mean.of(own, w[near], kind)
     outside = _Mean.of(y[other] @ points, w[other], kind)
-    other_curve = (
-        positions.interpolate(np.average(y[other], axis=0, weights=w[other]))
-        if other.any()
-        else 0.0
-    )
+    other_curve = np.zeros(m)
+    if other.any():
+        other_curve = np.average(y[other], axis=0, weights=w[other])
+    elsewhere = other_curve[k] + part * (other_curve[k + 1] - other_curve[k])
     # Compared row by row, so that the position of the rows within the region adds no error.
-    difference = _Mean.of(
-        positions.own_values(y[near]) - HEIGHT_FRACTION * other_curve, w[near], kind
-    )
+    difference = _Mean.of(own - HEIGHT_FRACTION * elsewhere, w[near], kind)
     return ElevatedRegion(
         left,
         right,
@@ -225,8 +190,7 @@ class _Mean(NamedTuple):
             return cls(np.nan, np.nan, 0.0)
         got = Moments.of(values, np.zeros(len(values), dtype=np.int64), 1, weight)
         size = float(got.effective_size(kind)[0])
-        error = float(np.sqrt(got.variance(1, kind)[0] / size))
-        return cls(float(got.mean[0]), error, size)
+        return cls(float(got.mean[0]), float(got.mean_error(1, kind)[0]), size)
 
 
 def _verdict(difference: _Mean, inside: _Mean, outside: _Mean, confidence_level: float) -> Verdict:

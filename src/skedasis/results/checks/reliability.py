@@ -29,9 +29,11 @@ from skedasis.results.checks.advice import (
     wider_bins,
 )
 from skedasis.results.checks.check import (
+    RULES,
     Check,
     Checks,
     Code,
+    Examined,
     Ignore,
     IgnoreByFeature,
     Severity,
@@ -39,6 +41,7 @@ from skedasis.results.checks.check import (
     check_ignore,
     in_order,
     number,
+    reports,
     runs,
 )
 from skedasis.results.checks.extrapolation import (
@@ -48,7 +51,6 @@ from skedasis.results.checks.extrapolation import (
     PERCENTILE,
     WARN_EXTRAPOLATION,
     WARN_OFF_SUPPORT,
-    Extrapolation,
     FeatureSpace,
     columns_of,
     extrapolation,
@@ -205,18 +207,9 @@ def check_effect(
     space = None if X is None else FeatureSpace.of(X, seed)
     # Also checks that X is the explained data.
     far = None if space is None else extrapolation(effect, space, seed)
-    found = [*_check_slope_mismatch(effect)]
-    if not found:  # the importance of a curve of wrong slopes is wrong, too
-        found += _check_heterogeneity(effect, confidence_level)
-    found += [*_check_rows_outside(effect), *_check_bin_rows(effect), *_check_empty_bins(effect)]
-    found += [*_check_gaps(effect), *_check_intervals_without_rows(effect)]
-    if "slope_changes" not in left_out:
-        found += _check_slope_changes(effect, confidence_level, seed)
-    found += [*_check_extrapolation(effect, far), *_check_off_support(effect)]
-    if beside is not None and "disagreement" not in left_out:
-        other = None if space is None else extrapolation(beside, space, seed)
-        found += _check_disagreement(effect, beside, confidence_level, (far, other))
-    found += [*_check_heterogeneity_score(effect, space), *_check_depends_on(effect)]
+    seen = Examined(effect, confidence_level, seed, space, far, beside)
+    needed = [rule for rule, codes in RULES.items() if not left_out.issuperset(codes)]
+    found = [finding for rule in needed for finding in rule(seen)]
     return in_order([_with_time_text(effect, f) for f in found if f.code not in left_out])
 
 
@@ -258,8 +251,10 @@ def check_effects(
     return Checks(flags)
 
 
-def _check_rows_outside(effect: Effect) -> Iterator[Check]:
+@reports("rows_outside")
+def _check_rows_outside(seen: Examined) -> Iterator[Check]:
     """Check how many rows are outside given edges."""
+    effect = seen.effect
     if isinstance(effect, BinnedEffect) and len(effect.bins):
         bins, name = effect.bins, effect.feature
         ends = f"from {number(bins.low[0], effect.time)} to {number(bins.high[-1], effect.time)}"
@@ -285,8 +280,10 @@ def _rows_outside(
     yield Check("rows_outside", _severity(share, OUTSIDE), text, rows, name, None, {"share": share})
 
 
-def _check_bin_rows(effect: Effect) -> Iterator[Check]:
+@reports("few_rows", "one_row")
+def _check_bin_rows(seen: Examined) -> Iterator[Check]:
     """Check the number of rows of bins and levels."""
+    effect = seen.effect
     name = effect.feature
     if isinstance(effect.axis, LevelAxis):
         yield from _check_level_rows(effect, effect.axis.levels)
@@ -351,7 +348,9 @@ def _few_text(
     return f"{start}. Use more rows{'' if call is None else f', or fewer bins: {call}'}."
 
 
-def _check_empty_bins(effect: Effect) -> Iterator[Check]:
+@reports("no_rows")
+def _check_empty_bins(seen: Examined) -> Iterator[Check]:
+    effect = seen.effect
     if not isinstance(effect, BinnedEffect) or len(effect.bins) == 0:
         return
     stats, name, call = effect.bins, effect.feature, None
@@ -374,8 +373,10 @@ def _check_empty_bins(effect: Effect) -> Iterator[Check]:
         yield Check("no_rows", "warning", text, 0, name, (left, right), {"share": share})
 
 
-def _check_gaps(effect: Effect) -> Iterator[Check]:
+@reports("gap")
+def _check_gaps(seen: Examined) -> Iterator[Check]:
     """Check for rows beyond wide gaps: codes, and sparse tails."""
+    effect = seen.effect
     name, time = effect.feature, effect.time
     for gap in effect.about.gaps:
         ends = gap.left, gap.right
@@ -408,8 +409,10 @@ def _are_beyond(gap: Gap, time: TimeAxis | None) -> str:
     return f"{verb} {count(gap.rows, 'row')} ({share_text(gap.share)}), {at}"
 
 
-def _check_intervals_without_rows(effect: Effect) -> Iterator[Check]:
+@reports("no_rows")
+def _check_intervals_without_rows(seen: Examined) -> Iterator[Check]:
     """Check for intervals between observed values that are much wider than those nearby."""
+    effect = seen.effect
     kept = effect.rows
     if kept is None or isinstance(effect.axis, LevelAxis) or len(effect.axis) < 2:
         return
@@ -454,8 +457,10 @@ def _is_empty_bin(effect: Effect, left: float, right: float) -> bool:
     return bool(((stats.low < right) & (stats.high > left) & stats.empty).any())
 
 
-def _check_slope_changes(effect: Effect, confidence_level: float, seed: int) -> Iterator[Check]:
+@reports("slope_changes")
+def _check_slope_changes(seen: Examined) -> Iterator[Check]:
     """Check whether local effects depend on x inside a bin."""
+    effect, confidence_level, seed = seen.effect, seen.confidence_level, seen.seed
     if not isinstance(effect, AnyAccumulated) or effect.spec.on_cells:
         return  # the curve is computed at the edges of all cells, whatever the bins
     parts, stats = variance_decomposition(effect, random_state=seed), effect.bins
@@ -468,8 +473,8 @@ def _check_slope_changes(effect: Effect, confidence_level: float, seed: int) -> 
         ends = _ends(effect, a, b)
         # Only the variance that pooling within cells leaves in the reported one counts.
         change_std = float(np.sqrt(np.nanmax(parts.residual[here])))
-        seen = change_std >= VISIBLE_CHANGE * _rms_local_effect(stats)
-        is_warning = effect.spec.pointwise and share >= CHANGE_FRACTION and seen
+        visible = change_std >= VISIBLE_CHANGE * _rms_local_effect(stats)
+        is_warning = effect.spec.pointwise and share >= CHANGE_FRACTION and visible
         total, within = (float(np.sqrt(v[worst])) for v in (parts.total, parts.within))
         numbers = {"bins": b - a + 1, "share": share, "p_value": p, "std": total, "within": within}
         text = _slope_change_text(effect, ends, numbers, call)
@@ -484,14 +489,21 @@ def _check_slope_changes(effect: Effect, confidence_level: float, seed: int) -> 
         )
 
 
+@reports("slope_mismatch", "heterogeneous")
+def _check_curve(seen: Examined) -> Iterator[Check]:
+    """Compare slopes with differences, and if they match, the heterogeneity score with the importance."""
+    wrong = [*_check_slope_mismatch(seen.effect)]
+    # The importance of a curve of wrong slopes is wrong, too.
+    yield from wrong or _check_heterogeneity(seen.effect, seen.confidence_level)
+
+
 def _check_slope_mismatch(effect: Effect) -> Iterator[Check]:
     """Report slopes that do not match differences of the quantity."""
     found = effect.provenance.get("slope_check")
     if not found:
         return
     # Files of earlier versions have no range.
-    along = found.get("range", 0.0), found.get("range_limit", 0.0)
-    check = SlopeCheck(found["distance"], found["limit"], *along, found["rows"])
+    check = SlopeCheck(**{"range": 0.0, "range_limit": 0.0, **found})
     if check.passed:
         return
     is_own = effect.spec.local_effects == "slopes"
@@ -594,8 +606,10 @@ def _check_heterogeneity(effect: Effect, confidence_level: float) -> Iterator[Ch
     yield Check("heterogeneous", "note" if is_small else "warning", text, None, name, None, numbers)
 
 
-def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[Check]:
+@reports("extrapolation")
+def _check_extrapolation(seen: Examined) -> Iterator[Check]:
     """Check how many of the rows at which the method evaluated the model are outside the data."""
+    effect, far = seen.effect, seen.far
     name, swept = effect.feature, isinstance(effect, PartialDependence)
     if far is None:
         if swept and len(effect.points) > 1:
@@ -620,7 +634,7 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
         f"({far.share[place]:.0%} at {label}): farther from the data than 99% of the rows are from their nearest "
         f"neighbour{beside}. {fix}"
     )
-    severity: Severity = "warning" if far.overall >= WARN_EXTRAPOLATION else "note"
+    severity = _severity(far.overall, WARN_EXTRAPOLATION)
     numbers = {
         "share": far.overall,
         "at": far.share.tolist(),
@@ -630,8 +644,10 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
     yield Check("extrapolation", severity, text, round(far.overall * far.rows), name, None, numbers)
 
 
-def _check_off_support(effect: Effect) -> Iterator[Check]:
+@reports("extrapolation")
+def _check_off_support(seen: Examined) -> Iterator[Check]:
     """Check how many of the swapped rows of the heterogeneity score are off support."""
+    effect = seen.effect
     score, name, share = effect.swap_score, effect.feature, effect.score_off_support
     if score is None or not score.value > 0 or not share >= NOTE_OFF_SUPPORT:
         return
@@ -644,27 +660,30 @@ def _check_off_support(effect: Effect) -> Iterator[Check]:
         f"the model after a swap of values are off support: farther from the data in {columns} together than 99% of "
         f"the rows are from their nearest neighbour. {reads}."
     )
-    severity: Severity = "warning" if share >= WARN_OFF_SUPPORT else "note"
+    severity = _severity(share, WARN_OFF_SUPPORT)
     numbers = {"share": share, "others": score.beside}
     yield Check("extrapolation", severity, text, None, name, None, numbers)
 
 
-def _check_disagreement(
-    effect: Effect,
-    other: Effect,
-    confidence_level: float,
-    far: tuple[Extrapolation | None, Extrapolation | None],
-) -> Iterator[Check]:
+@reports("disagreement")
+def _check_disagreement(seen: Examined) -> Iterator[Check]:
     """Check whether another effect of the feature differs by more than the errors."""
-    shares = [None if f is None else f.overall for f in far]
-    found = disagreement(effect, other, confidence_level, (shares[0], shares[1]))
+    effect, other, space = seen.effect, seen.beside, seen.space
+    if other is None:
+        return
+    own = None if seen.far is None else seen.far.overall
+    far = None if space is None else extrapolation(other, space, seen.seed)
+    shares = own, None if far is None else far.overall
+    found = disagreement(effect, other, seen.confidence_level, shares)
     if found is not None:
         where, text, numbers = found
         yield Check("disagreement", "warning", text, None, effect.feature, where, numbers)
 
 
-def _check_heterogeneity_score(effect: Effect, space: FeatureSpace | None) -> Iterator[Check]:
+@reports("collinear", "few_pairs")
+def _check_heterogeneity_score(seen: Examined) -> Iterator[Check]:
     """Check whether the heterogeneity score compares only similar values, or has few effective pairs of rows."""
+    effect, space = seen.effect, seen.space
     score, name = effect.swap_score, effect.feature
     if score is None:
         return
@@ -703,8 +722,10 @@ def _check_heterogeneity_score(effect: Effect, space: FeatureSpace | None) -> It
         yield Check("few_pairs", severity, text, None, name, None, numbers)
 
 
-def _check_depends_on(effect: Effect) -> Iterator[Check]:
+@reports("depends_on")
+def _check_depends_on(seen: Examined) -> Iterator[Check]:
     """Name the feature that explains most of the heterogeneity."""
+    effect = seen.effect
     found, name = effect.depends_on, effect.feature
     if found is None:
         return

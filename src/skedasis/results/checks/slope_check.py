@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import cast
 
 import numpy as np
 
@@ -81,13 +82,7 @@ class SlopeCheck:
     @property
     def record(self) -> SlopeCheckRecord:
         """The outcome for the provenance."""
-        return {
-            "distance": self.distance,
-            "limit": self.limit,
-            "range": self.range,
-            "range_limit": self.range_limit,
-            "rows": self.rows,
-        }
+        return cast("SlopeCheckRecord", asdict(self))
 
 
 def slope_check(
@@ -120,7 +115,7 @@ def slope_check(
         ale_math.importance(cells.edges, values, axis.weight, axis.mean, axis.m2)
         for values in (off, curve)
     )
-    score = 0.0 if np.isnan(effect.heterogeneity_score) else effect.heterogeneity_score
+    score = float(np.nan_to_num(effect.heterogeneity_score))
     error = float(np.sqrt(_variance_of_parts(axis, cells) @ error2))
     return SlopeCheck(
         distance,
@@ -153,8 +148,7 @@ def _mean_rises(groups: Moments, cells: Cells) -> tuple[Floats, Floats]:
 
 def _variance_of_parts(axis: Moments, cells: Cells) -> Floats:
     """Return the variance over the rows of the part of each cell's rise that a row's centred curve contains, (K,)."""
-    total = max(float(axis.weight.sum()), np.finfo(float).tiny)
-    share, used = axis.weight / total, axis.weight > 0
+    share, used = axis.share, axis.weight > 0
     offset = np.where(used, axis.mean - cells.edges[:-1], 0.0)
     spread = np.where(used, axis.m2 / np.where(used, axis.weight, 1.0), 0.0)
     right = share.sum() - np.cumsum(share)

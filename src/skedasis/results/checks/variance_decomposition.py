@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skedasis._types import Floats, Ints, Side, Values
+from skedasis._types import Floats, Ints, Values
 from skedasis.data.times import TimePoints
 from skedasis.errors import UnsupportedError
 from skedasis.results import schema
@@ -15,7 +15,7 @@ from skedasis.results.axis import Axis, LevelAxis, TimedAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
 from skedasis.results.described import Keys, object_of
 from skedasis.results.display import DisplayMixin
-from skedasis.results.effect import BinnedEffect, BinStats, Effect
+from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.export import Content, Exportable, ExportOptions
 from skedasis.results.immutable import Immutable
 from skedasis.stats.grid import Cells
@@ -73,9 +73,8 @@ def dependence_p_value(
     with_neighbours = len(rows.sizes) > _DEGREE + 1 and bool(
         not large or share @ share < 1 / _LEAST_DISTINCT
     )
-    observed = _smallest_p_value(rows, np.arange(len(x))[None, :], with_neighbours=with_neighbours)[
-        0
-    ]
+    own = np.arange(len(x))[None, :]
+    observed = _smallest_p_value(rows, own, with_neighbours=with_neighbours)[0]
     if large:
         return float(-np.expm1(2 * np.log1p(-observed))) if with_neighbours else float(observed)
     return _permuted(rows, observed, seed, draws, with_neighbours=with_neighbours)
@@ -366,35 +365,24 @@ def variance_decomposition(
             "an effect with bins",
             "Use sd.RHALE() or sd.ALE()",
         )
-    if len(stats) == 0:
-        none = np.zeros(0)
-        return VarianceDecomposition(
-            stats.left,
-            stats.right,
-            none.astype(int),
-            *(none, none, none, none),
-            *(effect.feature, effect.axis),
+    result = np.full((len(stats), 3), np.nan)
+    # After `rebin`, the differences of rows across bins of cells are not known.
+    if len(stats) and not (effect.spec.on_cells and np.isnan(stats.std).all()):
+        rows = local_rows(effect)
+        result = (
+            _of_moments(effect, len(stats)) if rows is None else _of_rows(rows, len(stats), seed)
         )
-    if effect.spec.on_cells and np.isnan(stats.std).all():
-        # After `rebin`, the differences of rows across these bins are not known.
-        unknown = np.full(len(stats), np.nan)
-        return VarianceDecomposition(
-            stats.left,
-            stats.right,
-            np.asarray(stats.count),
-            *(unknown, unknown, unknown, unknown),
-            *(effect.feature, effect.axis),
-        )
-    rows = local_rows(effect)
-    result = _of_moments(effect) if rows is None else _of_rows(rows, len(stats), seed)
     total, within, p = result.T.copy()
-    residual = np.maximum(total - within, 0.0)
     return VarianceDecomposition(
         stats.left,
         stats.right,
         np.asarray(stats.count),
-        *(total, within, residual, p.copy()),
-        *(effect.feature, effect.axis),
+        total,
+        within,
+        np.maximum(total - within, 0.0),
+        p.copy(),
+        effect.feature,
+        effect.axis,
     )
 
 
@@ -414,18 +402,18 @@ def _of_rows(rows: LocalRows, bins: int, seed: int) -> Floats:
 
 def local_rows(effect: Effect) -> LocalRows | None:
     """Return the kept rows with their bins, or None if no rows are kept."""
-    rows, stats = effect.rows, effect.bins
-    if rows is None or rows.effect is None or len(rows) == 0 or stats is None:
+    rows = effect.rows
+    if rows is None or rows.effect is None or len(rows) == 0:
         return None
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    if effect.levels is not None:
-        return _of_steps(effect, rows.effect, weight)
+    if isinstance(effect, LevelStepsEffect):
+        return _of_steps(effect, rows.x, rows.effect, weight)
     local = rows.local
-    if local is None or local.ndim > 1:
+    if not isinstance(effect, BinnedEffect) or local is None or local.ndim > 1:
         return None
-    place = Cells(edges_of(effect), _closed(effect)).locate(rows.x)
-    there = weight > 0
-    x, place = rows.x[there], place[there]
+    stats, there = effect.bins, weight > 0
+    place = Cells(stats.edges, effect.cells.closed).locate(rows.x)[there]
+    x = rows.x[there]
     return LocalRows(x, local[there] - slope_deviation(stats, x, place), weight[there], place)
 
 
@@ -437,13 +425,9 @@ def slope_deviation(stats: BinStats, x: Floats, place: Ints) -> Floats:
     return np.where(place >= 0, stats.slope_change[place] * (x - middle[place]), 0.0)
 
 
-def _of_steps(effect: Effect, steps: Floats, weight: Floats) -> LocalRows:
+def _of_steps(effect: LevelStepsEffect, codes: Floats, steps: Floats, weight: Floats) -> LocalRows:
     """Return the rows of each step, or group of steps, between levels, with each row's mean local effect there."""
-    stats, levels, rows = effect.bins, effect.levels, effect.rows
-    if stats is None or levels is None or rows is None:
-        none = np.zeros(0)
-        return LocalRows(none, none, none, none.astype(np.int64))
-    place = rows.x.astype(np.int64)
+    stats, levels, place = effect.bins, effect.axis.levels, codes.astype(np.int64)
     run = np.searchsorted(levels.codes(stats.low), np.arange(max(len(levels) - 1, 1)), "right") - 1
     last = len(run) - 1
     before, after = run[np.clip(place - 1, 0, last)], run[np.clip(place, 0, last)]
@@ -456,32 +440,22 @@ def _of_steps(effect: Effect, steps: Floats, weight: Floats) -> LocalRows:
     ]
     x, d, w, home = (
         np.concatenate(part)
-        for part in zip(*((rows.x[m], v[m], weight[m], b[m]) for m, v, b in parts), strict=True)
+        for part in zip(*((codes[m], v[m], weight[m], b[m]) for m, v, b in parts), strict=True)
     )
     there = w > 0
     return LocalRows(x[there], d[there], w[there], home[there])
 
 
-def edges_of(effect: Effect) -> Floats:
-    """Return the edges of a numeric feature's bins."""
-    stats = effect.bins
-    return np.zeros(0) if stats is None else stats.edges
-
-
-def _closed(effect: Effect) -> Side:
-    return effect.cells.closed if isinstance(effect, BinnedEffect) else effect.spec.closed
-
-
-def _of_moments(effect: Effect) -> Floats:
+def _of_moments(effect: Effect, bins: int) -> Floats:
     """Return total, within and p-value of each bin, (K, 3), from the moments of fine cells."""
-    result = np.full((len(effect.bins or ()), 3), np.nan)
+    result = np.full((bins, 3), np.nan)
     if not isinstance(effect, BinnedEffect) or LOCAL not in effect.moments:
         return result
     fine, kind = effect.moments[LOCAL], effect.spec.weight_kind
     if RISE in effect.moments:  # differences across whole bins, which the cells do not have
         result[:, 0] = effect.moments[RISE].variance(1, kind)
         return result
-    kept = np.searchsorted(effect.cells.edges, edges_of(effect))
+    kept = np.searchsorted(effect.cells.edges, effect.bins.edges)
     if AXIS in effect.moments:
         place = np.searchsorted(kept, np.arange(len(fine.mean)), side="right") - 1
         place = np.where((place < len(effect.bins)), place, -1)
@@ -507,7 +481,7 @@ def _pooled(cells: Moments) -> Moments:
     rows = float(cells.count.sum())
     parts = int(min(_PARTS, rows // _PART_ROWS, len(cells.count)))
     if parts < 2:
-        return cells.pool(np.zeros(1, dtype=np.int64))
+        return cells.whole()
     part = np.minimum((np.cumsum(cells.count) - cells.count / 2) * parts // rows, parts - 1)
     return cells.pool(np.flatnonzero(np.append(True, np.diff(part) > 0)))
 

@@ -54,6 +54,7 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_option, check_threads
 from skedasis._types import Bools, Floats
 from skedasis.errors import UnsupportedError
+from skedasis.registry import listed_methods
 from skedasis.results.build.linear_form import LOCAL, LinearForm, linear_form
 from skedasis.results.build.step_functions import step_forms
 from skedasis.results.build.steps import Steps, StepScatter, coefficients
@@ -66,12 +67,14 @@ from skedasis.results.effect import (
     LevelStepsEffect,
     MPlotEffect,
     PartialDependence,
+    Spec,
     ValueStepsEffect,
 )
 from skedasis.results.intervals.bootstrap import (
     FromCurves,
     SourceName,
     bootstrap_with_rebinning,
+    check_has_errors,
     check_interval,
     correlation_factor,
     replicate_source,
@@ -86,7 +89,6 @@ from skedasis.results.intervals.statistics import (
     moments_of_bins,
 )
 from skedasis.stats import ale_math
-from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import (
     ErrorBlocks,
@@ -190,34 +192,29 @@ def _accumulated(effect: Effect, form: LinearForm) -> ErrorBlocks:
 def _of_bins(form: LinearForm) -> ErrorBlocks:
     """Return the errors of bins, which are independent because bins share no rows."""
     pieces, count = form.pieces, len(form.pieces.starts)
-    block, size = pieces.bin, form.pieces.part * np.sqrt(pieces.error2)
-    size = np.where(np.isnan(pieces.variance), 0.0, size)
-    factor = np.where(block == np.arange(count)[:, None], size, 0.0)
-    return ErrorBlocks(factor, block, pieces.degrees[pieces.starts])
+    size = np.where(np.isnan(pieces.variance), 0.0, pieces.part * np.sqrt(pieces.error2))
+    factor = np.where(pieces.bin == np.arange(count)[:, None], size, 0.0)
+    return ErrorBlocks(factor, pieces.bin, pieces.degrees[pieces.starts])
 
 
 def _categorical(effect: LevelStepsEffect, of: StatisticName) -> ErrorBlocks:
     """Return the errors of a categorical effect, one part per level (docs/explanation/levels-and-pairs.md)."""
-    spec, steps, places = effect.spec, Steps.of(effect.moments), bin_codes(effect)
+    spec, steps = effect.spec, Steps.of(effect.moments)
     size = len(effect.axis)
-    known = steps.pooled.weight > 0
+    known = steps.known
     start = ale_math.accumulation_matrix(np.ones(len(known)), known, np.arange(size))
-    own = np.zeros((size, size))
-    form = start
     if of == "bins":
-        length = np.diff(places)[:, None]
-        form = (start[places[1:]] - start[places[:-1]]) / length
-        own = np.zeros((len(form), size))
-    elif spec.center == "mean":
+        places = bin_codes(effect)
+        form = (start[places[1:]] - start[places[:-1]]) / np.diff(places)[:, None]
+        return _by_level(form, np.zeros((len(form), size)), steps, spec)
+    form, own = start, np.zeros((size, size))
+    if spec.center == "mean":
         weight = steps.up.weight
         total = max(float(weight.sum()), np.finfo(float).tiny)
         value = start @ np.where(known, steps.pooled.mean, 0.0)
         form = start - weight @ start / total
         own = np.broadcast_to(-(value - weight @ value / total) / total, own.shape)
-    down, up = coefficients(form, steps, spec)
-    factor = _by_level(np.stack([down, up, own], axis=2), steps, spec.weight_kind)
-    df = np.maximum(steps.up.effective_size(spec.weight_kind) - 1.0, 1.0)
-    return ErrorBlocks(factor, np.repeat(np.arange(size), 3), df)
+    return _by_level(form, own, steps, spec)
 
 
 def _between_values(effect: ValueStepsEffect, of: StatisticName) -> ErrorBlocks:
@@ -226,29 +223,21 @@ def _between_values(effect: ValueStepsEffect, of: StatisticName) -> ErrorBlocks:
     steps = Steps.of(effect.moments, values)
     if of == "bins":
         form = np.diff(step_forms(values, stats.edges, steps.known), axis=0) / stats.widths[:, None]
-        own = np.zeros((len(form), len(values)))
-    else:
-        form = step_forms(values, edges, steps.known)
-        own = np.zeros((len(form), len(values)))
-        if spec.center == "mean":
-            start, total = (
-                form @ steps.mean,
-                max(float(steps.up.weight.sum()), np.finfo(float).tiny),
-            )
-            at = np.interp(values, edges, start) + stats.quadratic_term(values)
-            fraction = steps.up.weight / total
-            own = np.broadcast_to(-(at - fraction @ at) / total, own.shape)
-            form = form - fraction @ interpolation_matrix(edges, values) @ form
-        form = np.where(np.isnan(effect.std_error)[:, None], 0.0, form)
-    down, up = coefficients(form, steps, spec)
-    factor = _by_level(np.stack([down, up, own], axis=2), steps, spec.weight_kind)
-    df = np.maximum(steps.up.effective_size(spec.weight_kind) - 1.0, 1.0)
-    return ErrorBlocks(factor, np.repeat(np.arange(len(values)), 3), df)
+        return _by_level(form, np.zeros((len(form), len(values))), steps, spec)
+    form = step_forms(values, edges, steps.known)
+    own = np.zeros((len(form), len(values)))
+    if spec.center == "mean":
+        start, total = form @ steps.mean, steps.up.total_size()
+        at, share = np.interp(values, edges, start) + stats.quadratic_term(values), steps.up.share
+        own = np.broadcast_to(-(at - share @ at) / total, own.shape)
+        form = form - share @ interpolation_matrix(edges, values) @ form
+    return _by_level(np.where(np.isnan(effect.std_error)[:, None], 0.0, form), own, steps, spec)
 
 
-def _by_level(form: Floats, steps: Steps, kind: WeightKind) -> Floats:
-    """Return the factor (m, 3 L) of the errors of linear forms (m, L, 3): of a row's two steps, and of its presence."""
-    seen, up = StepScatter.of(steps, kind), steps.up
+def _by_level(form: Floats, own: Floats, steps: Steps, spec: Spec) -> ErrorBlocks:
+    """Return the errors of forms of the mean steps, (m, L - 1), and of the rows' presence, (m, L): a part per level."""
+    kind, up = spec.weight_kind, steps.up
+    seen = StepScatter.of(steps, kind)
     moment = np.empty((len(up.weight), 3, 3))
     moment[:, 0, 0], moment[:, 1, 1], moment[:, 2, 2] = seen.down, seen.up, up.weight
     moment[:, 0, 1] = moment[:, 1, 0] = seen.both
@@ -261,37 +250,30 @@ def _by_level(form: Floats, steps: Steps, kind: WeightKind) -> Floats:
     unit = np.where(unit > 0, unit, 1.0)
     roots, vectors = np.linalg.eigh(moment / unit[:, :, None] / unit[:, None, :])
     root = unit[:, :, None] * vectors * np.sqrt(np.maximum(roots, 0.0))[:, None, :]
-    return np.einsum("mli,lij->mlj", form, root).reshape(len(form), 3 * len(moment))
+    each = np.stack([*coefficients(form, steps, spec), own], axis=2)
+    factor = np.einsum("mli,lij->mlj", each, root).reshape(len(form), 3 * len(moment))
+    df = np.maximum(up.effective_size(kind) - 1.0, 1.0)
+    return ErrorBlocks(factor, np.repeat(np.arange(len(moment)), 3), df)
 
 
 def _marginal(effect: AnyMPlot, of: StatisticName) -> ErrorBlocks:
     """Return the errors of an M-plot's means, which are independent except for the mean that centres them."""
     spec, kind = effect.spec, effect.spec.weight_kind
     bins = moments_of_bins(effect)[LOCAL]
-    variance = bins.variance(spec.ddof, kind)
     if of == "bins":
-        error = np.sqrt(variance / np.where(bins.weight > 0, bins.effective_size(kind), 1.0))
-        return ErrorBlocks(
-            np.diag(np.nan_to_num(error)), np.arange(len(error)), bins.effective_size(kind) - 1.0
-        )
+        error = np.nan_to_num(bins.mean_error(spec.ddof, kind))
+        return ErrorBlocks(np.diag(error), np.arange(len(error)), bins.effective_size(kind) - 1.0)
     if isinstance(effect, MPlotEffect):
         bins = bins.take(np.flatnonzero(bins.weight > 0))
-        variance = bins.variance(spec.ddof, kind)
-    return _means(effect, bins, variance)
-
-
-def _means(effect: Effect, bins: Moments, variance: Floats) -> ErrorBlocks:
-    kind, count = effect.spec.weight_kind, len(variance)
-    size = np.where(bins.weight > 0, bins.effective_size(kind), 1.0)
-    error = np.nan_to_num(np.sqrt(ale_math.fill_from_neighbors(variance) / size))
-    fraction = bins.weight / max(float(bins.weight.sum()), np.finfo(float).tiny)
-    form, block, df = np.eye(count), np.arange(count), bins.effective_size(kind) - 1.0
-    if effect.spec.center != "mean":
-        return ErrorBlocks(form * error, block, df)
-    total = float(bins.weight.sum())
-    n = total if kind == "frequency" else total**2 / float(bins.weight2.sum())
-    between = float(fraction @ (bins.mean - fraction @ bins.mean) ** 2 / n)
-    factor = np.hstack([(form - fraction) * error, np.full((count, 1), np.sqrt(between))])
+    count, size = len(bins.weight), np.where(bins.weight > 0, bins.effective_size(kind), 1.0)
+    variance = ale_math.fill_from_neighbors(bins.variance(spec.ddof, kind))
+    error = np.nan_to_num(np.sqrt(variance / size))
+    block, df = np.arange(count), bins.effective_size(kind) - 1.0
+    if spec.center != "mean":
+        return ErrorBlocks(np.eye(count) * error, block, df)
+    share, n = bins.share, bins.total_size(kind)
+    between = float(share @ (bins.mean - share @ bins.mean) ** 2 / n)
+    factor = np.hstack([(np.eye(count) - share) * error, np.full((count, 1), np.sqrt(between))])
     return ErrorBlocks(factor, np.append(block, count), np.append(df, n - 1.0))
 
 
@@ -356,9 +338,9 @@ class IntervalOptions:
 
 def interval(effect: Effect, options: IntervalOptions) -> Ends:
     """Return the lower and upper ends of an effect's intervals; see `Effect.interval`."""
-    _check_options(effect, options)
     if options.of == "heterogeneity_score":
-        return _score_interval(effect, options.confidence_level)
+        return _score_interval(effect, options)
+    _check_options(effect, options)
     if options.method == "analytic":
         return _analytic(effect, options)
     if options.bins == "chosen":
@@ -379,22 +361,11 @@ def intervals(effects: Mapping[str, Effect], options: IntervalOptions) -> dict[s
 
 
 def _check_options(effect: Effect, options: IntervalOptions) -> None:
-    spec = effect.spec
-    if spec.mean_alone:
-        raise UnsupportedError(
-            f"interval of a {spec.method} with heterogeneity=False",
-            "only the mean curve",
-            "the standard deviation between rows",
-            "Explain again without heterogeneity=False",
-        )
-    what = f"interval(of={options.of!r}) of {spec.method}"
-    if options.of == "heterogeneity_score":
-        _check_score(effect, options, what)
-        return
+    check_has_errors(effect, "interval")
+    what = f"interval(of={options.of!r}) of {effect.spec.method}"
     if options.of == "importance" and options.method == "analytic":
-        raise UnsupportedError(
-            what, "method='analytic'", "method='bootstrap'", "Use method='bootstrap'"
-        )
+        fix = "Use method='bootstrap'"
+        raise UnsupportedError(what, "method='analytic'", "method='bootstrap'", fix)
     _check_statistic(effect, options.statistic, what)
     if options.bins == "chosen" and (options.method == "analytic" or options.of != "value"):
         raise UnsupportedError(
@@ -405,8 +376,10 @@ def _check_options(effect: Effect, options: IntervalOptions) -> None:
         )
 
 
-def _check_score(effect: Effect, options: IntervalOptions, what: str) -> None:
-    """Raise if there is no heterogeneity score, or if a bootstrap is requested for it."""
+def _score_interval(effect: Effect, options: IntervalOptions) -> Ends:
+    """Return the interval of the heterogeneity score."""
+    check_has_errors(effect, "interval")
+    what = f"interval(of='heterogeneity_score') of {effect.spec.method}"
     if options.method == "bootstrap":
         raise UnsupportedError(
             what,
@@ -416,22 +389,15 @@ def _check_score(effect: Effect, options: IntervalOptions, what: str) -> None:
         )
     if effect.swap_score is None:
         raise no_score_error(what, effect.spec.method)
-
-
-def _score_interval(effect: Effect, confidence_level: float) -> Ends:
-    """Return the interval of the heterogeneity score."""
-    ends = (
-        (np.nan, np.nan)
-        if effect.swap_score is None
-        else effect.swap_score.interval(confidence_level)
-    )
-    return np.asarray(ends[0]), np.asarray(ends[1])
+    lower, upper = effect.swap_score.interval(options.confidence_level)
+    return np.asarray(lower), np.asarray(upper)
 
 
 def _check_statistic(effect: Effect, of: StatisticName, what: str) -> None:
     """Raise if the effect does not have the statistic."""
     if of == "bins" and not isinstance(effect, (BinnedEffect, LevelStepsEffect)):
-        raise UnsupportedError(what, "no bins", "ALE, DALE, UALE, RHALE or MPlot", "Use of='value'")
+        expected = listed_methods(lambda m: m.bins)
+        raise UnsupportedError(what, "no bins", expected, "Use of='value'")
 
 
 # ------------------------------------------------------------------------------------------

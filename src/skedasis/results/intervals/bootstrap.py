@@ -78,6 +78,17 @@ def check_interval(
     return as_seed(f"{of}(random_state)", random_state)
 
 
+def check_has_errors(effect: Effect, of: str, otherwise: str = "") -> None:
+    """Raise if an effect has a mean only; `otherwise` is appended to what to do."""
+    if effect.spec.mean_alone:
+        raise UnsupportedError(
+            f"{of} of a {effect.spec.method} with heterogeneity=False",
+            "only the mean curve",
+            "the standard deviation between rows",
+            f"Explain again without heterogeneity=False{otherwise}",
+        )
+
+
 # ------------------------------------------------------------------------------------------
 # Effects as functions of the counts of their rows.
 

@@ -21,22 +21,25 @@ Coverage is measured in `tests/reference/test_contrast_coverage.py`; docs/guides
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from skedasis._arguments import check_int, check_option, shown
-from skedasis._types import Bools, Floats, Ints
+from skedasis._types import Floats, Ints
 from skedasis.data.categories import unknown_level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, linear_form
 from skedasis.results.build.steps import Steps, step_errors
+from skedasis.results.containers import FeatureMapping, FeatureResult
 from skedasis.results.contrast import Contrast, Contrasts, Point
-from skedasis.results.display import count
+from skedasis.results.curve_words import one_line
+from skedasis.results.display import RankLine, count
 from skedasis.results.effect import (
     TRUSTED_ROWS,
     AccumulatedEffect,
@@ -47,28 +50,27 @@ from skedasis.results.effect import (
     LevelStepsEffect,
     MPlotEffect,
     PartialDependence,
+    Spec,
     ValueStepsEffect,
 )
 from skedasis.results.effects import Effects
 from skedasis.results.intervals.bootstrap import (
-    ConstantEffect,
     FromMoments,
     FromRows,
     SourceName,
+    check_has_errors,
     check_interval,
     replicate_source,
 )
 from skedasis.results.intervals.statistics import (
     AccumulatedStatistic,
-    LinearSlopeStatistic,
     MomentStatistic,
     ValueStepStatistic,
     cells_and_edges,
     linear_slope_bins,
     moments_of_bins,
 )
-from skedasis.results.multi_model import IntervalTarget, MultiModelEffect, MultiModelEffects
-from skedasis.results.regions import RegionsByFeature
+from skedasis.results.multi_model import IntervalTarget, MultiModelEffect
 from skedasis.stats import ale_math
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState, as_seed
@@ -80,6 +82,9 @@ from skedasis.stats.resampling import (
     percentiles,
     t_interval,
 )
+
+MemberT = TypeVar("MemberT", bound=FeatureResult)
+LineT = TypeVar("LineT", bound=RankLine)
 
 # --- options, and the two values ------------------------------------------------------------------
 
@@ -188,7 +193,8 @@ def _text(effect: Effect | MultiModelEffect, at: float) -> str:
     """Return a coordinate in words: a number, a time, or the label of a level."""
     axis = effect.axis
     if isinstance(axis, LevelAxis):
-        return " ".join(axis.levels.labels[int(at)].split()) or repr(axis.levels.labels[int(at)])
+        label = axis.levels.labels[int(at)]
+        return one_line(label) or repr(label)
     if isinstance(axis, TimedAxis):
         return axis.time.text(at, axis.time.resolution)
     return f"{at + 0.0:.12g}".replace("-", "−")
@@ -240,47 +246,50 @@ def contrast(effect: Effect, a: object, b: object, options: ContrastOptions) -> 
     return _contrasts({"": ValuePair.of(effect, a, b)}, options)[""]
 
 
-def contrasts(effects: Effects, changes: object, options: ContrastOptions) -> Contrasts:
+def contrasts_of_effects(effects: Effects, changes: object, options: ContrastOptions) -> Contrasts:
     """Return the change of the effect of each feature between the two values that `changes` has for it.
 
     See `Effects.contrast`. Effects of the same rows share the draws of a bootstrap.
     """
     found = {
         name: ValuePair.of(effects[name], *pair)
-        for name, pair in pairs_of(changes, effects).items()
+        for name, pair in _pairs_of(changes, effects).items()
     }
     return Contrasts(tuple(_contrasts(found, options).values()))
 
 
-def contrasts_of_regions_by_feature(
-    regions: RegionsByFeature, changes: object, options: ContrastOptions
+def contrasts(
+    found: FeatureMapping[MemberT, LineT],
+    changes: object,
+    of: Callable[[MemberT, object, object], Iterable[Contrast]],
 ) -> Contrasts:
-    """Return the changes in the regions of several features; see `RegionsByFeature.contrast`."""
-    parts = [
-        contrasts_of_regions(regions[name].effects, *pair, options)
-        for name, pair in pairs_of(changes, regions).items()
-    ]
-    return Contrasts(tuple(c for part in parts for c in part))
+    """Return the contrasts of several features, those of each from its member and the two values of `changes`."""
+    pairs = _pairs_of(changes, found).items()
+    return Contrasts(tuple(c for name, (a, b) in pairs for c in of(found[name], a, b)))
 
 
-def pairs_of(
-    changes: object, names: Effects | RegionsByFeature | MultiModelEffects
+def _pairs_of(
+    changes: object, found: FeatureMapping[MemberT, LineT]
 ) -> dict[str, tuple[object, object]]:
     """Return the two values of each feature, checked."""
-    what, example = "contrast(changes)", next(iter(names), "age")
+    what, example = "contrast(changes)", next(iter(found), "age")
+    if not isinstance(changes, Mapping):
+        name = changes if isinstance(changes, str) and changes in found else example
+        fix = f"Write contrast({{{name!r}: (a, b)}}), or result[{name!r}].contrast(a, b)"
+        raise DataError(what, shown(changes), "a mapping of features to two values", fix)
     fix = f"Pass two values for each feature, such as {{{example!r}: (30, 50)}}"
-    if not isinstance(changes, Mapping) or not changes:
+    if not changes:
         raise DataError(what, shown(changes), "a mapping from features to two values", fix)
-    found: dict[str, tuple[object, object]] = {}
+    pairs: dict[str, tuple[object, object]] = {}
     for feature, pair in changes.items():
-        name = names[feature].feature
+        name = found[feature].about.feature.name
         several = isinstance(pair, (tuple, list, np.ndarray)) and len(pair) == 2
         if not several:
             raise DataError(f"{what} of {name!r}", shown(pair), "two values, (a, b)", fix)
-        if name in found:
+        if name in pairs:
             raise DataError(what, f"{name!r} twice", "each feature once", "Remove one of them")
-        found[name] = (pair[0], pair[1])
-    return found
+        pairs[name] = (pair[0], pair[1])
+    return pairs
 
 
 def contrasts_with_reference(
@@ -332,39 +341,59 @@ def _unknown(
     effect: Effect, values: tuple[object, object], error: DataError, options: ContrastOptions
 ) -> Contrast:
     """Return the contrast of a region whose curve does not contain the two values."""
-    texts: list[str] = []
-    points: list[Point] = []
+    ends: list[tuple[Point, str]] = []
     for value, name in zip(values, ("a", "b"), strict=True):
         try:
-            at = _coordinate(effect, value, name)
-            texts.append(_text(effect, at))
-            points.append(_point(effect, at))
+            ends += _ends(effect, _coordinate(effect, value, name))
         except DataError:  # a level that does not occur in the region
-            texts.append(" ".join(str(value).split()))
-            points.append(str(value))
-    about, nan = effect.about, float("nan")
+            ends.append((str(value), one_line(str(value))))
+    numbers = (math.nan,) * 5
+    return _result(
+        effect, ends, numbers, options.confidence_level, options.method, 0, (_reason(error),)
+    )
+
+
+def _result(
+    of: Effect | MultiModelEffect,
+    ends: Sequence[tuple[Point, str]],
+    numbers: tuple[float, float, float, float, float],
+    confidence_level: float,
+    method: str,
+    rows: int,
+    notes: tuple[str, ...],
+    *,
+    exact: bool = True,
+) -> Contrast:
+    """Return a contrast of two values, each with its text; `numbers` are value, error, df and the interval."""
+    about, ((a, a_text), (b, b_text)) = of.about, ends
+    value, std_error, df, lower, upper = numbers
     return Contrast(
-        feature=effect.feature,
+        feature=of.feature,
         quantity=about.quantity,
-        a=points[0],
-        b=points[1],
-        a_text=texts[0],
-        b_text=texts[1],
-        value=nan,
-        std_error=nan,
-        df=nan,
-        lower=nan,
-        upper=nan,
-        confidence_level=float(options.confidence_level),
-        method=options.method,
-        rows=0,
+        a=a,
+        b=b,
+        a_text=a_text,
+        b_text=b_text,
+        value=value,
+        std_error=std_error,
+        df=df,
+        lower=lower,
+        upper=upper,
+        confidence_level=float(confidence_level),
+        method=method,
+        rows=rows,
+        exact=exact,
         unit=about.unit,
         feature_unit=about.feature.unit,
-        rule=effect.rule,
-        notes=(_reason(error),),
+        rule=of.rule if isinstance(of, Effect) else "",
+        notes=notes,
         library=about.library,
         title=about.feature.label or "",
     )
+
+
+def _ends(effect: Effect | MultiModelEffect, *coordinates: float) -> list[tuple[Point, str]]:
+    return [(_point(effect, at), _text(effect, at)) for at in coordinates]
 
 
 def _reason(error: DataError) -> str:
@@ -376,7 +405,7 @@ def _reason(error: DataError) -> str:
 
 def _contrasts(changes: Mapping[str, ValuePair], options: ContrastOptions) -> dict[str, Contrast]:
     for change in changes.values():
-        _check_variance(change.effect)
+        check_has_errors(change.effect, "contrast", "; effect(b) - effect(a) is the change alone")
     errors = {name: _error(change) for name, change in changes.items()}
     draws: dict[str, Floats] = {}
     exact = {name: error.exact for name, error in errors.items()}
@@ -391,16 +420,6 @@ def _contrasts(changes: Mapping[str, ValuePair], options: ContrastOptions) -> di
     }
 
 
-def _check_variance(effect: Effect) -> None:
-    if effect.spec.mean_alone:
-        raise UnsupportedError(
-            f"contrast of a {effect.spec.method} with heterogeneity=False",
-            "only the mean curve",
-            "the standard deviation between rows",
-            "Explain again without heterogeneity=False; effect(b) - effect(a) is the change alone",
-        )
-
-
 def _made(
     change: ValuePair,
     error: ChangeError,
@@ -410,7 +429,7 @@ def _made(
     exact: bool,
 ) -> Contrast:
     effect, value = change.effect, change.value
-    about, level = effect.about, float(options.confidence_level)
+    level = float(options.confidence_level)
     std_error, df, notes = error.std_error, error.df, list(error.notes)
     if draws is None:
         ends = t_interval(np.array([value]), np.array([std_error]), np.array([df]), level)
@@ -427,28 +446,15 @@ def _made(
     if change.a == change.b:
         lower = upper = 0.0
         std_error = 0.0
-    return Contrast(
-        feature=effect.feature,
-        quantity=about.quantity,
-        a=_point(effect, change.a),
-        b=_point(effect, change.b),
-        a_text=_text(effect, change.a),
-        b_text=_text(effect, change.b),
-        value=value,
-        std_error=std_error,
-        df=df,
-        lower=lower,
-        upper=upper,
-        confidence_level=level,
-        method=options.method,
-        rows=error.rows,
+    return _result(
+        effect,
+        _ends(effect, change.a, change.b),
+        (value, std_error, df, lower, upper),
+        level,
+        options.method,
+        error.rows,
+        tuple(notes),
         exact=exact,
-        unit=about.unit,
-        feature_unit=about.feature.unit,
-        rule=effect.rule,
-        notes=tuple(notes),
-        library=about.library,
-        title=about.feature.label or "",
     )
 
 
@@ -493,19 +499,6 @@ def _overlap(edges: Floats, change: ValuePair) -> Floats:
     return length if change.b > change.a else -length
 
 
-def _bridged(length: Floats, known: Bools) -> Floats:
-    """Return lengths by slope, if slopes that are not known are the mean of the nearest known ones on both sides."""
-    if known.all():
-        return length
-    out, with_rows = np.where(known, length, 0.0), np.flatnonzero(known)
-    for gap in np.flatnonzero(~known & (length != 0)):
-        right = int(np.searchsorted(with_rows, gap))
-        if 0 < right < len(with_rows):
-            out[with_rows[right - 1]] += length[gap] / 2
-            out[with_rows[right]] += length[gap] / 2
-    return out
-
-
 def _bend(bins: BinStats, change: ValuePair) -> Floats:
     """Return the coefficients of the trends of the bins in the deviation from the chords, (K,)."""
     out = np.zeros(len(bins))
@@ -527,7 +520,7 @@ def _of_slopes(effect: AccumulatedEffect, change: ValuePair) -> ChangeError:
     if spec.pointwise:
         counts, length = form.bins.count, _overlap(edges, change)
         with_rows = form.bins.weight > 0
-        coefficient = _bridged(length, with_rows)
+        coefficient = ale_math.bridged(length, with_rows)
         used = coefficient != 0
         if trend is not None:
             # Piece 2 k is the mean slope of bin k, piece 2 k + 1 the change of the slope.
@@ -541,10 +534,10 @@ def _of_slopes(effect: AccumulatedEffect, change: ValuePair) -> ChangeError:
             # Between the edges of its bins the curve is interpolated, whatever the cells.
             share = _overlap(edges, change) / np.diff(edges)
             length = cells.widths * np.repeat(share, np.diff(kept))
-        coefficient = _bridged(length, with_rows)
+        coefficient = ale_math.bridged(length, with_rows)
         if trend is not None:
             bend = np.repeat(_bend(effect.bins, change), np.diff(kept))
-            coefficient = coefficient + bend * _trend_of_cells(effect, kept)
+            coefficient = coefficient + bend * _trend_of_cells(effect.moments[AXIS], kept)
         used = coefficient != 0
     error, df = ale_math.std_error(
         coefficient[None], pieces.error2, pieces.degrees, pieces.starts, spec.accumulate_se
@@ -553,9 +546,8 @@ def _of_slopes(effect: AccumulatedEffect, change: ValuePair) -> ChangeError:
     return ChangeError(float(error[0]), float(df[0]), rows, notes=_notes(rows, gaps, "bin"))
 
 
-def _trend_of_cells(effect: AccumulatedEffect, kept: Ints) -> Floats:
+def _trend_of_cells(axis: Moments, kept: Ints) -> Floats:
     """Return the coefficients of the cells' mean slopes in the trend of their bin, (P,): least squares."""
-    axis = effect.moments[AXIS]
     bin_of_cell = np.repeat(np.arange(len(kept) - 1), np.diff(kept))
     middle = axis.pool(kept[:-1]).mean[bin_of_cell]
     dx = np.where(axis.weight > 0, axis.mean - middle, 0.0)
@@ -565,29 +557,42 @@ def _trend_of_cells(effect: AccumulatedEffect, kept: Ints) -> Floats:
 
 def _of_value_steps(effect: ValueStepsEffect, change: ValuePair) -> ChangeError:
     """Return the error of a change that is accumulated from steps between values."""
-    spec, values, bins = effect.spec, effect.values, effect.bins
+    values, bins = effect.values, effect.bins
     steps = Steps.of(effect.moments, values)
     # The curve is given at the edges, and straight between them.
     corners = effect.points
     share = _overlap(corners, change) / np.diff(corners)
-    widths = np.diff(values)
-    length = np.zeros(len(widths))
+    length = np.zeros(len(values) - 1)
     for k in np.flatnonzero(share):
         between = np.minimum(values[1:], corners[k + 1]) - np.maximum(values[:-1], corners[k])
         length += share[k] * np.maximum(between, 0.0)
-    forms = (_bridged(length, steps.known) / widths)[None]
-    bend = _bend(bins, change) if np.any(bins.slope_change) else np.zeros(len(bins))
-    own, at_values = np.zeros((1, len(values))), None
-    if bend.any():
-        at_values = _trend_of_values(effect, bend)
+    bend = _bend(bins, change)
+    at_values = _trend_of_values(effect, bend) if bend.any() else None
+    return _of_steps(steps, effect.spec, length, np.diff(values), at_values)
+
+
+def _of_levels(effect: LevelStepsEffect, change: ValuePair) -> ChangeError:
+    """Return the error of a change between levels, accumulated from the steps between them."""
+    length = _overlap(np.arange(float(len(effect.axis))), change)
+    return _of_steps(Steps.of(effect.moments), effect.spec, length, np.ones(len(length)))
+
+
+def _of_steps(
+    steps: Steps,
+    spec: Spec,
+    length: Floats,
+    widths: Floats,
+    at_values: tuple[Floats, Floats] | None = None,
+) -> ChangeError:
+    """Return the error of a change that covers some length of each step, and of coefficients at values."""
+    forms = (ale_math.bridged(length, steps.known) / widths)[None]
+    own = np.zeros((1, len(widths) + 1))
+    error, df = step_errors(forms, own, steps, spec, at_values)
     if at_values is not None and spec.accumulate_se == "sum":
-        error, df = step_errors(forms, own, steps, spec)
-        error = error + step_errors(0 * forms, own, steps, spec, at_values)[0]
-    else:
-        error, df = step_errors(forms, own, steps, spec, at_values)
-    used = np.zeros(len(values), dtype=bool)
-    used[:-1] |= forms[0] != 0
-    used[1:] |= forms[0] != 0
+        apart, df = step_errors(forms, own, steps, spec)
+        error = apart + step_errors(0 * forms, own, steps, spec, at_values)[0]
+    moved = np.append(forms[0] != 0, False)
+    used = moved | np.roll(moved, 1)
     if at_values is not None:
         used |= (at_values[0][0] != 0) | (at_values[1][0] != 0)
     rows = int(steps.up.count[used].sum())
@@ -604,43 +609,16 @@ def _trend_of_values(effect: ValueStepsEffect, bend: Floats) -> tuple[Floats, Fl
     values, (cells, kept) = effect.values, cells_and_edges(effect)
     cell = cells.locate(values)
     inside = (cell >= kept[0]) & (cell < kept[-1])
-    by_cell = np.repeat(bend, np.diff(kept)) * _trend_within(effect, kept)
+    # The coefficient of a row's local effect in the trend of its bin.
+    axis = effect.moments[AXIS].take(slice(int(kept[0]), int(kept[-1])))
+    per_cell = _trend_of_cells(axis, kept - kept[0]) / np.where(axis.weight > 0, axis.weight, 1.0)
+    by_cell = np.repeat(bend, np.diff(kept)) * per_cell
     weight = Steps.of(effect.moments, values).up.weight
     per_row = np.where(inside, by_cell[np.where(inside, cell - kept[0], 0)], 0.0)
-    before, after, sides = _reciprocal_widths(values)
-    scale = weight * per_row / sides
+    each = 1 / np.diff(values)
+    before, after = np.append(0.0, each), np.append(each, 0.0)
+    scale = weight * per_row / ((before > 0).astype(float) + (after > 0))
     return (scale * before)[None], (scale * after)[None]
-
-
-def _trend_within(effect: AccumulatedEffect, kept: Ints) -> Floats:
-    """Return, for the cells of the bins, the coefficient of a row's local effect in the trend of its bin."""
-    part = slice(int(kept[0]), int(kept[-1]))
-    axis = effect.moments[AXIS].take(part)
-    coefficient = _trend_of_cells(
-        replace(effect, moments={**effect.moments, AXIS: axis}), kept - kept[0]
-    )
-    return coefficient / np.where(axis.weight > 0, axis.weight, 1.0)
-
-
-def _reciprocal_widths(values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return 1 / width before and after each value, 0 where there is none, and the number of sides, (L,) each."""
-    widths = np.diff(values)
-    before, after = np.append(0.0, 1 / widths), np.append(1 / widths, 0.0)
-    return before, after, (before > 0).astype(float) + (after > 0)
-
-
-def _of_levels(effect: LevelStepsEffect, change: ValuePair) -> ChangeError:
-    """Return the error of a change between levels, accumulated from the steps between them."""
-    steps = Steps.of(effect.moments)
-    length = _overlap(np.arange(float(len(effect.axis))), change)
-    forms = _bridged(length, steps.known)[None]
-    error, df = step_errors(forms, np.zeros((1, len(effect.axis))), steps, effect.spec)
-    used = np.zeros(len(effect.axis), dtype=bool)
-    used[:-1] |= forms[0] != 0
-    used[1:] |= forms[0] != 0
-    rows = int(steps.up.count[used].sum())
-    gaps = int(np.count_nonzero(~steps.known & (length != 0)))
-    return ChangeError(float(error[0]), float(df[0]), rows, notes=_notes(rows, gaps, "step"))
 
 
 def _of_means(effect: AnyMPlot, change: ValuePair) -> ChangeError:
@@ -750,31 +728,19 @@ def _source(change: ValuePair, wanted: SourceName | None) -> Reweighted | DrawnW
     # The centre cancels. Centred by the mean, replicates are known also if they have no rows in the first bin.
     centred = replace(effect, spec=replace(effect.spec, center="mean"))
     source = replicate_source(centred, wanted)
-    if isinstance(source, ConstantEffect):
-        raise TypeError("a constant feature has one value only")
-    if isinstance(source, FromRows):
-        names = _names(source.statistic)
-        summed, statistic = source.columns.summed(names, squares=False), source.statistic
-        return Reweighted(source.draws, lambda counts: _change(statistic, summed(counts), change))
-    if not isinstance(source, FromMoments):
+    if not isinstance(source, FromRows | FromMoments):
         raise TypeError(f"no contrast of {type(source).__name__}")
-    return _drawn_changes(source, change)
-
-
-def _drawn_changes(source: FromMoments, change: ValuePair) -> DrawnWeights:
-    statistic, names = source.statistic, _names(source.statistic)
+    statistic = source.statistic
+    bends = isinstance(statistic, AccumulatedStatistic) and statistic.bends
+    names = (LOCAL, AXIS) if bends else statistic.value_moments
 
     def evaluate(moments: Mapping[str, Moments]) -> Floats:
         return _change(statistic, moments, change)
 
+    if isinstance(source, FromRows):
+        summed = source.columns.summed(names, squares=False)
+        return Reweighted(source.draws, lambda counts: evaluate(summed(counts)))
     return lambda number, seed: source.evaluated(evaluate, names, number, seed, squares=False)
-
-
-def _names(statistic: MomentStatistic) -> tuple[str, ...]:
-    """Return the names of the moments that the change needs: for parabolas over cells also those of the feature."""
-    if isinstance(statistic, AccumulatedStatistic) and statistic.bends:
-        return (LOCAL, AXIS)
-    return statistic.value_moments
 
 
 def _change(
@@ -789,65 +755,11 @@ def _change(
     found = coefficient[used] @ (value[used] - value[used[:1]])
     if isinstance(effect, AccumulatedEffect) and np.any(effect.bins.slope_change):
         bend = _bend(effect.bins, change)
-        if bend.any():
-            found = found + bend @ _trends(statistic, effect, moments)
+        if bend.any() and isinstance(statistic, ValueStepStatistic):
+            found = found + bend @ statistic.of_cells.trend(statistic.in_cells(moments))
+        elif bend.any() and isinstance(statistic, AccumulatedStatistic):
+            found = found + bend @ statistic.trend(moments)
     return found[None]
-
-
-def _trends(
-    statistic: MomentStatistic, effect: AccumulatedEffect, moments: Mapping[str, Moments]
-) -> Floats:
-    """Return the change of the slope in each bin and replicate, (K, R)."""
-    if isinstance(statistic, LinearSlopeStatistic):
-        return statistic.trend(moments)
-    cells, kept = cells_and_edges(effect)
-    if isinstance(statistic, ValueStepStatistic):
-        values = statistic.values
-        before, after, sides = (v[:, None] for v in _reciprocal_widths(values))
-        steps = Steps.of(moments, values)
-        y = (steps.down.mean * before + steps.up.mean * after) / sides
-        cell, weight = cells.locate(values), steps.up.weight
-        x = np.broadcast_to(values[:, None], y.shape)
-        keep = (cell >= kept[0]) & (cell < kept[-1])
-        groups = cell[keep] - kept[0]
-        size = int(kept[-1] - kept[0])
-        weight, x, y = (_by_cell(weight[keep], v[keep], groups, size) for v in (x * 0 + 1, x, y))
-        return (
-            _least_squares(weight, x, y, kept - kept[0]) * (effect.bins.slope_change != 0)[:, None]
-        )
-    local, axis = moments[LOCAL], moments[AXIS]
-    found = _least_squares(local.weight, axis.mean, local.mean, kept)
-    return found * (effect.bins.slope_change != 0)[:, None]
-
-
-def _by_cell(weight: Floats, values: Floats, groups: Ints, size: int) -> Floats:
-    """Return the weighted means of values by cell, (P, R); for values of 1 the sums of the weights."""
-    total = np.zeros((size, weight.shape[1]))
-    np.add.at(total, groups, weight)
-    if bool((values == 1).all()):
-        return total
-    sums = np.zeros_like(total)
-    np.add.at(sums, groups, weight * values)
-    return sums / np.where(total > 0, total, 1.0)
-
-
-def _least_squares(weight: Floats, x: Floats, y: Floats, kept: Ints) -> Floats:
-    """Return the slopes (K, R) of lines through the means of the cells (P, R) of each bin; 0 where undetermined."""
-    part = slice(int(kept[0]), int(kept[-1]))
-    weight, x, y, first = weight[part], x[part], y[part], kept[:-1] - kept[0]
-    group = np.repeat(np.arange(len(first)), np.diff(kept))
-    total = np.add.reduceat(weight, first)
-    total = np.where(total > 0, total, 1.0)
-    dx, dy = (
-        np.where(weight > 0, v - (np.add.reduceat(weight * v, first) / total)[group], 0.0)
-        for v in (x, y)
-    )
-    square = np.add.reduceat(weight * dx**2, first)
-    return np.where(
-        square > 0,
-        np.add.reduceat(weight * dx * dy, first) / np.where(square > 0, square, 1.0),
-        0.0,
-    )
 
 
 def _source_of_curves(
@@ -905,40 +817,18 @@ def contrast_of_models(
     mean = effect.mean_interval(
         np.array([c.value for c in found]), confidence_level, of, "contrast"
     )
-    about, first = effect.about, known[0]
+    first = known[0]
     notes: tuple[str, ...] = ()
     if len(known) < len(found):
         notes = (f"{count(len(known), 'model')} of {len(found)} have both values",)
-    return Contrast(
-        feature=effect.feature,
-        quantity=about.quantity,
-        a=_point(first.effect, first.a),
-        b=_point(first.effect, first.b),
-        a_text=_text(first.effect, first.a),
-        b_text=_text(first.effect, first.b),
-        value=mean.value,
-        std_error=mean.std_error,
-        df=mean.df,
-        lower=mean.lower,
-        upper=mean.upper,
-        confidence_level=float(confidence_level),
-        method=mean.of,
-        rows=min(_rows_of(c) for c in known),
-        unit=about.unit,
-        feature_unit=about.feature.unit,
-        notes=notes,
-        library=about.library,
-        title=about.feature.label or "",
-    )
-
-
-def contrasts_of_models(
-    effects: MultiModelEffects, changes: object, confidence_level: float, of: IntervalTarget | None
-) -> Contrasts:
-    """Return the mean changes of several features over several models; see `MultiModelEffects.contrast`."""
-    pairs = pairs_of(changes, effects).items()
-    return Contrasts(
-        tuple(contrast_of_models(effects[n], *pair, confidence_level, of) for n, pair in pairs)
+    return _result(
+        effect,
+        _ends(first.effect, first.a, first.b),
+        (mean.value, mean.std_error, mean.df, mean.lower, mean.upper),
+        confidence_level,
+        mean.of,
+        min(_rows_of(c) for c in known),
+        notes,
     )
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, slopes_across_gaps
+from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, line_trends, slopes_across_gaps
 from skedasis.results.build.steps import DOWN, UP, Steps
 from skedasis.results.effect import (
     AccumulatedEffect,
@@ -29,6 +29,7 @@ from skedasis.results.effect import (
     ValueStepsEffect,
 )
 from skedasis.results.intervals.moments import MomentDraws, SparseMatrix, interpolation_matrix
+from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 
@@ -142,7 +143,7 @@ class CategoricalStatistic(StepStatistic):
 
     def evaluate(self, moments: Mapping[str, Moments], of: StatisticName) -> Floats:
         """Return the statistic, (m, R)."""
-        steps = pooled_steps(moments)
+        steps = Steps.of(moments).pooled
         weight, present = moments[UP].weight, steps.weight > 0
         differences = fill_unknown(steps.mean, present)
         start = cumulated(differences)
@@ -157,7 +158,7 @@ class CategoricalStatistic(StepStatistic):
     def _values(self, start: Floats, weight: Floats, present: Bools) -> Floats:
         centred = self.effect.spec.center == "mean"
         value = start - (weight * start).sum(axis=0) / total_of(weight) if centred else start
-        value = np.where(between_known(present), value, np.nan)
+        value = np.where(ale_math.between_known(present), value, np.nan)
         return value if centred else np.where(present[0], value, np.nan)
 
 
@@ -189,10 +190,10 @@ class ValueStepStatistic(StepStatistic):
     def evaluate(self, moments: Mapping[str, Moments], of: StatisticName) -> Floats:
         """Return the statistic, (m, R)."""
         if of == "bins" and not self.effect.spec.on_cells:
-            return self._mean_effects(moments)
+            return self.of_cells.evaluate(self.in_cells(moments), "bins")
         steps = Steps.of(moments, self.values)
-        differences = self.filled_steps(steps)
-        start = cumulated(differences)
+        widths = np.diff(self.values)[:, None]
+        start = cumulated(fill_unknown(steps.mean / widths, steps.known) * widths)
         if of == "bins":
             bins = self.effect.bins
             ends = self._at(bins.edges) @ start
@@ -200,20 +201,27 @@ class ValueStepStatistic(StepStatistic):
         edges = self.effect.points
         curve = self._at(edges) @ start
         fraction = steps.up.weight / total_of(steps.up.weight)
-        at_values = interpolation_matrix(edges, self.values) @ curve + self._bulge()
+        at_values = interpolation_matrix(edges, self.values) @ curve
+        # Plus the curve minus its chords between the bins' edges, which is the same in all replicates.
+        at_values = at_values + self.effect.bins.quadratic_term(self.values)[:, None]
         level = (fraction * at_values).sum(axis=0)
         if of == "importance":
             return std_over(fraction, at_values)[None]
         centred = self.effect.spec.center == "mean"
-        present = between_known(steps.known)
+        present = ale_math.between_known(steps.known)
         # Edges are at values, or between two values that are both known or both unknown.
         known = self._at(edges) @ present >= 1 - 1e-9
         value = np.where(known, curve - level if centred else curve, np.nan)
         return value if centred else np.where(steps.known[0], value, np.nan)
 
-    def _mean_effects(self, moments: Mapping[str, Moments]) -> Floats:
-        """Return the mean local effects of the bins, (K, R); a row's is the mean of its two steps per unit."""
-        statistic, widths = accumulated_statistic(self.effect), np.diff(self.values)[:, None]
+    @property
+    def of_cells(self) -> AccumulatedStatistic:
+        """The statistic of local effects by cell; a row's local effect is the mean of its two steps per unit."""
+        return accumulated_statistic(self.effect)
+
+    def in_cells(self, moments: Mapping[str, Moments]) -> dict[str, Moments]:
+        """Return the moments of the local effects and of the feature by cell, from those of the steps by value."""
+        statistic, widths = self.of_cells, np.diff(self.values)[:, None]
         up, local = moments[UP], np.zeros_like(moments[UP].mean)
         local[1:] += moments[DOWN].mean[1:] / widths
         local[:-1] += up.mean[:-1] / widths
@@ -229,19 +237,7 @@ class ValueStepStatistic(StepStatistic):
                 in_cells[name].arrays().values(), found.arrays().values(), strict=True
             ):
                 into[cell] = values
-        return statistic.evaluate(in_cells, "bins")
-
-    def filled_steps(self, steps: Steps) -> Floats:
-        """Return the mean steps, (L - 1, R). Unknown ones get the mean slope of the nearest known ones."""
-        widths = np.diff(self.values)[:, None]
-        return fill_unknown(steps.mean / widths, steps.known) * widths
-
-    def _bulge(self) -> Floats:
-        """Return the curve minus its chords between the bins' edges, (L, 1), which is the same in all replicates."""
-        bins = self.effect.bins
-        if len(bins) == 0:
-            return np.zeros((len(self.values), 1))
-        return bins.quadratic_term(self.values)[:, None]
+        return in_cells
 
     def _at(self, edges: Floats) -> SparseMatrix:
         """Return the matrix from the curve at the values to the curve at edges."""
@@ -343,11 +339,6 @@ def bin_codes(effect: LevelStepsEffect) -> Ints:
     return np.append(levels.codes(stats.low), len(levels) - 1)
 
 
-def pooled_steps(moments: Mapping[str, Moments]) -> Moments:
-    """Return the moments of the steps between levels, pooled over both levels."""
-    return Steps.of({**moments, "both": moments[UP]}).pooled
-
-
 def fill_unknown(slope: Floats, known: Bools) -> Floats:
     """Fill unknown slopes by the mean of the nearest known ones on both sides, and by zero outside the known ones.
 
@@ -388,14 +379,6 @@ def curve_std(widths: Floats, left: Floats, curve: Floats, axis: Moments) -> Flo
 def total_of(weight: Floats) -> Floats:
     """Return the total weight of all cells, (R,), at least the smallest positive float."""
     return np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
-
-
-def between_known(present: Bools) -> Bools:
-    """Return a mask of the edges or levels between the first and the last known cell or step, (P + 1, R)."""
-    edge = np.arange(len(present) + 1)[:, None]
-    first = np.argmax(present, axis=0)
-    last = len(present) - 1 - np.argmax(present[::-1], axis=0)
-    return (edge >= first) & (edge <= last + 1) & present.any(axis=0)
 
 
 # ------------------------------------------------------------------------------------------
@@ -500,6 +483,16 @@ class AccumulatedStatistic(MomentStatistic):
             local.weight / total_of(local.weight) * (at_all_edges[:-1] + at_all_edges[1:]) / 2
         ).sum(axis=0)
 
+    @property
+    def _group(self) -> Ints:
+        """The bin of each fine cell."""
+        return np.repeat(np.arange(len(self.edge_index) - 1), np.diff(self.edge_index))
+
+    def trend(self, moments: Mapping[str, Moments]) -> Floats:
+        """Return the change of the slope per unit of the feature, (K, R), by least squares through the cells' means."""
+        bent = self.effect.bins.slope_change != 0
+        return line_trends(moments[LOCAL], moments[AXIS], self.edge_index, bent)[0]
+
     def _values(
         self, start: Floats, at_all_edges: Floats, moments: Mapping[str, Moments]
     ) -> Floats:
@@ -507,7 +500,7 @@ class AccumulatedStatistic(MomentStatistic):
         centred = self.effect.spec.center == "mean"
         value = start - self.centre(start, at_all_edges, moments) if centred else start
         present = weight > 0
-        value = np.where(between_known(present), value, np.nan)
+        value = np.where(ale_math.between_known(present), value, np.nan)
         bins = self.effect.bins
         if centred:
             return value
@@ -528,15 +521,7 @@ class AccumulatedStatistic(MomentStatistic):
 
 @dataclass(frozen=True, eq=False)
 class LinearSlopeStatistic(AccumulatedStatistic):
-    """The accumulated effect of slopes that change linearly within some bins, in its fine cells.
-
-    Parameters
-    ----------
-    bent : ndarray of bool, shape (K,)
-        Mask of the bins in which the slope changes linearly.
-    """
-
-    bent: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """The accumulated effect of slopes that change linearly within some bins, in its fine cells."""
 
     value_moments = (LOCAL, AXIS)
 
@@ -594,23 +579,6 @@ class LinearSlopeStatistic(AccumulatedStatistic):
         """The change of the slope per unit of the feature, in the bin of each fine cell."""
         return self.effect.bins.slope_change[self._group]
 
-    @property
-    def _group(self) -> Ints:
-        """The bin of each fine cell."""
-        return np.repeat(np.arange(len(self.edge_index) - 1), np.diff(self.edge_index))
-
-    def trend(self, moments: Mapping[str, Moments]) -> Floats:
-        """Return the change of the slope per unit of the feature, (K, R), by least squares through the cells' means."""
-        local, axis, first, group = moments[LOCAL], moments[AXIS], self.edge_index[:-1], self._group
-        axis_deviation = np.where(axis.weight > 0, axis.mean - axis.pool(first).mean[group], 0.0)
-        effect_deviation = np.where(
-            local.weight > 0, local.mean - local.pool(first).mean[group], 0.0
-        )
-        axis_square = np.add.reduceat(local.weight * axis_deviation**2, first)
-        product = np.add.reduceat(local.weight * axis_deviation * effect_deviation, first)
-        present = self.bent[:, None] & (axis_square > 0)
-        return np.where(present, product / np.where(present, axis_square, 1.0), 0.0)
-
 
 def accumulated_statistic(effect: AccumulatedEffect) -> AccumulatedStatistic:
     """Return the statistic of a numeric feature's accumulated effect."""
@@ -619,12 +587,11 @@ def accumulated_statistic(effect: AccumulatedEffect) -> AccumulatedStatistic:
         return AccumulatedStatistic(effect, cells, np.arange(len(cells.edges)), kept)
     if not effect.spec.pointwise:
         return AccumulatedStatistic(effect, cells, kept)
-    bent = linear_slope_bins(effect)
-    if bent is None:
+    if linear_slope_bins(effect) is None:
         return AccumulatedStatistic(
             effect, Cells(cells.edges[kept], cells.closed), np.arange(len(kept))
         )
-    return LinearSlopeStatistic(effect, cells, kept, bent=bent)
+    return LinearSlopeStatistic(effect, cells, kept)
 
 
 def linear_slope_bins(effect: AccumulatedEffect) -> Bools | None:

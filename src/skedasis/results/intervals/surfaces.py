@@ -7,9 +7,8 @@ double differences, and rational in the weights. To first order, a row i at home
     sum over its cells c of A[., c] (d_ic - mu_c) / n_c  +  dV/dW[., h]
 
 This depends on the row's home and its double differences only, so moments by home suffice (`SurfaceDerivatives`,
-`SecondMoments`,
-`SurfaceErrors`). Bootstrap replicates come from the kept rows, or from draws of these moments if not all rows are kept
-(`SurfaceOfWeights`, `bootstrap_replicates`). A PDP surface is a mean of the rows' own surfaces.
+`SecondMoments`, `SurfaceErrors`). Bootstrap replicates come from the kept rows, or from draws of these moments if not
+all rows are kept (`SurfaceOfWeights`, `bootstrap_replicates`). A PDP surface is a mean of the rows' own surfaces.
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ from skedasis.results.build.pairs import (
     cells_of_homes,
     filling_matrix,
     home_weights_in_cells,
-    mean_error,
     second_order,
 )
 from skedasis.results.build.pdp import SHOWN
@@ -48,7 +46,8 @@ from skedasis.stats.resampling import (
     bootstrap_rng,
     check_counts,
     draw_in_parts,
-    exceeds_rounding,
+    percentiles,
+    sup_band,
     t_interval,
 )
 
@@ -215,21 +214,17 @@ class SecondMoments:
     @property
     def effective(self) -> Floats:
         """The effective number of rows of each home."""
-        return (
-            self.weight
-            if self.kind == "frequency"
-            else self.weight / np.maximum(self.ratio, 1e-300)
-        )
+        if self.kind == "frequency":
+            return self.weight
+        return self.weight / np.maximum(self.ratio, 1e-300)
 
     def at_homes(self, by_cells: Floats) -> Floats:
         """Return the coefficients of the rows' deviations, (..., H, q), from those of the cells, (..., C)."""
         parts = by_cells * self.scale
         found = [np.where(c >= 0, parts[..., c], 0.0) for c in self.cells]
-        return (
-            np.stack(found, axis=-1)
-            if found
-            else np.zeros((*by_cells.shape[:-1], len(self.weight), 0))
-        )
+        if not found:
+            return np.zeros((*by_cells.shape[:-1], len(self.weight), 0))
+        return np.stack(found, axis=-1)
 
 
 def second_moments(shown: Surface) -> SecondMoments:
@@ -243,7 +238,7 @@ def second_moments(shown: Surface) -> SecondMoments:
     mean, within = _products(joint, len(cells), len(home.weight))
     valid = (cells >= 0).T
     off = np.where(valid, mean - cell.mean[np.maximum(cells, 0)].T, 0.0) if len(cells) else mean
-    error = mean_error(cell, shown.spec)
+    error = cell.mean_error(1, kind)
     free, size = cell.df(1, kind), np.where(cell.weight > 0, cell.weight, 1.0)
     known = ~np.isnan(error)
     scale = np.where(known, 1 / np.sqrt(np.where(known, free, 1.0) * size), 0.0)
@@ -283,22 +278,24 @@ class SurfaceError(Immutable):
 
 def surface_error(shown: Surface) -> SurfaceError:
     """Return the standard errors of a surface; NaN where they are not known."""
-    unknown_values = np.full(shown.value.shape, np.nan)
-    unknown = SurfaceError(unknown_values, unknown_values.copy(), np.zeros(shown.value.shape))
+    included = isinstance(shown, AccumulatedSurface) and shown.includes_main_effects
+    if included or not has_variances(shown):
+        unknown = np.full(shown.value.shape, np.nan)
+        return SurfaceError(unknown, unknown.copy(), np.zeros(shown.value.shape))
     if not isinstance(shown, AccumulatedSurface):
-        if SHOWN not in shown.moments:
-            return unknown
         moments, kind = shown.moments[SHOWN], shown.spec.weight_kind
-        size = moments.effective_size(kind)
-        error = np.sqrt(moments.variance(1, kind) / size)
-        return SurfaceError(error, size - 1.0, unknown.rounding)
-    # Files of earlier versions lack the covariance between the double differences of a row.
-    covariance_unknown = len(cells_of_homes(shown.sides)) > 1 and JOINT not in shown.moments
-    if shown.includes_main_effects or covariance_unknown:
-        return unknown
+        df = moments.effective_size(kind) - 1.0
+        return SurfaceError(moments.mean_error(1, kind), df, np.zeros(shown.value.shape))
     variance, df, squares = SurfaceErrors.of(shown).variances()
     rounding = float(shown.provenance.get("rounding", 0.0)) * np.sqrt(squares)
     return SurfaceError(np.sqrt(variance), df, rounding)
+
+
+def has_variances(shown: Surface) -> bool:
+    """Return whether the moments give standard errors; files of earlier versions lack covariances within rows."""
+    if not isinstance(shown, AccumulatedSurface):
+        return SHOWN in shown.moments
+    return len(cells_of_homes(shown.sides)) < 2 or JOINT in shown.moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,13 +347,12 @@ class SurfaceErrors:
 
     def variances(self) -> tuple[Floats, Floats, Floats]:
         """Return variance, degrees of freedom, and sums of squared slopes by cells, each of shape (m0, m1)."""
-        shape = self.slopes.sides[0].n_nodes, self.slopes.sides[1].n_nodes
-        out = np.zeros((3, *shape))
+        out = np.zeros((3, *(s.n_nodes for s in self.slopes.sides)))
         if self.neighbors is None:
             out[:2] = np.nan
-            return out[0], out[1], out[2]
-        for nodes in self.blocks():
-            out[:, nodes] = self._block(nodes)
+        else:
+            for nodes in self.blocks():
+                out[:, nodes] = self._block(nodes)
         return out[0], out[1], out[2]
 
     def _block(self, nodes: slice) -> Floats:
@@ -406,10 +402,6 @@ class SurfaceErrors:
 
 # ------------------------------------------------------------------------------------------
 # Bootstrap replicates, from rows or from moments; normal draws from the analytic errors.
-
-
-FEW_CELLS = 2_000
-"""Largest number of cells for which all pairwise distances are stored."""
 
 
 SurfaceStatistic = Literal["value", "cells"]
@@ -462,29 +454,16 @@ class SurfaceOfWeights:
 
     def _nearest(self, delta: Floats, there: Bools) -> Floats:
         """Return the empty cells' values of one replicate: means of the nearest cells, as in `fill_empty_cells`."""
-        distance = self._distances(there)
+        at, known = self._centres[~there], self._centres[there]
+        across = np.subtract.outer(at[:, 0], known[:, 0]) ** 2
+        distance = across + np.subtract.outer(at[:, 1], known[:, 1]) ** 2
         nearest = distance <= distance.min(axis=1, keepdims=True) * (1 + 1e-9) ** 2
         return nearest @ delta[there] / nearest.sum(axis=1)
-
-    def _distances(self, there: Bools) -> Floats:
-        """Return the squared distances from empty cells to the others."""
-        at = self._centres
-        if len(at) > FEW_CELLS:
-            return _squares(at[~there], at[there])
-        return self._pairwise[np.ix_(~there, there)]
 
     @cached_property
     def _centres(self) -> Floats:
         first, second = (s.centres() for s in self.sides)
         return np.stack([np.repeat(first, len(second)), np.tile(second, len(first))], axis=1)
-
-    @cached_property
-    def _pairwise(self) -> Floats:
-        return _squares(self._centres, self._centres)
-
-
-def _squares(a: Floats, b: Floats) -> Floats:
-    return np.subtract.outer(a[:, 0], b[:, 0]) ** 2 + np.subtract.outer(a[:, 1], b[:, 1]) ** 2
 
 
 def double_differences(shown: Surface, rows: PairRows) -> Floats | None:
@@ -513,12 +492,7 @@ def from_rows(shown: Surface, of: SurfaceStatistic) -> tuple[Repeated, Bootstrap
     """Return the function from counts of the kept rows to surfaces or cells, and how the rows are drawn."""
     rows = shown.rows
     if isinstance(shown, AccumulatedSurface) and shown.includes_main_effects:
-        raise UnsupportedError(
-            f"resampled rows of {shown.spec.method} surface",
-            "a surface that includes main effects",
-            "the second-order effect alone",
-            "Resample it before adding the main effects",
-        )
+        raise _main_effects_error(f"resampled rows of {shown.spec.method} surface", "Resample it")
     if rows is None or not exact_rows(shown):
         raise UnsupportedError(
             f"resampled rows of {shown.spec.method} surface",
@@ -530,6 +504,11 @@ def from_rows(shown: Surface, of: SurfaceStatistic) -> tuple[Repeated, Bootstrap
     if isinstance(shown, AccumulatedSurface):
         return _surfaces_from_cells(shown, rows, of), draws
     return _means_of_surfaces(shown, rows), draws
+
+
+def _main_effects_error(what: str, fix: str) -> UnsupportedError:
+    got, expected = "a surface that includes main effects", "the second-order effect alone"
+    return UnsupportedError(what, got, expected, f"{fix} before adding the main effects")
 
 
 def resampled(shown: Surface, counts: ArrayLike) -> Floats:
@@ -605,8 +584,7 @@ def bootstrap_replicates(
 
 def check_moments(shown: Surface) -> None:
     """Raise if the surface lacks the moments for standard errors."""
-    rows_alone = len(cells_of_homes(shown.sides)) > 1 and JOINT not in shown.moments
-    if rows_alone if isinstance(shown, AccumulatedSurface) else SHOWN not in shown.moments:
+    if not has_variances(shown):
         raise UnsupportedError(
             f"interval of {shown.spec.method} surface",
             "a result of an earlier version, without variances",
@@ -671,17 +649,21 @@ def _root(covariance: Floats) -> Floats:
 
 def _points(shown: Surface, replicates: int, rng: np.random.Generator) -> Floats:
     """Return independent draws of a PDP's points. Their correlation would need the rows' own surfaces."""
-    moments, kind = shown.moments[SHOWN], shown.spec.weight_kind
-    size = moments.effective_size(kind)
-    error = np.sqrt(moments.variance(0, kind) / size)
+    error = shown.moments[SHOWN].mean_error(0, shown.spec.weight_kind)
     noise = rng.standard_normal((replicates, *shown.value.shape))
     return shown.value + error * noise
 
 
-def point_draws(shown: Surface) -> Callable[[int, np.random.Generator], Floats] | None:
-    """Return a function that draws correlated deviations of a PDP, or None if the rows' own surfaces were not kept."""
+def deviation_sampler(shown: Surface) -> Callable[[int, np.random.Generator], Floats] | None:
+    """Return a function that draws deviations with the surface's correlation, or None if that is unknown.
+
+    That of a PDP is known from the rows' own surfaces.
+    """
+    if isinstance(shown, AccumulatedSurface):
+        found = SurfaceErrors.of(shown)
+        return lambda draws, rng: deviations(found, draws, rng)
     rows = shown.rows
-    if rows is None or rows.across is None or not rows.exact or shown.value.size > FEW_CELLS:
+    if rows is None or rows.across is None or not rows.exact or shown.value.size > MOST_POINTS:
         return None
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     moved = (rows.across - shown.value.ravel()) * np.sqrt(weight)[:, None]
@@ -738,6 +720,10 @@ DRAWS, NUMBERS, FEW = 10_000, 20_000_000, 2_000
 """Draws for a simultaneous band; for large surfaces as many as give `NUMBERS` elements, but at least `FEW`."""
 
 
+MOST_POINTS = 2_000
+"""Largest number of points of a PDP for which the covariance is computed."""
+
+
 Ends = tuple[Floats, Floats]
 
 
@@ -760,11 +746,9 @@ def interval(
         value = shown.value
         if isinstance(shown, AccumulatedSurface) and of == "cells":
             value = shown.cells.effect
-        ends = (
-            _band(drawn, value, confidence_level)
-            if simultaneous
-            else _percentiles(drawn, value.shape, confidence_level)
-        )
+        ends = percentiles(drawn, confidence_level)
+        if simultaneous:
+            ends = sup_band(value, drawn, confidence_level)
     elif isinstance(shown, AccumulatedSurface) and of == "cells":
         ends = _interval_of_cells(shown, confidence_level, simultaneous=simultaneous)
     else:
@@ -778,12 +762,7 @@ def _check_statistic(shown: Surface, of: SurfaceStatistic) -> None:
     what = f"interval of {shown.spec.method} surface"
     if isinstance(shown, AccumulatedSurface):
         if shown.includes_main_effects and of == "value":
-            raise UnsupportedError(
-                what,
-                "a surface that includes main effects",
-                "the second-order effect alone",
-                "Compute the interval before adding the main effects",
-            )
+            raise _main_effects_error(what, "Compute the interval")
         return
     if of == "cells":
         raise UnsupportedError(
@@ -800,12 +779,14 @@ def _check_statistic(shown: Surface, of: SurfaceStatistic) -> None:
 
 def _analytic(shown: Surface, confidence_level: float, *, simultaneous: bool, seed: int) -> Ends:
     """Return intervals by Student's t; simultaneous ones from the quantile of the largest deviation."""
+    from scipy.special import ndtr
+
     check_moments(shown)
     error, df = shown.std_error, shown.df
     if not simultaneous:
         return t_interval(shown.value, error, df, confidence_level)
     moving = error > 0  # excludes NaN, and points without an error
-    draw = _deviation_sampler(shown)
+    draw = deviation_sampler(shown)
     if draw is None or not moving.any():
         each = _sidak(confidence_level, int(moving.sum()))
         return t_interval(shown.value, error, df, each)
@@ -816,22 +797,8 @@ def _analytic(shown: Surface, confidence_level: float, *, simultaneous: bool, se
         drawn = draw(min(step, draws - start), bootstrap_rng(seed, 1 + i))
         largest.append(np.abs(drawn[:, moving] / error[moving]).max(axis=1))
     quantile = float(np.quantile(np.concatenate(largest), confidence_level))
-    return t_interval(shown.value, error, df, _two_sided(quantile))
-
-
-def _deviation_sampler(shown: Surface) -> Callable[[int, np.random.Generator], Floats] | None:
-    """Return a function that draws deviations with the surface's correlation, or None if that is unknown."""
-    if not isinstance(shown, AccumulatedSurface):
-        return point_draws(shown)
-    found = SurfaceErrors.of(shown)
-    return lambda draws, rng: deviations(found, draws, rng)
-
-
-def _two_sided(quantile: float) -> float:
-    """Return the probability of the normal distribution between -quantile and quantile."""
-    from scipy.special import ndtr
-
-    return float(1 - 2 * ndtr(-quantile))
+    # The level at which the normal distribution has this quantile.
+    return t_interval(shown.value, error, df, float(1 - 2 * ndtr(-quantile)))
 
 
 def _sidak(confidence_level: float, points: int) -> float:
@@ -848,31 +815,3 @@ def _interval_of_cells(
     known = int(np.count_nonzero(cells.std_error > 0))
     each = _sidak(confidence_level, known) if simultaneous else confidence_level
     return t_interval(cells.effect, cells.std_error, size - 1.0, each)
-
-
-def _percentiles(drawn: Floats, shape: tuple[int, ...], confidence_level: float) -> Ends:
-    """Return percentiles over replicates; NaN where all replicates are NaN."""
-    tail = (1 - confidence_level) / 2
-    flat = drawn.reshape(len(drawn), -1)
-    ends = np.full((2, flat.shape[1]), np.nan)
-    there = ~np.isnan(flat).all(axis=0)
-    gaps = bool(np.isnan(flat[:, there]).any())
-    quantile = np.nanquantile if gaps else np.quantile
-    ends[:, there] = quantile(flat[:, there], [tail, 1 - tail], axis=0)
-    return ends[0].reshape(shape), ends[1].reshape(shape)
-
-
-def _band(drawn: Floats, value: Floats, confidence_level: float) -> Ends:
-    """Return a band from the largest deviation of each replicate, in units of the replicates' standard deviation."""
-    # A point or cell may be NaN in some or all replicates.
-    count = np.count_nonzero(~np.isnan(drawn), axis=0)
-    some = np.maximum(count, 1)
-    mean = np.nansum(drawn, axis=0) / some
-    std = np.sqrt(np.nansum((drawn - mean) ** 2, axis=0) / np.maximum(count - 1, 1))
-    std = np.where(count > 1, std, np.nan)
-    moving = exceeds_rounding(std, value)
-    half = std * 0.0
-    if moving.any():
-        off = np.abs(drawn[:, moving] - value[moving]) / std[moving]
-        half = std * float(np.quantile(np.nan_to_num(off).max(axis=1), confidence_level))
-    return value - half, value + half

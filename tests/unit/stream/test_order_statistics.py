@@ -14,10 +14,7 @@ from hypothesis import strategies as st
 from skedasis import _compilation as compilation
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
-from skedasis.stats import order_statistics
-from skedasis.stats.order_statistics import (
-    ColumnCounts,
-    RankSearch,
+from skedasis.stats.integer_weights import (
     exact_sum,
     integer_sums,
     quantised,
@@ -26,6 +23,8 @@ from skedasis.stats.order_statistics import (
     weight_quantum,
     weight_sums,
 )
+from skedasis.stream import order_statistics
+from skedasis.stream.order_statistics import ColumnCounts, RankSearch
 
 N = 20_000
 R = np.random.default_rng(0)
@@ -229,7 +228,7 @@ def test_without_compilation_the_counts_are_the_same(shape, monkeypatch):
 
 
 def test_the_kernels_in_python():
-    from skedasis.stats import order_statistics_kernels as kernels
+    from skedasis.stream import order_statistics_kernels as kernels
 
     x = np.array([1.5, -2.0, np.nan, np.inf, 0.0, 3.0])
     bits = (x - 0.5).view(np.int64)

@@ -1,13 +1,10 @@
-"""Exact order statistics and distinct values of columns that are read in parts, and weights as integers.
+"""Exact order statistics and distinct values of columns that are read in parts.
 
 `ColumnCounts` counts the values of a column by the leading bits of a key that orders them: 18 bits of x - pivot as a
 float64, so that neither scale nor offset nor long tails matter. `RankSearch` then knows in which buckets the wanted
 ranks are. If the candidates there need too much memory, it counts them by up to 14 further bits (it narrows), once or
 more; at last it collects the distinct values of the buckets. Counts and weights are integers: the result is the same
 for any parts in any order, and equals that of sorting all values.
-
-Weights are integer multiples of a power of two (`weight_quantum`), so that their sums are exact. Integer weights then
-equal repetition, and equal weights of any size equal no weights.
 """
 
 from __future__ import annotations
@@ -20,7 +17,8 @@ from numpy.typing import NDArray
 
 from skedasis._compilation import compiled, has_numba
 from skedasis._types import Bools, Floats, Ints
-from skedasis.stats import order_statistics_kernels as kernels
+from skedasis.stats.integer_weights import are_whole, integer_sums, quantised
+from skedasis.stream import order_statistics_kernels as kernels
 
 MAX_DISTINCT = 1024
 """Up to this many distinct values of a column are counted one by one."""
@@ -35,84 +33,6 @@ _MERGED = 100_000
 """Collected candidates are merged when there are this many more."""
 
 Keys = NDArray[np.uint64]
-
-
-# --- weights as integers --------------------------------------------------------------------------
-
-
-def weight_quantum(largest: float, n: int) -> float:
-    """Return the power of two of which weights are taken as multiples, so that sums of n weights fit in 62 bits."""
-    return 2.0 ** (int(np.frexp(largest)[1]) + int(n).bit_length() - 62)
-
-
-def quantised(weights: Floats, quantum: float) -> Ints:
-    """Return weights as integer multiples of a quantum."""
-    return np.rint(weights / quantum).astype(np.int64)
-
-
-def integer_sums(codes: Ints, values: Ints, size: int) -> Ints:
-    """Return the sums of integers by code, which are exact up to 63 bits."""
-    # `bincount` sums floats, which are exact up to 53 bits: 21 bits at a time are, for up to 2**32 values.
-    sums = np.zeros(size, dtype=np.int64)
-    for shift in (0, 21, 42):
-        limb = (values >> shift) & 0x1FFFFF
-        if limb.any():
-            sums += np.bincount(codes, limb, size).astype(np.int64) << shift
-    return sums
-
-
-def weight_sums(codes: Ints, weights: Floats, size: int, quantum: float) -> Floats:
-    """Return the sums of weights by code, which do not depend on the order of the rows."""
-    return integer_sums(codes, quantised(weights, quantum), size).astype(float) * quantum
-
-
-_UNIT_BITS = 1127
-"""Exact sums are multiples of 2**-1127: 53 bits below the exponent of the smallest positive float64."""
-
-_SUMMED = 1 << 24
-"""Values that are summed at a time: sums of this many numbers of 27 bits are exact as floats."""
-
-
-def exact_sum(values: Floats) -> int:
-    """Return the sum of finite, non-negative floats without rounding, as a multiple of 2**-1127.
-
-    Such sums of parts can be added in any order. `rounded` makes a float of them.
-    """
-    total = 0
-    for start in range(0, len(values), _SUMMED):
-        mantissa, exponent = np.frexp(values[start : start + _SUMMED])
-        whole = (mantissa * 2.0**53).astype(np.int64)
-        lowest = int(exponent.min(initial=0))
-        place = (exponent - lowest).astype(np.int64)
-        high, low = np.bincount(place, whole >> 26), np.bincount(place, whole & 0x3FFFFFF)
-        for k in np.flatnonzero(high + low).tolist():
-            total += ((int(high[k]) << 26) + int(low[k])) << (k + lowest - 53 + _UNIT_BITS)
-    return total
-
-
-def rounded(total: int) -> float:
-    """Return an exact sum, or one of several, as the nearest float; infinity if it is too large."""
-    try:
-        return total / (1 << _UNIT_BITS)
-    except OverflowError:
-        return float("inf")
-
-
-def are_whole(weights: Ints, quantum: float) -> bool:
-    """Return whether integer weights stand for whole numbers."""
-    if quantum < 2.0**-62:
-        return False  # all weights are below 1
-    unit = round(1.0 / quantum) if quantum <= 1.0 else 1
-    return bool((weights % unit == 0).all())
-
-
-def targets_of(total: int, k: int, steps: Ints, inexact: int = 0) -> Ints:
-    """Return the cumulative weights that the order statistics at ``steps / k`` of a total weight reach first."""
-    # Python's integers: the products may exceed 64 bits. 4e-16 is the rounding of a number and of its sum with others.
-    wanted = [total * int(step) for step in steps]
-    return np.array(
-        [max(-(-(w - w * 4 * inexact // 10**16) // k), 1) for w in wanted], dtype=np.int64
-    )
 
 
 # --- first pass -----------------------------------------------------------------------------------
@@ -142,7 +62,7 @@ class ColumnCounts:
         self.whole_weights = True
         self.rows = np.zeros(1 << _LEADING, dtype=np.int64)
         self.sums = np.zeros(0 if quantum is None else 1 << _LEADING, dtype=np.int64)
-        self._few: _ValueStream | None = _ValueStream.none()
+        self._few: _Values | None = _Values.none()
 
     def add(self, x: Floats, weights: Floats | None = None) -> None:
         """Add the values of a part, NaN where missing, with the weights of its rows."""
@@ -241,7 +161,7 @@ def _count_values(
 
 
 @dataclass(frozen=True, eq=False)
-class _ValueStream:
+class _Values:
     """Sorted distinct values, with their numbers of rows and their integer weights (zeros without weights)."""
 
     values: Floats
@@ -321,7 +241,7 @@ class Tally:
 
     rows: Ints | None
     sums: Ints | None
-    found: list[_ValueStream]
+    found: list[_Values]
     most: int = 0
     overflown: bool = False
     _more: int = 0
@@ -336,7 +256,7 @@ class Tally:
         self.rows = None if self.rows is None else self.rows.astype(np.int64)
         self.sums = None if self.sums is None else self.sums.astype(np.int64)
 
-    def put(self, values: _ValueStream) -> None:
+    def put(self, values: _Values) -> None:
         """Add candidates; merge them from time to time, because equal values need no memory."""
         if self.overflown:
             return
@@ -348,17 +268,17 @@ class Tally:
             if len(self.found[0].values) > self.most:
                 self.found, self.overflown = [], True
 
-    def candidates(self) -> _ValueStream:
+    def candidates(self) -> _Values:
         """Return all candidates."""
         if not self.found:
-            return _ValueStream.none()
+            return _Values.none()
         values = np.concatenate([f.values for f in self.found])
         distinct, code = np.unique(values, return_inverse=True)
         rows, weights = (
             integer_sums(code, np.concatenate(parts), len(distinct))
             for parts in ([f.rows for f in self.found], [f.weights for f in self.found])
         )
-        return _ValueStream(distinct, rows, weights)
+        return _Values(distinct, rows, weights)
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has found."""
@@ -387,7 +307,7 @@ class RankSearch:
         self.pivot, self.quantum, self.targets = counts.pivot, counts.quantum, targets
         self._budget, self._bits = budget, _LEADING
         self._overflown = False
-        self._found: _ValueStream | None = None
+        self._found: _Values | None = None
         weights = counts.bucket_weights
         self._choose(
             np.arange(1 << _LEADING, dtype=np.uint64),
@@ -461,7 +381,7 @@ class RankSearch:
         if self.quantum is not None and weights is not None:
             integers = quantised(weights[some], self.quantum)
         if tally.rows is None:
-            tally.put(_ValueStream.of(values, integers))
+            tally.put(_Values.of(values, integers))
             return
         size = 1 << self._further
         last = (keys >> np.uint64(_ALL - self._bits - self._further)) & np.uint64(size - 1)

@@ -12,11 +12,11 @@ import skedasis as sd
 pytest.importorskip("pyarrow")
 import pandas as pd
 
-from skedasis.data import passes, streamed
 from skedasis.data.column_stats import column_moments
-from skedasis.engine import streams
-from skedasis.stats.order_statistics import ColumnCounts, weight_quantum
-from tests.unit.engine.test_streams import _all_equal, _differences, _written
+from skedasis.stats.integer_weights import weight_quantum
+from skedasis.stream import columns, dataset
+from skedasis.stream.order_statistics import ColumnCounts
+from tests.unit.stream.test_streams import _all_equal, _differences, _written
 
 QUIET = {"progress": False, "heterogeneity_rows": 100}
 
@@ -133,9 +133,8 @@ def test_groups_that_are_no_one_hot_block(tmp_path, method, weight):
 @pytest.fixture
 def few_distinct(monkeypatch):
     """Let 1,500 distinct values be too many to be collected."""
-    for module in (streamed, streams, passes):
-        if hasattr(module, "MAX_DISTINCT"):
-            monkeypatch.setattr(module, "MAX_DISTINCT", 1_500)
+    for module in (columns, dataset):
+        monkeypatch.setattr(module, "MAX_DISTINCT", 1_500)
 
 
 def _identified(n: int = 4_000, gap: int = 1) -> pd.DataFrame:
@@ -253,7 +252,7 @@ def test_distributions_are_compared_at_the_same_points_in_chunks(sampling, unit)
     counts = ColumnCounts(0.0, quantum)
     counts.add(x, weights)
     moments = column_moments(x, weights)
-    column = streamed.CountedColumn(
+    column = columns.CountedColumn(
         sd.Feature("x"), counts, moments, x.dtype, quantum, sampling=sampling
     )
     # Type 7: the values at p (W - one row's weight) of the cumulative weight.

@@ -1,11 +1,12 @@
-"""Rows that can be read once, or are computed when they are read: written to temporary Parquet, and read from there."""
+"""Rows that can be read once, or are computed when they are read: collected, or written to temporary Parquet."""
 
 from __future__ import annotations
 
 import errno
+import importlib.util
 import os
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,6 @@ from skedasis.errors import DataError, UnsupportedError
 
 if TYPE_CHECKING:
     from skedasis.data.arrow import ArrowSchema, ArrowTable, FileInfo, FileSystem
-    from skedasis.data.parquet import ParquetData
 
 FOLDER = "SKEDASIS_SPOOL"
 """The environment variable that names the folder of the temporary files, or the URL of one in an object store; by
@@ -85,16 +85,47 @@ _KINDS = (
 
 
 @contextmanager
-def spooled(
-    X: object,
-    y: object = None,
-    sample_weight: object = None,
-    row_id: object = None,
-    client: object = None,
-) -> Generator[ParquetData, None, None]:
-    """Write rows to temporary Parquet files, give them as a source, and remove them."""
+def at_hand(
+    X: object, roles: Mapping[str, object], most: int, client: object = None
+) -> Generator[dict[str, object]]:
+    """Give rows, and columns of them by their roles, as the arguments of a function.
+
+    Rows that need at most `most` bytes are collected. More are written to temporary Parquet files, which are removed
+    afterwards, and so are those of a cluster, whose workers read them.
+    """
     kind = spool_kind(X) or type(X).__name__
-    for name, value in (("y", y), ("sample_weight", sample_weight), ("row_id", row_id)):
+    columns = _columns(roles, kind)
+    held: list[ArrowTable] = []
+    tables = None if kind == DASK else _tables(X, kind)
+    if tables is not None and client is None and _fit(tables, held, most):
+        yield _collected(held, columns, kind)
+        return
+    import pyarrow as pa
+
+    with _temporary_folder(kind) as folder:
+        try:
+            rows = (
+                _write_partitions(X, folder, client)
+                if tables is None
+                else _write(_all(held, tables), kind, folder)
+            )
+        except (OSError, pa.ArrowException) as error:
+            if not _is_full(error):
+                raise
+            raise _cannot_write(kind, folder.path, folder.size(), error) from error
+        if not rows:
+            raise _no_rows(kind)
+        from skedasis.stream.parquet import parquet
+
+        names = [columns.get(name) for name in ("y", "sample_weight", "row_id")]
+        source = parquet(folder.path, None, *names, filesystem=folder.system)
+        described = f"{kind}, written to temporary Parquet"
+        yield {"X": replace(source, described=described)}
+
+
+def _columns(roles: Mapping[str, object], kind: str) -> dict[str, str]:
+    """Return the columns that have roles; raise for arrays, and if no library reads the rows."""
+    for name, value in roles.items():
         if value is not None and not isinstance(value, str):
             raise DataError(
                 name,
@@ -102,30 +133,67 @@ def spooled(
                 "the name of a column",
                 f"Pass {name}='column'",
             )
-    try:
-        import pyarrow as pa
-    except ImportError as error:
+    if importlib.util.find_spec("pyarrow") is None:
         raise UnsupportedError(
             f"a {kind}",
-            "no pyarrow, which writes its rows to temporary files",
+            "no pyarrow, which reads its rows",
             "pyarrow",
             "Install it: pip install 'skedasis[parquet]'",
-        ) from error
-    with _temporary_folder(kind) as folder:
-        try:
-            rows = _write_partitions(X, folder, client) if kind == DASK else _write(X, kind, folder)
-        except (OSError, pa.ArrowException) as error:
-            if not _is_full(error):
-                raise
-            raise _cannot_write(kind, folder.path, folder.size(), error) from error
-        if not rows:
-            raise DataError(f"the {kind}", "no rows", "at least one row", "Check its filters")
-        from skedasis.data.parquet import parquet
+        )
+    return {name: str(value) for name, value in roles.items() if value is not None}
 
-        roles = [None if v is None else str(v) for v in (y, sample_weight, row_id)]
-        source = parquet(folder.path, None, *roles, filesystem=folder.system)
-        described = f"{kind}, written to temporary Parquet"
-        yield replace(source, described=described, spooled=kind)
+
+def _fit(tables: Iterator[ArrowTable], held: list[ArrowTable], most: int) -> bool:
+    """Read tables until they need more than `most` bytes; return whether these are all."""
+    size = 0
+    for table in tables:
+        held.append(table)
+        size += _bytes(table)
+        if size > most:
+            return False
+    return True
+
+
+def _no_rows(kind: str) -> DataError:
+    return DataError(f"the {kind}", "no rows", "at least one row", "Check its filters")
+
+
+_TEXT_BYTES = 64
+"""Bytes of a text as an object, beside its letters."""
+
+
+def _bytes(table: ArrowTable) -> int:
+    """Return the bytes that rows need as a data frame."""
+    import pyarrow.types as pt
+
+    tests = pt.is_string, pt.is_large_string, pt.is_string_view
+    texts = sum(any(test(field.type) for test in tests) for field in table.schema)
+    return table.nbytes + _TEXT_BYTES * texts * table.num_rows
+
+
+def _collected(
+    tables: Sequence[ArrowTable], columns: Mapping[str, str], kind: str
+) -> dict[str, object]:
+    """Return rows in memory, in the library in which rows of files are held, and the columns that have roles."""
+    import pyarrow as pa
+
+    from skedasis.stream.chunks import as_frame, default_library
+    from skedasis.stream.parquet import chosen_types, features_of
+
+    if not any(table.num_rows for table in tables):
+        raise _no_rows(kind)
+    rows = cast("ArrowTable", pa.concat_tables(tables).unify_dictionaries())
+    features = features_of(rows.schema, None, columns, kind)
+    own = rows.select(features).cast(chosen_types(rows.schema, features), safe=False)
+    found = {name: rows.column(c).to_numpy(zero_copy_only=False) for name, c in columns.items()}
+    return {"X": as_frame(own, default_library()), **found}
+
+
+def _all(held: list[ArrowTable], rest: Iterator[ArrowTable]) -> Iterator[ArrowTable]:
+    """Yield tables, of which the first are given up, and the others."""
+    while held:
+        yield held.pop(0)
+    yield from rest
 
 
 @dataclass(frozen=True)
@@ -211,32 +279,18 @@ def _is_full(error: Exception) -> bool:
     return (isinstance(error, OSError) and error.errno in full) or "No space left" in str(error)
 
 
-def _write(X: object, kind: str, folder: _Folder) -> int:
-    """Write the rows to one file, and return their number."""
+def _write(tables: Iterator[ArrowTable], kind: str, folder: _Folder) -> int:
+    """Write rows to one file, and return their number."""
     import pyarrow as pa
-    import pyarrow.fs as pafs
     import pyarrow.parquet as pq
 
-    lazy: Any = X
-    path = folder.file(0)
-    if kind == "Polars LazyFrame":
-        if folder.local:
-            lazy.sink_parquet(path, row_group_size=_ROWS)
-        else:
-            from tempfile import TemporaryDirectory
-
-            # Polars has file systems of its own, which need not know the credentials.
-            with TemporaryDirectory(prefix="skedasis-") as here:
-                local = str(Path(here, "rows.parquet"))
-                lazy.sink_parquet(local, row_group_size=_ROWS)
-                pafs.copy_files(local, path, pafs.LocalFileSystem(), folder.system)
-        return int(pq.read_metadata(path, filesystem=folder.system).num_rows)
     writer: Any = None
     rows = 0
     try:
-        for number, table in enumerate(_tables(lazy, kind)):
+        for number, table in enumerate(tables):
             if writer is None:
-                writer = pq.ParquetWriter(path, table.schema, filesystem=folder.system)
+                system = folder.system
+                writer = pq.ParquetWriter(folder.file(0), table.schema, filesystem=system)
             if table.schema != writer.schema:
                 table = _unified(table, writer.schema, kind, number)  # noqa: PLW2901
             writer.write_table(table, row_group_size=_ROWS)
@@ -320,6 +374,9 @@ def _tables(lazy: Any, kind: str) -> Iterator[ArrowTable]:
     """Yield the rows as Arrow tables, one after the other."""
     import pyarrow as pa
 
+    if kind == "Polars LazyFrame":
+        yield from _of_polars(lazy)
+        return
     if kind in ("Arrow data set", "Arrow scanner"):
         batches: Any = lazy.to_batches()
     elif kind == "DuckDB relation":
@@ -344,3 +401,29 @@ def _tables(lazy: Any, kind: str) -> Iterator[ArrowTable]:
             held = []
     if held:
         yield pa.Table.from_batches(held)
+
+
+def _of_polars(lazy: Any) -> Iterator[ArrowTable]:
+    """Yield the rows of a lazy frame as they are computed."""
+    if hasattr(lazy, "collect_batches"):
+        for frame in lazy.collect_batches(chunk_size=_ROWS, maintain_order=True):
+            yield frame.to_arrow()
+        return
+    # Earlier versions compute rows one after the other only for a file.
+    from tempfile import TemporaryDirectory
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with TemporaryDirectory(prefix="skedasis-", dir=_local_folder()) as here:
+        path = str(Path(here, "rows.parquet"))
+        lazy.sink_parquet(path, row_group_size=_ROWS)
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=_ROWS):
+                yield pa.Table.from_batches([batch])
+
+
+def _local_folder() -> str | None:
+    """Return the folder of temporary files on this machine; None for that of the system."""
+    where = os.environ.get(FOLDER)
+    return None if where is None or "://" in where else where

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Protocol, Self, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,31 +16,15 @@ from skedasis.data.column_stats import column_moments
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import Factorized, dense_codes, equality_key
 from skedasis.data.features import Feature
-from skedasis.data.gaps import Upto
-from skedasis.data.parquet import ParquetData
-from skedasis.data.streamed import (
-    Answer,
-    ChunkReader,
-    ColumnPositions,
-    CountedColumn,
-    DistinctRequest,
-    PartsRequest,
-    RankRequest,
-    Request,
-    TableRequest,
-    UptoRequest,
-)
+from skedasis.data.kept_rows import HashedRows
 from skedasis.errors import DataError
-from skedasis.stats.grid import CellParts
 from skedasis.stats.heterogeneity_score import draw_keys
+from skedasis.stats.integer_weights import integer_sums, quantised
 from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
-from skedasis.stats.order_statistics import (
-    ColumnCounts,
-    RankSearch,
-    Tally,
-    integer_sums,
-    quantised,
-)
+from skedasis.stream.chunks import ChunkReader
+from skedasis.stream.columns import ColumnPositions, Search, TableRequest
+from skedasis.stream.order_statistics import ColumnCounts
+from skedasis.stream.parquet import ParquetData
 
 
 # ------------------------------------------------------------------------------------ times, categories
@@ -211,6 +195,10 @@ class ScanPass:
                 for j in self.times:
                     state.put_ticks(j, table.tick_range(j))
 
+    def merge(self, state: ScanState, other: ScanState) -> None:
+        """Add another range."""
+        state.merge(other)
+
 
 # ------------------------------------------------------------------------------------ first pass
 @dataclass(eq=False)
@@ -239,8 +227,7 @@ class NumericState:
     def merge(self, other: NumericState) -> None:
         """Add the rows of another range."""
         self.counts = self.counts.merge(other.counts)
-        for level, index, node in other.moments.nodes():
-            self.moments.put(index, node, level)
+        self.moments.merge(other.moments)
         self.ends = _union(self.ends, other.ends)
 
 
@@ -316,6 +303,20 @@ class LevelState:
             self.put(key, first, rows, weight)
 
 
+NumberedRows: TypeAlias = list[tuple[Ints, ArrowTable]]
+"""Numbers of rows, and the rows."""
+
+
+def in_order(parts: NumberedRows) -> tuple[Ints, ArrowTable]:
+    """Return the numbers of gathered rows, ascending, and the rows, each of them once."""
+    import pyarrow as pa
+
+    numbers = np.concatenate([numbers for numbers, _ in parts])
+    rows = pa.concat_tables([rows for _, rows in parts]).combine_chunks()
+    numbers, index = np.unique(numbers, return_index=True)
+    return numbers, rows.take(index)
+
+
 @dataclass(eq=False)
 class RowState:
     """The rows that are gathered: those with the smallest keys, and those with given numbers."""
@@ -325,7 +326,7 @@ class RowState:
     keys: Floats = field(default_factory=lambda: np.zeros(0))
     numbers: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     wanted: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    tables: list[tuple[Ints, ArrowTable]] = field(default_factory=list)
+    tables: NumberedRows = field(default_factory=list[tuple[Ints, ArrowTable]])
 
     def add(
         self, rows: ArrowTable, first: int, keys: Floats, limit: float, wanted: Iterable[int]
@@ -352,7 +353,7 @@ class RowState:
             order = np.lexsort((self.numbers, self.keys))[: self.most]
             self.keys, self.numbers = self.keys[order], self.numbers[order]
         kept = np.union1d(self.numbers, self.wanted)
-        tables: list[tuple[Ints, ArrowTable]] = []
+        tables: NumberedRows = []
         for numbers, rows in self.tables:
             there = np.isin(numbers, kept)
             if there.all():
@@ -372,15 +373,11 @@ class RowState:
 
     def result(self) -> tuple[Ints, Ints, ArrowTable]:
         """Return the numbers of the gathered rows, ascending; which of them are drawn; and the rows."""
-        import pyarrow as pa
-
         self._prune()
         if self.row_id is not None and len(self.numbers) < self.most:
             raise self._repeated()  # unique identifiers have hashes of all sizes
-        numbers = np.concatenate([n for n, _ in self.tables])
-        rows = pa.concat_tables([t for _, t in self.tables]).combine_chunks()
-        numbers, index = np.unique(numbers, return_index=True)
-        drawn, rows = np.flatnonzero(np.isin(numbers, self.numbers)), rows.take(index)
+        numbers, rows = in_order(self.tables)
+        drawn = np.flatnonzero(np.isin(numbers, self.numbers))
         if self.row_id is not None:
             ids = rows.column(self.row_id).to_numpy(zero_copy_only=False)[drawn]
             if len(np.unique(ids)) < len(ids):
@@ -396,6 +393,15 @@ class RowState:
         )
 
 
+@dataclass(eq=False)
+class FirstState:
+    """The state of the first pass over a range of rows."""
+
+    numeric: dict[int, NumericState]
+    levels: dict[ColumnPositions, LevelState]
+    rows: RowState
+
+
 @dataclass(frozen=True, eq=False)
 class FirstPass:
     """What the first pass computes."""
@@ -409,7 +415,7 @@ class FirstPass:
     draw: int
     limit: float
     places: Ints
-    by_weight: bool = True
+    by_weight: bool
 
     def state(self) -> FirstState:
         """Return the state of no rows."""
@@ -439,242 +445,83 @@ class FirstPass:
                 examples |= {row for row, _, _ in known.levels.values() if row >= first}
             if known.odd is not None and known.odd >= first:
                 examples.add(known.odd)
-        by_weight = self.by_weight and not self.reader.source.equal_weights
-        weights = chunk.weights if by_weight else None
+        weights = chunk.weights if self.by_weight else None
         keys = draw_keys(chunk.identifiers, weights, self.seed)
         state.rows.add(rows, first, keys, self.limit, examples | set(self.places.tolist()))
 
-
-@dataclass(eq=False)
-class FirstState:
-    """The state of the first pass over a range of rows."""
-
-    numeric: dict[int, NumericState]
-    levels: dict[ColumnPositions, LevelState]
-    rows: RowState
-
-    def merge(self, other: FirstState) -> None:
+    def merge(self, state: FirstState, other: FirstState) -> None:
         """Add another range."""
-        for j, numeric in self.numeric.items():
+        for j, numeric in state.numeric.items():
             numeric.merge(other.numeric[j])
-        for columns, levels in self.levels.items():
+        for columns, levels in state.levels.items():
             levels.merge(other.levels[columns])
-        self.rows.merge(other.rows)
+        state.rows.merge(other.rows)
 
 
 # ------------------------------------------------------------------------------------ later passes
-class PassResult(Protocol):
-    """What a pass gathers to answer a request that needs one pass."""
+@dataclass(frozen=True, eq=False)
+class GatherPass:
+    """A pass that reads the rows that are kept by a rule, and those with given numbers."""
 
-    def add(self, x: Floats, weights: Floats | None) -> None: ...
-    def merge(self, other: Self) -> None: ...
-    def answer(self) -> Answer: ...
+    reader: ChunkReader
+    rule: HashedRows | None
+    wanted: Ints
 
+    def state(self) -> NumberedRows:
+        """Return no rows."""
+        return []
 
-@dataclass(eq=False)
-class Distinct:
-    """The distinct values of a column, up to a limit; None if there are more."""
+    def add(self, state: NumberedRows, first: int, rows: ArrowTable) -> None:
+        """Add the rows of a chunk."""
+        n = rows.num_rows
+        some = np.arange(n)
+        if self.rule is not None:
+            ids = self.reader.dataset(rows, first).identifiers
+            given = self.wanted[np.searchsorted(self.wanted, first) :]
+            given = given[: np.searchsorted(given, first + n)] - first
+            some = np.union1d(np.flatnonzero(self.rule.mask(ids)), given)
+        state.append((some + first, rows.take(some)))
 
-    limit: int
-    values: Floats | None = field(default_factory=lambda: np.zeros(0))
-
-    def add(self, x: Floats, weights: Floats | None = None) -> None:
-        """Add values."""
-        if self.values is None:
-            return
-        found = np.union1d(self.values, x[~np.isnan(x)] + 0.0)
-        self.values = found if len(found) <= self.limit else None
-
-    def merge(self, other: Distinct) -> None:
-        """Add the values of another range."""
-        if other.values is None:
-            self.values = None
-        else:
-            self.add(other.values)
-
-    def answer(self) -> Floats | None:
-        """Return the values."""
-        return self.values
-
-
-class CountedUpto:
-    """The number, the weight and the largest of the values up to each ascending point."""
-
-    def __init__(self, points: Floats, quantum: float) -> None:
-        self._points, self._quantum = points, quantum
-        self._rows = np.zeros(len(points) + 1, dtype=np.int64)
-        self._sums, self._largest = self._rows.copy(), np.full(len(points) + 1, -np.inf)
-
-    def add(self, x: Floats, weights: Floats | None) -> None:
-        """Add values with the weights of their rows."""
-        present = ~np.isnan(x)
-        x, size = x[present] + 0.0, len(self._rows)
-        code = np.searchsorted(self._points, x, side="left")
-        rows = np.bincount(code, minlength=size)
-        self._rows += rows
-        own = None if weights is None else quantised(weights[present], self._quantum)
-        self._sums += rows if own is None else integer_sums(code, own, size)
-        np.maximum.at(self._largest, code, x)
-
-    def merge(self, other: CountedUpto) -> None:
-        """Add the values of another range."""
-        self._rows += other._rows
-        self._sums += other._sums
-        np.maximum(self._largest, other._largest, out=self._largest)
-
-    def answer(self) -> Upto:
-        """Return the cumulative counts."""
-        rows, weight = (sums[:-1].cumsum() for sums in (self._rows, self._sums))
-        largest = np.maximum.accumulate(self._largest[:-1])
-        return Upto(rows, weight, np.where(rows > 0, largest, np.nan))
-
-
-class PartsOfStretch(CellParts):
-    """`CellParts` as the answer to a request."""
-
-    def add(self, x: Floats, weights: Floats | None = None) -> None:
-        """Add values."""
-        super().add(x)
-
-    def answer(self) -> CellParts:
-        return self
+    def merge(self, state: NumberedRows, other: NumberedRows) -> None:
+        """Add the rows of another range."""
+        state += other
 
 
 @dataclass(eq=False)
 class Question:
-    """A request of a column, on its way through the passes."""
+    """A search among the values of a column, in the rows that have a level of another one or in all."""
 
     column: int
-    request: Request
-    quantum: float
-    search: RankSearch | None
+    search: Search[Any, object]
     within: LevelColumn | None = None
-    found: PassResult | None = None
-
-    @classmethod
-    def of(cls, column: CountedColumn, request: Request, budget: int) -> Question:
-        search = None
-        if isinstance(request, RankRequest):
-            targets = np.array(request.targets, dtype=np.int64)
-            search = RankSearch(column.counts, targets, budget)
-        return cls(column.feature.position, request, column.quantum, search, column.within)
-
-    @property
-    def answered(self) -> bool:
-        """Return whether no further pass is needed."""
-        return self.search is None or self.search.found
-
-    def state(self) -> PassResult | Tally:
-        """Return what the next pass gathers, of no rows."""
-        if self.search is not None:
-            return self.search.tally()
-        request = self.request
-        if isinstance(request, DistinctRequest):
-            return Distinct(request.limit)
-        if isinstance(request, PartsRequest):
-            return PartsOfStretch(request.low, request.high)
-        if isinstance(request, UptoRequest):
-            return CountedUpto(np.array(request.points), self.quantum)
-        raise TypeError(f"{request!r} is answered by a search")
-
-    def add(self, state: PassResult | Tally, x: Floats, weights: Floats | None) -> None:
-        """Add rows to what a pass gathers."""
-        if not isinstance(state, Tally):
-            state.add(x, weights)
-        elif self.search is not None:
-            self.search.add(state, x, weights)
-
-    def take(self, state: PassResult | Tally) -> None:
-        """Take what a pass has gathered."""
-        if not isinstance(state, Tally):
-            self.found = state
-        elif self.search is not None:
-            self.search.take(state)
-
-    def answer(self) -> Answer:
-        if self.search is not None:
-            return self.search.answer()
-        return None if self.found is None else self.found.answer()
 
 
-@dataclass(frozen=True, eq=False)
 class AnswerPass:
-    """A pass that answers questions about columns."""
+    """A pass of searches."""
 
-    reader: ChunkReader
-    questions: Sequence[Question]
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.questions = questions
 
-    def state(self) -> AnswerState:
-        """Return the state of no rows."""
-        return AnswerState([question.state() for question in self.questions])
+    def state(self) -> list[Any]:
+        """Return the tallies of no rows."""
+        return [question.search.tally() for question in self.questions]
 
-    def add(self, state: AnswerState, first: int, rows: ArrowTable) -> None:
-        """Add a chunk of rows to the state."""
-        chunk = self.reader.dataset(rows, first)
+    def add(self, state: list[Any], first: int, chunk: Dataset) -> None:
+        """Add a chunk of rows to the tallies."""
         read: dict[int, Floats] = {}
-        for index, question in enumerate(self.questions):
+        for question, tally in zip(self.questions, state, strict=True):
             if question.column not in read:
                 read[question.column] = chunk.floats(question.column)
-            x, weights = _within(chunk, read[question.column], question.within)
-            question.add(state.parts[index], x, weights)
+            x, weights = read[question.column], chunk.weights
+            if question.within is not None:
+                there = chunk.level_codes(question.within) >= 0
+                x, weights = x[there], None if weights is None else weights[there]
+            question.search.add(tally, x, weights)
 
-
-def _within(chunk: Dataset, x: Floats, column: LevelColumn | None) -> tuple[Floats, Floats | None]:
-    """Return values and weights of the rows with a level; of all rows without a column."""
-    if column is None:
-        return x, chunk.weights
-    there = chunk.level_codes(column) >= 0
-    return x[there], None if chunk.weights is None else chunk.weights[there]
-
-
-@dataclass(eq=False)
-class AnswerState:
-    """Partial answers of a range of rows, by question."""
-
-    parts: list[PassResult | Tally]
-
-    def merge(self, other: AnswerState) -> None:
-        """Add another range."""
-        for own, more in zip(self.parts, other.parts, strict=True):
-            # Both are of the kind that the question gathers.
-            merge = cast("Callable[[object], None]", own.merge)
-            merge(more)
-
-
-# ------------------------------------------------------------------------------------ joint counts
-@dataclass(frozen=True, eq=False)
-class Within:
-    """A numeric feature to count in the rows that have a level of another one."""
-
-    request: TableRequest
-    column: LevelColumn
-    position: int
-    pivot: float
-
-
-@dataclass(frozen=True, eq=False)
-class WithinPass:
-    """A pass that counts numeric features in the rows that have a level of another one."""
-
-    reader: ChunkReader
-    parts: Sequence[Within]
-    quantum: float | None
-
-    def state(self) -> list[ColumnCounts]:
-        """Return the counts of no rows."""
-        return [ColumnCounts(part.pivot, self.quantum) for part in self.parts]
-
-    def add(self, state: list[ColumnCounts], first: int, rows: ArrowTable) -> None:
-        """Add a chunk of rows."""
-        chunk = self.reader.dataset(rows, first)
-        for part, counts in zip(self.parts, state, strict=True):
-            counts.add(*_within(chunk, chunk.floats(part.position), part.column))
-
-
-def merge_counts(left: list[ColumnCounts], right: list[ColumnCounts]) -> None:
-    """Add the counts of another range."""
-    for own, other in zip(left, right, strict=True):
-        own.merge(other)
+    def merge(self, state: list[Any], other: list[Any]) -> None:
+        """Add the tallies of another range."""
+        for own, more in zip(state, other, strict=True):
+            own.merge(more)
 
 
 @dataclass(frozen=True, eq=False)
@@ -707,7 +554,6 @@ class JointTable:
 class JointPass:
     """A pass that counts the levels of categorical features by the cells of other features."""
 
-    reader: ChunkReader
     tables: Sequence[JointTable]
     quantum: float | None
 
@@ -715,9 +561,8 @@ class JointPass:
         """Return tables without rows."""
         return [np.zeros((len(t.column.levels), t.cells), dtype=np.int64) for t in self.tables]
 
-    def add(self, state: list[Ints], first: int, rows: ArrowTable) -> None:
+    def add(self, state: list[Ints], first: int, chunk: Dataset) -> None:
         """Add a chunk of rows."""
-        chunk = self.reader.dataset(rows, first)
         weights = None
         if self.quantum is not None and chunk.weights is not None:
             weights = quantised(chunk.weights, self.quantum)
@@ -735,8 +580,7 @@ class JointPass:
                 sums = integer_sums(index, weights[there], counted.size)
             np.add(counted, sums.reshape(counted.shape), out=counted)
 
-
-def merge_tables(left: list[Ints], right: list[Ints]) -> None:
-    """Add the tables of another range."""
-    for own, other in zip(left, right, strict=True):
-        np.add(own, other, out=own)
+    def merge(self, state: list[Ints], other: list[Ints]) -> None:
+        """Add the tables of another range."""
+        for own, more in zip(state, other, strict=True):
+            np.add(own, more, out=own)

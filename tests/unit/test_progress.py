@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.engine import progress, run, streams
-from skedasis.engine.progress import Further, Progress
+from skedasis import _progress as progress
+from skedasis._progress import Further, Progress
+from skedasis.engine import run
+from skedasis.stream import running
 
 
 class Clock:
@@ -59,7 +61,7 @@ class Noted(Progress):
 def bars(monkeypatch):
     monkeypatch.setattr(Noted, "found", [])
     monkeypatch.setattr(run, "Progress", Noted)
-    monkeypatch.setattr(streams, "Progress", Noted)
+    monkeypatch.setattr(running, "Progress", Noted)
     return Noted
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.engine.kept_rows import RegionTally
+from skedasis.engine.kept_rows import CountPass, RegionTally
 
 pytest.importorskip("pyarrow")
 import pandas as pd
@@ -140,7 +140,7 @@ def test_sums_of_weights_beyond_the_precision_of_floats_do_not_depend_on_the_par
     for order in (range(40), range(39, -1, -1)):
         whole = RegionTally([np.zeros(1, dtype=np.int64)], [np.zeros(1, dtype=np.int64)], [{}])
         for i in order:
-            whole.merge(parts[i])
+            CountPass([], None).merge(whole, parts[i])
         assert int(whole.weight[0][0]) == expected
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.data import parquet
 from skedasis.data.dataset import as_dataset
+from skedasis.stream import parquet
 
 pytest.importorskip("pyarrow")
 import pyarrow as pa

@@ -21,9 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from skedasis.data import column_stats, parquet, passes, streamed
-from skedasis.engine import streams
-from skedasis.stats import order_statistics
+from skedasis.data import column_stats
+from skedasis.stream import dataset, opening, order_statistics, parquet, passes, running
 
 NUMBERS = ["normal", "narrow", "whole", "gaps", "large", "offset", "few", "heavy"]
 TIMES = ["day", "zoned", "span"]
@@ -192,11 +191,11 @@ def _small():
     with pytest.MonkeyPatch.context() as patch:
         for module in (column_stats, passes):
             patch.setattr(module, "STATS_LEAF", 64)
-        for module in (streamed, streams):
+        for module in (dataset, running):
             patch.setattr(module, "CHUNK_ROWS", 256)
         patch.setattr(parquet, "_BATCH_ROWS", 90)
-        patch.setattr(streams, "_HEAD_ROWS", 20)
-        patch.setattr(streams, "_BUDGET", 10_000)
+        patch.setattr(opening, "_HEAD_ROWS", 20)
+        patch.setattr(dataset, "_BUDGET", 10_000)
         patch.setattr(order_statistics, "MAX_DISTINCT", 50)
         patch.setattr(order_statistics.ColumnCounts, "max_distinct", 50)
         yield

@@ -1,4 +1,4 @@
-"""Lazy frames, relations, streams and Dask data frames are written to temporary Parquet for the time of a call."""
+"""Lazy frames, relations and streams are collected, or written to temporary Parquet for the time of a call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.data import spool
+from skedasis.stream import spool
 
 pytest.importorskip("pyarrow")
 import pandas as pd
@@ -70,18 +70,96 @@ def _model(X):
     return np.asarray(X["a"]) * np.asarray(X["b"]) + np.asarray(X["c"])
 
 
+SMALL = {"memory": "100kB"}
+"""Less than the rows need."""
+
+
+@pytest.mark.parametrize("options", [{}, SMALL], ids=["collected", "written"])
 @pytest.mark.parametrize(
     ("kind", "method"), list(zip(KINDS, [sd.ALE(), sd.PDP(grid=5)] * 3, strict=True))
 )
-def test_results_are_those_of_memory(frame, kind, method):
-    X = KINDS[kind](frame)
-    found = sd.explain(_model, X, method=method, y="label", sample_weight="w", **OFF)
-    memory = sd.explain(_model, frame[["a", "b", "c"]], method=method, sample_weight=frame.w, **OFF)
+def test_results_are_those_of_memory(frame, kind, method, options):
+    X, options = KINDS[kind](frame), {"method": method, **options, **OFF}
+    found = sd.explain(_model, X, y="label", sample_weight="w", **options)
+    memory = sd.explain(_model, frame[["a", "b", "c"]], sample_weight=frame.w, **options)
     assert list(found) == ["a", "b", "c"]
     for name in memory:
         assert found[name].value.tobytes() == memory[name].value.tobytes()
         assert found[name].std_error.tobytes() == memory[name].std_error.tobytes()
-    assert kind in found.provenance["source"]
+        assert found[name].swap_score == memory[name].swap_score
+    written = "memory" in options or kind == "Dask DataFrame"
+    assert (kind in found.provenance.get("source", "")) == written
+
+
+COLLECTED = [kind for kind in KINDS if kind != "Dask DataFrame"]
+
+
+@pytest.mark.parametrize("kind", COLLECTED)
+def test_files_are_written_only_for_rows_that_need_more_memory(frame, kind, monkeypatch):
+    made = []
+    folder = spool._temporary_folder
+    monkeypatch.setattr(spool, "_temporary_folder", lambda kind: made.append(kind) or folder(kind))
+    needed = N * 5 * 8
+    for memory, files in ((needed - 1, 1), (2 * needed, 0)):
+        sd.explain(_model, KINDS[kind](frame), "a", memory=memory, **OFF)
+        assert len(made) == files
+        made.clear()
+
+
+def test_no_more_than_the_memory_is_held_before_rows_are_written(frame, monkeypatch):
+    monkeypatch.setattr(spool, "_ROWS", 500)
+    read, written = [], []
+    write = spool._write
+    batches = pa.Table.from_pandas(frame, preserve_index=False).to_batches(max_chunksize=500)
+
+    def rows():
+        for batch in batches:
+            read.append(batch.nbytes)
+            yield batch
+
+    def noted(tables, *options):
+        written.append(sum(read))
+        return write(tables, *options)
+
+    monkeypatch.setattr(spool, "_write", noted)
+    reader = pa.RecordBatchReader.from_batches(batches[0].schema, rows())
+    found = sd.explain(_model, reader, "a", **SMALL, **OFF)
+    memory = sd.explain(_model, frame, "a", **SMALL, **OFF)
+    assert 100_000 < written[0] <= 100_000 + read[0]
+    assert len(read) == len(batches)
+    assert found.value.tobytes() == memory.value.tobytes()
+
+
+@pytest.mark.parametrize("kind", COLLECTED)
+def test_collected_columns_of_every_type_are_those_of_the_table(kind):
+    r = np.random.default_rng(1)
+    n = 2_000
+    frame = pd.DataFrame({"a": r.normal(size=n), "n": r.integers(0, 9, n)})
+    frame["t"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(r.integers(0, 500, n), "h")
+    frame["k"] = r.choice(["u", "v", "w"], n)
+    frame["flag"] = r.random(n) < 0.5
+    frame.loc[r.random(n) < 0.1, "a"] = np.nan
+
+    def model(X):
+        return np.nan_to_num(np.asarray(X["a"])) * (np.asarray(X["k"]) == "u") + np.asarray(X["n"])
+
+    found = sd.explain(model, KINDS[kind](frame), method="ale", **OFF)
+    memory = sd.explain(model, frame, method="ale", **OFF)
+    assert list(found) == list(memory)
+    for name in memory:
+        assert list(found[name].x) == list(memory[name].x)
+        assert found[name].value.tobytes() == memory[name].value.tobytes()
+
+
+def test_labels_and_identifiers_are_columns_of_collected_rows(frame):
+    table = pa.Table.from_pandas(frame.assign(key=np.arange(N)[::-1]), preserve_index=False)
+    quantity = sd.loss(_model, "squared_error")
+    found = sd.explain(quantity, table.to_reader(), "a", y="label", row_id="key", **OFF)
+    rows = {"y": frame.label, "row_id": np.arange(N)[::-1]}
+    memory = sd.explain(quantity, frame[["a", "b", "c", "w"]], "a", **rows, **OFF)
+    assert found.value.tobytes() == memory.value.tobytes()
+    with pytest.raises(sd.DataError, match="Did you mean 'label'"):
+        sd.explain(quantity, table.to_reader(), "a", y="labl", **OFF)
 
 
 def test_an_array_beside_a_stream(frame):
@@ -139,12 +217,12 @@ def test_an_object_store_takes_the_files(frame, kind, monkeypatch):
         system, _ = FileSystem.from_uri(f"s3://key:secret@b?{options}&allow_bucket_creation=true")
         system.create_dir("bucket")
         monkeypatch.setenv(spool.FOLDER, f"s3://key:secret@bucket/some?{options}")
-        found = sd.explain(_model, KINDS[kind](frame), method="ale", y="label", **OFF)
+        found = sd.explain(_model, KINDS[kind](frame), method="ale", y="label", **SMALL, **OFF)
         left = system.get_file_info(FileSelector("bucket", recursive=True))
         assert not [info.path for info in left if info.is_file]
     finally:
         moto.stop()
-    memory = sd.explain(_model, frame[["a", "b", "c", "w"]], method="ale", **OFF)
+    memory = sd.explain(_model, frame[["a", "b", "c", "w"]], method="ale", **SMALL, **OFF)
     assert all(found[name].value.tobytes() == memory[name].value.tobytes() for name in memory)
     assert "secret" not in found.provenance["source"]
 
@@ -175,7 +253,8 @@ def test_workers_write_partitions_and_explain_them(frame, tmp_path):
             for name in memory:
                 assert found[name].value.tobytes() == memory[name].value.tobytes()
         pids = X.map_partitions(with_process)
-        with spool.spooled(pids, client=client) as source:
+        with spool.at_hand(pids, {}, 0, client) as rows:
+            source = rows["X"]
             assert len(source.files) == 4
             written_by = set(source.take(np.arange(N)).column("pid").to_pylist())
     assert here not in written_by

@@ -90,7 +90,7 @@ class _BatchDraws:
 
 
 @dataclass(frozen=True)
-class StreamedPFI(RowBasedVariant):
+class SampledPFI(RowBasedVariant):
     """PFI with donors from a sample of the rows."""
 
     donors: SampledDonors = field(kw_only=True)
@@ -167,7 +167,7 @@ def _by_block(block: Ints, values: Floats) -> Floats:
     return np.bincount(block, values, BLOCKS).astype(float, copy=False)
 
 
-def streamed_variant(base: PFI, dataset: Dataset, seed: int) -> StreamedPFI:
+def sampled_variant(base: PFI, dataset: Dataset, donors: Dataset, seed: int) -> SampledPFI:
     """Return the variant for data that are read in chunks."""
     reasons = {
         "exact=True": (base.exact, "all pairs of rows"),
@@ -182,4 +182,4 @@ def streamed_variant(base: PFI, dataset: Dataset, seed: int) -> StreamedPFI:
                 "a sample of the rows",
                 "Draw one, such as max_samples=100_000",
             )
-    return StreamedPFI(base, dataset, seed, donors=SampledDonors.of(dataset.drawable, seed))
+    return SampledPFI(base, dataset, seed, donors=SampledDonors.of(donors, seed))

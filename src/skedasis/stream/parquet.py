@@ -28,12 +28,14 @@ from skedasis.data.arrow import (
     FileSystem,
     ParquetReader,
 )
-from skedasis.data.dataset import check_weight_sizes
+from skedasis.data.dataset import RowSource, check_weight_sizes
 from skedasis.data.features import check_names
 from skedasis.errors import DataError, UnsupportedError, nearest
-from skedasis.stats.order_statistics import exact_sum, rounded
+from skedasis.stats.integer_weights import exact_sum, rounded
 
 if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
     from skedasis.data.where import RowCondition
 
 RowsLibrary: TypeAlias = Literal["numpy", "pandas", "polars", "pyarrow"]
@@ -94,7 +96,7 @@ class _Used:
 
 
 @dataclass(frozen=True, eq=False)
-class ParquetData:
+class ParquetData(RowSource):
     """Rows of Parquet files; see `parquet`, which makes it.
 
     Parameters
@@ -115,8 +117,6 @@ class ParquetData:
         What the rows are held in when a model is called; None for the first installed of pandas, Polars and PyArrow.
     described : str
         The path, as the caller gave it.
-    spooled : str, optional
-        What was written to these files first, if they are temporary.
     condition : RowCondition, optional
         Of the rows that are used, besides the expression.
     """
@@ -132,7 +132,6 @@ class ParquetData:
     filter_names: tuple[str, ...] | None = None
     container: RowsLibrary | None = None
     described: str = ""
-    spooled: str | None = None
     condition: RowCondition | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -155,7 +154,11 @@ class ParquetData:
             first += rows
         return tuple(found)
 
-    @property
+    def without_rows(self) -> IntoDataFrame:
+        """Return the columns of the features without rows."""
+        return cast("IntoDataFrame", self.schema.empty_table().select(list(self.columns)))
+
+    @cached_property
     def n_rows(self) -> int:
         """Number of rows that are used."""
         return sum(self._used.rows)
@@ -574,10 +577,10 @@ def parquet(
     files, schemas = _read_footers(system, found, row_groups, described)
     schema = _unified(schemas, files)
     roles = {"y": y, "sample_weight": sample_weight, "row_id": row_id}
-    features = _features(schema, columns, roles, described)
+    features = features_of(schema, columns, roles, described)
     # A column may have several roles.
     names = list(dict.fromkeys([*features, *(n for n in roles.values() if n is not None)]))
-    chosen = _chosen_types(schema, names)
+    chosen = chosen_types(schema, names)
     if expression is not None:
         files = _pruned(files, system, schema, expression)
     data = ParquetData(
@@ -906,7 +909,7 @@ def _wider(one: Any, other: Any) -> ArrowType | None:
     return None
 
 
-def _features(
+def features_of(
     schema: ArrowSchema,
     columns: Sequence[str] | None,
     roles: Mapping[str, str | None],
@@ -962,7 +965,7 @@ def _is_number(kind: ArrowType) -> bool:
     return any(test(plain) for test in tests)
 
 
-def _chosen_types(schema: ArrowSchema, names: Sequence[str]) -> ArrowSchema:
+def chosen_types(schema: ArrowSchema, names: Sequence[str]) -> ArrowSchema:
     """Return the schema of some columns, with decimal numbers as floats, and text in the common layout."""
     import pyarrow as pa
     import pyarrow.types as pt

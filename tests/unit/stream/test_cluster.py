@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from distributed import Client, LocalCluster
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from skedasis.engine import cluster, streams
+from skedasis.stream import cluster, running
 from tests.systems import posix
 
 N = 600_001
@@ -150,7 +150,7 @@ def test_workers_combine_results_where_there_are_many(folder, method, monkeypatc
     """Ranges of one chunk each; results are combined by two until at most two are left."""
     monkeypatch.setattr(cluster, "_COMBINED", 2)
     monkeypatch.setattr(cluster, "_GATHERED", 2)
-    monkeypatch.setattr(streams, "CHUNK_ROWS", 65_536)
+    monkeypatch.setattr(running, "CHUNK_ROWS", 65_536)
     data, client = sd.parquet(folder), Here(threads=50)
 
     def product(X):
@@ -186,7 +186,7 @@ def test_an_interruption_cancels_all_tasks(folder, monkeypatch):
         cancelled.append(task)
 
     monkeypatch.setattr(Done, "cancel", cancel)
-    monkeypatch.setattr(streams, "CHUNK_ROWS", 65_536)
+    monkeypatch.setattr(running, "CHUNK_ROWS", 65_536)
     data = sd.parquet(folder)
 
     class Interrupted(Here):

@@ -1,0 +1,120 @@
+"""The main panel of an effect: its average with bands, individual curves, gaps, and what is beside the axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from skedasis._types import Floats, Ints
+from skedasis.plots.figures import effect_parts, effect_texts
+from skedasis.plots.figures.effect_parts import Band, Doubts
+from skedasis.plots.figures.ice import (
+    GroupAverage,
+    IndividualCurves,
+    lines_of_groups,
+    strips,
+    texts_of_groups,
+)
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.places import Places
+from skedasis.plots.figures.titles import effect_title
+from skedasis.plots.marks import Line, Mark, Panel, Points, Rectangles, Tooltip, horizontal_line
+from skedasis.plots.scales import PlotAxis
+from skedasis.results.checks.elevated_regions import ElevatedRegion
+from skedasis.results.effect import Effect
+from skedasis.results.main_stretch import main_part
+
+HALF_WIDTHS = {"interval": 0.16, "heterogeneity": 0.3}
+"""Half widths of the boxes of bands at a level."""
+
+ROWS_HALF_WIDTH = 0.36
+"""Half width of the rows at a level."""
+
+BETWEEN_GROUPS = 0.08
+"""Distance of the averages of two groups at a nominal level."""
+
+
+def main_panel(
+    whole: Effect,
+    options: EffectPlotOptions,
+    x: PlotAxis,
+    curve: tuple[Floats, Floats, str],
+    *,
+    named: tuple[str, str, str | None],
+    bands: Sequence[Band],
+    intervals: Sequence[Band],
+    curves: IndividualCurves | None,
+    notes: Sequence[str],
+    tooltips: Iterable[Tooltip],
+    below: int,
+    places: Places | None = None,
+    vertices: Ints | None = None,
+    doubts: Doubts | None = None,
+    gaps_of: Effect | None = None,
+    regions: Sequence[ElevatedRegion] = (),
+) -> Panel:
+    """Return the panel of an average at points of the axis, (m,) twice, with its name, and of what is around it.
+
+    `named` are words before and after the name of the quantity, and its unit; tooltips reach over `below` more panels.
+    """
+    at, value, label = curve
+    beside = effect_parts.effects_beside(whole, options)
+    reached = () if curves is None else curves.reached
+    groups = () if curves is None else curves.groups
+    y = effect_parts.vertical(whole, bands, intervals, (value, *reached), named, beside)
+    y, elevated, texts = strips(regions, y)
+    hatched, words = effect_parts.hatches(doubts, y, gaps_of)
+    grid = main_part(whole).effect.points if places is None else at
+    rug = effect_parts.effect_rug(whole) if places is None else None
+    return Panel(
+        x,
+        y,
+        (
+            *effect_parts.backdrop(x),
+            *(_band(band, "heterogeneity", places) for band in bands),
+            *hatched,
+            *([horizontal_line(0.0)] if any(named[:2]) else []),
+            *(() if curves is None else curves.marks),
+            *(_band(band, "interval", places) for band in intervals),
+            *effect_parts.average(
+                at,
+                value,
+                label,
+                vertices=vertices,
+                on_colors=curves is not None and options.color is not None,
+                join="line" if places is None else "thin" if places.ordered else "",
+            ),
+            *(lines_of_groups(grid, groups) if places is None else _averages(places, groups)),
+            *(() if curves is None else curves.own),
+            *elevated,
+            *([] if rug is None else [rug]),
+            *effect_parts.marks_beside(x, y, beside),
+        ),
+        effect_parts.MAIN,
+        title=effect_title(whole),
+        notes=(*notes, *effect_parts.remarks(whole), *effect_parts.no_spread(whole, options)),
+        texts=(*words, *texts, *(texts_of_groups(grid, groups) if places is None else ())),
+        tooltips=(*tooltips, *effect_texts.tooltips_beside(x, y.unit, beside, below)),
+    )
+
+
+def axis_of(places: Places, effect: Effect) -> PlotAxis:
+    """Return the axis of an effect of a categorical feature."""
+    missing_label = "" if effect.missing_point is None else effect_parts.MISSING
+    return places.axis(effect.about.feature, missing_label)
+
+
+def _band(band: Band, style: str, places: Places | None) -> Mark:
+    """Return a band: an area, or a box per level."""
+    if places is None:
+        return effect_parts.area(band, style)
+    x, half = places.x, HALF_WIDTHS[style]
+    return Rectangles(x - half, x + half, band.lower, band.upper, style, band.label)
+
+
+def _averages(places: Places, groups: Sequence[GroupAverage]) -> Iterator[Mark]:
+    """Yield the average of each group of rows at the levels, side by side, or connected at ordinal levels."""
+    for k, group in enumerate(groups):
+        beside = 0.0 if places.ordered else BETWEEN_GROUPS * (k - (len(groups) - 1) / 2)
+        if places.ordered and len(places.x) > 1:
+            yield Line(places.x, group.value, group.style, group.label)
+        yield Points(places.x + beside, group.value, f"{group.style}-point", group.label)
