@@ -28,7 +28,7 @@ from skedasis.data.features import Feature, find_feature, label_position
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.results import operations, schema
-from skedasis.results.described import Keys, described
+from skedasis.results.described import Keys
 from skedasis.results.display import Ranking, RankLine, SavedResult, count
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, as_provenance, no_provenance
@@ -411,11 +411,9 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
     def _keys(cls) -> tuple[Keys, Keys]:
         if cls.exported:
             return super()._keys()
-        saved = [name for name, kind in schema.kinds().items() if issubclass(kind, SavedResult)]
-        some = {"anyOf": [schema.result(name) for name in saved if name != cls.json_kind()]}
         one = {
             cls.column: schema.label(f"What names the {cls.noun}."),
-            "result": described(some, "Its result."),
+            "result": schema.result(schema.RESULT, "Its result."),
         }
         each = schema.lines(f"The {cls.noun}s, in their order.", f"One {cls.noun}.", one)
         return {f"{cls.noun}s": each, **schema.RECORD}, {}

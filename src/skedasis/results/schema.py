@@ -157,18 +157,28 @@ KEPT: Keys = {
 # --- the whole ------------------------------------------------------------------------------------
 
 
-def kinds() -> dict[str, type[Exportable]]:
-    """Return the classes of results by kind, in the order of the alphabet."""
+RESULT = "Result"
+"""Name of the schema of a result of any kind."""
+
+
+def kinds(package: str = "") -> dict[str, type[Exportable]]:
+    """Return the classes of results of a package by kind, in the order of the alphabet; by default of all packages."""
     import_results()
     found: dict[str, type[Exportable]] = {}
     for kind in subclasses(Exportable):
-        if (is_dataclass(kind) or issubclass(kind, tuple)) and not is_base(kind):
+        written = is_dataclass(kind) or issubclass(kind, tuple)
+        if written and not is_base(kind) and kind.__module__.startswith(package):
             found.setdefault(kind.json_kind(), kind)
     return dict(sorted(found.items()))
 
 
-def json_schema() -> JsonSchema:
+def json_schema(package: str = "") -> JsonSchema:
     """Return the JSON Schema (draft 2020-12) of what `to_dict` and `to_json` return.
+
+    Parameters
+    ----------
+    package : str
+        The package whose results are described, such as "skedasis"; by default all that are imported.
 
     Returns
     -------
@@ -182,7 +192,8 @@ def json_schema() -> JsonSchema:
     >>> schema["$defs"]["Effect"]["properties"]["importance"]["description"]
     'Standard deviation of the effect over the data.'
     """
-    found = kinds()
+    found = kinds(package)
+    every = {"oneOf": [result(name) for name in found]}
     return {
         "$schema": DRAFT,
         "title": "Results of skedasis",
@@ -194,8 +205,8 @@ def json_schema() -> JsonSchema:
             "version": text("Version of skedasis that wrote the data."),
         },
         "required": ["kind", "schema", "version"],
-        "oneOf": [result(name) for name in found],
-        "$defs": {name: _schema(name, kind) for name, kind in found.items()},
+        **every,
+        "$defs": {**{name: _schema(name, kind) for name, kind in found.items()}, RESULT: every},
     }
 
 
