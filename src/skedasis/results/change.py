@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 
@@ -16,7 +16,7 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations, schema
 from skedasis.results.containers import ResultMapping, TableColumns
-from skedasis.results.described import Keys, keys_of, listed, object_of, or_null
+from skedasis.results.described import Keys, columns_of, keys_of, listed, object_of, or_null
 from skedasis.results.display import (
     Ranking,
     RankLine,
@@ -709,12 +709,7 @@ class Change(SavedResult):
                     "one with regions",
                     "Name them: sd.what_if(..., by='column')",
                 )
-            lines = self.by
-            numbers = [f.name for f in fields(ChangeRegion)][1:]
-            columns: TableColumns = {"region": list(self.rules)}
-            for name in numbers:
-                columns[name] = np.array([vars(line)[name] for line in lines])
-            return columns
+            return {**columns_of(ChangeRegion, self.by)}
         m = self._whole(CHANGE)
         lower, upper = t_interval(
             m.mean, _std_error(m, self.weight_kind), _df(m, self.weight_kind), 0.95

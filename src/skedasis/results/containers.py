@@ -28,7 +28,7 @@ from skedasis.data.features import Feature, find_feature, label_position
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.results import operations, schema
-from skedasis.results.described import Keys
+from skedasis.results.described import Keys, columns_of
 from skedasis.results.display import Ranking, RankLine, SavedResult, count
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, as_provenance, no_provenance
@@ -387,7 +387,7 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
             lines = self.ranking()
             if not lines:
                 raise no_members_error("to_frame(of='ranking')", "line")
-            columns = operations.ranking_table(lines)
+            columns: TableColumns = {**columns_of(type(lines[0]), lines)}
             keys = columns.get(self.column)
             return columns if keys is None else {**columns, self.column: key_column(keys)}
         tables = [m.table() if of is None else m.table(of) for m in self.values()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Literal, TypeAlias, overload
@@ -13,6 +13,7 @@ import numpy as np
 from skedasis._types import Level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
+from skedasis.results.described import columns_of
 from skedasis.results.display import SavedResult, align_columns, count
 from skedasis.stats.resampling import t_interval
 
@@ -159,7 +160,7 @@ class Contrast(SavedResult):
         """Return the contrast as a data frame with one row; see `Contrasts.to_frame`."""
         return Contrasts((self,)).to_frame(backend)
 
-    def table(self) -> dict[str, np.ndarray]:
+    def table(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame`."""
         return Contrasts((self,)).table()
 
@@ -356,35 +357,18 @@ class Contrasts(SavedResult, Sequence[Contrast]):
         library = self.items[0].library if self.items else None
         return operations.to_data_frame(self.table(), backend or library)
 
-    def table(self) -> dict[str, np.ndarray]:
+    def table(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame`."""
         items = self.items
         numbers = all(isinstance(v, float) for c in items for v in (c.a, c.b))
-        columns = {
-            "feature": _texts(c.feature for c in items),
-            "quantity": _texts(c.quantity for c in items),
-        }
-        if any(c.rule for c in items):
-            columns["rule"] = _texts(c.rule for c in items)
-        if numbers:
-            columns["a"] = np.array([c.a for c in items], dtype=float)
-            columns["b"] = np.array([c.b for c in items], dtype=float)
-        else:
-            columns["a"] = _texts(c.a_text for c in items)
-            columns["b"] = _texts(c.b_text for c in items)
-        columns |= {
-            "value": np.array([c.value for c in items], dtype=float),
-            "std_error": np.array([c.std_error for c in items], dtype=float),
-            "df": np.array([c.df for c in items], dtype=float),
-            "lower": np.array([c.lower for c in items], dtype=float),
-            "upper": np.array([c.upper for c in items], dtype=float),
-            "p_value": np.array([c.p_value for c in items], dtype=float),
-            "confidence_level": np.array([c.confidence_level for c in items], dtype=float),
-            "method": _texts(c.method for c in items),
-            "rows": np.array([c.rows for c in items], dtype=np.int64),
-            "exact": np.array([c.exact for c in items], dtype=bool),
-        }
-        return columns
+        rule = ("rule",) if any(c.rule for c in items) else ()
+        ends = ("a", "b") if numbers else ("a_text as a", "b_text as b")
+        return columns_of(
+            Contrast,
+            items,
+            *("feature", "quantity", *rule, *ends, "value", "std_error", "df", "lower", "upper"),
+            *("p_value", "confidence_level", "method", "rows", "exact"),
+        )
 
 
 # --- intervals from standard errors ---------------------------------------------------------------
@@ -466,8 +450,3 @@ def _line(contrast: Contrast, *, regions: bool) -> list[str]:
     p = c.p_value
     p_text = "" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.2g}"
     return [*cells, change, limits, p_text, f"{c.rows:,}"]
-
-
-def _texts(texts: Iterable[str]) -> np.ndarray:
-    """Return text as a column."""
-    return np.array(list(texts), dtype=object)

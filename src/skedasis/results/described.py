@@ -139,11 +139,19 @@ def _with_pair(
 
 
 def columns_of(
-    kind: type[DataclassInstance], lines: Iterable[DataclassInstance]
+    kind: type[DataclassInstance], lines: Iterable[object], *names: str
 ) -> dict[str, list[Any]]:
-    """Return lines of one class as columns, one for each field."""
+    """Return attributes of lines of one class as columns, by default their fields; several texts in a cell as one."""
     rows = list(lines)
-    return {f.name: [vars(line)[f.name] for line in rows] for f in fields(kind)}
+    columns: dict[str, list[Any]] = {}
+    for entry in names or [f.name for f in fields(kind)]:
+        name, _, column = entry.partition(" as ")
+        columns[column or name] = [_cell(attrgetter(name)(row)) for row in rows]
+    return columns
+
+
+def _cell(value: object) -> object:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
 # --- texts ----------------------------------------------------------------------------------------
@@ -248,14 +256,21 @@ def _listed(value: object) -> list[object]:
 
 def keys_of(kind: type[DataclassInstance], *names: str) -> dict[str, JsonSchema]:
     """Return the schema of each key that a class writes, or of those of the given attributes."""
-    texts = texts_of(kind)
     found = {
         key: PROVENANCE
         if key == "provenance"
-        else described(schema_of(_hint(kind, name)), texts.get(name) or USUAL_TEXTS.get(key, ""))
+        else described(schema_of(_hint(kind, name)), _text(kind, name, key))
         for name, key in exported(kind, names).items()
     }
     return _with_pair(found, lambda first, _: {**listed(TEXT), **first, "type": "array"})
+
+
+def _text(kind: type[DataclassInstance], name: str, key: str) -> str:
+    """Return the text of an attribute."""
+    name, _, inner = name.partition(".")
+    if inner:
+        return _text(_hint(kind, name), inner, key)
+    return texts_of(kind).get(name) or USUAL_TEXTS.get(key, "")
 
 
 def _hint(kind: type[DataclassInstance], name: str) -> Hint:

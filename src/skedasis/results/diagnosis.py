@@ -13,7 +13,7 @@ from skedasis._arguments import check_name
 from skedasis._calls import checked_call
 from skedasis._types import Floats, Json
 from skedasis.results import operations, schema
-from skedasis.results.described import Keys, listed, object_of
+from skedasis.results.described import Keys, content_of, keys_of, listed, object_of
 from skedasis.results.display import SavedResult, align_columns, save_if
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance, ImportanceRank
@@ -48,9 +48,9 @@ class Verdict:
     ----------
     feature : str
     kind : str
-        One of `Kind`.
+        Kind of the verdict.
     text : str
-        A sentence with the numbers that the verdict is based on.
+        The verdict as a sentence, with the numbers that it is based on.
     next : str
         The recommended next step.
     """
@@ -70,8 +70,10 @@ class Finding:
     feature : str
     likelihood, entropy : ImportanceRank
         Likelihood-PFI and Entropy-PFI, in nats.
-    r2_others, r2_with_target : float
-        As in `Diagnosis`.
+    r2_others : float
+        Out-of-bag R² of a random forest that predicts the feature from the others.
+    r2_with_target : float
+        The same from the others and the label.
     partners : tuple of str
         The features that it shares most information with.
     verdict : Verdict
@@ -84,6 +86,13 @@ class Finding:
     r2_with_target: float
     partners: tuple[str, ...]
     verdict: Verdict
+
+
+_MORE = (
+    *("r2_others", "r2_with_target", "partners", "verdict.kind as verdict"),
+    *("verdict.text as text", "verdict.next as next"),
+)
+"""What documents say of a feature, beside the two importances."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,9 +217,7 @@ class Diagnosis(SavedResult):
             for name, measure in (("likelihood", self.likelihood), ("entropy", self.entropy))
         }
         return {
-            "features": self.features,
-            "rows": self.likelihood.rows,
-            "confidence_level": self.confidence_level,
+            **content_of(self, "features", "likelihood.rows as rows", "confidence_level"),
             "diagnosis": [
                 {
                     "feature": name,
@@ -218,25 +225,17 @@ class Diagnosis(SavedResult):
                     "likelihood_interval": ends["likelihood"][k],
                     "entropy": self.entropy.mean[k],
                     "entropy_interval": ends["entropy"][k],
-                    "r2_others": self.r2_others[k],
-                    "r2_with_target": self.r2_with_target[k],
-                    "partners": self.partners[k],
-                    "verdict": self.verdicts[k].kind,
-                    "text": self.verdicts[k].text,
-                    "next": self.verdicts[k].next,
+                    **content_of(self[name], *_MORE),
                 }
                 for k, name in enumerate(self.features)
             ],
-            "notes": self.notes,
-            "provenance": self.provenance,
+            **content_of(self, "notes", "provenance"),
         }
 
     @classmethod
     def _keys(cls) -> tuple[Keys, Keys]:
         return {
-            **schema.FEATURES,
-            "rows": schema.integer("Number of rows."),
-            **schema.LEVEL,
+            **keys_of(cls, "features", "likelihood.rows as rows", "confidence_level"),
             "diagnosis": listed(
                 object_of(
                     "One feature.",
@@ -246,20 +245,12 @@ class Diagnosis(SavedResult):
                         "likelihood_interval": schema.interval("Ends of its interval."),
                         "entropy": schema.number("Entropy-PFI."),
                         "entropy_interval": schema.interval("Ends of its interval."),
-                        "r2_others": schema.number(
-                            "R² of a forest that predicts the feature from the others."
-                        ),
-                        "r2_with_target": schema.number("The same from the others and the label."),
-                        "partners": schema.texts("Features that it shares most information with."),
-                        "verdict": schema.text("Kind of the verdict."),
-                        "text": schema.text("The verdict as a sentence."),
-                        "next": schema.text("The recommended next step."),
+                        **keys_of(Finding, *_MORE),
                     },
                 ),
                 "The features, in X's order.",
             ),
-            "notes": schema.texts("Notes that concern all features."),
-            **schema.RECORD,
+            **keys_of(cls, "notes", "provenance"),
         }, {}
 
     @shows_keywords

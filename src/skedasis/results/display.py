@@ -23,7 +23,7 @@ from skedasis._escaping import Printed
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.registry import methods_that, title_of
 from skedasis.results import operations
-from skedasis.results.described import Content, Keys, listed
+from skedasis.results.described import Content, Keys, columns_of, listed
 from skedasis.results.export import Exportable, ExportOptions
 from skedasis.results.immutable import Immutable
 
@@ -348,7 +348,7 @@ class Ranking(Exportable, DisplayMixin, tuple[Line, ...]):
         return {"ranking": listed(line, "The lines, in order.")}, {}
 
     def _columns(self) -> Content:
-        return operations.ranking_table(self)
+        return {**columns_of(type(self[0]), self)} if len(self) else {"feature": []}
 
     def __str__(self) -> str:
         return ranking_text(self) if len(self) else "()"

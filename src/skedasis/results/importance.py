@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
@@ -14,7 +14,7 @@ from skedasis._calls import NearestAttribute, checked_call
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.results import operations, schema
-from skedasis.results.described import Keys, or_null
+from skedasis.results.described import Keys, columns_of, content_of, described, keys_of, or_null
 from skedasis.results.display import (
     Ranking,
     RankLine,
@@ -47,10 +47,16 @@ class ImportanceRank(RankLine):
     Parameters
     ----------
     feature : str
-    mean, std, std_error : float
-        In units of the quantity.
-    lower, upper : float
-        The analytic 95 % interval; NaN if there is none.
+    mean : float
+        The importance: the mean over the repeats, in units of the quantity.
+    std : float
+        Standard deviation over the repeats.
+    std_error : float
+        Standard error of `mean`.
+    lower : float
+        Lower end of the analytic interval, here at 95 %; NaN if there is none.
+    upper : float
+        Upper end.
     """
 
     ordered_by = "mean"
@@ -194,6 +200,10 @@ class Importance(SavedResult):
     0.0
     """
 
+    exported = (
+        *("features", "quantity", "unit", "method", "metric", "baseline", "rows"),
+        "is_exact as all_pairs",
+    )
     features: tuple[str, ...]
     values: Floats
     std_error: Floats
@@ -365,12 +375,7 @@ class Importance(SavedResult):
         """Return the columns of `to_frame`."""
         names = np.array(self.features, dtype=object)
         if of == "importance":
-            lines = self._lines()
-            numbers = [f.name for f in fields(ImportanceRank)][1:]
-            return {
-                "feature": list(self.features),
-                **{n: np.array([getattr(line, n) for line in lines]) for n in numbers},
-            }
+            return {**columns_of(ImportanceRank, self._lines())}
         if of == "values":
             repeats = self.values.shape[1]
             return {
@@ -392,26 +397,11 @@ class Importance(SavedResult):
         level = options.confidence_level
         lower, upper = t_interval(self.mean, self.std_error, self.df, level)
         lines = [
-            {
-                "feature": name,
-                "mean": self.mean[k],
-                "std": self.std[k],
-                "error": self.std_error[k],
-                "lower": lower[k],
-                "upper": upper[k],
-                "values": self.values[k],
-            }
-            for k, name in enumerate(self.features)
+            {**content_of(line), "lower": lower[k], "upper": upper[k], "values": self.values[k]}
+            for k, line in enumerate(self._lines())
         ]
         content: Content = {
-            "features": self.features,
-            "quantity": self.quantity,
-            "unit": self.unit,
-            "method": self.method,
-            "metric": self.metric,
-            "baseline": self.baseline,
-            "rows": self.rows,
-            "all_pairs": self.is_exact,
+            **content_of(self),
             "confidence_level": level,
             "ranking": [lines[k] for k in np.argsort(-self.mean, kind="stable").tolist()],
             "provenance": self.provenance,
@@ -421,39 +411,22 @@ class Importance(SavedResult):
     @classmethod
     def _keys(cls) -> tuple[Keys, Keys]:
         return {
-            **schema.FEATURES,
-            **schema.QUANTITY,
-            **schema.METHOD,
-            "metric": or_null(
-                schema.text("Name of the metric; null if the quantity is a mean over rows.")
-            ),
-            "baseline": schema.number("Mean of the quantity at the rows, or the metric on them."),
-            "rows": schema.integer("Number of rows."),
-            "all_pairs": schema.flag(
-                "Whether all pairs of rows were used, so that there is no randomness."
-            ),
+            **keys_of(cls),
             **schema.LEVEL,
             "ranking": schema.lines(
                 "The features, most important first.",
                 "One line of the ranking.",
                 {
-                    "feature": schema.text("Name of the feature."),
-                    "mean": schema.number(
-                        "The importance: the mean over the repeats, in units of the quantity."
-                    ),
-                    "error": schema.number("Its standard error."),
-                    "lower": schema.number("Lower end of its interval."),
-                    "upper": schema.number("Upper end."),
-                    "std": schema.number("Standard deviation over the repeats."),
+                    **keys_of(ImportanceRank),
                     "values": schema.numbers("The importance in each repeat."),
                 },
             ),
             **schema.RECORD,
         }, {
-            "local": {
-                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/LocalImportance"}],
-                "description": "Values of single rows, only with rows=True; null if none are kept.",
-            }
+            "local": described(
+                or_null(schema.result("LocalImportance")),
+                "Values of single rows, only with rows=True; null if none are kept.",
+            )
         }
 
     @shows_keywords

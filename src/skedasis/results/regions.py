@@ -23,7 +23,7 @@ from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results import operations, schema
 from skedasis.results.containers import FeatureMapping, ResultMapping, TableColumns, ordered
 from skedasis.results.curve_words import curve_words
-from skedasis.results.described import Keys, listed, or_null, schema_of
+from skedasis.results.described import Keys, columns_of, content_of, keys_of, listed, schema_of
 from skedasis.results.display import (
     DisplayMixin,
     Ranking,
@@ -580,14 +580,21 @@ class RegionScores(Immutable):
 
     Parameters
     ----------
-    whole, whole_error : float
-        The score of all rows and its standard error, in units of the quantity.
+    whole : float
+        Heterogeneity score of all rows, in units of the quantity.
+    whole_error : float
+        Its standard error.
     regions, regions_error : ndarray of float, shape (R,)
         The score of each region, from pairs of rows within it.
-    within, within_error : float
-        Root of the weighted mean of the squared scores of the regions: what the regions leave.
-    explained, explained_error : float
-        1 - within² / whole², from pairs of rows that did not choose the splits (given regions: all pairs).
+    within : float
+        The score that is left within the regions: root of the weighted mean of their squared scores.
+    within_error : float
+        Its standard error.
+    explained : float
+        Share of the squared score that the regions explain: 1 - within² / whole², from pairs of rows that did not
+        choose the splits (given regions: all pairs).
+    explained_error : float
+        Its standard error.
     pairs : int
         Number of pairs of rows.
     """
@@ -633,9 +640,10 @@ class Regions(SavedResult, Sequence[Effect]):
     criterion : {"within", "curves", "given"}
         What the splits minimise: the squared deviations of the local effects from the effect of their node, or the
         squared differences between curves. "given" for regions that were given.
-    loss_explained, loss_explained_error : float
-        Share of the criterion's loss that all splits explain, from rows that did not choose them, and its standard
-        error.
+    loss_explained : float
+        Share of the criterion's loss that all splits explain, from rows that did not choose them.
+    loss_explained_error : float
+        Its standard error.
     loss_explained_in_sample : float
         The same from all rows.
     left_out : dict of str to str
@@ -959,24 +967,31 @@ class Regions(SavedResult, Sequence[Effect]):
             tables.append({**named, **columns})
         return operations.stack_tables(tables)
 
+    @property
+    def _by(self) -> str | None:
+        """Return how given regions were given; None for regions that were found."""
+        return self.by or None
+
+    _attributes = (
+        *(
+            "whole.spec.method as method",
+            "criterion",
+            "_by as by",
+            "whole.importance as importance",
+        ),
+        *("scores.whole as heterogeneity_score", "scores.whole_error as heterogeneity_score_error"),
+        "scores.within as heterogeneity_score_within",
+        "scores.within_error as heterogeneity_score_within_error",
+        "scores.explained as heterogeneity_explained",
+        "scores.explained_error as heterogeneity_explained_error",
+        *("loss_explained", "loss_explained_error", "left_out", "whole"),
+    )
+
     def _document(self, options: ExportOptions) -> Content:
         shares, scores = self.shares, self.scores
         return {
             **operations.about_document(self.about),
-            "method": self.whole.spec.method,
-            "criterion": self.criterion,
-            "by": self.by or None,
-            "importance": self.whole.importance,
-            "heterogeneity_score": scores.whole,
-            "heterogeneity_score_error": scores.whole_error,
-            "heterogeneity_score_within": scores.within,
-            "heterogeneity_score_within_error": scores.within_error,
-            "heterogeneity_explained": scores.explained,
-            "heterogeneity_explained_error": scores.explained_error,
-            "loss_explained": self.loss_explained,
-            "loss_explained_error": self.loss_explained_error,
-            "left_out": self.left_out,
-            "whole": self.whole,
+            **content_of(self, *self._attributes),
             "regions": [
                 {
                     "rule": leaf.rule,
@@ -1000,29 +1015,7 @@ class Regions(SavedResult, Sequence[Effect]):
         return {
             **schema.FEATURE,
             **schema.QUANTITY,
-            **schema.METHOD,
-            "criterion": schema.text("What the splits minimise."),
-            "by": or_null(
-                schema.text("How given regions were given; null for regions that were found.")
-            ),
-            "importance": schema.number("Standard deviation of the effect over all data."),
-            **schema.SCORE,
-            "heterogeneity_score_within": schema.number(
-                "The score that is left within the regions."
-            ),
-            "heterogeneity_score_within_error": schema.number("Its standard error."),
-            "heterogeneity_explained": schema.number(
-                "Share of the squared score that the regions explain."
-            ),
-            "heterogeneity_explained_error": schema.number("Its standard error."),
-            "loss_explained": schema.number(
-                "Share of the criterion's loss that all splits explain."
-            ),
-            "loss_explained_error": schema.number("Its standard error."),
-            "left_out": schema.by_name(
-                schema.text("Why."), "Features that could not be conditions."
-            ),
-            "whole": schema.result("Effect", "The effect in all rows."),
+            **keys_of(cls, *cls._attributes),
             "regions": schema.lines(
                 "The regions.",
                 "One region.",
@@ -1578,7 +1571,7 @@ class MultiModelRegions(ResultMapping[str | int, Regions]):
     def table(self, of: str | None = None) -> TableColumns:
         """Return the columns of `to_frame`."""
         recur = of in (None, "recurrence")
-        return operations.ranking_table(self.recurrence) if recur else super().table(of)
+        return {**columns_of(Recurrence, self.recurrence)} if recur else super().table(of)
 
     @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[MultiModelRegionsKeywords]) -> Figure:

@@ -147,7 +147,6 @@ class VarianceShares(SavedResult):
         check_option("to_frame(of)", of, ("parts",), "Omit it")
         found = columns_of(VariancePart, self.parts)
         found = {"part": found["name"], **found}
-        found["features"] = [", ".join(names) for names in found["features"]]
         hidden = {"name", "label"} | (set() if self.has_labels else {"label_r2", "label_std_error"})
         return {name: column for name, column in found.items() if name not in hidden}
 
