@@ -73,7 +73,7 @@ class Spec:
     Parameters
     ----------
     method : str
-        "ALE", "RHALE", "PDP", …
+        The method, such as "RHALE".
     center : {"mean", "start", "anchor", None}
     local_effects : str
         The kind of the local effects. "slopes", central "differences" and the "values" of an M-plot belong to points of
