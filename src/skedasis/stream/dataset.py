@@ -413,11 +413,11 @@ def _answer(dataset: StreamedDataset) -> None:
         return
     within = dataset.within.answers()
     columns = [c for c in (*dataset.columns.values(), *within) if isinstance(c, CountedColumn)]
-    asked = [(column, request) for column in columns for request in column.questions.open]
+    asked = [(column, key) for column in columns for key in column.questions.open]
     budget = _BUDGET // max(1, len(asked))
     questions = [
-        Question(column.feature.position, request.search(column, budget), column.within)
-        for column, request in asked
+        Question(column.feature.position, column.searches[key](budget), column.within)
+        for column, key in asked
     ]
     pending = questions
     while pending:
@@ -426,8 +426,8 @@ def _answer(dataset: StreamedDataset) -> None:
         for question, tally in zip(pending, found, strict=True):
             question.search.take(tally)
         pending = [question for question in pending if not question.search.found]
-    for (column, request), question in zip(asked, questions, strict=True):
-        column.questions.answer(request, question.search.answer())
+    for (column, key), question in zip(asked, questions, strict=True):
+        column.questions.answer(key, question.search.answer())
     if dataset.tables.open and not questions:
         _count_jointly(dataset)
 
@@ -445,7 +445,7 @@ def _count_within(dataset: StreamedDataset) -> None:
         column, other = _compared(dataset, request)
         known = dataset.columns[other.position]
         pivot = known.counts.pivot if isinstance(known, CountedColumn) else 0.0
-        search = Once(partial(ColumnCounts, pivot, dataset.quantum), ColumnCounts.add, same)
+        search = Once(partial(ColumnCounts, pivot, dataset.quantum), same)
         questions.append(Question(other.position, search, column))
     work = AnswerPass(questions)
     found = dataset.fold(work, "Comparing levels", "values in the rows with a level")
