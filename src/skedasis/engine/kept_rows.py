@@ -9,7 +9,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.categories import LevelColumn
-from skedasis.data.dataset import AnyColumn, Dataset
+from skedasis.data.dataset import AnyColumn, Dataset, add_each
 from skedasis.data.features import Feature
 from skedasis.data.kept_rows import HashedRows
 from skedasis.engine.rounds import Computed
@@ -53,20 +53,11 @@ def at_kept_rows(done: Computed) -> Computed:
 # ------------------------------------------------------------------------------------ counting
 @dataclass(frozen=True, eq=False)
 class RegionCounts:
-    """The rows and the weight of each region, and the rows with a missing value of some features, by set of rules."""
+    """The rows and the weight of each region, and the rows with a missing value of some features."""
 
-    rows: list[Ints]
-    weight: list[Floats]
-    missing: list[dict[str, Ints]]
-
-
-@dataclass(eq=False)
-class RegionTally:
-    """The counts of a range of rows. Weights are multiples of a quantum, whose sums do not depend on the order."""
-
-    rows: list[Ints]
-    weight: list[Ints]
-    missing: list[dict[str, Ints]]
+    rows: Ints
+    weight: Floats
+    missing: dict[str, Ints]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,57 +70,50 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class CountPass:
-    """A pass that counts the rows that satisfy rules."""
+    """A pass that counts the rows that satisfy rules.
+
+    The counts of each set of rules are one row of integers for each region: its rows, its weight, and its rows with a
+    missing value of each feature. Weights are multiples of a quantum, whose sums do not depend on the order.
+    """
 
     rules: Sequence[Rules]
     quantum: float | None
 
-    def state(self) -> RegionTally:
+    def state(self) -> list[Ints]:
         """Return the counts of no rows."""
-        sizes = [len(r.leaves) for r in self.rules]
-        return RegionTally(
-            [np.zeros(n, dtype=np.int64) for n in sizes],
-            [np.zeros(n, dtype=np.int64) for n in sizes],
-            [
-                {name: np.zeros(n, dtype=np.int64) for name in r.features}
-                for n, r in zip(sizes, self.rules, strict=True)
-            ],
-        )
+        sizes = [(len(r.leaves), 2 + len(r.features)) for r in self.rules]
+        return [np.zeros(size, dtype=np.int64) for size in sizes]
 
-    def add(self, state: RegionTally, first: int, chunk: Dataset) -> None:
+    def add(self, state: list[Ints], first: int, chunk: Dataset) -> None:
         """Add the rows of a chunk."""
-        w = chunk.weights
-        weights = None if w is None or self.quantum is None else quantised(w, self.quantum)
+        w, ones = chunk.weights, np.ones(len(chunk), dtype=np.int64)
+        weights = ones if w is None or self.quantum is None else quantised(w, self.quantum)
         known: dict[int, Bools] = {}
-        for i, rules in enumerate(self.rules):
-            missing = {name: chunk.is_missing(feature) for name, feature in rules.features.items()}
-            for number, leaf in enumerate(rules.leaves):
+        for rules, counts in zip(self.rules, state, strict=True):
+            missing = [chunk.is_missing(feature) for feature in rules.features.values()]
+            columns = np.column_stack([ones, weights, *missing])
+            for leaf, count in zip(rules.leaves, counts, strict=True):
                 inside = np.ones(len(chunk), dtype=bool)
                 for condition in leaf.conditions:
                     if id(condition) not in known:
                         known[id(condition)] = condition.holds(chunk)
                     inside &= known[id(condition)]
-                count = int(inside.sum())
-                state.rows[i][number] += count
-                state.weight[i][number] += count if weights is None else int(weights[inside].sum())
-                for name in rules.features:
-                    state.missing[i][name][number] += int(missing[name][inside].sum())
+                np.add(count, columns[inside].sum(axis=0), out=count)
 
-    def merge(self, state: RegionTally, other: RegionTally) -> None:
+    def merge(self, state: list[Ints], other: list[Ints]) -> None:
         """Add the counts of another range."""
-        for index in range(len(state.rows)):
-            state.rows[index] += other.rows[index]
-            state.weight[index] += other.weight[index]
-            for name, count in other.missing[index].items():
-                state.missing[index][name] += count
+        add_each(state, other)
 
 
-def count_regions(dataset: Dataset, rules: Sequence[Rules]) -> RegionCounts:
+def count_regions(dataset: Dataset, rules: Sequence[Rules]) -> list[RegionCounts]:
     """Return how many of all rows satisfy rules."""
     quantum = dataset.weight_quantum
-    work = CountPass(rules, quantum)
-    found = dataset.fold(work, "Counting regions", "rows of regions")
+    found = dataset.fold(CountPass(rules, quantum), "Counting regions", "rows of regions")
     # Converted at the end: floats would round the sums of multiples beyond 2**53.
     unit = 1.0 if quantum is None else quantum
-    weight = [multiples.astype(float) * unit for multiples in found.weight]
-    return RegionCounts(found.rows, weight, found.missing)
+    return [
+        RegionCounts(
+            c[:, 0], c[:, 1].astype(float) * unit, dict(zip(r.features, c[:, 2:].T, strict=True))
+        )
+        for r, c in zip(rules, found, strict=True)
+    ]

@@ -26,7 +26,6 @@ from skedasis._types import Bools, Floats, Ints, Json, Level, OutputLabel, Table
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.data.kept_rows import sample_rows
 from skedasis.engine.assemble import (
     abouts_of,
     finalize_all,
@@ -58,7 +57,7 @@ from skedasis.engine.rounds import Computed, Prepared, compute, prepare, prepare
 from skedasis.engine.select import FeatureMatcher, FeatureTask, as_features, as_method
 from skedasis.engine.spread import with_spread
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.methods.base import BatchStats, Evaluator
+from skedasis.methods.base import BatchStats
 from skedasis.methods.pdp import PDP, LevelPDP
 from skedasis.methods.regional import (
     KeptEffects,
@@ -68,6 +67,7 @@ from skedasis.methods.regional import (
 )
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import Quantity
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.quantities.outputs import (
     ModelLike,
     MultiOutputQuantity,
@@ -740,7 +740,7 @@ class _RegionBuilder:
         mask = part.sample_mask
         stored = np.arange(len(part.dataset)) if mask is None else np.flatnonzero(mask)
         limit = self.base.n_rows_to_keep(len(part.dataset))
-        drawn = sample_rows(part.dataset.identifiers, limit, part.options.seed)
+        drawn = part.dataset.sample_rows(limit, part.options.seed)
         shown = np.arange(len(stored)) if drawn is None else np.flatnonzero(drawn[stored])
         found: dict[str, Effect] = {}
         for task in tasks:
@@ -973,10 +973,9 @@ class _RegionBuilder:
                 )
                 found[name] = replace(rules, nodes=[whole])
                 continue
-            index = groups.index(several[id(rules)])
-            weight = counts.weight[index]
-            nodes = _with_counts(rules.nodes, counts.rows[index], self._weighed(weight))
-            found[name] = replace(rules, nodes=nodes, missing=counts.missing[index])
+            own = counts[groups.index(several[id(rules)])]
+            nodes = _with_counts(rules.nodes, own.rows, self._weighed(own.weight))
+            found[name] = replace(rules, nodes=nodes, missing=own.missing)
         return found
 
     def _weighed(self, weight: _WeightT) -> _WeightT:
@@ -1460,7 +1459,7 @@ class ColumnRegions:
         """Return the region of each row, given the codes of a categorical feature."""
         return np.where(codes < 0, len(self.conditions) - 1, codes)
 
-    def of(self, evaluator: Evaluator) -> Ints:
+    def of(self, evaluator: BatchEvaluator) -> Ints:
         """Return the region of each row of a batch."""
         if self.level_column is not None:
             return self.of_codes(evaluator.codes(self.level_column))
@@ -1474,7 +1473,7 @@ class RegionOfRow:
     rules: list[str]
     region: Ints
 
-    def of(self, evaluator: Evaluator) -> Ints:
+    def of(self, evaluator: BatchEvaluator) -> Ints:
         """Return the region of each row of a batch."""
         return self.region[evaluator.places]
 

@@ -25,6 +25,7 @@ from skedasis.data.time_columns import PER_DAY, Times, is_points, is_times
 from skedasis.data.times import TimePoints
 from skedasis.results import operations
 from skedasis.results.described import Content, Keys, content_of, keys_of
+from skedasis.results.signatures import document_table
 
 SCHEMA = 2
 """Version of the schema: it changes if a key is renamed or removed, or gets another meaning; not if one is added."""
@@ -153,6 +154,11 @@ class Exportable(Printed):
     def json_kind(cls) -> str:
         """Return the name of this kind of result in JSON."""
         return cls.__name__
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "to_frame" in vars(cls):
+            document_table(cls.to_frame)
 
     @checked_call
     def to_dict(self, *, rows: bool = False, confidence_level: float = 0.95) -> Object:
