@@ -21,6 +21,7 @@ from skedasis.results.display import (
     count,
     sample_text,
 )
+from skedasis.results.keywords import Measure
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import takes_figure_options
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.results.keywords import InteractionsKeywords, InteractionsViewKeywords, Measure
+    from skedasis.results.keywords import InteractionsKeywords, InteractionsViewKeywords
 
 _PRINTED = 20
 """Most pairs in the printed table."""
