@@ -16,22 +16,24 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.engine.assemble import (
+    Results,
     abouts_of,
     collect_results,
+    finalize,
     finalize_task,
     provenance,
-    resolve_method_and_selection,
     warn_unused_arguments,
 )
 from skedasis.engine.cross_validation import Folds, as_folds
-from skedasis.engine.curves import Results, with_curves
+from skedasis.engine.curves import with_curves
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.plan import Job, Plans, TaskKey, prepare_job
+from skedasis.engine.prepare import Job, Plans, TaskKey, prepare_job, resolve_method_and_selection
 from skedasis.engine.rounds import (
     add_round,
     check_slopes,
     keep_missing_moments,
+    keys_with_slopes,
     restricted_job,
     should_replace_slopes,
     step_function_info,
@@ -496,7 +498,7 @@ def explain_several(
     run_shared_rounds(found)
     variants = choose_shared_bins(found)
     finalized = [_finalized(o, variants) for o in found]
-    records = [provenance(o.job, o.scores, o.seconds) for o in found]
+    records = [{**provenance(o.job, o.scores), "seconds": o.seconds} for o in found]
     record = {**_record(records, found, folds), **names}
     first = found[0].job
     results = {
@@ -560,8 +562,9 @@ def _replace_slopes(call: _Call, found: list[ModelRun]) -> None:
         key for key, plan in plans if isinstance(plan, NumericPlan) and plan.derivative_info.given
     }
     for model_run in found:
-        _, checks = check_slopes(model_run.job, model_run.gathered, model_run.scores)
-        for key, check in checks.items():
+        job, keys = model_run.job, keys_with_slopes(model_run.job)
+        results = finalize(job, model_run.gathered, model_run.scores, keys)
+        for key, check in check_slopes(job, results).items():
             if key not in given and should_replace_slopes(model_run.job, key, check):
                 failed.setdefault(key, step_function_info(model_run.job, key, check))
             model_run.note(key, "slope_check", check.record)
@@ -585,7 +588,7 @@ def _finalized(model_run: ModelRun, variants: dict[TaskKey, AnyFeatureMethod]) -
             if key in variants and isinstance(task, FeatureTask):
                 final = replace(task, variant=variants[key])
             by_key[task.key] = finalize_task(job, label, final, gathered.pop(key), model_run.scores)
-    return with_curves(job, results)
+    return with_curves(job, results) if job.options.curves else results
 
 
 def _results(

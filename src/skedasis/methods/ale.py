@@ -42,7 +42,7 @@ from skedasis.binning import (
     is_fixed,
 )
 from skedasis.data.column_stats import Column
-from skedasis.data.features import Feature, find_feature
+from skedasis.data.features import Feature
 from skedasis.data.gaps import Nearest
 from skedasis.errors import ModelOutputError, UnsupportedError, format_error
 from skedasis.methods.ale_categorical import LevelSteps, Order, adjacent_differences
@@ -55,8 +55,8 @@ from skedasis.methods.base import (
     CellPlan,
     Scheme,
     as_scheme,
-    entry_for_feature,
     kept_rows,
+    param_for_feature,
     quantile_scheme,
     select_rows,
 )
@@ -116,6 +116,7 @@ class Accumulated(BinnedMethod):
 
     uses_slopes = True
     of_rows = "effects"
+    by_feature = ("bins",)
     default_scheme: ClassVar[Binning] = Uniform(20)
     """The scheme for "auto" if local effects are evaluated at points."""
 
@@ -138,12 +139,7 @@ class Accumulated(BinnedMethod):
     def _bins_for(self, feature: Feature) -> Scheme:
         """Return the value of `bins` for a feature."""
         bins = self.bins
-        return entry_for_feature(bins, feature, _AUTO) if isinstance(bins, Mapping) else bins
-
-    def check_features(self, features: Sequence[Feature]) -> None:
-        """Raise if `bins` names a feature that does not exist."""
-        for name in self.bins if isinstance(self.bins, Mapping) else ():
-            find_feature(features, name, f"{self.name}(bins)")
+        return param_for_feature(bins, feature, _AUTO) if isinstance(bins, Mapping) else bins
 
     def is_explicit(self, feature: Feature) -> bool:
         """Return whether bins are given on the axis of the feature."""
@@ -487,6 +483,7 @@ class ALE(Accumulated):
     empty: Literal["nearest"] | None = "nearest"
 
     uses_slopes = False
+    by_feature = ("bins", "order")
     default_scheme: ClassVar[Binning] = Quantile(N_AUTO_CELLS)
 
     def __post_init__(self) -> None:
@@ -496,12 +493,6 @@ class ALE(Accumulated):
     def scheme(self, bins: Scheme) -> Binning:
         """Return the scheme; bins with a user's edges are closed on the right, like quantiles."""
         return quantile_scheme(bins, self.default_scheme)
-
-    def check_features(self, features: Sequence[Feature]) -> None:
-        """Raise if `bins` or `order` names a feature that does not exist."""
-        super().check_features(features)
-        for name in self.order if isinstance(self.order, Mapping) else ():
-            find_feature(features, name, f"{self.name}(order)")
 
     def for_levels(self, feature: Feature) -> LevelSteps:
         """Return the variant for a categorical feature."""

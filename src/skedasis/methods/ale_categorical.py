@@ -119,12 +119,7 @@ class LevelVariant(MethodVariant[BaseT_co], FeatureMethod[LevelColumn, LevelPlan
 
     def read_column(self, dataset: Dataset, feature: Feature) -> LevelColumn:
         """Return the feature's levels and the rows' codes."""
-        return read_levels(dataset, feature, self.base.top_levels)
-
-
-def read_levels(dataset: Dataset, feature: Feature, top_levels: int | None) -> LevelColumn:
-    """Return the levels of a categorical feature and the rows' codes; raise if it has too many levels."""
-    return dataset.levels(feature, top=top_levels, most=MOST_LEVELS)
+        return dataset.levels(feature, top=self.base.top_levels, most=MOST_LEVELS)
 
 
 @dataclass(frozen=True)
@@ -156,10 +151,6 @@ class LevelSteps(LevelVariant[_StepsBase]):
         requested = param_for_feature(self.order, column.feature, None)
         order, chosen = ordered(column, requested, self.name)
         return LevelPlan.of(column, order, chosen)
-
-    def points_per_call(self, plans: Sequence[LevelPlan]) -> int:
-        """Return 1: each call moves a row to one level."""
-        return 1
 
     def row_bytes(self, plan: LevelPlan) -> int:
         """Return the bytes of a position, two differences and a weight."""
@@ -260,11 +251,10 @@ def adjacent_differences(
 
 def ordered(column: LevelColumn, requested: Order, method: str) -> tuple[Ints, str]:
     """Return the order of a categorical feature's levels, and how it was chosen."""
-    feature, size = column.feature, len(column.levels)
+    feature = column.feature
     if requested is None:
         if feature.kind == "ordinal" or feature.levels is not None:
-            chosen = "declared" if feature.levels is not None else "ascending values"
-            return np.arange(size), chosen
+            return own_order(column)
         requested = "similarity"
     if isinstance(requested, str) or not isinstance(requested, Iterable):
         if requested != "similarity":
@@ -298,7 +288,7 @@ def _user_order(column: LevelColumn, requested: list[Hashable], method: str) -> 
     return codes
 
 
-def own_order(column: LevelColumn, feature: Feature) -> LevelPlan:
-    """Return the levels in the feature's own order, for methods whose values do not depend on the order."""
-    chosen = "declared" if feature.levels is not None else "ascending values"
-    return LevelPlan.of(column, np.arange(len(column.levels)), chosen)
+def own_order(column: LevelColumn) -> tuple[Ints, str]:
+    """Return the feature's own order of its levels, and how it was chosen."""
+    chosen = "declared" if column.feature.levels is not None else "ascending values"
+    return np.arange(len(column.levels)), chosen

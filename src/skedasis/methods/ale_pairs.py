@@ -25,7 +25,7 @@ from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.methods.ale_categorical import LevelPlan, Order, ordered, read_levels
+from skedasis.methods.ale_categorical import MOST_LEVELS, LevelPlan, Order, ordered
 from skedasis.methods.base import (
     BaseT_co,
     BatchStats,
@@ -461,7 +461,7 @@ class PairVariant(MethodVariant[BaseT_co], PairMethod[PlanT]):
 
     def _read(self, dataset: Dataset, feature: Feature) -> Column | LevelColumn:
         if feature.categorical:
-            return read_levels(dataset, feature, self.base.top_levels)
+            return dataset.levels(feature, top=self.base.top_levels, most=MOST_LEVELS)
         return numeric_column(dataset, feature)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import (
     TYPE_CHECKING,
     Any,
+    ClassVar,
     Generic,
     Literal,
     Protocol,
@@ -26,7 +27,7 @@ from skedasis.binning import Binning, Edges, Quantile, Uniform, as_binning
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
-from skedasis.data.features import Feature, Groups
+from skedasis.data.features import Feature, Groups, find_feature
 from skedasis.data.gaps import Nearest
 from skedasis.errors import UnsupportedError
 from skedasis.models.adapters import ON_CELLS, DerivativeInfo
@@ -265,9 +266,9 @@ class Method(ABC, Generic[PlanT]):
     def describe(self) -> dict[str, JsonValue]:
         """Return the parameters as plain values."""
 
-    @abstractmethod
     def points_per_call(self, plans: Sequence[PlanT]) -> int:
         """Return the maximum number of values per row in one call of the model, which limits the size of batches."""
+        return 1
 
     def grid_size(self, plans: Sequence[PlanT]) -> int:
         """Return the number of values per row over all calls, if rows are evaluated on a grid, else 0."""
@@ -460,6 +461,8 @@ class Parameters(ResolvedMethod):
 
     top_levels = None
     """Number of most frequent levels to use of a categorical feature; None for all."""
+    by_feature: ClassVar[tuple[str, ...]] = ()
+    """The parameters that may be mappings by features."""
     donor_rows = 0
     """Number of drawn rows that must be at hand beside each chunk of data beyond memory, because rows get the values of
     other rows; 0 if changes of a row depend on cells or levels. With donors, a column may be in several groups."""
@@ -498,7 +501,11 @@ class Parameters(ResolvedMethod):
             )
 
     def check_features(self, features: Sequence[Feature]) -> None:
-        """Raise if a parameter names a feature that does not exist. Does nothing here."""
+        """Raise if a parameter names a feature that does not exist."""
+        for parameter in self.by_feature:
+            given = vars(self)[parameter]
+            for name in given if isinstance(given, Mapping) else ():
+                find_feature(features, name, f"{self.name}({parameter})")
 
     def for_rows(self, quantity: Quantity, dataset: Dataset, seed: int) -> ResolvedMethod:
         """Return the method for these rows; by default the method itself, which needs columns only."""
@@ -667,13 +674,7 @@ def param_for_feature(
     if not isinstance(value, Mapping):
         return value
     # No parameter has values that are mappings themselves.
-    return entry_for_feature(cast("Mapping[Hashable, ValueT]", value), feature, default)
-
-
-def entry_for_feature(
-    values: ByFeature[ValueT], feature: Feature, default: DefaultT
-) -> ValueT | DefaultT:
-    """Return a feature's entry in a mapping by features, else the default."""
+    values = cast("Mapping[Hashable, ValueT]", value)
     names: list[Hashable] = [feature.key, feature.name]
     # Column indices are accepted unless labels are numbers, with which they would be confused.
     if isinstance(feature.key, str) or feature.key == feature.position:

@@ -451,10 +451,6 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
     def plan(self, column: AnyColumn, derivative_info: DerivativeInfo) -> Moves:
         return self.moves
 
-    def points_per_call(self, plans: Sequence[Moves]) -> int:
-        """Return 1: rows are evaluated as they are, and then once more."""
-        return 1
-
     def floats_per_row(self, plans: Sequence[Moves]) -> int:
         """Return the number of floats held per row: values, quantity, flags."""
         return 6 + max((3 * len(p.moves) for p in plans), default=0)

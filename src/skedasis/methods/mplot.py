@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -131,10 +130,6 @@ class MPlot(BinnedMethod):
             cells = Cells(np.concatenate([start, midpoints, values[-1:]]), "right")
         return CellPlan(column.summary(), DerivativeInfo("values", "the rows as they are"), cells)
 
-    def points_per_call(self, plans: Sequence[CellPlan]) -> int:
-        """Return 1: rows are not changed."""
-        return 1
-
     def row_bytes(self, plan: CellPlan) -> int:
         """Return the bytes of a value, the averaged number and a weight."""
         return 24
@@ -210,11 +205,7 @@ class LevelMPlot(LevelVariant[MPlot]):
 
     def plan(self, column: LevelColumn, derivative_info: DerivativeInfo) -> LevelPlan:
         """Take the levels in the feature's own order, as the values do not depend on the order."""
-        return own_order(column, column.feature)
-
-    def points_per_call(self, plans: Sequence[LevelPlan]) -> int:
-        """Return 1: rows are not changed."""
-        return 1
+        return LevelPlan.of(column, *own_order(column))
 
     def row_bytes(self, plan: LevelPlan) -> int:
         """Return the bytes of a position, the averaged number and a weight."""

@@ -23,7 +23,7 @@ from skedasis._types import Bools, Center, Floats, Ints, Level, Values
 from skedasis.binning import auto_edges
 from skedasis.data.categories import LevelColumn, unknown_level
 from skedasis.data.column_stats import MANY_FEW, Column, NotYetKnown
-from skedasis.data.features import Feature, find_feature
+from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale_categorical import LevelPlan, LevelVariant
 from skedasis.methods.ale_pairs import (
@@ -286,6 +286,7 @@ class PDP(NumericMethod[GridPlan]):
     heterogeneity: bool = True
 
     of_rows = "curves"
+    by_feature = ("grid", "anchor")
     cheaper = (
         "sd.ALE(), which needs two model rows for each row and feature; fewer points (grid=10); fewer features; or a "
         "sample of the rows"
@@ -347,12 +348,6 @@ class PDP(NumericMethod[GridPlan]):
                     "at least one finite point, or 'exact'",
                     "Use a number of points such as 50, or an array of values",
                 )
-
-    def check_features(self, features: Sequence[Feature]) -> None:
-        """Raise if `grid` or `anchor` names a feature that does not exist."""
-        for option, given in (("grid", self.grid), ("anchor", self.anchor)):
-            for name in given if isinstance(given, Mapping) else ():
-                find_feature(features, name, f"{self.name}({option})")
 
     def is_explicit(self, feature: Feature) -> bool:
         """Return whether points are given on the axis of the feature."""

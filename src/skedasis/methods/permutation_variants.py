@@ -311,6 +311,23 @@ class RowPFI(RowBasedVariant):
             parts.append((part, c.steps, size))
         return parts
 
+    @property
+    def _weights(self) -> Floats:
+        w = self.dataset.weights
+        return np.ones(len(self.dataset)) if w is None else w
+
+    def _deviations(
+        self, plan: FeaturePlan, stats: BatchStats, mean: float, weight: Floats, kind: str = ""
+    ) -> list[Floats]:
+        """Return for each cycle the deviations from the mean of its blocks' sums as recipients and as donors."""
+        names = ("recipients", "donors", "donor weights")
+        recipients, donors, lent = (stats.totals[f"{name}{kind}"].sums for name in names)
+        parts: list[Floats] = []
+        for repeats, cycle in plan.drawn.by_repeats:
+            part = (recipients[repeats] + donors[repeats] - mean * lent[repeats]).mean(axis=0)
+            parts.append(part - mean * _weight_of_blocks(cycle, weight))
+        return parts
+
     def _norm(self, kind: WeightKind) -> tuple[float, float]:
         """Return the divisors that turn the variances between rows, and between permutations, into those of a mean."""
         w = self.dataset.weights
@@ -460,11 +477,6 @@ class WeightedPFI(RowPFI):
         sums["donor weights by root"] = self._lent(evaluator, plan, donors, all_roots[donors])
         return sums
 
-    @property
-    def _weights(self) -> Floats:
-        w = self.dataset.weights
-        return np.ones(len(self.dataset)) if w is None else w
-
     def _error(
         self, plan: FeaturePlan, stats: BatchStats, mean: float, kind: WeightKind
     ) -> tuple[float, float]:
@@ -488,14 +500,8 @@ class WeightedPFI(RowPFI):
         self, plan: FeaturePlan, local: BatchStats, kind: str, mean: float, weight: Floats
     ) -> float:
         """Return the sum of squared deviations of the blocks' sums from their mean, averaged over the cycles."""
-        names = ("recipients", "donors", "donor weights")
-        recipients, donors, lent = (local.totals[f"{name}{kind}"].sums for name in names)
-        variation: list[float] = []
-        for repeats, cycle in plan.drawn.by_repeats:
-            part = (recipients[repeats] + donors[repeats] - mean * lent[repeats]).mean(axis=0)
-            part -= mean * _weight_of_blocks(cycle, weight)
-            variation.append(float(((part - part.mean()) ** 2).sum()))
-        return float(np.mean(variation))
+        parts = self._deviations(plan, local, mean, weight, kind)
+        return float(np.mean([float(((part - part.mean()) ** 2).sum()) for part in parts]))
 
 
 # --- conditional ----------------------------------------------------------------------------------
@@ -547,14 +553,10 @@ class ConditionalPFI(RowPFI):
         """Return the error from blocks, as recipients and as donors, and its degrees of freedom."""
         if len(self.dataset) < LEAST_ROWS:
             return np.nan, np.nan
-        names = ("recipients", "donors", "donor weights")
-        recipients, donors, lent = (stats.totals[k].sums for k in names)
-        w = np.ones(len(self.dataset)) if self.dataset.weights is None else self.dataset.weights
         errors: list[float] = []
         df = np.nan
-        for repeats, cycle in plan.drawn.by_repeats:  # each cycle has its own blocks
-            part = (recipients[repeats] + donors[repeats] - mean * lent[repeats]).mean(axis=0)
-            part -= mean * _weight_of_blocks(cycle, w)
+        parts = self._deviations(plan, stats, mean, self._weights)
+        for cycle, part in zip(plan.drawn.cycles, parts, strict=True):  # each has its own blocks
             error, df = sum_error(part[: cycle.blocks], self.weight)
             errors.append(error)
         # Blocks are independent parts of the rows; frequency weights stand for more rows.

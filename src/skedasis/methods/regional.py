@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from skedasis.methods.base import (
     AnyFeatureMethod,
     BatchStats,
     CellPlan,
-    FeatureMethod,
     GridPlan,
     RowArrays,
     ScalarT,
@@ -41,7 +40,6 @@ from skedasis.stats.regions import (
     slope_effects,
 )
 
-RegionalVariant: TypeAlias = FeatureMethod[Any, Any, Effect]
 RegionalPlan: TypeAlias = "CellPlan | LevelPlan | GridPlan"
 
 
@@ -49,7 +47,7 @@ RegionalPlan: TypeAlias = "CellPlan | LevelPlan | GridPlan"
 class KeptEffects:
     """The kept local effects of one feature for one output."""
 
-    variant: RegionalVariant
+    variant: AnyFeatureMethod
     plan: RegionalPlan
     stats: BatchStats
     rows: Ints
@@ -193,7 +191,10 @@ class KeptEffects:
                 stats = steps_of_levels(plan, kept, None)
             else:
                 stats = self._curve_stats(plan, kept, some, dataset)
-        return self.variant.finalize(plan, stats, about, exact=exact, kind=kind)
+        effect = self.variant.finalize(plan, stats, about, exact=exact, kind=kind)
+        if not isinstance(effect, Effect):
+            raise TypeError(f"{self.variant.name} has no effects")
+        return effect
 
     def _curve_stats(
         self, plan: RegionalPlan, kept: RowArrays, some: Ints, dataset: Dataset
