@@ -306,10 +306,8 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
     @overload
     def interval(
         self, confidence_level: float = 0.95, *args: Any, **options: Any
-    ) -> dict[KeyT, Any]: ...
-    def interval(
-        self, confidence_level: float = 0.95, *args: Any, **options: Any
-    ) -> dict[KeyT, Any]:
+    ) -> Mapping[KeyT, object]: ...
+    def interval(self, confidence_level: float = 0.95, *args: object, **options: object) -> Any:
         """Return the confidence intervals of all members, by key.
 
         Parameters
@@ -334,7 +332,7 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
         An interval is of one member, and a simultaneous band covers the points of one curve or surface: they do not
         cover several members at the same time. No model row.
         """
-        found: dict[KeyT, Any] = {}
+        found: dict[KeyT, object] = {}
         for key, member in self.items():
             if not isinstance(member, HasInterval):
                 raise self._without("interval", member, "effects, surfaces or importances")

@@ -87,7 +87,7 @@ from skedasis.stats.resampling import (
 MemberT = TypeVar("MemberT", bound=FeatureResult)
 LineT = TypeVar("LineT", bound=RankLine)
 
-Pairs: TypeAlias = dict[str, tuple[object, object]]
+ValuesByFeature: TypeAlias = dict[str, tuple[object, object]]
 """Two values of each of several features."""
 
 # --- options, and the two values ------------------------------------------------------------------
@@ -250,7 +250,9 @@ def contrast(effect: Effect, a: object, b: object, options: ContrastOptions) -> 
     return _contrasts({"": ValuePair.of(effect, a, b)}, options)[""]
 
 
-def contrasts_of_effects(effects: Effects, pairs: Pairs, options: ContrastOptions) -> Contrasts:
+def contrasts_of_effects(
+    effects: Effects, pairs: ValuesByFeature, options: ContrastOptions
+) -> Contrasts:
     """Return the change of the effect of each feature between its two values.
 
     See `Effects.contrast`. Effects of the same rows share the draws of a bootstrap.
@@ -261,14 +263,14 @@ def contrasts_of_effects(effects: Effects, pairs: Pairs, options: ContrastOption
 
 def contrasts(
     found: FeatureMapping[MemberT, LineT],
-    pairs: Pairs,
+    pairs: ValuesByFeature,
     of: Callable[[MemberT, object, object], Iterable[Contrast]],
 ) -> Contrasts:
     """Return the contrasts of several features, those of each from its member and its two values."""
     return Contrasts(tuple(c for name, (a, b) in pairs.items() for c in of(found[name], a, b)))
 
 
-def pairs_of(changes: object, found: FeatureMapping[MemberT, LineT]) -> Pairs:
+def pairs_of(changes: object, found: FeatureMapping[MemberT, LineT]) -> ValuesByFeature:
     """Return the two values of each feature, checked."""
     what, example = "contrast(changes)", next(iter(found), "age")
     if not isinstance(changes, Mapping):
@@ -278,7 +280,7 @@ def pairs_of(changes: object, found: FeatureMapping[MemberT, LineT]) -> Pairs:
     fix = f"Pass two values for each feature, such as {{{example!r}: (30, 50)}}"
     if not changes:
         raise DataError(what, shown(changes), "a mapping from features to two values", fix)
-    pairs: Pairs = {}
+    pairs: ValuesByFeature = {}
     for feature, pair in changes.items():
         name = found[feature].about.feature.name
         several = isinstance(pair, (tuple, list, np.ndarray)) and len(pair) == 2
