@@ -121,7 +121,7 @@ ResultT_contra = TypeVar("ResultT_contra", contravariant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind(Generic[ResultT_contra]):
+class DrawnKind(Generic[ResultT_contra]):
     """How the results of a class are drawn.
 
     Parameters
@@ -348,8 +348,8 @@ _FIRST: Mapping[str, object] = {"top": MOST, "page": None}
 _BARS: Mapping[str, object] = {"top": MOST_BARS}
 _SMALL: Mapping[str, object] = {"page": None, "most_levels": SMALL_LEVELS}
 
-KINDS: Mapping[type, Kind[Never]] = {
-    Effect: Kind[Effect](
+KINDS: Mapping[type, DrawnKind[Never]] = {
+    Effect: DrawnKind[Effect](
         figure=_effect,
         lead=lead,
         on_page={"page": True},
@@ -357,7 +357,7 @@ KINDS: Mapping[type, Kind[Never]] = {
         colors_rows=True,
         note=partial(_with_hint, lead),
     ),
-    Effects: Kind[Effects](
+    Effects: DrawnKind[Effects](
         figure=_effects,
         lead=_lead_of_features,
         on_page={"top": None, **_SMALL},
@@ -369,8 +369,8 @@ KINDS: Mapping[type, Kind[Never]] = {
         one_panel="Pass a list of axes, one per effect: axes=",
         empty="No effects.",
     ),
-    Surface: Kind[Surface](figure=_surface, lead=lead, note=partial(_with_hint, lead)),
-    Surfaces: Kind[Surfaces[AnySurface]](
+    Surface: DrawnKind[Surface](figure=_surface, lead=lead, note=partial(_with_hint, lead)),
+    Surfaces: DrawnKind[Surfaces[AnySurface]](
         figure=_surfaces,
         lead=_lead_of_pairs,
         on_page=_ALL,
@@ -381,32 +381,32 @@ KINDS: Mapping[type, Kind[Never]] = {
         table="Ranking",
         empty="No surfaces.",
     ),
-    Importance: Kind[Importance](
+    Importance: DrawnKind[Importance](
         figure=_importance,
         lead=lambda found: sentence(found.axis),
         in_notebook=_BARS,
         one_panel="Use features= with one name, or omit ax",
     ),
-    Diagnosis: Kind[Diagnosis](
+    Diagnosis: DrawnKind[Diagnosis](
         figure=diagnosis_figure, lead=_lead_of_diagnosis, table="Verdicts and numbers"
     ),
-    VarianceShares: Kind[VarianceShares](figure=variance_shares_figure, lead=_lead_of_shares),
-    Interactions: Kind[Interactions](
+    VarianceShares: DrawnKind[VarianceShares](figure=variance_shares_figure, lead=_lead_of_shares),
+    Interactions: DrawnKind[Interactions](
         figure=_interactions,
         lead=lambda found: f"How strongly {counted(len(found), 'pair')} of features interact.",
     ),
-    Change: Kind[Change](
+    Change: DrawnKind[Change](
         figure=change_figure,
         lead=lambda found: f"Change of {found.quantity} if {found.text}, at {rows_text(found)}.",
     ),
-    Changes: Kind[Changes](
+    Changes: DrawnKind[Changes](
         figure=changes_figure,
         lead=_lead_of_moves,
         wide=True,
         one_panel="Omit ax, or plot one of the changes",
         empty="No changes.",
     ),
-    Regions: Kind[Regions](
+    Regions: DrawnKind[Regions](
         figure=_regions,
         lead=lambda found: f"{heading_text(found)}.",
         on_axes={"scores": False},
@@ -414,18 +414,18 @@ KINDS: Mapping[type, Kind[Never]] = {
         below=_text_of,
         one_panel="Use kind='together', or omit ax",
     ),
-    RegionsByFeature: Kind[RegionsByFeature](
+    RegionsByFeature: DrawnKind[RegionsByFeature](
         figure=_regions_by_feature,
         lead=lambda _: "The heterogeneity of each effect, and what regions explain of it.",
         table="Ranking",
         parts=_parts_of_features,
     ),
-    MultiModelEffect: Kind[MultiModelEffect](
+    MultiModelEffect: DrawnKind[MultiModelEffect](
         figure=models_figure,
         lead=_lead_of_models,
         note=lambda _: "explore() shows values on hover.",
     ),
-    MultiModelEffects: Kind[MultiModelEffects](
+    MultiModelEffects: DrawnKind[MultiModelEffects](
         figure=models_effects_figure,
         lead=_lead_of_features,
         on_page={"top": None, "page": None},
@@ -436,18 +436,18 @@ KINDS: Mapping[type, Kind[Never]] = {
         table="Ranking",
         empty="No effects.",
     ),
-    MultiModelImportance: Kind[MultiModelImportance](
+    MultiModelImportance: DrawnKind[MultiModelImportance](
         figure=models_importance_figure,
         lead=lambda found: sentence(f"{found.models[0].axis}, for {counted(len(found), 'model')}"),
         in_notebook=_BARS,
     ),
-    MultiModelRegions: Kind[MultiModelRegions](
+    MultiModelRegions: DrawnKind[MultiModelRegions](
         figure=recurrence_figure,
         lead=lambda _: "How many models have their first split on which feature.",
         table="First splits",
         parts=_parts_of_models,
     ),
-    MultiModelRegionsByFeature: Kind[MultiModelRegionsByFeature](
+    MultiModelRegionsByFeature: DrawnKind[MultiModelRegionsByFeature](
         figure=recurrences_figure,
         lead=lambda _: "For each feature, how many models have their first split on which feature.",
         on_page=_ALL,
@@ -457,7 +457,7 @@ KINDS: Mapping[type, Kind[Never]] = {
         table="Ranking",
         parts=_parts_of_recurrences,
     ),
-    MultiOutput: Kind[MultiOutput[OutputResult]](
+    MultiOutput: DrawnKind[MultiOutput[OutputResult]](
         figure=outputs_figure,
         lead=lambda found: f"Results of {counted(len(found), 'output')}, from the same model rows.",
         on_page=_ALL,
@@ -474,16 +474,16 @@ KINDS: Mapping[type, Kind[Never]] = {
 """Class → how its results are drawn."""
 
 
-def _kind_of(result: ResultT_contra) -> Kind[ResultT_contra] | None:
+def _kind_of(result: ResultT_contra) -> DrawnKind[ResultT_contra] | None:
     """Return how a result is drawn; None for results that are shown as tables."""
     found = next((KINDS[kind] for kind in type(result).__mro__ if kind in KINDS), None)
-    return cast("Kind[ResultT_contra] | None", found)
+    return cast("DrawnKind[ResultT_contra] | None", found)
 
 
 # --- what follows from them -----------------------------------------------------------------------
 
 
-def _drawn_kind(result: ResultT_contra) -> Kind[ResultT_contra]:
+def _drawn_kind(result: ResultT_contra) -> DrawnKind[ResultT_contra]:
     kind = _kind_of(result)
     if kind is None:
         raise TypeError(f"no figure is known of a {type(result).__name__}")
@@ -530,7 +530,7 @@ def explore(
 
 
 def _page(
-    kind: Kind[ResultT_contra], result: ResultT_contra, spec: FigureSpec, title: str
+    kind: DrawnKind[ResultT_contra], result: ResultT_contra, spec: FigureSpec, title: str
 ) -> html.Explorable:
     """Return the page of one figure."""
     width = html.WIDE_PAGE if kind.wide and len(spec.stacks) > 1 else WIDTH
