@@ -49,6 +49,7 @@ from skedasis.plots.figures.variance_shares import variance_shares_figure
 from skedasis.plots.marks import CurveSet, FigureSpec
 from skedasis.plots.plot import FigureOptions, check_one_panel, drawn, drawn_on_each
 from skedasis.plots.scales import counted, number, sentence
+from skedasis.results import keywords
 from skedasis.results.change import Change, Changes, rows_text
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
@@ -73,26 +74,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from skedasis.results.keywords import (
-        BarKeywords,
-        EffectsKind,
-        EffectsViewKeywords,
-        EffectViewKeywords,
-        ImportanceFigure,
-        InteractionsFigure,
-        MultiplesKeywords,
-        OverviewKind,
-        PagedKeywords,
-        RankedBy,
-        RegionsViewKeywords,
-        SideBySideKeywords,
-        SplitKeywords,
-        StrongestKeywords,
-        SurfacesViewKeywords,
-        SurfaceViewKeywords,
-    )
-
-    class _EffectsOptions(EffectsViewKeywords, PagedKeywords, total=False):
+    class _EffectsOptions(keywords.EffectsViewKeywords, keywords.PagedKeywords, total=False):
         """Options of the figure of `Effects`, also on pages."""
 
         most_levels: int
@@ -128,10 +110,12 @@ class DrawnKind(Generic[ResultT_contra]):
     ----------
     figure : callable
         Returns the figure of a result; takes the options of `plot` and `explore` that are its own.
-    lead : callable
-        Returns the line below the title of a page.
+    lead : callable, optional
+        Returns the line below the title of a page; not of small figures that can be sorted, which have their own.
     on_page, in_notebook, on_axes : mapping
         Options of the figure on a page, where the user gives none; of the static one; and on axes of a user.
+    colors_rows : bool
+        Whether `color` may be one value per row.
     note : callable, optional
         Returns the line below the figure in a notebook.
     ranking : callable, optional
@@ -151,13 +135,13 @@ class DrawnKind(Generic[ResultT_contra]):
     """
 
     figure: Callable[Concatenate[ResultT_contra, ...], FigureSpec]
-    lead: Callable[[ResultT_contra], str]
+    lead: Callable[[ResultT_contra], str] = lambda _: ""
     on_page: Mapping[str, object] = field(default_factory=dict)
     in_notebook: Mapping[str, object] = field(default_factory=dict)
     on_axes: Mapping[str, object] = field(default_factory=dict)
     colors_rows: bool = False
     note: Callable[[ResultT_contra], str] | None = None
-    ranking: Callable[[ResultT_contra, RankedBy], Sequence[html.Ranked]] | None = None
+    ranking: Callable[[ResultT_contra, keywords.RankedBy], Sequence[html.Ranked]] | None = None
     tiles: bool = False
     wide: bool = False
     table: str = "Numbers"
@@ -180,7 +164,7 @@ def page_effect(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
 
 
 def _effect(
-    effect: Effect, *, page: bool = False, **options: Unpack[EffectViewKeywords]
+    effect: Effect, *, page: bool = False, **options: Unpack[keywords.EffectViewKeywords]
 ) -> FigureSpec:
     options.setdefault("elevated_regions", None)
     view = EffectPlotOptions(**options)
@@ -188,7 +172,7 @@ def _effect(
 
 
 def _effects(
-    effects: Effects, *, kind: EffectsKind = "effects", **options: Unpack[_EffectsOptions]
+    effects: Effects, *, kind: keywords.EffectsKind = "effects", **options: Unpack[_EffectsOptions]
 ) -> FigureSpec:
     check_option("plot(kind)", kind, ("effects", "overview"))
     if kind == "overview":
@@ -201,17 +185,19 @@ def _effects(
         return overview_figure(importance_points(effects, level), unit=unit, confidence_level=level)
     chosen, shown = _separated(options, "by", "top", "columns", "lower", "page")
     view = EffectPlotOptions(**{"curves": 60, **shown})  # pyright: ignore[reportArgumentType]
-    return effects_figure(effects, options=view, **cast("MultiplesKeywords", chosen))
+    return effects_figure(effects, options=view, **cast("keywords.MultiplesKeywords", chosen))
 
 
-def _surface(surface: Surface, **options: Unpack[SurfaceViewKeywords]) -> FigureSpec:
+def _surface(surface: Surface, **options: Unpack[keywords.SurfaceViewKeywords]) -> FigureSpec:
     return surface_figure(surface, SurfacePlotOptions(**options))
 
 
-def _surfaces(found: Surfaces[AnySurface], **options: Unpack[SurfacesViewKeywords]) -> FigureSpec:
+def _surfaces(
+    found: Surfaces[AnySurface], **options: Unpack[keywords.SurfacesViewKeywords]
+) -> FigureSpec:
     chosen, shown = _separated(options, "top", "columns", "page")
-    view = SurfacePlotOptions(**cast("SurfaceViewKeywords", {"density": False, **shown}))
-    return surfaces_figure(found, options=view, **cast("SideBySideKeywords", chosen))
+    view = SurfacePlotOptions(**cast("keywords.SurfaceViewKeywords", {"density": False, **shown}))
+    return surfaces_figure(found, options=view, **cast("keywords.SideBySideKeywords", chosen))
 
 
 def _separated(
@@ -223,7 +209,10 @@ def _separated(
 
 
 def _importance(
-    found: Importance, *, kind: ImportanceFigure = "bars", **options: Unpack[BarKeywords]
+    found: Importance,
+    *,
+    kind: keywords.ImportanceFigure = "bars",
+    **options: Unpack[keywords.BarKeywords],
 ) -> FigureSpec:
     check_option("plot(kind)", kind, ("bars", "local"))
     if kind == "bars":
@@ -237,19 +226,22 @@ def _importance(
 def _interactions(
     found: Interactions,
     *,
-    kind: InteractionsFigure = "heatmap",
-    **options: Unpack[StrongestKeywords],
+    kind: keywords.InteractionsFigure = "heatmap",
+    **options: Unpack[keywords.StrongestKeywords],
 ) -> FigureSpec:
     check_option("plot(kind)", kind, ("heatmap", "network"))
     return (heatmap_figure if kind == "heatmap" else network_figure)(found, **options)
 
 
-def _regions(regions: Regions, **options: Unpack[RegionsViewKeywords]) -> FigureSpec:
+def _regions(regions: Regions, **options: Unpack[keywords.RegionsViewKeywords]) -> FigureSpec:
     return regions_figure(regions, RegionsPlotOptions(**options))
 
 
 def _regions_by_feature(
-    found: RegionsByFeature, *, kind: OverviewKind = "overview", **options: Unpack[SplitKeywords]
+    found: RegionsByFeature,
+    *,
+    kind: keywords.OverviewKind = "overview",
+    **options: Unpack[keywords.SplitKeywords],
 ) -> FigureSpec:
     check_option("plot(kind)", kind, ("overview",))
     return regions_overview_figure(found, **options)
@@ -337,10 +329,6 @@ def _lead_of_shares(found: VarianceShares) -> str:
     return f"Parts of the variance of {found.quantity} at {rows}."
 
 
-def _lead_of_features(found: Effects | MultiModelEffects) -> str:
-    return f"{counted(len(found), 'feature')}, on shared scales."
-
-
 # --- the kinds ------------------------------------------------------------------------------------
 
 _ALL: Mapping[str, object] = {"page": None}
@@ -359,7 +347,6 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     ),
     Effects: DrawnKind[Effects](
         figure=_effects,
-        lead=_lead_of_features,
         on_page={"top": None, **_SMALL},
         in_notebook={"top": MOST, **_SMALL},
         note=_drawn_effects,
@@ -427,7 +414,6 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     ),
     MultiModelEffects: DrawnKind[MultiModelEffects](
         figure=models_effects_figure,
-        lead=_lead_of_features,
         on_page={"top": None, "page": None},
         in_notebook=_FIRST,
         note=_drawn_effects,
@@ -518,7 +504,7 @@ def explore(
     if kind.ranking is None:
         page = _page(kind, result, spec, named)
     else:
-        by = cast("RankedBy", options.get("by", "importance"))
+        by = cast("keywords.RankedBy", options.get("by", "importance"))
         columns = cast("int | None", options.get("columns"))
         features = list(cast("Mapping[str, object]", result))
         tiles = draw_tiles(spec, ident="small")
