@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
 from skedasis._types import OutputLabel
 from skedasis.results import operations
@@ -24,15 +24,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.results.checks.check import Checks
+    from skedasis.results.checks.check import Check
     from skedasis.results.keywords import OutputsKeywords, OutputsViewKeywords
 
 ResultT_co = TypeVar("ResultT_co", bound=OutputResult, covariant=True)
-
-
-@runtime_checkable
-class _HasChecks(Protocol):
-    def checks(self, **options: Any) -> Checks: ...
 
 
 @dataclass(frozen=True)
@@ -111,35 +106,8 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
             return f"{self!r}\n{ranking_text(self.ranking(), DETAILS, MOST_LINES)}"
         return super().__str__()
 
-    def checks(self, **options: Any) -> Checks:
-        """Run the reliability checks on the results of all outputs; each finding names its `output`.
-
-        Parameters
-        ----------
-        **options
-            As in the members' `checks`.
-
-        Returns
-        -------
-        Checks
-
-        Raises
-        ------
-        DataError
-            As the members' `checks`.
-        UnsupportedError
-            If the members have no checks.
-
-        Notes
-        -----
-        No model row.
-        """
-        found = []
-        for label, member in self.items():
-            if not isinstance(member, _HasChecks):
-                raise self._without("checks", member, "effects or surfaces")
-            found += [replace(check, output=label) for check in member.checks(**options)]
-        return operations.checks_in_order(found)
+    def _named_in(self, check: Check, key: OutputLabel) -> Check:
+        return replace(check, output=key)
 
     @takes_figure_options
     def plot(self, **options: Unpack[OutputsKeywords]) -> Figure:

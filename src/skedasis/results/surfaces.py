@@ -11,7 +11,7 @@ from skedasis._arguments import shown
 from skedasis._calls import checked_call
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.containers import (
     ResultMapping,
     TableColumns,
@@ -19,6 +19,7 @@ from skedasis.results.containers import (
     key_column,
     ordered,
 )
+from skedasis.results.described import Keys, keys_of, listed
 from skedasis.results.display import Ranking, RankLine, count, outside_texts
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.signatures import takes_figure_options
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
+    from skedasis.results.checks.check import Check
     from skedasis.results.keywords import SurfacesKeywords, SurfacesViewKeywords
     from skedasis.results.multi_model import MultiModelSurface
     from skedasis.results.surface import Surface
@@ -148,6 +150,9 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
         lines = [SurfaceRank(*key, s.interaction_strength()) for key, s in self.items()]
         return ordered(lines, by, ("interaction_strength",))
 
+    def _named_in(self, check: Check, key: tuple[str, str]) -> Check:
+        return check  # whose feature is the pair
+
     def _key_columns(self, sizes: Sequence[int]) -> TableColumns:
         return {f"feature{i}": key_column((pair[i] for pair in self), sizes) for i in (0, 1)}
 
@@ -157,6 +162,12 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
             "surfaces": list(self.values()),
             "provenance": self.provenance,
         }
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        some = {"anyOf": [schema.result("Surface"), schema.result("MultiModelSurface")]}
+        surfaces = listed(some, "The surfaces, in the order of the pairs.")
+        return {**keys_of(cls, "ranking", "provenance"), "surfaces": surfaces}, {}
 
     @takes_figure_options
     def plot(self, **options: Unpack[SurfacesKeywords]) -> Figure:

@@ -59,7 +59,6 @@ from skedasis.results.intervals.bootstrap import (
     FromRows,
     SourceName,
     check_has_errors,
-    check_interval,
     replicate_source,
 )
 from skedasis.results.intervals.statistics import (
@@ -80,6 +79,7 @@ from skedasis.stats.resampling import (
     DrawnWeights,
     Reweighted,
     bootstrap,
+    check_interval,
     percentiles,
     t_interval,
 )
