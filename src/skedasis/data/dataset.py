@@ -361,6 +361,215 @@ class Dataset:
         return np.arange(len(self)) if self.sorted is None else self.sorted
 
     @property
+    def identifiers(self) -> Values:
+        """Return the row identifiers that the caller gave, else the row indices in X, shape (size,)."""
+        keys = self.dataset.keys
+        return self.row_id if keys is None else self._of_rows(keys)
+
+    def take(self, some: Ints) -> Batch:
+        """Return some rows of the batch."""
+        weights = None if self.weights is None else self.weights[some]
+        return Batch(self.dataset, self.table_rows[some], weights, len(some))
+
+    def column(self, j: int) -> Floats:
+        cached = self.dataset.float_cache.get(j)
+        if cached is not None and self.start is not None:
+            return cached[self.start : self.start + self.size]
+        return self.dataset.table.column(j, self.rows)
+
+    def codes(self, column: LevelColumn) -> Ints:
+        """Return the rows' codes of a categorical feature, shape (size,); -1 for rows without a level."""
+        return self._of_rows(self.dataset.level_codes(column))
+
+    def labels(self) -> Floats:
+        """Return the rows' labels as numbers, shape (size,)."""
+        return self._of_rows(self.dataset.labels)
+
+    def targets(self) -> Values:
+        """Return the rows' labels as the quantity encodes them, shape (size,)."""
+        if self.dataset.targets is None:
+            raise DataError("y", "no labels", "one label per row", "Pass y=")
+        return self._of_rows(self.dataset.targets)
+
+    def _of_rows(self, values: NDArray[_ScalarT]) -> NDArray[_ScalarT]:
+        """Return the entries of these rows from an array over all rows of the dataset."""
+        if self.start is not None:
+            return values[self.start : self.start + self.size]
+        return values[self.places]
+
+    def tile(self, copies: int, used: Buffer[Container] | None = None) -> Buffer[Container]:
+        """Return a buffer of the batch's rows, repeated `copies` times (see `Table.tile`)."""
+        return self.dataset.table.tile(self.rows, copies, used)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A validated data set: rows, features, labels and weights."""
+
+    table: Table[Container]
+    features: tuple[Feature, ...]
+    y: Values | None = None
+    weights: Floats | None = None
+    row_id: Ints | None = None
+    library: str | None = None
+    float_cache: dict[int, Floats] = field(default_factory=dict)
+    code_cache: dict[int, Ints | None] = field(default_factory=dict)
+    targets: Values | None = None
+    keys: Values | None = None
+    sampled: bool = False
+    skip: int = 0
+    offset: int = 0
+    row_numbers: Ints | None = None
+    level_cache: dict[int, tuple[LevelColumn, Ints]] = field(default_factory=dict)
+    origin: dict[str, JsonValue] = field(default_factory=dict)
+    sampling_weights: bool = False
+
+    def __len__(self) -> int:
+        return len(self.table) - self.skip if self.row_id is None else len(self.row_id)
+
+    @property
+    def rows(self) -> RowIndex | None:
+        """Return the rows of the table that belong to the data set; None for all."""
+        if self.row_id is None and self.skip:
+            return slice(self.skip, len(self.table))
+        return self.row_id
+
+    @property
+    def total_weight(self) -> float:
+        """Return the sum of the rows' weights."""
+        return float(len(self)) if self.weights is None else rounded(exact_sum(self.weights))
+
+    @property
+    def provenance(self) -> dict[str, JsonValue]:
+        """Return what results record of how the rows were read: nothing if they are all the rows of X, in memory."""
+        return self.origin
+
+    @property
+    def kept_row_bytes(self) -> int:
+        """Return the bytes of a kept row beside its local effects: none, because X is in memory."""
+        return 0
+
+    @property
+    def drawable(self) -> Dataset:
+        """Return a data set in memory from which rows are drawn by their hashes: itself."""
+        return self
+
+    @property
+    def weight_quantum(self) -> float | None:
+        """Return the power of two of which integer sums of weights are multiples; None without weights."""
+        return None if self.weights is None else weight_quantum(self.weights.max(), len(self))
+
+    @property
+    def places_in_x(self) -> Ints:
+        """Return the indices of the rows in X, shape (n,)."""
+        here = np.arange(len(self)) + self.skip if self.row_id is None else self.row_id
+        return here + self.offset if self.row_numbers is None else self.row_numbers[here]
+
+    # -- what differs if the rows do not fit in memory
+    def once_known(self, work: Callable[[], _ResultT]) -> _ResultT:
+        """Return what `work` returns, when all is known that it asks for."""
+        return work()
+
+    def before_passes(self, work: Callable[[], _ResultT]) -> _ResultT | None:
+        """Return what `work` returns of all rows; None if they are not at hand yet."""
+        return work()
+
+    def fold(self, work: Pass[StateT, Dataset], text: str, record: str) -> StateT:
+        """Return the state of all rows."""
+        state = work.state()
+        work.add(state, 0, self)
+        return state
+
+    def fold_batches(
+        self,
+        work: BatchPass[StateT],
+        size: int,
+        memory: int,
+        n_jobs: int,
+        begin: Callable[[], object] | None,
+        stop: Callable[[], object],
+    ) -> Generator[tuple[int, StateT]]:
+        """Yield the states of consecutive rows, with their number, in order."""
+
+        def state_of(numbered: tuple[int, Batch]) -> tuple[int, StateT]:
+            state = work.state()
+            work.add(state, *numbered)
+            return len(numbered[1]), state
+
+        return map_in_order(state_of, list(enumerate(self.batches(size))), n_jobs, begin, stop)
+
+    def rows_to_keep(self, kept: int, seed: int) -> Bools | HashedRows | None:
+        """Return the rows that results keep; None for all."""
+        return self.sample_rows(kept, seed)
+
+    def sample_rows(self, kept: int, seed: int) -> Bools | None:
+        """Return a mask of the rows with the smallest hashes; None for all."""
+        if kept >= len(self):
+            return None
+        sample = np.zeros(len(self), dtype=bool)
+        if kept:
+            hashes = row_hashes(self.identifiers, seed, KEPT_ROWS)
+            sample[np.argpartition(hashes, kept - 1)[:kept]] = True
+        return sample
+
+    def note_kept(self, rows: int) -> None:
+        """Note how many rows results keep, where that is known only when they have been read."""
+
+    def kept_rows(self, rule: Bools | HashedRows | None) -> Dataset:
+        """Return a data set in memory with the rows that results keep, and those that are drawn: itself."""
+        return self
+
+    def rows_for_pairs(self, most: int | None, seed: int) -> Dataset:
+        """Return the rows from which `most` are drawn whose pairs are computed: all that are at hand."""
+        return self
+
+    def donors_for_chunks(self) -> Dataset | None:
+        """Return the rows whose values others get in permutations; None if these are all rows."""
+        return None
+
+    def range_of(self, j: int) -> tuple[float, float] | None:
+        """Return the smallest and largest finite number of a column in all rows of the table; None if not known."""
+        return finite_range(self.table.column(j))
+
+    def level_order(self, column: LevelColumn, others: Sequence[Feature] | None) -> Ints:
+        """Return the order of a feature's levels in which neighbours have similar values of the other features."""
+        own = set(column.feature.columns)
+        chosen = self.features if others is None else others
+        parts = self.other_features([f for f in chosen if not own & set(f.columns)])
+        size, sampling = len(column.levels), self.sampling_weights
+        return similarity_order(
+            level_distances(column.codes, size, parts, column.weights, sampling=sampling)
+        )
+
+    @cached_property
+    def labels(self) -> Floats:
+        """Return the labels as floats, shape (n,)."""
+        try:
+            labels = np.array(np.nan) if self.y is None else as_numbers(self.y)
+        except (TypeError, ValueError):
+            labels = np.array(np.nan)
+        if labels.shape != (len(self),) or not np.isfinite(labels).all():
+            raise DataError(
+                "y",
+                "labels that are not finite numbers" if self.y is not None else "no labels",
+                "one finite number per row",
+                "Encode classes as numbers, for example y == 'yes'"
+                if self.y is not None
+                else "Pass y=",
+            )
+        return labels
+
+    @cached_property
+    def sorted(self) -> Ints | None:
+        """Return the indices that sort the rows by their keys; None without keys."""
+        return None if self.keys is None else np.argsort(self.keys, kind="stable")
+
+    @property
+    def order(self) -> Ints:
+        """Return the indices that sort the rows by their keys; without keys the rows in their given order."""
+        return np.arange(len(self)) if self.sorted is None else self.sorted
+
+    @property
     def numbered(self) -> bool:
         """Return whether rows are identified by their numbers."""
         return self.keys is None
