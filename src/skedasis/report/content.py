@@ -23,7 +23,7 @@ from skedasis.data.features import Feature, Groups, OutOfRange
 from skedasis.engine.argument_types import FeatureList, GivenRegions
 from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import ExplainOptions, ReportKeywords
-from skedasis.engine.regions import RegionPass
+from skedasis.engine.region_pass import RegionPass
 from skedasis.engine.select import FeatureSelection, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
@@ -555,7 +555,7 @@ def _budget(
         foresee(
             runner.quantity,
             runner.X,
-            runner.prepare(options.names()).job,
+            runner.prepare(options.names()),
             options.features,
             pairs=options.pairs,
             rows=options.rows,
@@ -578,7 +578,7 @@ def _within(runner: ModelRunner, budget: Budget, options: ContentOptions) -> Mod
     if cuts.score_rows is not None:
         changed = replace(runner.options, heterogeneity_rows=cuts.score_rows)
         if prepared is not None:
-            prepared = replace(prepared, job=replace(prepared.job, options=changed))
+            prepared = replace(prepared, options=changed)
         runner = replace(runner, options=changed, prepared=prepared)
     if cuts.rows is not None:
         changed = sampled(runner.options, runner.X, cuts.rows, options.given)

@@ -25,7 +25,7 @@ from skedasis.plots.figures import (
 )
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
-from skedasis.plots.html import SMALL_LEVELS, page_effect
+from skedasis.plots.kinds import SMALL_LEVELS, page_effect
 from skedasis.plots.marks import FigureSpec, Line
 from skedasis.report import text as report_text
 from skedasis.report.categorical_text import quoted
