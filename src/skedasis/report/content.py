@@ -492,7 +492,13 @@ def gather(
     if given:
         # The page is about a sample of rows beyond memory, in which a row may not be.
         fix = "Read a part into memory: data.take(rows), or a data frame"
-        require_rows(X, "report(rows)", "positions", "True or False, for drawn rows or none", fix)
+        require_rows(
+            X,
+            "report(rows)",
+            "rows at given positions",
+            "True or False, for drawn rows or none",
+            fix,
+        )
     drawn = draw_rows(X, ROWS_OF_CHUNKS, options)
     options = drawn.options
     dataset = as_dataset(
