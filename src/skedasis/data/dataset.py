@@ -361,11 +361,6 @@ class Dataset:
         return np.arange(len(self)) if self.sorted is None else self.sorted
 
     @property
-    def numbered(self) -> bool:
-        """Return whether rows are identified by their numbers."""
-        return self.keys is None
-
-    @property
     def identifiers(self) -> Values:
         """Return the row identifiers that the caller gave, else the row indices in X. They key random draws."""
         if self.keys is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from skedasis._types import Level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
-from skedasis.results.described import columns_of
+from skedasis.results.described import Columns, columns_of
 from skedasis.results.display import SavedResult, align_columns, count
 from skedasis.stats.resampling import t_interval
 
@@ -160,7 +160,7 @@ class Contrast(SavedResult):
         """Return the contrast as a data frame with one row; see `Contrasts.to_frame`."""
         return Contrasts((self,)).to_frame(backend)
 
-    def table(self) -> dict[str, list[Any]]:
+    def table(self) -> Columns:
         """Return the columns of `to_frame`."""
         return Contrasts((self,)).table()
 
@@ -347,7 +347,7 @@ class Contrasts(SavedResult, Sequence[Contrast]):
         library = self.items[0].library if self.items else None
         return operations.to_data_frame(self.table(), backend or library)
 
-    def table(self) -> dict[str, list[Any]]:
+    def table(self) -> Columns:
         """Return the columns of `to_frame`."""
         items = self.items
         numbers = all(isinstance(v, float) for c in items for v in (c.a, c.b))

@@ -46,6 +46,8 @@ Keys: TypeAlias = Mapping[str, JsonSchema]
 """The schema of each key of an object."""
 Content: TypeAlias = dict[str, object]
 """What a result says, by key: values of any type, which `export.document` converts."""
+Columns: TypeAlias = dict[str, list[object]]
+"""A table as columns."""
 Hint: TypeAlias = Any
 """A type as `typing.get_type_hints` returns it: a class, a union, a literal, a type variable."""
 
@@ -138,12 +140,10 @@ def _with_pair(
     return {"features": pair(first, second), **content}
 
 
-def columns_of(
-    kind: type[DataclassInstance], lines: Iterable[object], *names: str
-) -> dict[str, list[Any]]:
+def columns_of(kind: type[DataclassInstance], lines: Iterable[object], *names: str) -> Columns:
     """Return attributes of lines of one class as columns, by default their fields; several texts in a cell as one."""
     rows = list(lines)
-    columns: dict[str, list[Any]] = {}
+    columns: Columns = {}
     for entry in names or [f.name for f in fields(kind)]:
         name, _, column = entry.partition(" as ")
         columns[column or name] = [_cell(attrgetter(name)(row)) for row in rows]

@@ -300,10 +300,11 @@ class Effects(FeatureMapping[Effect, Rank]):
         x0 0.2 → 0.6  +0.410    0.376 to 0.443  < 0.001   300
         x1 0.5 → 0.1  −0.453  −0.482 to −0.423  < 0.001   300
         """
+        pairs = operations.pairs_of(changes, self)
         options = operations.ContrastOptions(
             confidence_level, method, replicates, random_state, n_jobs, source
         )
-        return operations.contrasts_of_effects(self, changes, options)
+        return operations.contrasts_of_effects(self, pairs, options)
 
     @checked_call
     def checks(

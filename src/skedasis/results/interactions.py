@@ -13,7 +13,7 @@ from skedasis._arguments import shown
 from skedasis._calls import checked_call
 from skedasis.errors import DataError
 from skedasis.results import operations
-from skedasis.results.described import columns_of
+from skedasis.results.described import Columns, columns_of
 from skedasis.results.display import (
     Ranking,
     SavedResult,
@@ -253,7 +253,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         """
         return operations.to_data_frame(self.table(of), backend or self.library)
 
-    def table(self, of: str = "pairs") -> dict[str, list[Any]]:
+    def table(self, of: str = "pairs") -> Columns:
         """Return the columns of `to_frame`."""
         if of == "overall":
             return columns_of(FeatureInteraction, self.overall)
@@ -261,7 +261,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
             raise DataError("to_frame(of)", shown(of), "'pairs' or 'overall'", "Use one of these")
         return columns_of(PairInteraction, self.ranking())
 
-    def tables(self) -> dict[str, dict[str, list[Any]]]:
+    def tables(self) -> dict[str, Columns]:
         """Return the columns of both frames by name."""
         return {"pairs": self.table("pairs"), "overall": self.table("overall")}
 

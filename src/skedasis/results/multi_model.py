@@ -739,7 +739,7 @@ class MultiModelEffects(FeatureMapping[MultiModelEffect, ModelsRank]):
         """
         return operations.contrasts(
             self,
-            changes,
+            operations.pairs_of(changes, self),
             lambda e, a, b: [operations.contrast_of_models(e, a, b, confidence_level, of)],
         )
 
@@ -1150,8 +1150,11 @@ class MultiModelImportance(MultiModelResult[Importance]):
 
 
 AnyMultiModel: TypeAlias = (
-    "MultiModelEffect | MultiModelSurface | MultiModelImportance | MultiModelEffects"
-    " | Surfaces[MultiModelSurface]"
+    MultiModelEffect
+    | MultiModelSurface
+    | MultiModelImportance
+    | MultiModelEffects
+    | Surfaces[MultiModelSurface]
 )
 """What `explain` returns for several models and one output."""
 

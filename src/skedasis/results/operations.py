@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         contrasts_of_effects,
         contrasts_of_regions,
         contrasts_with_reference,
+        pairs_of,
     )
     from skedasis.results.intervals.surfaces import (
         interval as surface_interval,
@@ -130,6 +131,7 @@ MODULES = {
     "contrasts": "skedasis.results.intervals.contrasts:contrasts",
     "contrasts_of_effects": "skedasis.results.intervals.contrasts:contrasts_of_effects",
     "contrasts_of_regions": "skedasis.results.intervals.contrasts:contrasts_of_regions",
+    "pairs_of": "skedasis.results.intervals.contrasts:pairs_of",
     "contrasts_with_reference": "skedasis.results.intervals.contrasts:contrasts_with_reference",
     "surface_interval": "skedasis.results.intervals.surfaces:interval",
     "reweighted_surface": "skedasis.results.intervals.surfaces:resampled",

@@ -1342,11 +1342,12 @@ class RegionsByFeature(FeatureMapping[Regions, RegionsRank]):
         DataError, UnsupportedError
             As `Regions.contrast`, and for an unknown feature.
         """
+        pairs = operations.pairs_of(changes, self)
         options = operations.ContrastOptions(
             confidence_level, method, replicates, random_state, n_jobs, source
         )
         return operations.contrasts(
-            self, changes, lambda r, a, b: operations.contrasts_of_regions(r.effects, a, b, options)
+            self, pairs, lambda r, a, b: operations.contrasts_of_regions(r.effects, a, b, options)
         )
 
     def assign(self, X_new: TableLike) -> Ints:
