@@ -22,8 +22,9 @@ from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import GatheredStats, limits_model_threads
 from skedasis.engine.select import FeatureTask, Task, as_method, names_of
 from skedasis.engine.spread import with_spread
-from skedasis.methods.base import BatchStats, MethodResult
+from skedasis.methods.base import MethodResult
 from skedasis.methods.missing import MISSING
+from skedasis.methods.plans import BatchStats
 from skedasis.quantities.base import Quantity
 from skedasis.results.build.pdp import with_missing_point
 from skedasis.results.effect import About, Effect

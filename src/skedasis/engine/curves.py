@@ -17,8 +17,8 @@ from skedasis.engine.prepare import Job
 from skedasis.engine.run import make_evaluators, stats_of
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.methods.ale_categorical import LevelPlan
-from skedasis.methods.base import BatchStats, GridPlan, Notes
 from skedasis.methods.pdp import PDP, LevelPDP
+from skedasis.methods.plans import BatchStats, GridPlan, Notes
 from skedasis.quantities.base import FULL_CALL
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.build.curves import centred_curves

@@ -49,16 +49,10 @@ from skedasis.engine.select import (
 from skedasis.errors import DataError, ModelOutputError
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.ale_pairs import PairPlan
-from skedasis.methods.base import (
-    AnyFeatureMethod,
-    BatchStats,
-    CellPlan,
-    MethodResult,
-    NumericPlan,
-    RowArrays,
-)
+from skedasis.methods.base import AnyFeatureMethod, MethodResult
 from skedasis.methods.missing import MISSING
 from skedasis.methods.pdp import PairGrid
+from skedasis.methods.plans import BatchStats, CellPlan, NumericPlan, RowArrays
 from skedasis.models.adapters import DerivativeInfo, LocalEffects
 from skedasis.models.introspection import fitted_names, fitted_width, labels_of
 from skedasis.quantities.base import Quantity

@@ -31,8 +31,9 @@ from skedasis.engine.select import (
     check_curves,
 )
 from skedasis.errors import DataError
-from skedasis.methods.base import NumericPlan, ResolvedMethod
+from skedasis.methods.base import ResolvedMethod
 from skedasis.methods.missing import Donors, donors_of
+from skedasis.methods.plans import NumericPlan
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import SMALLEST, CallStats
 from skedasis.quantities.base import CALL_ROWS, FULL_CALL, Quantity

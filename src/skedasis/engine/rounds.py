@@ -20,8 +20,9 @@ from skedasis.engine.heterogeneity_score import Scores, compute_scores
 from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import GatheredStats, make_evaluators, run, stats_of
 from skedasis.engine.select import AnyPlan, FeatureTask
-from skedasis.methods.base import BatchStats, CellPlan, MethodResult, NumericPlan
+from skedasis.methods.base import MethodResult
 from skedasis.methods.missing import MISSING
+from skedasis.methods.plans import BatchStats, CellPlan, NumericPlan
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.results.checks.slope_check import ROWS, CheckedRows, SlopeCheck, slope_check
 from skedasis.results.effect import Effect

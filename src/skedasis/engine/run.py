@@ -19,8 +19,9 @@ from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.kept_rows import HashedRows
 from skedasis.engine.prepare import Job, Plans, TaskKey
 from skedasis.errors import CostWarning, warn_caller
-from skedasis.methods.base import AnyFeatureMethod, AnyPairMethod, BatchStats, RowStore
+from skedasis.methods.base import AnyFeatureMethod, AnyPairMethod
 from skedasis.methods.missing import MISSING, Donors, missing_moments
+from skedasis.methods.plans import BatchStats, RowStore
 from skedasis.models.calling import CallStats, ChunkedCaller, one_thread_each
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache

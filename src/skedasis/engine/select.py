@@ -30,14 +30,12 @@ from skedasis.methods.ale_pairs import check_pair
 from skedasis.methods.base import (
     AnyFeatureMethod,
     AnyPairMethod,
-    BatchStats,
-    CellPlan,
     ColumnPair,
-    GridPlan,
     MethodResult,
     Parameters,
     ResolvedMethod,
 )
+from skedasis.methods.plans import BatchStats, CellPlan, GridPlan
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.registry import METHODS, listed_methods, load_plugins
 from skedasis.stats.moments import WeightKind

@@ -49,17 +49,14 @@ from skedasis.methods.ale_categorical import LevelSteps, Order, adjacent_differe
 from skedasis.methods.ale_pairs import OwnValuesOrQuantiles, PairALE, PairDALE, fixed
 from skedasis.methods.base import (
     AnyFeatureMethod,
-    BatchStats,
     BinnedMethod,
     ByFeature,
-    CellPlan,
     Scheme,
     as_scheme,
-    kept_rows,
     param_for_feature,
     quantile_scheme,
-    select_rows,
 )
+from skedasis.methods.plans import BatchStats, CellPlan, kept_rows, select_rows
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.build.accumulated import accumulated_effect, select_bins, variance_options

@@ -23,15 +23,12 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError
 from skedasis.methods.base import (
     BaseT_co,
-    BatchStats,
     ByFeature,
     FeatureMethod,
     MethodVariant,
-    Notes,
-    kept_rows,
     param_for_feature,
-    select_rows,
 )
+from skedasis.methods.plans import BatchStats, Notes, kept_rows, select_rows
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.evaluator import BatchEvaluator, SweptValues
 from skedasis.results.axis import LevelStats

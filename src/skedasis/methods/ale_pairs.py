@@ -28,17 +28,15 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale_categorical import MOST_LEVELS, LevelPlan, Order, ordered
 from skedasis.methods.base import (
     BaseT_co,
-    BatchStats,
     ByFeature,
     ColumnPair,
     MethodVariant,
-    Notes,
     PairMethod,
     PlanT,
     numeric_column,
     param_for_feature,
-    select_rows,
 )
+from skedasis.methods.plans import BatchStats, Notes, select_rows
 from skedasis.models.adapters import DerivativeInfo, LocalEffects
 from skedasis.quantities.evaluator import BatchEvaluator, SweptValues
 from skedasis.results.axis import (

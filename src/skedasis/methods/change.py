@@ -19,15 +19,8 @@ from skedasis.data.column_stats import Summary
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import LARGEST, Feature
 from skedasis.errors import DataError
-from skedasis.methods.base import (
-    BatchStats,
-    FeatureMethod,
-    MethodVariant,
-    Parameters,
-    numeric_column,
-    select_row_ids,
-    select_rows,
-)
+from skedasis.methods.base import FeatureMethod, MethodVariant, Parameters, numeric_column
+from skedasis.methods.plans import BatchStats, select_row_ids, select_rows
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.evaluator import BatchEvaluator, SweepValues, SweptValues
 from skedasis.results.change import (

@@ -11,7 +11,7 @@ from skedasis.data.column_stats import Column
 from skedasis.data.dataset import AnyColumn
 from skedasis.errors import ModelOutputError
 from skedasis.methods.ale_categorical import LevelPlan
-from skedasis.methods.base import NumericPlan
+from skedasis.methods.plans import NumericPlan
 from skedasis.quantities.evaluator import BatchEvaluator, SweptValues
 from skedasis.stats.moments import Moments
 

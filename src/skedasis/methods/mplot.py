@@ -16,16 +16,9 @@ from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
 from skedasis.methods.ale_categorical import LevelPlan, LevelVariant, own_order
-from skedasis.methods.base import (
-    BatchStats,
-    BinnedMethod,
-    CellPlan,
-    Scheme,
-    kept_rows,
-    quantile_scheme,
-    select_rows,
-)
+from skedasis.methods.base import BinnedMethod, Scheme, quantile_scheme
 from skedasis.methods.missing import MISSING
+from skedasis.methods.plans import BatchStats, CellPlan, kept_rows, select_rows
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.build.linear_form import AXIS, LOCAL

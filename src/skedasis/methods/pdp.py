@@ -34,17 +34,8 @@ from skedasis.methods.ale_pairs import (
     kept_pair_rows,
     numeric_side,
 )
-from skedasis.methods.base import (
-    BatchStats,
-    ByFeature,
-    ColumnPair,
-    GridPlan,
-    NumericMethod,
-    kept_rows,
-    param_for_feature,
-    select_row_ids,
-    select_rows,
-)
+from skedasis.methods.base import ByFeature, ColumnPair, NumericMethod, param_for_feature
+from skedasis.methods.plans import BatchStats, GridPlan, kept_rows, select_row_ids, select_rows
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.axis import LevelAxis, NumericAxis

@@ -16,9 +16,9 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.containers import DonorRows
 from skedasis.errors import UnsupportedError
-from skedasis.methods.base import BatchStats
 from skedasis.methods.permutation_plan import PermutationPlan
 from skedasis.methods.permutation_variants import FeaturePlan, RowBasedVariant
+from skedasis.methods.plans import BatchStats
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.importance import Importance

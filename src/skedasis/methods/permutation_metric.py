@@ -19,8 +19,8 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.distributions.base import Labels
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, nearest, quiet
-from skedasis.methods.base import BatchStats
 from skedasis.methods.permutation_variants import FeaturePlan, RowBasedVariant, outputs_of
+from skedasis.methods.plans import BatchStats
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import BatchEvaluator, Evaluated

@@ -20,14 +20,10 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.base import (
     AnyPairMethod,
-    BatchStats,
     FeatureMethod,
     MethodResult,
     MethodVariant,
-    Notes,
     ResolvedMethod,
-    select_row_ids,
-    select_rows,
 )
 from skedasis.methods.permutation_plan import (
     CyclicPermutation,
@@ -35,6 +31,7 @@ from skedasis.methods.permutation_plan import (
     draw_donors,
     subgroups,
 )
+from skedasis.methods.plans import BatchStats, Notes, select_row_ids, select_rows
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import BatchEvaluator

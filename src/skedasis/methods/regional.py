@@ -16,15 +16,9 @@ from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError
 from skedasis.methods.ale import Accumulated, gap_moments, own_slopes, slopes_between
 from skedasis.methods.ale_categorical import LevelPlan, LevelSteps, steps_of_levels
-from skedasis.methods.base import (
-    AnyFeatureMethod,
-    BatchStats,
-    CellPlan,
-    GridPlan,
-    RowArrays,
-    ScalarT,
-)
+from skedasis.methods.base import AnyFeatureMethod
 from skedasis.methods.pdp import PDP, LevelPDP, axis_moments, curve_moments, grid_shares
+from skedasis.methods.plans import BatchStats, CellPlan, GridPlan, RowArrays, ScalarT
 from skedasis.registry import listed_methods
 from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, RISE
 from skedasis.results.build.steps import step_moments

@@ -22,7 +22,7 @@ from skedasis.engine.select import as_method
 from skedasis.errors import CostWarning, DataError, ModelOutputError, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE
 from skedasis.methods.ale_categorical import LevelPlan
-from skedasis.methods.base import CellPlan
+from skedasis.methods.plans import CellPlan
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import PROBE_ROWS
 from skedasis.report.code import pdp_method

@@ -14,7 +14,7 @@ import skedasis as sd
 from skedasis.data.dataset import as_dataset
 from skedasis.methods.ale import _largest
 from skedasis.methods.ale_categorical import steps_of_levels
-from skedasis.methods.base import BatchStats, RowStore, plain, quantile_scheme
+from skedasis.methods.base import plain, quantile_scheme
 from skedasis.methods.pdp import grid_shares
 from skedasis.methods.permutation_plan import (
     BLOCKS,
@@ -26,6 +26,7 @@ from skedasis.methods.permutation_plan import (
     _targets,
     draw_donors,
 )
+from skedasis.methods.plans import BatchStats, RowStore
 from tests.helpers import refused
 
 

@@ -7,17 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis.methods.base import (
-    BatchStats,
-    GridPlan,
-    NumericMethod,
-    kept_rows,
-    select_rows,
-)
+from skedasis.methods.base import NumericMethod
 from skedasis.methods.pdp import axis_moments
+from skedasis.methods.plans import BatchStats, GridPlan, kept_rows, select_rows
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.quantities.outputs import FromModel, respond
 from skedasis.registry import METHODS, QUANTITIES, MethodEntry, QuantityEntry
+from skedasis.results.axis import NumericAxis
 from skedasis.results.build.pdp import partial_dependence
 from skedasis.results.checks.check import CODES, Check, CodeInfo, Examined, reports
 from skedasis.results.effect import Spec
@@ -70,7 +66,8 @@ class Ends(NumericMethod[GridPlan]):
         """Average over the rows."""
         spec = Spec(self.name, None, "none", weight_kind=kind, parameters=self.describe())
         rows, m = kept_rows(stats, exact=exact), stats.moments
-        return partial_dependence(plan.grid, m["ends"], m["axis"], spec, about, rows, None, None)
+        points = NumericAxis.of(about.feature, plan.grid.points)
+        return partial_dependence(points, m["ends"], m["axis"], spec, about, rows, None, None)
 
 
 METHODS["ends"] = MethodEntry("Ends", "mean prediction at both ends of the feature", Ends)
