@@ -190,7 +190,7 @@ def _cluster(folder: str, rows: int) -> dict[str, Any]:
     """Explain on two workers of one thread each."""
     from distributed import Client, LocalCluster
 
-    from skedasis.engine import cluster
+    from skedasis.stream import cluster
 
     sent: list[int] = []
     pack = cluster.packed_work
@@ -223,7 +223,7 @@ def _ready() -> None:
     import lightgbm
     import pandas as pd
 
-    import skedasis.stream.opening
+    import skedasis.engine.opening
 
     assert lightgbm, (pd, skedasis)
 
@@ -232,12 +232,12 @@ def _quantiles(folder: str, rows: int) -> dict[str, Any]:
     """Return the order statistics of all columns, as plans ask for them."""
     import skedasis as sd
     from skedasis.data.column_stats import NotYetKnown
+    from skedasis.engine.opening import open_rows
     from skedasis.engine.options import ExplainOptions, Need
-    from skedasis.stream.opening import known, open_stream
 
     options = ExplainOptions(progress=False, heterogeneity_rows=0)
     quantity = sd.prediction(lambda X: X["a"])
-    dataset = open_stream(_source(folder, rows), quantity, None, None, options, Need())
+    dataset, _ = open_rows(quantity, _source(folder, rows), None, None, options, Need())
 
     def all_columns() -> list[list[float]]:
         found: list[list[float]] = []
@@ -251,7 +251,8 @@ def _quantiles(folder: str, rows: int) -> dict[str, Any]:
             raise missing[0]
         return found
 
-    return {"quantiles": known(dataset, options, all_columns), "passes": len(dataset.passes)}
+    quantiles = dataset.once_known(all_columns)
+    return {"quantiles": quantiles, "passes": dataset.provenance["passes"]}
 
 
 def _duckdb(folder: str, rows: int) -> dict[str, Any]:

@@ -20,10 +20,7 @@ def interface(package: griffe.Object | griffe.Alias) -> griffe.Module:
     found = griffe.Module("sd")
     for name, member in package.members.items():
         if member.is_alias and re.match(r"skedasis\.[a-z]", member.target_path):
-            target = member.final_target
-            if ".results." in target.path:  # made by functions, not by their constructors
-                target.members.pop("__init__", None)
-            found.set_member(name, target)
+            found.set_member(name, with_inherited_members(member.final_target))
     for module in package["cli"].modules.values():
         for name, options in module.classes.items():
             if name.endswith("Options"):  # a dataclass: a command's options, with those it inherits
@@ -35,14 +32,26 @@ def interface(package: griffe.Object | griffe.Alias) -> griffe.Module:
     return found
 
 
+def with_inherited_members(target: griffe.Object) -> griffe.Object:
+    """Return a class with the methods of its bases, to which a method may have moved."""
+    if target.is_class:
+        for name, member in target.inherited_members.items():
+            target.members[name] = member.final_target if member.is_alias else member
+    if ".results." in target.path:  # made by functions, not by their constructors
+        target.members.pop("__init__", None)
+    return target
+
+
 def breaks(old: griffe.Module, new: griffe.Module) -> list[str]:
     """Return a line for each change that breaks calls."""
-    found = []
+    found: set[str] = set()
     for breakage in griffe.find_breaking_changes(old, new):
         values = (breakage.old_value, breakage.new_value)
         named = [value.name for value in values if isinstance(value, griffe.Parameter)]
+        if named and breakage.obj.name in ("__contains__", "__getitem__"):
+            continue  # an operator, whose parameter nobody names
         place = breakage.obj.path + (f"({named[0]})" if named else "")
-        found.append(f"{place}: {breakage.kind.value}")
+        found.add(f"{place}: {breakage.kind.value}")
     return sorted(found)
 
 

@@ -160,18 +160,18 @@ class DatasetsOptions(OutputOptions):
     ] = None
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write the data set to a CSV file.", metavar="FILE"),
+        options.option("Write the data set to a CSV file.", "--out", "-o", metavar="FILE"),
     ] = None
     sample: Annotated[
         int | None,
-        typer.Option(
-            help=f"Number of rows. By default all; {SYNTHETIC_ROWS:,} for synthetic data sets.",
+        options.option(
+            f"Number of rows. By default all; {SYNTHETIC_ROWS:,} for synthetic data sets.",
             metavar="N",
-            min=1,
+            least=1,
         ),
     ] = None
     random_state: Annotated[
-        int, typer.Option(help="Random seed of the sample.", metavar="N", min=0)
+        int, options.option("Random seed of the sample.", metavar="N", least=0)
     ] = 0
 
 
@@ -201,7 +201,7 @@ def datasets(opts: DatasetsOptions, terminal: Terminal) -> Document:
     return {"dataset": about, "written": [opts.out]}
 
 
-def _loaded(name: str, sample: int | None, seed: int) -> real.Dataset:
+def _loaded(name: str, sample: int | None, seed: int) -> real.RealDataset:
     """Return a data set by name, or a random sample of its rows."""
     known = ("diabetes", *sd.datasets.names(), *sd.datasets.SYNTHETIC)
     if name not in known:
@@ -218,7 +218,7 @@ def _loaded(name: str, sample: int | None, seed: int) -> real.Dataset:
     return replace(found, X=X, y=found.y[some])
 
 
-def _synthetic(name: str, n: int, seed: int) -> real.Dataset:
+def _synthetic(name: str, n: int, seed: int) -> real.RealDataset:
     made = sd.datasets.SYNTHETIC[name]
     X = made.sample(n, seed)
     names = tuple(f"x{j + 1}" for j in range(X.shape[1]))
@@ -226,14 +226,14 @@ def _synthetic(name: str, n: int, seed: int) -> real.Dataset:
     return sd.datasets.RealDataset(name, X, made.f(X), names, {}, "f", text)
 
 
-def _cells(found: real.Dataset) -> Iterator[list[object]]:
+def _cells(found: real.RealDataset) -> Iterator[list[object]]:
     """Yield the rows as cells of a CSV file; missing values are empty."""
     columns: list[Values] = [*np.asarray(found.X, dtype=object).T, found.y]
     for row in zip(*(np.asarray(c, dtype=object) for c in columns), strict=True):
         yield ["" if v is None or v != v else v for v in row]  # noqa: PLR0124 - NaN
 
 
-def _describe(found: real.Dataset, terminal: Terminal) -> None:
+def _describe(found: real.RealDataset, terminal: Terminal) -> None:
     lines = Lines("column", "unit", "", box=None, pad_edge=False)
     for name in (*found.feature_names, found.target):
         role = "target" if name == found.target else ""
@@ -292,37 +292,33 @@ class DemoOptions(OutputOptions):
 
     data: Annotated[
         str | None,
-        typer.Option(help="Your own data file: CSV, Parquet or Feather.", metavar="FILE"),
+        options.option("Your own data file: CSV, Parquet or Feather.", metavar="FILE"),
     ] = None
     target: Annotated[
         str | None,
-        typer.Option(
-            help="Name of the column to predict.",
-            metavar="COLUMN",
-            autocompletion=completion.columns,
-        ),
+        options.column("Name of the column to predict."),
     ] = None
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.", metavar="FOLDER")] = (
-        Path("skedasis-demo")
+    out: Annotated[Path, options.option("Output folder.", "--out", "-o", metavar="FOLDER")] = Path(
+        "skedasis-demo"
     )
     class_: Annotated[
         str | None,
-        typer.Option("--class", help="Class whose probability is explained.", metavar="CLASS"),
+        options.option("Class whose probability is explained.", "--class", metavar="CLASS"),
     ] = None
     sample: Annotated[
         int | None,
-        typer.Option(
+        options.option(
+            "Number of rows to explain, sampled at random. By default all.",
             "--sample",
             "--rows",
-            help="Number of rows to explain, sampled at random. By default all.",
             metavar="N",
-            min=1,
+            least=1,
         ),
     ] = None
     random_state: Annotated[
         int,
-        typer.Option(
-            help="Random seed of the split, the models and the samples.", metavar="N", min=0
+        options.option(
+            "Random seed of the split, the models and the samples.", metavar="N", least=0
         ),
     ] = 0
 
@@ -371,7 +367,7 @@ def _print_version(wanted: bool) -> None:
 def skedasis(
     debug: Annotated[
         bool,
-        typer.Option(runtime.DEBUG, help="Show the traceback of errors. Works with every command."),
+        options.option("Show the traceback of errors. Works with every command.", runtime.DEBUG),
     ] = False,
     version: Annotated[
         bool,

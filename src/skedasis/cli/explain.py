@@ -7,22 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
 from skedasis.cli.completion import BOTH, LOSSES, importances, losses
-from skedasis.cli.inputs import NamedColumns, named
-from skedasis.cli.options import (
-    DataArgument,
-    ExplainingOptions,
-    FeatureArguments,
-    FeatureOptions,
-    ModelArgument,
-    ModelOptions,
-    RowOptions,
-)
+from skedasis.cli.inputs import Opened
+from skedasis.cli.options import CommandOptions, FeatureOptions
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import SCORE_ROWS
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
@@ -63,43 +53,30 @@ skedasis effect my:clf houses.csv age --quantity entropy --json
 
 
 @dataclass(frozen=True, kw_only=True)
-class EffectOptions(FeatureOptions, ModelOptions, ExplainingOptions):
+class EffectOptions(FeatureOptions, CommandOptions):
     """The options of `skedasis effect`."""
 
-    model_: ModelArgument = None
-    data_: DataArgument = None
-    more: FeatureArguments = None
     out: Out = None
     method: Annotated[
         str | None,
-        typer.Option(
-            help=f"Method: {', '.join(methods_that(lambda m: not m.importance))}. By default rhale, or ale for two "
+        options.option(
+            f"Method: {', '.join(methods_that(lambda m: not m.importance))}. By default rhale, or ale for two "
             "features and for levels without an order.",
             metavar="NAME",
-            show_default=False,
-            autocompletion=completion.methods,
+            complete=completion.methods,
         ),
     ] = None
-    bins: Annotated[
-        int | None,
-        typer.Option(help="Number of bins, or of grid points for pdp and ice.", metavar="N", min=1),
-    ] = None
+    bins: options.Bins = None
     with_: Annotated[
         str | None,
-        typer.Option(
-            "--with",
-            help="Second feature, to explain the interaction of two features.",
-            metavar="COLUMN",
-            autocompletion=completion.columns,
-        ),
+        options.column("Second feature, to explain the interaction of two features.", "--with"),
     ] = None
     contrast: Annotated[
         str | None,
-        typer.Option(
-            help="Two values of the feature: also print the change of the effect from the first to the second, with "
+        options.option(
+            "Two values of the feature: also print the change of the effect from the first to the second, with "
             "its 95 % interval.",
             metavar="FROM,TO",
-            show_default=False,
         ),
     ] = None
     quantity: options.QuantityName = None
@@ -112,37 +89,48 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
     """Explain features, or the interaction of two: print the numbers, and write a figure or the numbers to a file."""
     if opts.method is not None:
         inputs.method_of(opts.method, opts.bins)
-    models, data, more = completion.assign_arguments(
-        opts.model, opts.data, opts.model_, opts.data_, opts.more
-    )
-    path = options.needed(models, data, "effect")
+    models, path, more = opts.assigned("effect")
     output.check_out(opts.out, [path, *models])
     named = inputs.named_features(opts, more)
     labelled = _check(opts, named)
-    model, rows, columns = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
+    files = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
+    columns = files.columns
     wanted: list[Any] = columns.find_all(named, "--feature")
     if opts.with_ is not None:
-        if len(wanted) > 1:
-            got = f"{len(wanted)} features"
-            raise DataError("--with", got, "1 feature", "Explain one pair at a time")
+        _check_pair(wanted)
         wanted = [(wanted[0], columns.find(opts.with_, "--with"))]
-    quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
+    quantity = inputs.quantity_of(files.model, opts.class_, opts.quantity, opts.loss, opts.inverse)
     results: list[tuple[Document, Any]] = []
     for one in wanted:
         keys = {"feature": columns.name(one)} if len(wanted) > 1 else {}
-        labels = rows.labels if labelled else None
-        found = _explain(opts, quantity, columns, rows, labels, one)
+        name = opts.method or inputs.usual_method(columns.features(one))
+        found = sd.explain(
+            quantity,
+            files.data,
+            one,
+            method=inputs.method_of(name, opts.bins),
+            heterogeneity_rows=opts.heterogeneity_rows,
+            curves=opts.curves,
+            **files.keywords(opts),
+        )
         results += [({**keys, **label}, part) for label, part in output.by_class(found)]
     changes = _contrasts(opts.contrast, [part for _, part in results])
     found = output.output_results(results, opts.out, terminal, [path, *models])
     if len(wanted) > 1:
         terminal.lines(_rankings(results))
     if not changes:
-        return {"rows": rows.counts, **found}
+        return {"rows": files.rows.counts, **found}
     terminal.lines(["", *(line for change in changes for line in str(change).splitlines())])
     table = sd.Contrasts(tuple(changes)).table()
-    columns = {name: output.jsonable(column) for name, column in table.items()}
-    return {"rows": rows.counts, **found, "contrasts": columns}
+    contrasts = {name: output.jsonable(column) for name, column in table.items()}
+    return {"rows": files.rows.counts, **found, "contrasts": contrasts}
+
+
+def _check_pair(features: Sequence[object]) -> None:
+    """Raise if the second feature of a pair is given beside more than one first feature."""
+    if len(features) > 1:
+        got = f"{len(features)} features"
+        raise DataError("--with", got, "1 feature", "Explain one pair at a time")
 
 
 def _rankings(results: Sequence[tuple[Document, Effect]]) -> Iterator[str]:
@@ -181,9 +169,8 @@ def _check(opts: EffectOptions, named: list[str]) -> bool:
     if not named:
         fix = "Run skedasis effect MODEL DATA FEATURE; '*' explains all columns"
         raise DataError("FEATURE", "none", "a column to explain", fix)
-    if opts.with_ is not None and len(named) > 1:
-        got = f"{len(named)} features"
-        raise DataError("--with", got, "1 feature", "Explain one pair at a time")
+    if opts.with_ is not None:
+        _check_pair(named)
     if opts.contrast is not None:
         values = inputs.listed(opts.contrast, "--contrast")
         if len(values) != 2:
@@ -193,28 +180,6 @@ def _check(opts: EffectOptions, named: list[str]) -> bool:
             got = "--with" if opts.with_ is not None else f"{len(named)} features"
             raise DataError("--contrast", got, "one feature", "Explain one feature at a time")
     return inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target, opts.inverse)
-
-
-def _explain(
-    opts: EffectOptions,
-    quantity: Any,
-    columns: NamedColumns,
-    rows: RowOptions,
-    labels: Values | None,
-    wanted: Any,
-) -> Any:
-    from skedasis.engine.explain import explain
-
-    name = opts.method or inputs.usual_method(columns.features(wanted))
-    return explain(
-        quantity,
-        columns.table.data,
-        wanted,
-        method=inputs.method_of(name, opts.bins),
-        heterogeneity_rows=opts.heterogeneity_rows,
-        curves=opts.curves,
-        **inputs.keywords_of(opts, columns, rows, labels),
-    )
 
 
 # ------------------------------------------------------------------------------------ importance
@@ -254,48 +219,43 @@ skedasis importance my:clf houses.csv --target sold --json
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportanceOptions(FeatureOptions, ModelOptions, ExplainingOptions):
+class ImportanceOptions(FeatureOptions, CommandOptions):
     """The options of `skedasis importance`."""
 
-    model_: ModelArgument = None
-    data_: DataArgument = None
-    more: FeatureArguments = None
     out: Out = None
     quantity: Annotated[
         str | None,
-        typer.Option(
-            help=f"Quantity whose increase is measured: {', '.join(_measured())}. By default both (likelihood and "
+        options.option(
+            f"Quantity whose increase is measured: {', '.join(_measured())}. By default both (likelihood and "
             "entropy, with a verdict) for a model with a predictive distribution, otherwise loss.",
-            show_default=False,
             metavar="NAME",
-            autocompletion=importances,
+            complete=importances,
         ),
     ] = None
     loss: Annotated[
         str | None,
-        typer.Option(
-            help=f"Loss: {', '.join(LOSSES)}. By default squared_error, or zero_one for classes.",
-            show_default=False,
+        options.option(
+            f"Loss: {', '.join(LOSSES)}. By default squared_error, or zero_one for classes.",
             metavar="NAME",
-            autocompletion=losses,
+            complete=losses,
         ),
     ] = None
     n_repeats: Annotated[
-        int, typer.Option(help="Number of permutations of each feature.", metavar="N", min=1)
+        int, options.option("Number of permutations of each feature.", metavar="N", least=1)
     ] = 10
     conditional: Annotated[
         bool,
-        typer.Option(
+        options.option(
+            "Permute values only between rows that are similar in the other features; for likelihood and loss.",
             "--conditional",
-            help="Permute values only between rows that are similar in the other features; for likelihood and loss.",
         ),
     ] = False
     rows: Annotated[
         int | None,
-        typer.Option(
-            help="Number of rows whose values are permuted, sampled at random. By default all.",
+        options.option(
+            "Number of rows whose values are permuted, sampled at random. By default all.",
             metavar="N",
-            min=1,
+            least=1,
         ),
     ] = None
 
@@ -332,33 +292,27 @@ def importance(opts: ImportanceOptions, terminal: Terminal) -> Document:
     Use rows that the model was not trained on.
     On training rows of an overfitted model, even noise appears important.
     """
-    models, data, more = completion.assign_arguments(
-        opts.model, opts.data, opts.model_, opts.data_, opts.more
-    )
+    models, path, more = opts.assigned("importance")
     named = inputs.named_features(opts, more)
     _check_importance(opts, named)
-    path = options.needed(models, data, "importance")
     output.check_out(opts.out, [path, *models])
     labelled = opts.quantity is None or _needs_labels(opts.quantity)
-    model, rows, columns = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
-    opts = _resolve(opts, named, model, columns, inputs.some_labels(rows), terminal)
-    found = _compute(opts, named, model, columns, rows)
+    files = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
+    files = replace(files, labels=files.rows.labels)
+    opts = _resolve(opts, named, files, terminal)
+    found = _compute(opts, named, files)
     written = output.output_results(output.by_class(found), opts.out, terminal, [path, *models])
-    return {"rows": rows.counts, **written}
+    return {"rows": files.rows.counts, **written}
 
 
 def _resolve(
-    opts: ImportanceOptions,
-    named: Sequence[str],
-    model: Any,
-    columns: NamedColumns,
-    labels: Values | None,
-    terminal: Terminal,
+    opts: ImportanceOptions, named: Sequence[str], files: Opened, terminal: Terminal
 ) -> ImportanceOptions:
     """Choose the quantity and the loss if the options leave them open, and print the choice."""
+    model, labels = files.model, inputs.some_labels(files.rows)
     if opts.quantity is None:
         open_ = opts.loss is None and opts.inverse is None
-        predictive = open_ and _is_predictive(model, columns)
+        predictive = open_ and _is_predictive(files)
         usual = "likelihood" if opts.conditional or named else BOTH
         opts = replace(opts, quantity=usual if predictive else "loss")
         if not predictive and opts.loss is None:
@@ -378,19 +332,20 @@ def _resolve(
     return opts
 
 
-def _is_predictive(model: Any, columns: NamedColumns) -> bool:
+def _is_predictive(files: Opened) -> bool:
     """Return whether a model has a predictive distribution. A function is evaluated at two rows to find out."""
     from skedasis.quantities.uncertainty import entropy
 
     try:
-        certain = entropy(model)
+        certain = entropy(files.model)
     except UnsupportedError:
         return False
-    if hasattr(model, "predict"):
+    if hasattr(files.model, "predict"):
         return True
-    two = list(range(min(2, len(columns.table))))
+    table = files.columns.table
+    two = list(range(min(2, len(table))))
     try:
-        certain.at(columns.table.take(two).data)  # type: ignore[arg-type]
+        certain.at(table.take(two).data)  # type: ignore[arg-type]
     except (ModelOutputError, UnsupportedError):
         return False
     return True
@@ -401,30 +356,21 @@ def _usual_loss(model: object, labels: Values | None) -> str:
     return "zero_one" if is_classifier(model) or text else "squared_error"
 
 
-def _compute(
-    opts: ImportanceOptions,
-    named: Sequence[str],
-    model: Any,
-    columns: NamedColumns,
-    rows: RowOptions,
-) -> Any:
+def _compute(opts: ImportanceOptions, named: Sequence[str], files: Opened) -> Any:
     """Compute the importances or the diagnosis."""
-    from skedasis.analysis.diagnose import diagnose
-    from skedasis.engine.explain import explain
-    from skedasis.methods.permutation import PFI
-
-    data: Any = columns.table.data
-    keywords = inputs.keywords_of(opts, columns, rows, rows.labels)
+    keywords = files.keywords(opts)
     if opts.quantity != BOTH:
         kind = None if opts.quantity == "prediction" else opts.quantity
-        quantity = inputs.quantity_of(model, opts.class_, kind, opts.loss, opts.inverse)
-        wanted = columns.find_all(named, "FEATURE") or None
-        method = PFI(n_repeats=opts.n_repeats, max_samples=opts.rows, conditional=opts.conditional)
-        return explain(quantity, data, wanted, method=method, **keywords)
+        quantity = inputs.quantity_of(files.model, opts.class_, kind, opts.loss, opts.inverse)
+        wanted = files.columns.find_all(named, "FEATURE") or None
+        method = sd.PFI(
+            n_repeats=opts.n_repeats, max_samples=opts.rows, conditional=opts.conditional
+        )
+        return sd.explain(quantity, files.data, wanted, method=method, **keywords)
     usual, least = _FOREST_ROWS
-    return diagnose(
-        model,
-        data,
+    return sd.diagnose(
+        files.model,
+        files.data,
         n_repeats=opts.n_repeats,
         max_samples=opts.rows,
         dependence_rows=usual if opts.rows is None else min(usual, max(least, opts.rows)),
@@ -461,113 +407,96 @@ skedasis report my:model houses.csv age --json-file numbers.json
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelsOptions(ModelOptions):
-    """Options about the models."""
+class ModelsOptions(CommandOptions):
+    """The arguments and options of a command that explains several models."""
 
     model: Annotated[  # type: ignore[assignment] - several instead of one
         list[str] | None,
-        typer.Option(
-            help="Same as MODEL; may be repeated.",
-            metavar="MODEL",
-            show_default=False,
-            rich_help_panel=options.MODEL_PANEL,
+        options.option(
+            "Same as MODEL; may be repeated.", metavar="MODEL", panel=options.MODEL_PANEL
         ),
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportOptions(FeatureOptions, ModelsOptions, ExplainingOptions):
+class ReportOptions(FeatureOptions, ModelsOptions):
     """The options of `skedasis report`."""
 
-    model_: ModelArgument = None
-    data_: DataArgument = None
-    more: FeatureArguments = None
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output file.", metavar="FILE")] = Path(
+    out: Annotated[Path, options.option("Output file.", "--out", "-o", metavar="FILE")] = Path(
         "report.html"
     )
     title: Annotated[
         str | None,
-        typer.Option(help="Title of the page.", metavar="TEXT", rich_help_panel=PAGE_PANEL),
+        options.option("Title of the page.", metavar="TEXT", panel=PAGE_PANEL),
     ] = None
     quantity: options.QuantityName = None
     loss: options.LossName = None
     pairs: Annotated[
         int,
-        typer.Option(
-            help="Show at most this many pairs of features, the strongest ones.",
+        options.option(
+            "Show at most this many pairs of features, the strongest ones.",
             metavar="N",
-            min=0,
-            rich_help_panel=PAGE_PANEL,
+            least=0,
+            panel=PAGE_PANEL,
         ),
     ] = 4
     rows: Annotated[
         str | None,
-        typer.Option(
-            help="Show where these rows stand on every curve: their numbers in the file, the first one is 0.",
+        options.option(
+            "Show where these rows stand on every curve: their numbers in the file, the first one is 0.",
             metavar="N,N",
-            show_default=False,
-            rich_help_panel=PAGE_PANEL,
+            panel=PAGE_PANEL,
         ),
     ] = None
     no_rows: Annotated[
         bool,
-        typer.Option(
-            "--no-rows",
-            help="Show no curves and values of single rows.",
-            rich_help_panel=PAGE_PANEL,
-        ),
+        options.option("Show no curves and values of single rows.", "--no-rows", panel=PAGE_PANEL),
     ] = False
     uncertainty: Annotated[
         bool,
-        typer.Option(
+        options.option(
+            "Explain the predictive uncertainty of models that have a predictive distribution.",
             "--uncertainty/--no-uncertainty",
-            help="Explain the predictive uncertainty of models that have a predictive distribution.",
-            rich_help_panel=PAGE_PANEL,
+            panel=PAGE_PANEL,
         ),
     ] = True
     regions: Annotated[
         bool,
-        typer.Option(
+        options.option(
+            "Search for regions of the data in which effects differ.",
             "--regions/--no-regions",
-            help="Search for regions of the data in which effects differ.",
-            rich_help_panel=PAGE_PANEL,
+            panel=PAGE_PANEL,
         ),
     ] = True
     by: Annotated[
         str | None,
-        typer.Option(
-            help="Take the values of this column as regions, instead of a search.",
-            metavar="COLUMN",
-            autocompletion=completion.columns,
-            rich_help_panel=PAGE_PANEL,
+        options.column(
+            "Take the values of this column as regions, instead of a search.", panel=PAGE_PANEL
         ),
     ] = None
     max_seconds: Annotated[
         float | None,
-        typer.Option(
-            help="Leave out what is least needed if the models need longer.",
+        options.option(
+            "Leave out what is least needed if the models need longer.",
             metavar="SECONDS",
-            show_default=False,
-            rich_help_panel=PAGE_PANEL,
+            panel=PAGE_PANEL,
         ),
     ] = None
     ignore_check: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Leave out the findings of a check, by its code such as few_rows; may be repeated.",
+        options.option(
+            "Leave out the findings of a check, by its code such as few_rows; may be repeated.",
             metavar="CODE",
-            show_default=False,
-            autocompletion=completion.checks,
-            rich_help_panel=PAGE_PANEL,
+            complete=completion.checks,
+            panel=PAGE_PANEL,
         ),
     ] = None
     json_file: Annotated[
         Path | None,
-        typer.Option(
-            help="Write the numbers and texts of the page to this .json file, too.",
+        options.option(
+            "Write the numbers and texts of the page to this .json file, too.",
             metavar="FILE",
-            show_default=False,
-            rich_help_panel=PAGE_PANEL,
+            panel=PAGE_PANEL,
         ),
     ] = None
     heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
@@ -576,45 +505,26 @@ class ReportOptions(FeatureOptions, ModelsOptions, ExplainingOptions):
 def report(opts: ReportOptions, terminal: Terminal) -> Document:
     """Write a report about one or several models as an HTML page."""
     from skedasis.report.content import gather
-    from skedasis.report.report import report as build
     from skedasis.report.report import write
 
-    specs, data, more = completion.assign_arguments(
-        opts.model, opts.data, opts.model_, opts.data_, opts.more
-    )
-    path = options.needed(specs, data, "report")
+    specs, path, more = opts.assigned("report")
     output.check_out(opts.out, [path, *specs], PAGES)
     output.check_out(opts.json_file, [path, *specs], (".json",), "--json-file")
     numbers = _row_numbers(opts)
     inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target, opts.inverse)
-    names = named(specs)
-    wanted = inputs.named_features(opts, more)
-    table = inputs.read(opts, path, terminal, opts.bars)
-    models = {
-        name: inputs.load(opts, spec, terminal, opts.bars)
-        for name, spec in zip(names, specs, strict=True)
-    }
+    names, wanted = inputs.named(specs), inputs.named_features(opts, more)
+    table = inputs.read(opts, path, terminal)
+    loaded = [inputs.load(opts, spec, terminal) for spec in specs]
     rows = inputs.rows_of(opts, table, terminal, labelled=True)
     if numbers and rows.unlabelled:
         got = f"{opts.rows!r}, beside {rows.unlabelled:,} rows without a {opts.target}"
         expected = "numbers of rows of a file of which all rows are explained"
         raise DataError("--rows", got, expected, f"Remove the rows without a {opts.target}")
-    columns = inputs.columns_of(opts, rows.table, next(iter(models.values())))
-    chosen = (opts.class_, opts.quantity, opts.loss, opts.inverse)
-    plain = all(option is None for option in chosen)
-    quantities: Any = {
-        name: model
-        if plain
-        else inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
-        for name, model in models.items()
-    }
-    given: Any = (
-        quantities if len(quantities) > 1 else next(iter(quantities.values())),
-        columns.table.data,
-    )
+    columns = inputs.columns_of(opts, rows.table, loaded[0])
+    files = Opened(loaded[0], rows, columns, rows.labels)
     settings: Any = {
         "features": columns.find_all(wanted, "--feature") or None,
-        **inputs.keywords_of(opts, columns, rows, rows.labels),
+        **files.keywords(opts),
         "pairs": opts.pairs,
         "rows": numbers or not opts.no_rows,
         "uncertainty": opts.uncertainty,
@@ -624,21 +534,28 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
         "ignore": opts.ignore_check,
         "heterogeneity_rows": opts.heterogeneity_rows,
     }
-    if rows.selected is None:
-        done = build(*given, path=opts.out, title=opts.title, **settings)
-    else:
-        content = gather(*given, **settings)
+    models = dict(zip(names, _quantities(opts, loaded), strict=True))
+    given = models if len(models) > 1 else models[names[0]]
+    content = gather(given, files.data, **settings)
+    if rows.selected is not None:
         selected = f"{rows.selected:,} of {rows.read:,} rows of the data, those where {opts.where}"
         remarks = (f"This page is about {selected}.", *content.remarks)
         content = replace(content, remarks=remarks)
-        done = write(content, opts.out, title=opts.title, progress=opts.bars)
-    written, lines = [done.path], [f"page     {done.path}"]
-    if opts.json_file is not None:
-        done.to_json(opts.json_file)
-        written.append(opts.json_file)
-        lines.append(f"numbers  {opts.json_file}")
-    terminal.lines([] if terminal.quiet else lines)
-    return {"rows": rows.counts, "models": _numbers(done), "written": written}
+    done = write(content, opts.out, title=opts.title, progress=opts.bars)
+    terminal.lines([] if terminal.quiet else [f"page     {done.path}"])
+    if opts.json_file is None:
+        return {"rows": rows.counts, "models": _numbers(done), "written": [done.path]}
+    done.to_json(opts.json_file)
+    terminal.lines([] if terminal.quiet else [f"numbers  {opts.json_file}"])
+    return {"rows": rows.counts, "models": _numbers(done), "written": [done.path, opts.json_file]}
+
+
+def _quantities(opts: ReportOptions, models: Sequence[Any]) -> list[Any]:
+    """Return the quantities of models that the options name; the models themselves if they name none."""
+    chosen = (opts.class_, opts.quantity, opts.loss, opts.inverse)
+    if all(option is None for option in chosen):
+        return list(models)
+    return [inputs.quantity_of(model, *chosen) for model in models]
 
 
 def _row_numbers(opts: ReportOptions) -> list[int]:

@@ -23,7 +23,6 @@ from skedasis.cli.options import (
     ExplainingOptions,
     FeatureOptions,
     RowOptions,
-    TrustOptions,
 )
 from skedasis.cli.output import Terminal
 from skedasis.cli.parquet import ParquetTable, is_parquet, opened
@@ -61,10 +60,10 @@ def listed(names: str | None, option: str) -> list[str]:
     return found
 
 
-def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) -> FileTable:
+def read(opts: ExplainingOptions, path: str, terminal: Terminal) -> FileTable:
     """Read the data file, and check that it has the target, the weights and the ignored columns."""
     memory = as_bytes(opts.memory, "--memory")
-    with terminal.status(f"Reading {path}", bars):
+    with terminal.status(f"Reading {path}", opts.bars):
         found = opened(path, memory) if is_parquet(path) else None
         table = read_table(Path(path)) if found is None else found
     if opts.where is not None:
@@ -128,36 +127,49 @@ def _rows_in_chunks(
     return RowOptions(used, None, None, table.read or len(table), left, sample, selected)
 
 
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """The model, the rows and the columns of a command, and the labels if its quantity needs them."""
+
+    model: Any
+    rows: RowOptions
+    columns: NamedColumns
+    labels: Values | None
+
+    @property
+    def data(self) -> Any:
+        """Return the columns as the functions of the library take them."""
+        return self.columns.table.data
+
+    def keywords(self, opts: ExplainingOptions) -> dict[str, Any]:
+        """Return the arguments about the data that all functions of the library take."""
+        return {
+            "y": self.labels,
+            "sample_weight": self.rows.weights,
+            "schema": self.columns.schema,
+            "groups": self.columns.groups,
+            "random_state": opts.random_state,
+            "sample": self.rows.sample,
+            "n_jobs": opts.n_jobs,
+            "progress": opts.bars,
+        }
+
+
 def opened_all(
     opts: ExplainingOptions, path: str, spec: str, terminal: Terminal, *, labelled: bool
-) -> tuple[Any, RowOptions, NamedColumns]:
-    """Return the model, the rows and the columns of a command."""
+) -> Opened:
+    """Return the files of a command."""
     # Names of columns are checked before the model is loaded, which may take long.
-    table = read(opts, path, terminal, opts.bars)
-    model = load(opts, spec, terminal, opts.bars)
+    table = read(opts, path, terminal)
+    model = load(opts, spec, terminal)
     rows = rows_of(opts, table, terminal, labelled=labelled)
-    return model, rows, columns_of(opts, rows.table, model)
+    columns = columns_of(opts, rows.table, model)
+    return Opened(model, rows, columns, rows.labels if labelled else None)
 
 
 def named_features(opts: FeatureOptions, more: Sequence[str]) -> list[str]:
     """Return the features that arguments and options name, each once."""
     return list(dict.fromkeys([*more, *(opts.feature or ()), *listed(opts.features, "--features")]))
-
-
-def keywords_of(
-    opts: ExplainingOptions, columns: NamedColumns, rows: RowOptions, labels: Values | None
-) -> dict[str, Any]:
-    """Return the arguments about the data that all functions of the library take."""
-    return {
-        "y": labels,
-        "sample_weight": rows.weights,
-        "schema": columns.schema,
-        "groups": columns.groups,
-        "random_state": opts.random_state,
-        "sample": rows.sample,
-        "n_jobs": opts.n_jobs,
-        "progress": opts.bars,
-    }
 
 
 def some_labels(rows: RowOptions) -> Values | None:
@@ -171,9 +183,9 @@ def columns_of(opts: DataOptions, table: FileTable, model: object) -> NamedColum
     return parse_columns(features_of(table, model, excluded), opts, table.names)
 
 
-def load(opts: TrustOptions, spec: str, terminal: Terminal, bars: bool | None) -> Any:
+def load(opts: ExplainingOptions, spec: str, terminal: Terminal) -> Any:
     """Load a model, with a status message."""
-    with terminal.status(f"Loading {spec}", bars):
+    with terminal.status(f"Loading {spec}", opts.bars):
         return load_model(spec, tuple(opts.trust or ()), pickle=opts.trust_pickle)
 
 

@@ -28,6 +28,30 @@ if TYPE_CHECKING:
 
 
 # ----------------------------------------------------------------- from a dataclass to a command
+def option(
+    text: str,
+    *names: str,
+    metavar: str | None = None,
+    least: int | None = None,
+    complete: Callable[..., object] | None = None,
+    panel: str | None = None,
+) -> Any:
+    """Return the declaration of an option by its help, its names, what completes it, and its panel in the help."""
+    return typer.Option(
+        *names,
+        help=text,
+        metavar=metavar,
+        min=least,
+        autocompletion=complete,
+        rich_help_panel=panel,
+    )
+
+
+def column(text: str, *names: str, panel: str | None = None) -> Any:
+    """Return the declaration of an option that names a column."""
+    return option(text, *names, metavar="COLUMN", complete=completion.columns, panel=panel)
+
+
 OUTPUT_PANEL = "Output"
 
 
@@ -40,22 +64,18 @@ class OutputOptions:
 
     json: Annotated[
         bool,
-        typer.Option(
-            "--json", help="Print one JSON document instead of text.", rich_help_panel=OUTPUT_PANEL
-        ),
+        option("Print one JSON document instead of text.", "--json", panel=OUTPUT_PANEL),
     ] = False
     quiet: Annotated[
         bool,
-        typer.Option(
-            "--quiet", "-q", help="Print only results and errors.", rich_help_panel=OUTPUT_PANEL
-        ),
+        option("Print only results and errors.", "--quiet", "-q", panel=OUTPUT_PANEL),
     ] = False
     progress: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Show progress bars, if standard error is a terminal.",
             "--progress/--no-progress",
-            help="Show progress bars, if standard error is a terminal.",
-            rich_help_panel=OUTPUT_PANEL,
+            panel=OUTPUT_PANEL,
         ),
     ] = True
 
@@ -92,11 +112,16 @@ def add(app: typer.Typer, name: str, spec: CommandSpec[Options], examples: str =
     app.command(name, cls=Command, epilog=examples or None)(command)
 
 
+_ARGUMENTS = ("model_", "data_", "more")
+"""Fields that are arguments, in their order."""
+
+
 def _parameters(kind: type[OutputOptions]) -> list[inspect.Parameter]:
-    """Return the fields of a dataclass as parameters: its own first, then those of its bases in order."""
+    """Return the fields of a dataclass as parameters: arguments, its own options, then those of its bases in order."""
     hints = get_type_hints(kind, include_extras=True)
     fields = {f.name: f for f in dataclasses.fields(kind)}
-    order = dict.fromkeys(name for base in kind.__mro__ for name in inspect.get_annotations(base))
+    own = (name for base in kind.__mro__ for name in inspect.get_annotations(base))
+    order = dict.fromkeys([*_ARGUMENTS, *own])
     found: list[inspect.Parameter] = []
     for name in order:
         if name not in fields:
@@ -158,41 +183,41 @@ FeatureArguments = Annotated[
 
 HeterogeneityRows = Annotated[
     int,
-    typer.Option(
-        help=help_of("heterogeneity_rows"),
-        metavar="N",
-        min=0,
-    ),
+    option(help_of("heterogeneity_rows"), metavar="N", least=0),
 ]
 
 
 QuantityName = Annotated[
     str | None,
-    typer.Option(
-        help=f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability "
+    option(
+        f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability "
         "of the second of two classes.",
         metavar="NAME",
-        show_default=False,
-        autocompletion=completion.quantities,
+        complete=completion.quantities,
     ),
 ]
 
 
 LossName = Annotated[
     str | None,
-    typer.Option(
-        help=f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
+    option(
+        f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
         metavar="NAME",
-        show_default=False,
-        autocompletion=completion.losses,
+        complete=completion.losses,
     ),
 ]
 
 
-Curves = Annotated[int, typer.Option(help=help_of("curves"), metavar="N", min=0)]
+Curves = Annotated[int, option(help_of("curves"), metavar="N", least=0)]
 
 
-Threads = Annotated[int, typer.Option(help=help_of("n_jobs"), metavar="N", min=-1)]
+Bins = Annotated[
+    int | None,
+    option("Number of bins, or of grid points for pdp and ice.", metavar="N", least=1),
+]
+
+
+Threads = Annotated[int, option(help_of("n_jobs"), metavar="N", least=-1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,29 +226,26 @@ class ModelOptions:
 
     model: Annotated[
         str | None,
-        typer.Option(
-            help="Same as MODEL.", metavar="MODEL", show_default=False, rich_help_panel=MODEL_PANEL
-        ),
+        option("Same as MODEL.", metavar="MODEL", panel=MODEL_PANEL),
     ] = None
     class_: Annotated[
         str | None,
-        typer.Option(
-            "--class",
-            help="The class to explain, or all. For a model without class names, the number of an output, starting "
+        option(
+            "The class to explain, or all. For a model without class names, the number of an output, starting "
             "at 0.",
+            "--class",
             metavar="CLASS",
-            rich_help_panel=MODEL_PANEL,
+            panel=MODEL_PANEL,
         ),
     ] = None
     inverse: Annotated[
         str | None,
-        typer.Option(
-            help="Function to apply to the predictions before explaining them, for a model of transformed labels: exp, "
+        option(
+            "Function to apply to the predictions before explaining them, for a model of transformed labels: exp, "
             "expm1, exp10, square, expit, ….",
             metavar="NAME",
-            show_default=False,
-            autocompletion=completion.inverses,
-            rich_help_panel=MODEL_PANEL,
+            complete=completion.inverses,
+            panel=MODEL_PANEL,
         ),
     ] = None
 
@@ -234,19 +256,19 @@ class TrustOptions:
 
     trust: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A type in a .skops file to trust; may be repeated. Without this option, an error lists the types.",
+        option(
+            "A type in a .skops file to trust; may be repeated. Without this option, an error lists the types.",
             metavar="TYPE",
-            rich_help_panel=MODEL_PANEL,
+            panel=MODEL_PANEL,
         ),
     ] = None
     trust_pickle: Annotated[
         bool,
-        typer.Option(
-            "--trust-pickle",
-            help="Read .pkl, .pickle, .joblib, .pt and .pth files. THIS RUNS CODE FROM THE FILE: use it only for "
+        option(
+            "Read .pkl, .pickle, .joblib, .pt and .pth files. THIS RUNS CODE FROM THE FILE: use it only for "
             "files from authors whose programs you would run.",
-            rich_help_panel=MODEL_PANEL,
+            "--trust-pickle",
+            panel=MODEL_PANEL,
         ),
     ] = False
 
@@ -257,114 +279,91 @@ class DataOptions:
 
     data: Annotated[
         str | None,
-        typer.Option(
-            help="Same as DATA.", metavar="FILE", show_default=False, rich_help_panel=DATA_PANEL
-        ),
+        option("Same as DATA.", metavar="FILE", panel=DATA_PANEL),
     ] = None
     target: Annotated[
         str | None,
-        typer.Option(
-            help="Column of the labels; it is not used as a feature.",
-            metavar="COLUMN",
-            autocompletion=completion.columns,
-            rich_help_panel=DATA_PANEL,
-        ),
+        column("Column of the labels; it is not used as a feature.", panel=DATA_PANEL),
     ] = None
     sample_weight: Annotated[
         str | None,
-        typer.Option(
-            help="Column of row weights; it is not used as a feature.",
-            metavar="COLUMN",
-            autocompletion=completion.columns,
-            rich_help_panel=DATA_PANEL,
-        ),
+        column("Column of row weights; it is not used as a feature.", panel=DATA_PANEL),
     ] = None
     ignore: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Column that is not a feature, such as an identifier; may be repeated. Models that know the names of "
+        column(
+            "Column that is not a feature, such as an identifier; may be repeated. Models that know the names of "
             "their columns ignore other columns anyway.",
-            metavar="COLUMN",
-            autocompletion=completion.columns,
-            rich_help_panel=DATA_PANEL,
+            panel=DATA_PANEL,
         ),
     ] = None
     categorical: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Column whose numbers are codes without an order; may be repeated.",
-            metavar="COLUMN",
-            autocompletion=completion.columns,
-            rich_help_panel=DATA_PANEL,
+        column(
+            "Column whose numbers are codes without an order; may be repeated.", panel=DATA_PANEL
         ),
     ] = None
     unit: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Unit of a column, shown on axes and in sentences; may be repeated.",
+        option(
+            "Unit of a column, shown on axes and in sentences; may be repeated.",
             metavar="COLUMN=UNIT",
-            autocompletion=completion.columns,
-            rich_help_panel=DATA_PANEL,
+            complete=completion.columns,
+            panel=DATA_PANEL,
         ),
     ] = None
     label: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Text for a column in figures and sentences, in place of its name; may be repeated.",
+        option(
+            "Text for a column in figures and sentences, in place of its name; may be repeated.",
             metavar="COLUMN=TEXT",
-            autocompletion=completion.columns,
-            rich_help_panel=DATA_PANEL,
+            complete=completion.columns,
+            panel=DATA_PANEL,
         ),
     ] = None
     schema: Annotated[
         str | None,
-        typer.Option(
-            help='JSON file with kinds, units, labels and levels of columns: {"temp": {"unit": "°C", "label": '
+        option(
+            'JSON file with kinds, units, labels and levels of columns: {"temp": {"unit": "°C", "label": '
             '"Temperature"}, "day": {"labels": {"0": "weekend"}}}.',
             metavar="FILE",
-            show_default=False,
-            rich_help_panel=DATA_PANEL,
+            panel=DATA_PANEL,
         ),
     ] = None
     group: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Columns to explain as one feature, such as a one-hot block; may be repeated. For importances, groups "
+        option(
+            "Columns to explain as one feature, such as a one-hot block; may be repeated. For importances, groups "
             "may share columns.",
             metavar="NAME=COLUMN,COLUMN",
-            autocompletion=completion.grouped_columns,
-            rich_help_panel=DATA_PANEL,
+            complete=completion.grouped_columns,
+            panel=DATA_PANEL,
         ),
     ] = None
     where: Annotated[
         str | None,
-        typer.Option(
-            help="Explain only rows that satisfy a condition in SQL, such as \"yr = 1 AND town IN ('a', 'b')\".",
+        option(
+            "Explain only rows that satisfy a condition in SQL, such as \"yr = 1 AND town IN ('a', 'b')\".",
             metavar="CONDITION",
-            autocompletion=completion.columns,
-            rich_help_panel=DATA_PANEL,
+            complete=completion.columns,
+            panel=DATA_PANEL,
         ),
     ] = None
     sample: Annotated[
         int | None,
-        typer.Option(
-            help=help_of("sample"),
-            metavar="N",
-            min=1,
-            rich_help_panel=DATA_PANEL,
-        ),
+        option(help_of("sample"), metavar="N", least=1, panel=DATA_PANEL),
     ] = None
     memory: Annotated[
         str,
-        typer.Option(
-            help="Memory for the rows. Parquet data that need more are read in chunks.",
+        option(
+            "Memory for the rows. Parquet data that need more are read in chunks.",
             metavar="SIZE",
-            rich_help_panel=DATA_PANEL,
+            panel=DATA_PANEL,
         ),
     ] = "2GB"
     random_state: Annotated[
         int,
-        typer.Option(help=help_of("random_state"), metavar="N", min=0, rich_help_panel=DATA_PANEL),
+        option(help_of("random_state"), metavar="N", least=0, panel=DATA_PANEL),
     ] = 0
 
 
@@ -374,18 +373,14 @@ class FeatureOptions:
 
     feature: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Same as FEATURE; may be repeated.",
-            metavar="COLUMN",
-            autocompletion=completion.columns,
-        ),
+        column("Same as FEATURE; may be repeated."),
     ] = None
     features: Annotated[
         str | None,
-        typer.Option(
-            help="Comma-separated list of features, also as patterns: 'temp*' or '/regex/'.",
+        option(
+            "Comma-separated list of features, also as patterns: 'temp*' or '/regex/'.",
             metavar="COLUMN,COLUMN",
-            autocompletion=completion.listed_columns,
+            complete=completion.listed_columns,
         ),
     ] = None
 
@@ -397,18 +392,29 @@ class ExplainingOptions(TrustOptions, DataOptions, OutputOptions):
     n_jobs: Threads = 1
 
 
-def needed(specs: list[str], data: str | None, command: str) -> str:
-    """Return the path of the data."""
-    form = f"skedasis {command} MODEL DATA" + (" FEATURE" if command == "effect" else "")
-    if not specs:
-        raise DataError("MODEL", "none", "a model file, or MODULE:OBJECT", f"Run {form}")
-    tables = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
-    if specs[0].lower().endswith(tables):
-        got, fix = f"the data file {specs[0]!r}", f"Write the model first: {form}"
-        raise DataError("MODEL", got, "a model file, or MODULE:OBJECT", fix)
-    if data is None:
-        raise DataError("DATA", "none", "a data file", f"Run {form}")
-    return data
+@dataclass(frozen=True, kw_only=True)
+class CommandOptions(ModelOptions, ExplainingOptions):
+    """The arguments and options of all commands that explain a model."""
+
+    model_: ModelArgument = None
+    data_: DataArgument = None
+    more: FeatureArguments = None
+
+    def assigned(self, command: str) -> tuple[list[str], str, list[str]]:
+        """Return the models, the path of the data, and the further arguments."""
+        models, data, more = completion.assign_arguments(
+            self.model, self.data, self.model_, self.data_, self.more
+        )
+        form = f"skedasis {command} MODEL DATA" + (" FEATURE" if command == "effect" else "")
+        if not models:
+            raise DataError("MODEL", "none", "a model file, or MODULE:OBJECT", f"Run {form}")
+        tables = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+        if models[0].lower().endswith(tables):
+            got, fix = f"the data file {models[0]!r}", f"Write the model first: {form}"
+            raise DataError("MODEL", got, "a model file, or MODULE:OBJECT", fix)
+        if data is None:
+            raise DataError("DATA", "none", "a data file", f"Run {form}")
+        return models, data, more
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import skedasis as sd
-from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.inputs import NamedColumns
-from skedasis.cli.options import (
-    DataArgument,
-    ExplainingOptions,
-    FeatureArguments,
-    FeatureOptions,
-    ModelArgument,
-    ModelOptions,
-    RowOptions,
-)
+from skedasis.cli.inputs import NamedColumns, Opened
+from skedasis.cli.options import CommandOptions, FeatureOptions
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import ALPHA, MAX_DEPTH, MIN_GAIN, SCORE_ROWS
 from skedasis.errors import DataError
@@ -60,85 +49,67 @@ CRITERIA = ("auto", "within", "curves")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegionsOptions(FeatureOptions, ModelOptions, ExplainingOptions):
+class RegionsOptions(FeatureOptions, CommandOptions):
     """The options of `skedasis regions`."""
 
-    model_: ModelArgument = None
-    data_: DataArgument = None
-    more: FeatureArguments = None
     out: Out = None
     method: Annotated[
         str | None,
-        typer.Option(
-            help=f"Method: {', '.join(methods_that(lambda m: m.local_effects))}. By default rhale, or ale for levels "
+        options.option(
+            f"Method: {', '.join(methods_that(lambda m: m.local_effects))}. By default rhale, or ale for levels "
             "without an order.",
             metavar="NAME",
-            show_default=False,
-            autocompletion=completion.methods,
+            complete=completion.methods,
         ),
     ] = None
-    bins: Annotated[
-        int | None,
-        typer.Option(help="Number of bins, or of grid points for pdp and ice.", metavar="N", min=1),
-    ] = None
+    bins: options.Bins = None
     max_depth: Annotated[
         int,
-        typer.Option(
-            help="Largest number of conditions in a rule.",
-            metavar="N",
-            min=1,
-            rich_help_panel=SEARCH_PANEL,
+        options.option(
+            "Largest number of conditions in a rule.", metavar="N", least=1, panel=SEARCH_PANEL
         ),
     ] = MAX_DEPTH
     alpha: Annotated[
         float,
-        typer.Option(
-            help="Probability that a split of an effect without heterogeneity is found, between 0 and 1.",
+        options.option(
+            "Probability that a split of an effect without heterogeneity is found, between 0 and 1.",
             metavar="P",
-            rich_help_panel=SEARCH_PANEL,
+            panel=SEARCH_PANEL,
         ),
     ] = ALPHA
     min_gain: Annotated[
         float,
-        typer.Option(
-            help="Share of the heterogeneity that a split explains at least, between 0 and 1.",
+        options.option(
+            "Share of the heterogeneity that a split explains at least, between 0 and 1.",
             metavar="SHARE",
-            rich_help_panel=SEARCH_PANEL,
+            panel=SEARCH_PANEL,
         ),
     ] = MIN_GAIN
     split_on: Annotated[
         str | None,
-        typer.Option(
-            help="Comma-separated list of the features that rules may use. By default all others.",
+        options.option(
+            "Comma-separated list of the features that rules may use. By default all others.",
             metavar="COLUMN,COLUMN",
-            autocompletion=completion.listed_columns,
-            rich_help_panel=SEARCH_PANEL,
+            complete=completion.listed_columns,
+            panel=SEARCH_PANEL,
         ),
     ] = None
     criterion: Annotated[
         str,
-        typer.Option(
-            help="What splits reduce: within, the deviations of local effects from their average; curves, the "
+        options.option(
+            "What splits reduce: within, the deviations of local effects from their average; curves, the "
             "differences between curves; auto, by the kind of local effects.",
             metavar="NAME",
-            rich_help_panel=SEARCH_PANEL,
+            panel=SEARCH_PANEL,
         ),
     ] = "auto"
     joint: Annotated[
         bool,
-        typer.Option(
-            "--joint",
-            help="Find the same regions for all features.",
-            rich_help_panel=SEARCH_PANEL,
-        ),
+        options.option("Find the same regions for all features.", "--joint", panel=SEARCH_PANEL),
     ] = False
     by: Annotated[
         str | None,
-        typer.Option(
-            help="Take the values of this column as regions, instead of a search.",
-            metavar="COLUMN",
-            autocompletion=completion.columns,
-        ),
+        options.column("Take the values of this column as regions, instead of a search."),
     ] = None
     quantity: options.QuantityName = None
     loss: options.LossName = None
@@ -152,19 +123,16 @@ def regions(opts: RegionsOptions, terminal: Terminal) -> Document:
     """
     if opts.method is not None:
         inputs.method_of(opts.method, opts.bins)
-    models, data, more = completion.assign_arguments(
-        opts.model, opts.data, opts.model_, opts.data_, opts.more
-    )
-    path = options.needed(models, data, "regions")
+    models, path, more = opts.assigned("regions")
     output.check_out(opts.out, [path, *models])
     named = inputs.named_features(opts, more)
     labelled = _check(opts, named)
-    model, rows, columns = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
-    wanted = columns.find_all(named, "--feature")
-    quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
-    found = _found(opts, quantity, columns, rows, rows.labels if labelled else None, wanted)
+    files = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
+    wanted = files.columns.find_all(named, "--feature")
+    quantity = inputs.quantity_of(files.model, opts.class_, opts.quantity, opts.loss, opts.inverse)
+    found = _found(opts, quantity, files, wanted)
     written = output.output_results(output.by_class(found), opts.out, terminal, [path, *models])
-    return {"rows": rows.counts, **written}
+    return {"rows": files.rows.counts, **written}
 
 
 def _check(opts: RegionsOptions, named: list[str]) -> bool:
@@ -204,36 +172,32 @@ def _conditions(
 
 
 def _found(
-    opts: RegionsOptions,
-    quantity: Quantity,
-    columns: NamedColumns,
-    rows: RowOptions,
-    labels: Values | None,
-    wanted: list[str | int],
+    opts: RegionsOptions, quantity: Quantity, files: Opened, wanted: list[str | int]
 ) -> Found | MultiOutput[Found]:
     """Return the regions of one feature, or of several."""
     features = (wanted[0] if len(wanted) == 1 else wanted) if wanted else None
     name = opts.method
     if name is None and len(wanted) == 1:
-        name = inputs.usual_method(columns.features(wanted[0]))
+        name = inputs.usual_method(files.columns.features(wanted[0]))
     elif name is None and opts.bins:
         name = "rhale"
     keywords: Any = {
         "method": None if name is None else inputs.method_of(name, opts.bins),
         "heterogeneity_rows": opts.heterogeneity_rows,
-        **inputs.keywords_of(opts, columns, rows, labels),
+        **files.keywords(opts),
     }
     if opts.by is not None:
-        return sd.explain(
-            quantity, columns.table.data, features, by=columns.find(opts.by, "--by"), **keywords
-        )
-    listed = inputs.listed(opts.split_on, "--split-on")
-    keywords |= {
-        "split_on": _conditions(columns, listed, wanted),
-        "max_depth": opts.max_depth,
-        "alpha": opts.alpha,
-        "min_gain": opts.min_gain,
-        "criterion": opts.criterion,
-        "joint": opts.joint,
-    }
-    return sd.regions(quantity, columns.table.data, features, **keywords)
+        by = files.columns.find(opts.by, "--by")
+        found: object = sd.explain(quantity, files.data, features, by=by, **keywords)
+    else:
+        listed = inputs.listed(opts.split_on, "--split-on")
+        keywords |= {
+            "split_on": _conditions(files.columns, listed, wanted),
+            "max_depth": opts.max_depth,
+            "alpha": opts.alpha,
+            "min_gain": opts.min_gain,
+            "criterion": opts.criterion,
+            "joint": opts.joint,
+        }
+        found = sd.regions(quantity, files.data, features, **keywords)
+    return cast("Found | MultiOutput[Found]", found)  # of one model

@@ -5,29 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 import skedasis as sd
-from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
 from skedasis.cli.inputs import NamedColumns
-from skedasis.cli.options import (
-    DataArgument,
-    ExplainingOptions,
-    ModelArgument,
-    ModelOptions,
-    RowOptions,
-)
+from skedasis.cli.options import CommandOptions
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.errors import DataError
-
-if TYPE_CHECKING:
-    from skedasis.quantities.base import Quantity
-    from skedasis.results.change import Change
-    from skedasis.results.multi_output import MultiOutput
-
 
 EXAMPLES = """Examples
 
@@ -50,11 +37,9 @@ _FORM = "FEATURE=MOVE, such as age=+1, age=-10%, age=x2, age=40 or town=north"
 
 
 @dataclass(frozen=True, kw_only=True)
-class WhatIfOptions(ModelOptions, ExplainingOptions):
+class WhatIfOptions(CommandOptions):
     """The options of `skedasis what-if`."""
 
-    model_: ModelArgument = None
-    data_: DataArgument = None
     more: Annotated[
         list[str] | None,
         typer.Argument(
@@ -68,28 +53,22 @@ class WhatIfOptions(ModelOptions, ExplainingOptions):
     out: Out = None
     set_: Annotated[
         list[str] | None,
-        typer.Option(
+        options.option(
+            "Value that a feature gets in every row, such as a negative number; may be repeated.",
             "--set",
-            help="Value that a feature gets in every row, such as a negative number; may be repeated.",
             metavar="FEATURE=VALUE",
-            show_default=False,
-            autocompletion=completion.moves,
+            complete=completion.moves,
         ),
     ] = None
     by: Annotated[
         str | None,
-        typer.Option(
-            help="Column whose levels, or quartiles, are regions; or the values that cut it: age=20,50.",
-            metavar="COLUMN",
-            show_default=False,
-            autocompletion=completion.columns,
+        options.column(
+            "Column whose levels, or quartiles, are regions; or the values that cut it: age=20,50."
         ),
     ] = None
     rows: Annotated[
         Path | None,
-        typer.Option(
-            help="CSV file for the change of each row.", metavar="FILE", show_default=False
-        ),
+        options.option("CSV file for the change of each row.", metavar="FILE"),
     ] = None
     quantity: options.QuantityName = None
     loss: options.LossName = None
@@ -100,54 +79,34 @@ def what_if(opts: WhatIfOptions, terminal: Terminal) -> Document:
 
     Prints the mean change over the rows with its interval, and how many rows leave the data.
     """
-    models, data, more = completion.assign_arguments(
-        opts.model, opts.data, opts.model_, opts.data_, opts.more
-    )
-    path = options.needed(models, data, "what-if")
+    models, path, more = opts.assigned("what-if")
     output.check_out(opts.out, [path, *models])
     output.check_out(opts.rows, [path, *models], (".csv",), "--rows")
     if not more and not opts.set_:
         raise DataError("FEATURE=MOVE", "none", _FORM, "Name what moves")
     labelled = inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
-    model, rows, columns = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
-    moves = _moves(columns, more, "FEATURE=MOVE")
-    to = _moves(columns, opts.set_ or (), "--set")
-    by = None if opts.by is None else _by(columns, opts.by)
-    quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss)
-    labels = rows.labels if labelled else None
-    found = _found(opts, quantity, columns, rows, labels, (moves, to, by))
-    written = output.output_results(output.by_class(found), opts.out, terminal, [path, *models])
-    if opts.rows is not None:
-        one_file = isinstance(found, sd.Change)
-        changes = [found] if isinstance(found, sd.Change) else list(found.values())
-        names = [] if isinstance(found, sd.Change) else list(found)
-        files = [opts.rows] if one_file else output.paths_of(opts.rows, names)
-        for one, file in zip(changes, files, strict=True):
-            _write_rows(one, file)
-            terminal.written(file)
-    return {"rows": rows.counts, **written}
-
-
-def _found(
-    opts: WhatIfOptions,
-    quantity: Quantity,
-    columns: NamedColumns,
-    rows: RowOptions,
-    labels: Values | None,
-    wanted: tuple[
-        dict[str | int, str], dict[str | int, str], str | int | tuple[str | int, list[float]] | None
-    ],
-) -> Change | MultiOutput[Change]:
-    """Return the change, or that of each output."""
-    moves, to, by = wanted
-    return sd.what_if(
-        quantity,
-        columns.table.data,
+    files = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
+    moves = _moves(files.columns, more, "FEATURE=MOVE")
+    to = _moves(files.columns, opts.set_ or (), "--set")
+    found = sd.what_if(
+        inputs.quantity_of(files.model, opts.class_, opts.quantity, opts.loss),
+        files.data,
         moves,
         to=to,
-        by=by,
-        **inputs.keywords_of(opts, columns, rows, labels),
+        by=None if opts.by is None else _by(files.columns, opts.by),
+        **files.keywords(opts),
     )
+    results = output.by_class(found)
+    written = output.output_results(results, opts.out, terminal, [path, *models])
+    if opts.rows is not None:
+        changes = {"": found} if isinstance(found, sd.Change) else dict(found)
+        paths = [opts.rows] if "" in changes else output.paths_of(opts.rows, list(changes))
+        for one, file in zip(changes.values(), paths, strict=True):
+            table = one.table("rows")
+            cells = [[output.jsonable(v) for v in column] for column in table.values()]
+            output.write_csv(file, table, zip(*cells, strict=True), "--rows")
+            terminal.written(file)
+    return {"rows": files.rows.counts, **written}
 
 
 def _moves(columns: NamedColumns, texts: Sequence[str], option: str) -> dict[str | int, str]:
@@ -192,10 +151,3 @@ def _by(columns: NamedColumns, text: str) -> str | int | tuple[str | int, list[f
             "--by", repr(text), "numbers that cut the column, such as age=20,50", "Use numbers"
         ) from None
     return columns.find(name, "--by"), edges
-
-
-def _write_rows(found: Change, path: Path) -> None:
-    """Write the change of each kept row to a CSV file."""
-    table = found.table("rows")
-    columns = [[output.jsonable(v) for v in column] for column in table.values()]
-    output.write_csv(path, table, zip(*columns, strict=True), "--rows")

@@ -41,10 +41,11 @@ from skedasis.data.column_stats import Column
 from skedasis.data.containers import ArrayTable, Buffer, RowIndex, Table
 from skedasis.data.factorize import Factorized, missing_mask
 from skedasis.data.features import Feature, Schema, apply_schema, check_integers, check_names
-from skedasis.data.kept_rows import HashedRows, sample_rows
+from skedasis.data.kept_rows import KEPT_ROWS, HashedRows
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.stats.heterogeneity_score import draw_keys
 from skedasis.stats.integer_weights import exact_sum, rounded, weight_quantum
+from skedasis.stats.random import row_hashes
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -73,6 +74,12 @@ class Fold(Protocol[StateT, PartT_contra]):
     def merge(self, state: StateT, other: StateT, /) -> None:
         """Add the rows of another state to a state."""
         ...
+
+
+def add_each(state: Sequence[Ints], other: Sequence[Ints]) -> None:
+    """Add arrays to arrays, in place."""
+    for own, more in zip(state, other, strict=True):
+        np.add(own, more, out=own)
 
 
 class BatchFold(Fold[StateT, "Batch"], Protocol):
@@ -284,7 +291,17 @@ class Dataset:
 
     def rows_to_keep(self, kept: int, seed: int) -> Bools | HashedRows | None:
         """Return the rows that results keep; None for all."""
-        return sample_rows(self.identifiers, kept, seed)
+        return self.sample_rows(kept, seed)
+
+    def sample_rows(self, kept: int, seed: int) -> Bools | None:
+        """Return a mask of the rows with the smallest hashes; None for all."""
+        if kept >= len(self):
+            return None
+        sample = np.zeros(len(self), dtype=bool)
+        if kept:
+            hashes = row_hashes(self.identifiers, seed, KEPT_ROWS)
+            sample[np.argpartition(hashes, kept - 1)[:kept]] = True
+        return sample
 
     def note_kept(self, rows: int) -> None:
         """Note how many rows results keep, where that is known only when they have been read."""

@@ -31,17 +31,6 @@ class HashedRows:
         return row_hashes(identifiers, self.seed, KEPT_ROWS) <= np.uint64(self.threshold)
 
 
-def sample_rows(identifiers: Values, kept: int, seed: int) -> Bools | None:
-    """Return a mask of the rows that are kept, None for all."""
-    n = len(identifiers)
-    if kept >= n:
-        return None
-    sample = np.zeros(n, dtype=bool)
-    if kept:
-        sample[np.argpartition(row_hashes(identifiers, seed, KEPT_ROWS), kept - 1)[:kept]] = True
-    return sample
-
-
 def hashed_rows(n: int, kept: int, seed: int, *, numbered: bool) -> HashedRows:
     """Return the rule that keeps `kept` of n rows."""
     margin = int(6 * np.sqrt(kept)) + 40

@@ -17,9 +17,10 @@ from skedasis.engine.prepare import Job
 from skedasis.engine.run import make_evaluators, stats_of
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.methods.ale_categorical import LevelPlan
-from skedasis.methods.base import BatchStats, Evaluator, GridPlan, Notes
+from skedasis.methods.base import BatchStats, GridPlan, Notes
 from skedasis.methods.pdp import PDP, LevelPDP
 from skedasis.quantities.base import FULL_CALL
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.build.curves import centred_curves
 from skedasis.results.effect import Curves, Effect
 from skedasis.stats.heterogeneity_score import ScoreRows, score_rows
@@ -98,7 +99,7 @@ def _at_hand(plan: AnyPlan) -> AnyPlan:
     return replace(plan, column=plan.column.in_table()) if isinstance(plan, LevelPlan) else plan
 
 
-def _curves(evaluator: Evaluator, task: FeatureTask, plan: AnyPlan, effect: Effect) -> Curves:
+def _curves(evaluator: BatchEvaluator, task: FeatureTask, plan: AnyPlan, effect: Effect) -> Curves:
     """Return the curves of a batch's rows on the axis of an effect."""
     variant = task.variant
     # The curves of PDP and ICE have options of their own: their centre, an anchor, slopes.
@@ -122,7 +123,7 @@ def _every(method: PDP) -> PDP:
     return replace(method, ice="all", heterogeneity=True)
 
 
-def _kept(stats: BatchStats, evaluator: Evaluator) -> Curves:
+def _kept(stats: BatchStats, evaluator: BatchEvaluator) -> Curves:
     """Return the curves that a method keeps of all rows of a batch."""
     return Curves(stats.kept["curve"], stats.kept["x"], evaluator.row_id)
 

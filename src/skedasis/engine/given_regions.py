@@ -17,7 +17,7 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.conditioning import find_one, quartile_edges
 from skedasis.errors import DataError
-from skedasis.methods.base import Evaluator
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.regions import Condition, condition_text
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class GivenRules:
     region: Ints
     conditions: Sequence[Condition] = ()
 
-    def of(self, evaluator: Evaluator) -> Ints:
+    def of(self, evaluator: BatchEvaluator) -> Ints:
         """Return the region of each row of a batch."""
         return self.region[evaluator.places]
 
@@ -243,7 +243,7 @@ class ColumnRegions:
         """Return the region of each row, given the codes of a categorical feature."""
         return np.where(codes < 0, len(self.conditions) - 1, codes)
 
-    def of(self, evaluator: Evaluator) -> Ints:
+    def of(self, evaluator: BatchEvaluator) -> Ints:
         """Return the region of each row of a batch."""
         if self.level_column is not None:
             return self.of_codes(evaluator.codes(self.level_column))

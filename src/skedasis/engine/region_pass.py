@@ -15,7 +15,6 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints, Json, OutputLabel, TableLike
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset
-from skedasis.data.kept_rows import sample_rows
 from skedasis.engine.assemble import Results, abouts_of, finalize_task, provenance
 from skedasis.engine.curves import with_curves
 from skedasis.engine.given_regions import by_of_chunks, column_named_by
@@ -201,7 +200,7 @@ class _RegionBuilder:
         mask, dataset = job.sample_mask, job.dataset
         stored = np.arange(len(dataset)) if mask is None else np.flatnonzero(mask)
         limit = self.base.n_rows_to_keep(len(dataset))
-        drawn = sample_rows(dataset.identifiers, limit, job.options.seed)
+        drawn = dataset.sample_rows(limit, job.options.seed)
         shown = np.arange(len(stored)) if drawn is None else np.flatnonzero(drawn[stored])
         sampled = replace(job, sample=drawn)
         found: dict[str, Effect] = {}

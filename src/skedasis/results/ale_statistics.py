@@ -165,18 +165,7 @@ class Statistics(SavedResult):
         return as_text(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the statistics as a data frame with one row per feature.
-
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars", "pyarrow"; by default the library of X.
-
-        Raises
-        ------
-        UnsupportedError
-            If no data frame library is installed.
-        """
+        """Return the statistics as a data frame with one row per feature."""
         return operations.to_data_frame(columns(self), backend or self.library)
 
     def _document(self, options: ExportOptions) -> Content:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 
 import numpy as np
 
-from skedasis._arguments import check_int, check_option, check_probability
+from skedasis._arguments import check_option
 from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
@@ -23,18 +23,18 @@ from skedasis.results.display import (
     align_columns,
     count,
     sample_text,
-    save_if,
 )
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.moments import Moments, WeightKind
-from skedasis.stats.random import RandomState, as_seed
+from skedasis.stats.random import RandomState
 from skedasis.stats.resampling import (
     BootstrapDraws,
     Reweighted,
     bootstrap,
+    check_interval,
     percentiles,
     t_interval,
 )
@@ -44,8 +44,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import ChangeFigure, ChangeKeywords, ChangesKeywords
     from skedasis.results.checks.check import Checks
+    from skedasis.results.keywords import (
+        ChangeKeywords,
+        ChangesKeywords,
+        ChangesViewKeywords,
+        ChangeViewKeywords,
+    )
 
 MoveKind: TypeAlias = Literal["step", "factor", "value", "level"]
 """How a feature moves: by a step, by a factor, to a number or a time, or to a level."""
@@ -331,7 +336,7 @@ class Change(SavedResult):
     @property
     def std_error(self) -> float:
         """Return the standard error of `value` over the rows."""
-        return float(_std_error(self._whole(CHANGE), self.weight_kind)[0])
+        return float(self._whole(CHANGE).mean_error(1, self.weight_kind)[0])
 
     @property
     def df(self) -> float:
@@ -359,7 +364,7 @@ class Change(SavedResult):
         if not self.rules:
             return Ranking()
         m, kind = self.moments[CHANGE], self.weight_kind
-        std_error, df = _std_error(m, kind), _df(m, kind)
+        std_error, df = m.mean_error(1, kind), _df(m, kind)
         some = m.count > 0
         value = np.where(some, m.mean, np.nan)
         lower, upper = t_interval(value, std_error, df, 0.95)
@@ -383,7 +388,7 @@ class Change(SavedResult):
 
     def _whole(self, name: str) -> Moments:
         """Return the moments of all regions together."""
-        return self.moments[name].pool(np.zeros(1, dtype=np.int64))
+        return self.moments[name].whole()
 
     def ranking(self) -> Ranking[ChangeRank]:
         """Return the change as the only line of a ranking, which prints as a table."""
@@ -392,7 +397,7 @@ class Change(SavedResult):
 
     def _document(self, options: ExportOptions) -> Content:
         level, m = options.confidence_level, self._whole(CHANGE)
-        error, df = _std_error(m, self.weight_kind), _df(m, self.weight_kind)
+        error, df = m.mean_error(1, self.weight_kind), _df(m, self.weight_kind)
         lower, upper = t_interval(m.mean, error, df, level)
         ends = self.region_intervals(level) if self.rules else (np.zeros(0), np.zeros(0))
         content: Content = {
@@ -518,12 +523,9 @@ class Change(SavedResult):
     def _interval(
         self, level: float, method: str, replicates: int, random_state: RandomState, *, whole: bool
     ) -> tuple[Floats, Floats]:
-        level = check_probability("interval(confidence_level)", level)
-        check_option("interval(method)", method, ("analytic", "bootstrap"))
-        replicates = check_int("interval(replicates)", replicates, 2, "Use 1000")
-        seed = as_seed("interval(random_state)", random_state)
+        seed = check_interval(level, method, False, replicates, random_state)
         m = self._whole(CHANGE) if whole else self.moments[CHANGE]
-        error, df = _std_error(m, self.weight_kind), _df(m, self.weight_kind)
+        error, df = m.mean_error(1, self.weight_kind), _df(m, self.weight_kind)
         if whole and not np.isfinite(error[0]):
             got = f"{count(self.n_rows, 'row')} with a weight of {float(m.weight[0]):.4g}"
             raise DataError(
@@ -628,21 +630,15 @@ class Change(SavedResult):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"summary", "regions", "rows"}
             One row in all; one row per region, with the columns of `ChangeRegion`; or one row per kept row.
-
-        Returns
-        -------
-        data frame
 
         Raises
         ------
         DataError
             For another `of`.
         UnsupportedError
-            If no data frame library is installed; for "regions" without regions; for "rows" if none are kept.
+            For "regions" without regions; for "rows" if none are kept.
         """
         return operations.to_data_frame(self.table(of), backend or self.library)
 
@@ -667,7 +663,7 @@ class Change(SavedResult):
             return columns
         m = self._whole(CHANGE)
         lower, upper = t_interval(
-            m.mean, _std_error(m, self.weight_kind), _df(m, self.weight_kind), 0.95
+            m.mean, m.mean_error(1, self.weight_kind), _df(m, self.weight_kind), 0.95
         )
         numbers_of_all: dict[str, float] = {
             "rows": self.n_rows,
@@ -713,80 +709,32 @@ class Change(SavedResult):
         found = {"summary": self.table("summary")}
         return found | ({"regions": self.table("regions")} if self.rules else {})
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ChangeKeywords]) -> Figure:
         """Plot the mean change of each region with its interval, or the distribution of the changes of rows.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on. By default a figure is created.
-        kind : {"regions", "rows"}, optional
-            One dot per region, below the dot of all rows; or a histogram of the changes of single rows, with their
-            mean. By default regions where there are some, else rows.
-        confidence_level : float
-            Confidence level of the intervals.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For an invalid value of an option.
         UnsupportedError
             For "rows" if none are kept, and for "regions" if there are none.
-        TypeError
-            For an unknown option.
-
-        Notes
-        -----
-        No model row.
         """
-        return operations.plot_change(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: ChangeFigure | None = None,
-        confidence_level: float = 0.95,
         title: str | None = None,
+        **options: Unpack[ChangeViewKeywords],
     ) -> Explorable:
         """Return the figure as an interactive page with tooltips, and its numbers as a table.
 
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind, confidence_level
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-
         Notes
         -----
-        The page has no data of single rows, only a histogram of them. No model row.
+        The page has no data of single rows, only a histogram of them.
         """
-        page = operations.change_page(
-            self, kind=kind, confidence_level=confidence_level, title=title
-        )
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)
 
     def with_provenance(self, entries: Mapping[str, object]) -> Change:
         """Return the change with entries added to its provenance."""
@@ -851,25 +799,6 @@ class Changes(ResultMapping[str, Change]):
     def __str__(self) -> str:
         return changes_text(self)
 
-    def checks(self) -> Checks:
-        """Return the findings on all changes; each message begins with the name of the change.
-
-        Returns
-        -------
-        Checks
-            As `Change.checks`.
-
-        Notes
-        -----
-        No model row.
-        """
-        found = [
-            replace(check, message=f"{name!r}: {check.message}")
-            for name, c in self.items()
-            for check in c.checks()
-        ]
-        return operations.checks_in_order(found)
-
     def _document(self, options: ExportOptions) -> Content:
         return {
             "ranking": tuple(self.ranking()),
@@ -877,85 +806,32 @@ class Changes(ResultMapping[str, Change]):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ChangesKeywords]) -> Figure:
         """Plot the mean change of each move with its interval, or the distributions of the changes of rows.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on, for a figure of one panel. By default a figure is created.
-        kind : {"regions", "rows"}, optional
-            One dot per move, in their order, with one per region below it, if there are regions; or a histogram of the
-            changes of single rows for each move, side by side. By default dots.
-        confidence_level : float
-            Confidence level of the intervals.
-        top : int or None
-            Largest number of moves, by default 30, those with the largest mean changes; None for all.
-        columns : int, optional
-            Number of columns of the grid of histograms.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For no change, an invalid value of an option, and `ax` with several panels.
         UnsupportedError
             For "rows" if none are kept, and for "regions" if there are none.
-        TypeError
-            For an unknown option.
-
-        Notes
-        -----
-        No model row.
         """
-        return operations.plot_changes(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: ChangeFigure | None = None,
-        confidence_level: float = 0.95,
-        top: int | None = 30,
         title: str | None = None,
+        **options: Unpack[ChangesViewKeywords],
     ) -> Explorable:
         """Return the figure of `plot` as an interactive page with tooltips, and the numbers of each change.
 
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind, confidence_level, top
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-
         Notes
         -----
-        The page has no data of single rows, only histograms of them. No model row.
+        The page has no data of single rows, only histograms of them.
         """
-        page = operations.changes_page(
-            self, kind=kind, confidence_level=confidence_level, top=top, title=title
-        )
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)
 
 
 def _plain_zero(change: Change, spread: float) -> float:
@@ -985,11 +861,6 @@ def _moved_document(moved: MovedFeature) -> Content:
     }
 
 
-def _std_error(m: Moments, kind: WeightKind) -> Floats:
-    """Return the standard errors of means; NaN with too little weight."""
-    return np.sqrt(m.variance(1, kind) / np.where(m.weight > 0, m.effective_size(kind), 1.0))
-
-
 def _df(m: Moments, kind: WeightKind) -> Floats:
     """Return the degrees of freedom of means."""
     return np.maximum(m.effective_size(kind) - 1.0, 0.0)
@@ -1009,7 +880,7 @@ def change_text(change: Change) -> str:
     mean = f"mean change {_number(change.value)}{unit}"
     if np.isfinite(change.std_error):
         low, high = change.interval()
-        std = _std_text(change, change.std)
+        std = _number(_plain_zero(change, change.std))
         mean += (
             f", 95 % interval {_number(low)} to {_number(high)}; standard deviation over rows {std}"
         )
@@ -1040,7 +911,7 @@ def changes_text(changes: Changes) -> str:
         if np.isfinite(c.std_error):
             low, high = c.interval()
             interval = f"{_number(low)} to {_number(high)}"
-        out, std = share_text(c.outside.share), _std_text(c, c.std)
+        out, std = share_text(c.outside.share), _number(_plain_zero(c, c.std))
         table.append((name, c.text, f"{c.n_rows:,}", _number(c.value), interval, std, out))
     lines = [
         f"Changes of {first.quantity}{unit}, {count(len(every), 'named move')}{of_rows}",
@@ -1057,12 +928,6 @@ def rows_text(change: Change) -> str:
     """Return the number of rows, or of how many rows a sample was drawn."""
     drawn = sample_text(change.provenance)
     return drawn.removeprefix(", ") if drawn else count(change.n_rows, "row")
-
-
-def _std_text(change: Change, std: float) -> str:
-    """Format a standard deviation over rows; 0 if it is a rounding error."""
-    size = max(abs(change.before), abs(change.after))
-    return "0" if std <= _NOISE * size else _number(std)
 
 
 def _both(change: Change) -> tuple[str, str]:
@@ -1120,7 +985,7 @@ def region_lines(change: Change) -> list[tuple[str, ...]]:
             f"{r.rows:,}",
             _number(r.value),
             f"{_number(r.lower)} to {_number(r.upper)}" if np.isfinite(r.lower) else "-",
-            _std_text(change, r.std),
+            _number(_plain_zero(change, r.std)),
             share_text(r.outside),
         )
         for r in change.by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cache, cached_property
 from typing import (
     TYPE_CHECKING,
@@ -35,6 +35,7 @@ from skedasis.results.provenance import Provenance, as_provenance, no_provenance
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from skedasis.results.checks.check import Check, Checks
     from skedasis.results.effect import About
 
 TableColumn: TypeAlias = Values | Sequence[object] | TimePoints
@@ -81,6 +82,13 @@ class HasInterval(OutputResult, Protocol[IntervalT_co]):
     def interval(
         self, confidence_level: float = ..., *args: Any, **options: Any
     ) -> IntervalT_co: ...
+
+
+@runtime_checkable
+class HasChecks(Protocol):
+    """A result with reliability checks."""
+
+    def checks(self, *args: Any, **options: Any) -> Checks: ...
 
 
 KeyT = TypeVar("KeyT", bound=Hashable)
@@ -332,6 +340,40 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
             found[key] = member.interval(confidence_level, *args, **options)
         return found
 
+    def checks(self, *args: Any, **options: Any) -> Checks:
+        """Run the reliability checks on all members; each finding names the member.
+
+        Parameters
+        ----------
+        *args, **options
+            As in the members' `checks`.
+
+        Returns
+        -------
+        Checks
+
+        Raises
+        ------
+        DataError
+            As the members' `checks`.
+        UnsupportedError
+            If the members have no checks.
+
+        Notes
+        -----
+        No model row.
+        """
+        found: list[Check] = []
+        for key, member in self.items():
+            if not isinstance(member, HasChecks):
+                raise self._without("checks", member, "effects or surfaces")
+            found += [self._named_in(check, key) for check in member.checks(*args, **options)]
+        return operations.checks_in_order(found)
+
+    def _named_in(self, check: Check, key: KeyT) -> Check:
+        """Return a finding that names its member."""
+        return replace(check, message=f"{key_text(key)!r}: {check.message}")
+
     def _without(self, what: str, member: object, expected: str) -> UnsupportedError:
         """Return the error for an operation that the members do not have."""
         name = type(member).__name__
@@ -343,12 +385,10 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : str, optional
             One of the tables of the members' `to_frame`, or "ranking" for the lines of `ranking`; by default the
-            members' first table, of regions the ranking. If the points of the members are of several kinds, there is a
-            column for each: ``"x"`` (or ``"left"`` and ``"right"``), NaN for levels and times, ``"level"`` and
+            members' first table, of regions the ranking. If the points of the members are of several kinds, there
+            is a column for each: ``"x"`` (or ``"left"`` and ``"right"``), NaN for levels and times, ``"level"`` and
             ``"time"``; of pairs ``"x0"``, ``"level0"``, ``"time0"``, and so on.
 
         Returns

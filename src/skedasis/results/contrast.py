@@ -336,22 +336,12 @@ class Contrasts(SavedResult, Sequence[Contrast]):
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the contrasts as a data frame with one row each.
 
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the library of X, or the first installed one if X is an array.
-
         Returns
         -------
         data frame
             Columns "feature", "quantity", "rule" (of regions only), "a", "b", "value", "std_error", "df", "lower",
-            "upper", "p_value", "confidence_level", "method", "rows" and "exact". "a" and "b" are numbers if all are,
-            otherwise text.
-
-        Raises
-        ------
-        UnsupportedError
-            If no data frame library is installed.
+            "upper", "p_value", "confidence_level", "method", "rows" and "exact". "a" and "b" are numbers if all
+            are, otherwise text.
         """
         library = self.items[0].library if self.items else None
         return operations.to_data_frame(self.table(), backend or library)

@@ -45,7 +45,11 @@ WORTH_A_POSITION = 0.05
 
 def curve_words(effect: Effect) -> str:
     """Return the shape of a curve on its main stretch in words, and what lies beyond."""
-    said = _levels(effect, effect.axis) if isinstance(effect.axis, LevelAxis) else _course(effect)
+    said = (
+        _levels(effect, effect.axis)
+        if isinstance(effect.axis, LevelAxis)
+        else Curve.of(effect).words
+    )
     said = f"slope: {said}" if effect.spec.derivative else said
     # The gaps of a region are those of all rows, which are said once for all regions.
     beyond = "" if effect.rule else beyond_text(effect)
@@ -119,45 +123,115 @@ class Curve:
 
     @property
     def steep_part(self) -> tuple[int, int] | None:
-        """Return the ends of the part where a curve without turns changes; None if it changes along the axis."""
-        return _steep_part(self.x, self.value)
+        """Return the ends of the shortest part with 90 % of a change without turns, if it is short; else None."""
+        x, value = self.x, self.value
+        done = (value - value[0]) / (value[-1] - value[0])
+        best, width = None, PART * float(x[-1] - x[0])
+        for i in range(len(x) - 1):
+            after = np.flatnonzero(done[i + 1 :] >= done[i] + MOSTLY - 1e-12)
+            if len(after) == 0:
+                continue
+            j = i + 1 + int(after[0])
+            if x[j] - x[i] < width:
+                best, width = (i, j), float(x[j] - x[i])
+        return best
+
+    @property
+    def of_unit(self) -> str:
+        """Return the unit after a space; empty without one."""
+        return f" {one_line(self.unit)}" if self.unit else ""
 
     def texts(self, k: Sequence[int]) -> list[str]:
-        """Return the positions of points as text, without the unit."""
-        return _positions(self.x, self.x[list(k)], self.time)
+        """Return the positions of points as text, without the unit, rounded to less than 1 % of the axis."""
+        span, wanted = float(self.x[-1] - self.x[0]), self.x[list(k)]
+        if self.time is not None:
+            return self.time.texts(wanted, span / 100)
+        decimals = 2 - math.floor(math.log10(span)) if span > 0 else 12
+        # Ends of the axis are observed values; other positions are as precise as readers can use them.
+        rounded = [round(v, decimals) + 0.0 for v in wanted.tolist()]
+        return [f"{v:.12g}".replace("-", "−") for v in rounded]
 
     def place(self, k: int) -> str:
         """Return the position of a peak or dip as text, without the unit: "17", or "6 to 12" for a plateau."""
-        return _plateau(self.x, self.value, k, self.time)
+        # Between few points a top is as wide as a bin, and its higher end is chance; on a fine grid it is a point.
+        value = self.value
+        tolerance = PLATEAU if len(value) <= FINE else ROUNDING
+        near = np.abs(value - value[k]) <= tolerance * float(np.ptp(value))
+        i = j = k
+        while i > 0 and near[i - 1]:
+            i -= 1
+        while j < len(value) - 1 and near[j + 1]:
+            j += 1
+        a, b = self.texts([i, j])
+        return a if a == b else f"{a} to {b}"
+
+    @property
+    def words(self) -> str:
+        """Return the course of the curve in words."""
+        if len(self.x) < 2:
+            return "a single value"
+        return self.flat or self.reliable.course()
+
+    def course(self) -> str:
+        """Describe a curve whose points are reliable."""
+        value, turns, of = self.value, self.turns, self.of_unit
+        if not turns:
+            return self._rise()
+        if len(turns) == 1:
+            return self._one_turn(turns[0])
+        first = 0 if value[turns[0]] > value[0] else 1
+        peaks, dips = turns[first::2], turns[1 - first :: 2]
+        if len(turns) > MOST_TURNS:
+            extremes = (self.high, self.low)
+            ends = self.texts(extremes)
+            high, low = (_size_text(float(value[k]), np.ptp(value)) for k in extremes)
+            counts = f"{len(peaks)} peaks and {len(dips)} dips"
+            return f"{counts}, highest at {ends[0]}{of} ({high}), lowest at {ends[1]}{of} ({low})"
+        both = sorted((found[0], noun, found) for found, noun in ((peaks, "peak"), (dips, "dip")))
+        parts = [self._turns_text(found, noun, sizes=True) for _, noun, found in both]
+        return "; ".join([*parts, f"spans {number_text(float(np.ptp(value)))}"])
+
+    def _rise(self) -> str:
+        """Describe a curve without turns."""
+        total, of = float(self.value[-1] - self.value[0]), self.of_unit
+        ends, part = self.texts([0, -1]), self.steep_part
+        way = "rises" if total > 0 else "falls"
+        said = f"{way} by {number_text(abs(total))} from {ends[0]} to {ends[1]}{of}"
+        if part is None:
+            return said
+        a, b = self.texts(part)
+        return f"{said}, mostly between {a} and {b}{of}" if a != b else f"{said}, mostly at {a}{of}"
+
+    def _one_turn(self, turn: int) -> str:
+        """Describe a curve with a single peak or dip, by the farthest points on both sides of it."""
+        value, of = self.value, self.of_unit
+        peak = value[turn] > value[0]
+        height = value if peak else -value
+        before, after = int(height[:turn].argmin()), turn + 1 + int(height[turn + 1 :].argmin())
+        # The curve may come back: after a dip, rise by 20 % and fall by 14 % of its range. Little needs no position.
+        least = WORTH_A_POSITION * float(np.ptp(value))
+        before = before if height[0] - height[before] > least else 0
+        after = after if height[-1] - height[after] > least else len(value) - 1
+        start, end = self.texts([before, after])
+        down, up = (number_text(abs(float(value[turn] - value[k]))) for k in (before, after))
+        first, second = ("rises", "falls") if peak else ("falls", "rises")
+        where = self._turns_text([turn], "peak" if peak else "dip")
+        return f"{where}: {first} by {down} from {start}{of}, {second} by {up} to {end}{of}"
+
+    def _turns_text(self, found: Sequence[int], noun: str, *, sizes: bool = False) -> str:
+        """Return "two peaks, at 8 and 17 h", or with the values there "two peaks, at 8 h (300) and 17 h (430)"."""
+        where, of, value = [self.place(k) for k in found], self.of_unit, self.value
+        if sizes:
+            where = [
+                f"{at}{of} ({_size_text(float(value[k]), float(np.ptp(value)))})"
+                for at, k in zip(where, found, strict=True)
+            ]
+        listed = where[0] if len(where) == 1 else f"{', '.join(where[:-1])} and {where[-1]}"
+        many = "s," if len(found) > 1 else ""
+        return f"{_NUMBERS[len(found)]} {noun}{many} at {listed}{'' if sizes else of}"
 
 
-def _course(effect: Effect) -> str:
-    """Describe the curve of a numeric feature."""
-    curve = Curve.of(effect)
-    if len(curve.x) < 2:
-        return "a single value"
-    if curve.flat:
-        return curve.flat
-    curve = curve.reliable
-    x, value, turns = curve.x, curve.value, curve.turns
-    if not turns:
-        return _rise(x, value, curve.time, curve.unit)
-    if len(turns) == 1:
-        return _one_turn(x, value, turns[0], curve.time, curve.unit)
-    span = number_text(float(np.ptp(value)))
-    first = 0 if value[turns[0]] > value[0] else 1
-    peaks, dips = turns[first::2], turns[1 - first :: 2]
-    if len(turns) > MOST_TURNS:
-        ends, of = curve.texts([curve.high, curve.low]), _unit(curve.unit)
-        counts = f"{len(peaks)} peaks and {len(dips)} dips"
-        high, low = (_size_text(float(value[k]), np.ptp(value)) for k in (curve.high, curve.low))
-        return f"{counts}, highest at {ends[0]}{of} ({high}), lowest at {ends[1]}{of} ({low})"
-    parts = [
-        (found[0], _turns_text(x, value, found, noun, curve.time, curve.unit, sizes=True))
-        for found, noun in ((peaks, "peak"), (dips, "dip"))
-        if found
-    ]
-    return "; ".join([*(text for _, text in sorted(parts)), f"spans {span}"])
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 
 
 def turning_points(value: Floats, error: Floats) -> list[int]:
@@ -244,107 +318,6 @@ def _differ(value: Floats, error: Floats) -> bool:
     high, low = (k[np.append(True, np.diff(value[k]) != 0)] for k in (high, low))
     errors = ERRORS * np.hypot(error[high][:, None], error[low])
     return bool((value[high][:, None] - value[low] > errors).any())
-
-
-def _rise(x: Floats, value: Floats, time: TimeAxis | None, unit: str | None) -> str:
-    """Describe a curve without turns."""
-    total = float(value[-1] - value[0])
-    way = "rises" if total > 0 else "falls"
-    ends, of = _positions(x, x[[0, -1]], time), _unit(unit)
-    said = f"{way} by {number_text(abs(total))} from {ends[0]} to {ends[1]}{of}"
-    part = _steep_part(x, value)
-    if part is None:
-        return said
-    a, b = _positions(x, x[list(part)], time)
-    return f"{said}, mostly between {a} and {b}{of}" if a != b else f"{said}, mostly at {a}{of}"
-
-
-def _steep_part(x: Floats, value: Floats) -> tuple[int, int] | None:
-    """Return the ends of the shortest part with 90 % of the change, if it is shorter than half of the axis."""
-    done = (value - value[0]) / (value[-1] - value[0])
-    best, width = None, PART * float(x[-1] - x[0])
-    for i in range(len(x) - 1):
-        after = np.flatnonzero(done[i + 1 :] >= done[i] + MOSTLY - 1e-12)
-        if len(after) == 0:
-            continue
-        j = i + 1 + int(after[0])
-        if x[j] - x[i] < width:
-            best, width = (i, j), float(x[j] - x[i])
-    return best
-
-
-def _one_turn(x: Floats, value: Floats, turn: int, time: TimeAxis | None, unit: str | None) -> str:
-    """Describe a curve with a single peak or dip, by the farthest points on both sides of it."""
-    peak = value[turn] > value[0]
-    height = value if peak else -value
-    before, after = int(height[:turn].argmin()), turn + 1 + int(height[turn + 1 :].argmin())
-    # The curve may come back: after a dip, rise by 20 % of its range and fall by 14 %. Little is not worth a position.
-    least = WORTH_A_POSITION * float(np.ptp(value))
-    before = before if height[0] - height[before] > least else 0
-    after = after if height[-1] - height[after] > least else len(value) - 1
-    start, end = _positions(x, x[[before, after]], time)
-    down, up = (number_text(abs(float(value[turn] - value[k]))) for k in (before, after))
-    first, second = ("rises", "falls") if peak else ("falls", "rises")
-    where = _turns_text(x, value, [turn], "peak" if peak else "dip", time, unit)
-    of = _unit(unit)
-    return f"{where}: {first} by {down} from {start}{of}, {second} by {up} to {end}{of}"
-
-
-_NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
-
-
-def _turns_text(
-    x: Floats,
-    value: Floats,
-    found: Sequence[int],
-    noun: str,
-    time: TimeAxis | None,
-    unit: str | None,
-    *,
-    sizes: bool = False,
-) -> str:
-    """Return "two peaks, at 8 and 17 h", or with the values there "two peaks, at 8 h (300) and 17 h (430)"."""
-    where = [_plateau(x, value, k, time) for k in found]
-    if sizes:
-        where = [
-            f"{at}{_unit(unit)} ({_size_text(float(value[k]), float(np.ptp(value)))})"
-            for at, k in zip(where, found, strict=True)
-        ]
-    listed = where[0] if len(where) == 1 else f"{', '.join(where[:-1])} and {where[-1]}"
-    many = "s," if len(found) > 1 else ""
-    return f"{_NUMBERS[len(found)]} {noun}{many} at {listed}{'' if sizes else _unit(unit)}"
-
-
-def _plateau(x: Floats, value: Floats, k: int, time: TimeAxis | None) -> str:
-    """Return the position of a turn: a point, or the ends of the part where the curve has the same value."""
-    # Between few points a top is as wide as a bin, and its higher end is chance; on a fine grid it is a point.
-    tolerance = PLATEAU if len(x) <= FINE else ROUNDING
-    near = np.abs(value - value[k]) <= tolerance * float(np.ptp(value))
-    i = j = k
-    while i > 0 and near[i - 1]:
-        i -= 1
-    while j < len(x) - 1 and near[j + 1]:
-        j += 1
-    a, b = _positions(x, x[[i, j]], time)
-    return a if a == b else f"{a} to {b}"
-
-
-def _positions(x: Floats, wanted: Floats, time: TimeAxis | None) -> list[str]:
-    """Return positions as text, rounded to less than 1 % of the axis."""
-    span = float(x[-1] - x[0])
-    if time is not None:
-        return time.texts(wanted, span / 100)
-    decimals = 2 - math.floor(math.log10(span)) if span > 0 else 12
-    # Ends of the axis are observed values; other positions are as precise as readers can use them.
-    texts: list[str] = []
-    for v in wanted.tolist():
-        rounded = round(v, decimals)
-        texts.append(f"{0.0 if rounded == 0 else rounded:.12g}".replace("-", "−"))
-    return texts
-
-
-def _unit(unit: str | None) -> str:
-    return f" {one_line(unit)}" if unit else ""
 
 
 def number_text(value: float) -> str:

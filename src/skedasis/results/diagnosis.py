@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from skedasis._arguments import check_name
-from skedasis._calls import checked_call
 from skedasis._types import Floats, Json
 from skedasis.results import operations
-from skedasis.results.display import SavedResult, align_columns, save_if
+from skedasis.results.display import SavedResult, align_columns
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance, ImportanceRank
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import DiagnosisKeywords
+    from skedasis.results.keywords import DiagnosisKeywords, DiagnosisViewKeywords
 
 Kind = Literal[
     "unused",
@@ -168,21 +167,11 @@ class Diagnosis(SavedResult):
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a tidy data frame with one row per feature, in X's order.
 
-        Parameters
-        ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
-
         Returns
         -------
         data frame
-            Columns ``feature``, ``likelihood`` and ``entropy`` with their intervals, ``r2_others``, ``r2_with_target``,
-            ``partners``, ``verdict``, ``text`` and ``next``.
-
-        Raises
-        ------
-        UnsupportedError
-            If no data frame library is installed.
+            Columns ``feature``, ``likelihood`` and ``entropy`` with their intervals, ``r2_others``,
+            ``r2_with_target``, ``partners``, ``verdict``, ``text`` and ``next``.
         """
         return operations.to_data_frame(self.table(), backend or self.likelihood.library)
 
@@ -230,75 +219,28 @@ class Diagnosis(SavedResult):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[DiagnosisKeywords]) -> Figure:
         """Plot the two importances against each other, and how well other features predict each feature.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes for the scatter plot alone. By default a figure with both panels is created.
-        confidence_level : float, optional
-            Confidence level of the intervals; by default that of the verdicts.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For an invalid value of an option.
-        TypeError
-            For an unknown option.
 
         Notes
         -----
         How to read it (entropy_importance, sec. 3.5): the importance of features on the right near the horizontal axis
         can be read at face value; features further up share their information with other features. Names without free
-        space are omitted. No model row.
+        space are omitted.
         """
-        return operations.plot_diagnosis(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        confidence_level: float | None = None,
         title: str | None = None,
+        **options: Unpack[DiagnosisViewKeywords],
     ) -> Explorable:
-        """Return the features in the plane of the two importances as an interactive page with tooltips.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        confidence_level : float, optional
-            Confidence level of the intervals; by default that of the verdicts.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For a `confidence_level` outside (0, 1), and if `path` is a folder.
-
-        Notes
-        -----
-        A table below the figure lists the verdicts. No model row.
-        """
-        return save_if(
-            operations.diagnosis_page(self, confidence_level=confidence_level, title=title), path
-        )
+        """Return the features in the plane of the two importances as an interactive page with tooltips."""
+        return operations.explore(self, path, title, **options)
 
     def __repr__(self) -> str:
         kinds = [v.kind for v in self.verdicts]

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from skedasis._types import Floats
-    from skedasis.plots.html import Explorable
     from skedasis.results.effect import BinStats
     from skedasis.results.importance import Importance
     from skedasis.results.provenance import Provenance
@@ -346,10 +345,3 @@ class Ranking(Exportable, DisplayMixin, tuple[Line, ...]):
 
     def __str__(self) -> str:
         return ranking_text(self) if len(self) else "()"
-
-
-def save_if(page: Explorable, path: str | Path | None) -> Explorable:
-    """Return the page; write it to `path` first if that is not None."""
-    if path is not None:
-        page.save(path)
-    return page

@@ -24,6 +24,7 @@ from skedasis.data.categories import labels_of
 from skedasis.data.time_columns import PER_DAY, Times, is_points, is_times
 from skedasis.data.times import TimePoints
 from skedasis.results import operations
+from skedasis.results.signatures import document_table
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -150,6 +151,11 @@ class Exportable(Printed):
     """
 
     __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "to_frame" in vars(cls):
+            document_table(cls.to_frame)
 
     @checked_call
     def to_dict(self, *, rows: bool = False, confidence_level: float = 0.95) -> Object:

@@ -21,12 +21,11 @@ from skedasis.results.display import (
     count,
     importance_table,
     no_interval_error,
-    save_if,
 )
 from skedasis.results.export import Content, Exportable, ExportOptions
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import ImportanceKeywords
+    from skedasis.results.keywords import ImportanceKeywords, ImportanceViewKeywords
 
 IntervalMethod = Literal["analytic", "repeats"]
 
@@ -352,15 +351,13 @@ class Importance(SavedResult):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"importance", "values", "local"}
             One row per feature, in X's order; per feature and repeat; or per feature and kept row.
 
         Raises
         ------
         UnsupportedError
-            If no data frame library is installed; for "local", if no rows are kept.
+            For "local", if no rows are kept.
         """
         return operations.to_data_frame(self.table(of), backend or self.library)
 
@@ -421,45 +418,18 @@ class Importance(SavedResult):
         }
         return {**content, "local": self.local} if options.rows else content
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ImportanceKeywords]) -> Figure:
         """Plot the importances as bars with confidence intervals, most important first.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on; for "local" only with one feature. By default a figure is created.
-        kind : {"bars", "local"}
-            Bars; or histograms of single rows before and after permutation (entropy_importance, Fig. 2).
-        features : sequence of str, optional
-            Show only these features. By default all; for "local" the six most important ones.
-        top : int, optional
-            Show only this many features, the most important ones.
-        confidence_level : float
-            Confidence level of the intervals.
-        color : color, optional
-            Colour of the bars.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For an invalid value of an option, unknown features, or `ax` for the rows of several features.
         UnsupportedError
             For "local" if no rows were kept.
-        TypeError
-            For an unknown option.
 
         Notes
         -----
         Negative importances are drawn as negative bars. Intervals that would flatten all bars extend beyond the panel.
-        No model row.
 
         Examples
         --------
@@ -469,44 +439,21 @@ class Importance(SavedResult):
         >>> [t.get_text() for t in pf.plot().axes[0].get_yticklabels()]
         ['noise', 'age']
         """
-        return operations.plot_importance(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: Literal["bars", "local"] = "bars",
-        features: Sequence[str] | None = None,
-        top: int | None = None,
-        confidence_level: float = 0.95,
         title: str | None = None,
+        **options: Unpack[ImportanceViewKeywords],
     ) -> Explorable:
         """Return the bars, or histograms of rows before and after permutation, as an interactive page with tooltips.
 
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind, features, top, confidence_level
-            As in `plot`.
-        title : str, optional
-            Title of the page; by default that of the figure.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-
         Notes
         -----
-        The page is a single file that loads nothing from the network. It contains no data of single rows, only
-        histograms of them. No model row.
+        The page contains no data of single rows, only histograms of them.
 
         Examples
         --------
@@ -517,15 +464,7 @@ class Importance(SavedResult):
         >>> pf.explore().title
         '2 features: importance for prediction (PFI)'
         """
-        page = operations.importance_page(
-            self,
-            kind=kind,
-            features=features,
-            top=top,
-            confidence_level=confidence_level,
-            title=title,
-        )
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)
 
     def with_provenance(self, entries: Mapping[str, object]) -> Importance:
         """Return the importances with entries added to their provenance."""

@@ -20,18 +20,17 @@ from skedasis.results.display import (
     align_columns,
     count,
     sample_text,
-    save_if,
 )
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import InteractionsKeywords
+    from skedasis.results.keywords import InteractionsKeywords, InteractionsViewKeywords, Measure
 
 _PRINTED = 20
 """Most pairs in the printed table."""
@@ -115,9 +114,6 @@ class FeatureInteraction:
     importance: float
     heterogeneity_score: float
 
-
-Measure = Literal["h2_unnormalized", "h2", "ale_strength", "depends"]
-"""What pairs are ordered by, and figures show."""
 
 MEASURES: tuple[Measure, ...] = ("h2_unnormalized", "h2", "ale_strength", "depends")
 
@@ -237,8 +233,6 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"pairs", "overall"}
             One row per pair, or per feature.
 
@@ -246,11 +240,6 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         -------
         data frame
             The columns are the fields of `PairInteraction` or `FeatureInteraction`.
-
-        Raises
-        ------
-        UnsupportedError
-            If no data frame library is installed.
         """
         return operations.to_data_frame(self.table(of), backend or self.library)
 
@@ -279,77 +268,31 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[InteractionsKeywords]) -> Figure:
         """Plot the pairs as a heat map or a network.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on; without the colour scale. By default a figure is created.
-        kind : {"heatmap", "network"}
-            A heat map of all pairs, with the features in the order of their overall strength; or features on a circle,
-            with an area that shows their importance, and lines whose width and darkness show the interaction.
-        measure : {"h2_unnormalized", "h2", "ale_strength", "depends"}, optional
-            What is shown: by default what the pairs are ordered by.
-        top : int, optional
-            Most features that are drawn, those with the strongest interactions; by default 40.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For an invalid value of an option.
         UnsupportedError
             For a measure that was not computed.
-        TypeError
-            For an unknown option.
 
         Notes
         -----
-        The network leaves out lines below 5 % of the strongest one, and says how many. No model row.
+        The network leaves out lines below 5 % of the strongest one, and says how many.
         """
-        return operations.plot_interactions(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: Literal["heatmap", "network"] = "heatmap",
         title: str | None = None,
+        **options: Unpack[InteractionsViewKeywords],
     ) -> Explorable:
-        """Return the figure as an interactive page with tooltips, and a table of all pairs.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind : {"heatmap", "network"}
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For another `kind`, and if `path` is a folder.
-
-        Notes
-        -----
-        No model row.
-        """
-        return save_if(operations.interactions_page(self, kind=kind, title=title), path)
+        """Return the figure as an interactive page with tooltips, and a table of all pairs."""
+        return operations.explore(self, path, title, **options)
 
     def __repr__(self) -> str:
         strongest = next(iter(self.ranking()))

@@ -22,7 +22,7 @@ from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results import operations
 from skedasis.results.containers import FeatureMapping, ResultMapping, TableColumns, ordered
-from skedasis.results.curve_words import curve_words
+from skedasis.results.curve_words import curve_words, one_line
 from skedasis.results.display import (
     DisplayMixin,
     Ranking,
@@ -31,7 +31,6 @@ from skedasis.results.display import (
     count,
     outside_text,
     sample_text,
-    save_if,
 )
 from skedasis.results.effect import About, Effect
 from skedasis.results.effect_words import percent_text, score_text, share_text
@@ -40,7 +39,7 @@ from skedasis.results.export import Content, ExportOptions, iso_times
 from skedasis.results.immutable import Immutable
 from skedasis.results.main_stretch import beyond_text
 from skedasis.results.provenance import Provenance, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
@@ -48,13 +47,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import (
-        MultiModelRegionsByFeatureKeywords,
-        MultiModelRegionsKeywords,
-        RegionsByFeatureKeywords,
-        RegionsKeywords,
-    )
     from skedasis.results.contrast import Contrasts
+    from skedasis.results.keywords import (
+        FigureKeywords,
+        MultiModelRegionsByFeatureKeywords,
+        MultiModelRegionsViewKeywords,
+        RegionsByFeatureKeywords,
+        RegionsByFeatureViewKeywords,
+        RegionsKeywords,
+        RegionsViewKeywords,
+        SideBySideKeywords,
+    )
 
 # --- conditions: words, intersections, rows -------------------------------------------------------
 
@@ -65,6 +68,9 @@ ALL_ROWS = "all rows"
 
 MOST_LEVELS = 6
 """A condition with more levels names this many of them, and their number."""
+
+
+_FIX = "Pass X with columns as in the data that were explained"
 
 
 _OR_MISSING, _IS_MISSING = " or missing", " is missing"
@@ -144,20 +150,15 @@ class Condition:
         try:
             values = dataset.floats(j)
         except (ValueError, TypeError) as error:
-            fix = "Pass X with columns as in the data that were explained"
             got = "values that are not numbers"
-            raise DataError(f"column {name!r}", got, "numbers", fix) from error
-        if np.isnan(values).all():
+            raise DataError(f"column {name!r}", got, "numbers", _FIX) from error
+        if np.isnan(values).all() or (axis is None and found is None):
             return values
-        of_times = "times" if axis is not None else "numbers"
-        same = axis is None or (found is not None and axis.dtype.kind == found.dtype.kind)
-        if (axis is None) != (found is None) or not same:
-            got = "numbers" if found is None else f"values of kind {found.kind}"
-            expected = of_times if axis is None else f"values of kind {axis.kind}"
-            fix = "Pass X with columns as in the data that were explained"
-            raise DataError(f"column {name!r}", got, expected, fix)
-        if axis is None or found is None:
-            return values
+        if axis is None or found is None or axis.dtype.kind != found.dtype.kind:
+            got, expected = (
+                "numbers" if t is None else f"values of kind {t.kind}" for t in (found, axis)
+            )
+            raise DataError(f"column {name!r}", got, expected, _FIX)
         # Through ticks, which are exact: a shift of days would be rounded.
         return axis.days(found.times(values), f"column {name!r}")
 
@@ -188,7 +189,9 @@ class Condition:
             held = _by_combination([codes for codes, _ in coded], typed, satisfied)
         else:
             names = self.columns or tuple(dataset.features[j].name for j in positions)
-            hot = np.stack([_ones(codes, values) for codes, values in coded])
+            # The last entry, False, is that of missing values, whose code is -1.
+            ones = [np.array([*(v == 1 for v in values), False])[codes] for codes, values in coded]
+            hot = np.stack(ones)
             none = NO_COLUMN_LEVEL
             while none in names:
                 none = f"({none})"
@@ -210,8 +213,7 @@ class Condition:
         if beyond or other:
             got = f"X with the columns {_some(known)}"
             expected = f"the columns of the group at the positions {list(self.feature.members)}"
-            fix = "Pass X with columns as in the data that were explained"
-            raise DataError(f"group {name!r}", got, expected, fix)
+            raise DataError(f"group {name!r}", got, expected, _FIX)
         return list(self.feature.members)
 
 
@@ -242,11 +244,6 @@ def _by_combination(
     return table[inverse.ravel()]
 
 
-def _ones(codes: Ints, values: Sequence[Level]) -> Bools:
-    """Return where a column of a one-hot block is 1."""
-    return np.array([*(v == 1 for v in values), False], dtype=bool)[codes]
-
-
 def _typed(value: Level, dtype: str) -> Level:
     """Convert a float back to the type of the explained column, if that was of integers or booleans."""
     value = to_python(value)
@@ -267,7 +264,7 @@ def _position(dataset: Dataset, feature: Feature) -> int:
         "X",
         f"the columns {_some(names)}",
         f"a column {feature.name!r}, which the rules of the regions use",
-        "Pass X with columns as in the data that were explained",
+        _FIX,
     )
 
 
@@ -285,7 +282,7 @@ def condition_text(
     only: Level | None = None,
 ) -> str:
     """Return a condition in words."""
-    name = _one_line(feature.title)
+    name = one_line(feature.title)
     suffix = _OR_MISSING if missing else ""
     if only is not None:
         return f"{name} = {_value_text(feature, only, levels)}{suffix}"
@@ -311,7 +308,7 @@ def _interval_text(feature: Feature, name: str, low: float, high: float, suffix:
     if math.isinf(low) and math.isinf(high):
         return f"any {name}" if suffix else f"{name} is not missing"
     ends = [_number_text(feature, end) for end in (low, high)]
-    unit = f" {_one_line(feature.unit)}" if feature.unit and feature.time is None else ""
+    unit = _unit(feature)
     if math.isinf(low):
         return f"{name} ≤ {ends[1]}{unit}{suffix}"
     if math.isinf(high):
@@ -321,9 +318,12 @@ def _interval_text(feature: Feature, name: str, low: float, high: float, suffix:
 
 def _value_text(feature: Feature, value: Level, levels: Sequence[Level] | None) -> str:
     if levels is None and isinstance(value, (int, float)) and not isinstance(value, bool):
-        unit = f" {_one_line(feature.unit)}" if feature.unit and feature.time is None else ""
-        return f"{_number_text(feature, float(value))}{unit}"
+        return f"{_number_text(feature, float(value))}{_unit(feature)}"
     return _level_text(feature, value)
+
+
+def _unit(feature: Feature) -> str:
+    return f" {one_line(feature.unit)}" if feature.unit and feature.time is None else ""
 
 
 def _number_text(feature: Feature, value: float) -> str:
@@ -346,12 +346,8 @@ def _level_text(feature: Feature, level: Level) -> str:
         return f"({', '.join(_level_text(feature, v) for v in level)})"
     if isinstance(level, float) and level.is_integer() and abs(level) < 2**53:
         return str(int(level))
-    text = _one_line(str(level))
+    text = one_line(str(level))
     return text or repr(level)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def rule_text(conditions: Sequence[Condition]) -> str:
@@ -847,19 +843,17 @@ class Regions(SavedResult, Sequence[Effect]):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"regions", "splits", "effect", "bins"}
-            One line per region: its rule, its rows, its heterogeneity score; one line per split: what it explains, how
-            certain it is; or the points or the bins of the effects in all regions, with the columns ``"region"`` and
-            ``"rule"`` before those of `Effect.to_frame`.
+            One line per region: its rule, its rows, its heterogeneity score; one line per split: what it explains,
+            how certain it is; or the points or the bins of the effects in all regions, with the columns
+            ``"region"`` and ``"rule"`` before those of `Effect.to_frame`.
 
         Raises
         ------
         DataError
             For another `of`.
         UnsupportedError
-            If no data frame library is installed, or if the effects have no bins.
+            If the effects have no bins.
         """
         return operations.to_data_frame(self.table(of), backend or self.about.library)
 
@@ -950,78 +944,21 @@ class Regions(SavedResult, Sequence[Effect]):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsKeywords]) -> Figure:
-        """Plot the effects in the regions on one scale, with the effect in all rows, and the scores before and after.
+        """Plot the effects in the regions on one scale, with the effect in all rows, and the scores."""
+        return operations.plot(self, ax=ax, **options)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on, for ``kind="together"`` only. By default a figure is created.
-        kind : {"panels", "together"}
-            One panel per region, with the effect in all rows as a thin line in each; or all curves in one panel, for at
-            most 8 regions.
-        confidence_level : float
-            Confidence level of the intervals of the effects.
-        scores : bool
-            Whether to draw the heterogeneity scores of the whole, of each region and within the regions.
-        columns : int, optional
-            Largest number of panels side by side.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For an invalid value of an option.
-        TypeError
-            For an unknown option.
-
-        Notes
-        -----
-        No model row.
-        """
-        return operations.plot_regions(self, ax, **options)
-
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: Literal["panels", "together"] = "panels",
-        confidence_level: float = 0.95,
         title: str | None = None,
+        **options: Unpack[RegionsViewKeywords],
     ) -> Explorable:
-        """Return the regions as an interactive page: the figure with tooltips, the tree, and the numbers.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind, confidence_level
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For an invalid option, and if `path` is a folder.
-        """
-        page = operations.regions_page(
-            self, kind=kind, confidence_level=confidence_level, title=title
-        )
-        return save_if(page, path)
+        """Return the regions as an interactive page: the figure with tooltips, the tree, and the numbers."""
+        return operations.explore(self, path, title, **options)
 
 
 def _condition_document(condition: Condition) -> Content:
@@ -1150,7 +1087,7 @@ def explained_text(regions: Regions) -> str:
 def heading_text(regions: Regions) -> str:
     """Return the first line of the text of regions: the feature, the quantity, and what the regions explain."""
     scores = regions.scores
-    said = f"{_one_line(regions.feature_title)} on {_one_line(regions.quantity)} ({regions.whole.spec.method}): "
+    said = f"{one_line(regions.feature_title)} on {one_line(regions.quantity)} ({regions.whole.spec.method}): "
     said += explained_text(regions)
     doubt = doubt_text(regions)
     if not math.isfinite(scores.whole):
@@ -1174,9 +1111,9 @@ def regions_text(regions: Regions) -> str:
         )
     )
     said = beyond_text(regions.whole)
-    blocks += [f"{said} of {_one_line(regions.feature_title)}"] if said else []
+    blocks += [f"{said} of {one_line(regions.feature_title)}"] if said else []
     if regions.left_out:
-        said = "; ".join(f"{_one_line(name)} ({why})" for name, why in regions.left_out.items())
+        said = "; ".join(f"{one_line(name)} ({why})" for name, why in regions.left_out.items())
         blocks.append(f"not used as conditions: {said}")
     return "\n\n".join(blocks)
 
@@ -1208,7 +1145,7 @@ def _node_score(node: RegionNode, scores: RegionScores) -> str:
 
 def split_text(split: Split) -> str:
     """Return a split in words: its feature, what it explains, and how certain it is."""
-    said = [f"split on {_one_line(split.feature_title)}"]
+    said = [f"split on {one_line(split.feature_title)}"]
     if split.share - 2 * split.share_error > 1:
         share = percent_text(split.share, split.share_error)
         said[0] += f": the variance between curves is {share} of the squared score"
@@ -1392,31 +1329,21 @@ class RegionsByFeature(FeatureMapping[Regions, RegionsRank]):
         own = self._contents("regions")
         return {"features": own.pop("features"), "joint": self.joint, **own}
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsByFeatureKeywords]) -> Figure:
-        """Plot the features' heterogeneity scores, in all rows and within the regions, with the first split.
+        """Plot the features' heterogeneity scores, in all rows and within the regions, with the first split."""
+        return operations.plot(self, ax=ax, **options)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        kind : {"overview"}
-            Bars, the largest heterogeneity first.
-        by : {"heterogeneity_score", "explained", "importance"}
-            Order of the features.
-        top : int or None
-            Largest number of features, by default 30.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
-        return operations.plot_regions_by_feature(self, ax, **options)
-
-    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+    @takes_figure_options
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[RegionsByFeatureViewKeywords],
+    ) -> Explorable:
         """Return the overview and the regions of each feature as an interactive page; see `Regions.explore`."""
-        return save_if(operations.regions_by_feature_page(self, title=title), path)
+        return operations.explore(self, path, title, **options)
 
 
 # --- regions for several models -------------------------------------------------------------------
@@ -1496,7 +1423,7 @@ class MultiModelRegions(ResultMapping[str | int, Regions]):
         return f"<MultiModelRegions of {self.feature!r}: {count(len(self), 'model')}, {said}>"
 
     def __str__(self) -> str:
-        of = f"{_one_line(self.feature_title)} on {_one_line(self.about.quantity)}: {count(len(self), 'model')}"
+        of = f"{one_line(self.feature_title)} on {one_line(self.about.quantity)}: {count(len(self), 'model')}"
         lines = [f"model {name}: {summary_text(r)}" for name, r in self.items()]
         return "\n".join([of, "", str(self.recurrence), "", *lines])
 
@@ -1536,25 +1463,21 @@ class MultiModelRegions(ResultMapping[str | int, Regions]):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
-    def plot(self, ax: Axes | None = None, **options: Unpack[MultiModelRegionsKeywords]) -> Figure:
-        """Plot how many models have their first split on which feature, as bars with the thresholds.
+    @takes_figure_options
+    def plot(self, ax: Axes | None = None, **options: Unpack[FigureKeywords]) -> Figure:
+        """Plot how many models have their first split on which feature, as bars with the thresholds."""
+        return operations.plot(self, ax=ax, **options)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
-        return operations.plot_multi_model_regions(self, ax, **options)
-
-    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+    @takes_figure_options
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[MultiModelRegionsViewKeywords],
+    ) -> Explorable:
         """Return the recurrence and the regions of each model as an interactive page; see `Regions.explore`."""
-        return save_if(operations.multi_model_regions_page(self, title=title), path)
+        return operations.explore(self, path, title, **options)
 
 
 @dataclass(frozen=True)
@@ -1636,34 +1559,21 @@ class MultiModelRegionsByFeature(FeatureMapping[MultiModelRegions, RecurrenceRan
     def _document(self, options: ExportOptions) -> Content:
         return self._contents("regions")
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, **options: Unpack[MultiModelRegionsByFeatureKeywords]) -> Figure:
-        """Plot for each feature how many models have their first split on which feature, side by side.
+        """Plot for each feature how many models have their first split on which feature, side by side."""
+        return operations.plot(self, **options)
 
-        Parameters
-        ----------
-        top : int or None
-            Largest number of features, by default 30, the largest heterogeneity score first; None for all, 30 on each
-            page.
-        page : int
-            Which page, from 1.
-        columns : int, optional
-            Number of columns of the grid.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
-        return operations.plot_all_multi_model_regions(self, **options)
-
+    @takes_figure_options
     def explore(
-        self, path: str | Path | None = None, *, top: int | None = 30, title: str | None = None
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[SideBySideKeywords],
     ) -> Explorable:
         """Return the figure of `plot` and the regions of each model as an interactive page; see `Regions.explore`."""
-        page = operations.all_multi_model_regions_page(self, top=top, title=title)
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)
 
 
 def _agreement(splits: Sequence[Split]) -> str:
@@ -1676,6 +1586,5 @@ def _agreement(splits: Sequence[Split]) -> str:
     if not any(isinstance(c.levels, tuple) for c in first) and np.isfinite(ends).all():
         feature = first[0].feature
         low, high = (_number_text(feature, end) for end in (min(ends), max(ends)))
-        unit = f" {_one_line(feature.unit)}" if feature.unit and feature.time is None else ""
-        return f"{_one_line(feature.title)} at {low} to {high}{unit}"
+        return f"{one_line(feature.title)} at {low} to {high}{_unit(feature)}"
     return "; ".join(texts[:3]) + (f"; … ({len(texts)} conditions)" if len(texts) > 3 else "")

@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from skedasis._arguments import check_name, check_option
-from skedasis._calls import checked_call
 from skedasis._types import JsonValue
 from skedasis.results import operations
-from skedasis.results.display import RankLine, SavedResult, align_columns, count, save_if
+from skedasis.results.display import RankLine, SavedResult, align_columns, count
 from skedasis.results.export import Content, ExportOptions
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import VarianceSharesKeywords
+    from skedasis.results.keywords import LevelKeywords, VarianceSharesKeywords
 
 NAN = float("nan")
 
@@ -150,21 +149,11 @@ class VarianceShares(SavedResult):
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a tidy data frame with one row per part.
 
-        Parameters
-        ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
-
         Returns
         -------
         data frame
-            Columns ``part``, ``kind``, ``features``, ``r2``, ``share`` and ``std_error``; with labels also ``label_r2``
-            and ``label_std_error``.
-
-        Raises
-        ------
-        UnsupportedError
-            If no data frame library is installed.
+            Columns ``part``, ``kind``, ``features``, ``r2``, ``share`` and ``std_error``; with labels also
+            ``label_r2`` and ``label_std_error``.
         """
         return operations.to_data_frame(self.table(), backend or self.library)
 
@@ -182,34 +171,13 @@ class VarianceShares(SavedResult):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[VarianceSharesKeywords]) -> Figure:
         """Plot the parts as one bar, with the error of each, and mark what the main effects as drawn explain.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on. By default a figure is created.
-        confidence_level : float
-            Confidence level of the intervals.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For an invalid value of an option.
-        TypeError
-            For an unknown option.
-
         Notes
         -----
-        Parts below zero are not drawn; a note states them. No model row.
+        Parts below zero are not drawn; a note states them.
 
         Examples
         --------
@@ -220,43 +188,18 @@ class VarianceShares(SavedResult):
         >>> figure.axes[0].get_xlabel()
         'part of the variance of prediction [%]'
         """
-        return operations.plot_variance_shares(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        confidence_level: float = 0.95,
         title: str | None = None,
+        **options: Unpack[LevelKeywords],
     ) -> Explorable:
-        """Return the parts as an interactive page with tooltips.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        confidence_level : float
-            Confidence level of the intervals.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For a `confidence_level` outside (0, 1), and if `path` is a folder.
-
-        Notes
-        -----
-        No model row.
-        """
-        page = operations.variance_shares_page(self, confidence_level=confidence_level, title=title)
-        return save_if(page, path)
+        """Return the parts as an interactive page with tooltips."""
+        return operations.explore(self, path, title, **options)
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{p.title} {percent(p.share)}" for p in self.parts)

@@ -150,7 +150,7 @@ class CellEffects(LocalEffects):
             residual, parameters = _without_means(value, cell, self.n_cells, w)
         else:
             picked = rows if place is None else rows[place]
-            residual, parameters = self._without_lines(value, picked, w)
+            residual, parameters = self._without_lines(value, self.x[picked], self.fine[picked], w)
         n = _sums(cell, w, self.n_cells)
         entries = float(n.sum())
         total = float(len(rows)) if weights is None else float(weights.sum())
@@ -174,17 +174,16 @@ class CellEffects(LocalEffects):
             entry_weight=w,
         )
 
-    def _without_lines(self, value: Floats, rows: Ints, w: Floats | None) -> tuple[Floats, Floats]:
+    def _without_lines(
+        self, value: Floats, x: Floats, fine: Ints, w: Floats | None
+    ) -> tuple[Floats, Floats]:
         """Return the local effects minus a line in x within each fine cell, and the parameters lost by each."""
-        if self.fine is None or self.x is None:
-            raise TypeError("lines require the feature's values")
         size, per_cell = self.n_cells * self.per_cell, self.per_cell
         shift = 0
-        while per_cell > 1 and len(rows) < size * _CELL_ROWS / 2:
+        while per_cell > 1 and len(x) < size * _CELL_ROWS / 2:
             shift, size, per_cell = shift + 1, size // 2, per_cell // 2
-        fine = self.fine[rows] >> shift
+        fine = fine >> shift
         residual, _ = _without_means(value, fine, size, w)
-        x = self.x[rows]
         x, _ = _without_means(x, fine, size, w)
         weighted = x if w is None else w * x
         sxx = _sums(fine, weighted * x, size)
@@ -324,6 +323,9 @@ class Node(ABC):
         """Return weights and sums by cell over the first ``ends[j]`` rows of `order`: (K or 1, J) and (K, J)."""
 
     @abstractmethod
+    def products(self, group: Ints, coefficients: Floats) -> Floats:
+        """Return the products of the residuals with the coefficients, (groups, K), of their group: one per entry."""
+
     def contributions(self, group: Ints, coefficients: Floats) -> tuple[Floats, Floats]:
         """Return each row's t, and its t corrected for the fitted parameters, (rows,) each.
 
@@ -332,6 +334,14 @@ class Node(ABC):
         group : ndarray of int, shape (rows,)
         coefficients : ndarray of float, shape (groups, K)
         """
+        t, w = self.products(group, coefficients), self.entry_weight
+        if w is not None:
+            t = t * w
+        free = 1.0 - self.parameters * (1.0 if w is None else w)
+        corrected = t / np.sqrt(np.maximum(free, 0.1))
+        if self.place is None:
+            return t, corrected
+        return _sums(self.place, t, self.rows), _sums(self.place, corrected, self.rows)
 
     def of_entries(self, values: np.ndarray) -> np.ndarray:
         """Return for each residual the value of its row."""
@@ -456,20 +466,9 @@ class CellNode(Node):
         s = _sums(flat, e if weight is None else weight * e, k * len(ends))
         return n.reshape(k, -1).cumsum(axis=1), s.reshape(k, -1).cumsum(axis=1)
 
-    def contributions(self, group: Ints, coefficients: Floats) -> tuple[Floats, Floats]:
-        """Return the rows' contributions: sums over their entries."""
-        e, w = self.residual, self.entry_weight
-        t = e * coefficients[self.of_entries(group), self.cell]
-        if w is not None:
-            t = t * w
-        free = 1.0 - self.parameters * (1.0 if w is None else w)
-        corrected = t / np.sqrt(np.maximum(free, 0.1))
-        if self.place is None:
-            return t, corrected
-        return (
-            _sums(self.place, t, self.rows),
-            _sums(self.place, corrected, self.rows),
-        )
+    def products(self, group: Ints, coefficients: Floats) -> Floats:
+        """Return the products of the residuals with the coefficients of their group and cell."""
+        return self.residual * coefficients[self.of_entries(group), self.cell]
 
 
 @dataclass(frozen=True, eq=False)
@@ -502,18 +501,9 @@ class CurveNode(Node):
         n, s = self.tables(slot, len(ends) + 1)
         return n[:, :-1].cumsum(axis=1), s[:, :-1].cumsum(axis=1)
 
-    def contributions(self, group: Ints, coefficients: Floats) -> tuple[Floats, Floats]:
-        """Return the rows' contributions."""
-        t = (self.residual * coefficients[self.of_entries(group)]).sum(axis=1)
-        if self.entry_weight is not None:
-            t = t * self.entry_weight
-        free = 1.0 - self.parameters * (1.0 if self.entry_weight is None else self.entry_weight)
-        corrected = t / np.sqrt(np.maximum(free, 0.1))
-        if self.place is None:
-            return t, corrected
-        out, out_corrected = np.zeros(self.rows), np.zeros(self.rows)
-        out[self.place], out_corrected[self.place] = t, corrected
-        return out, out_corrected
+    def products(self, group: Ints, coefficients: Floats) -> Floats:
+        """Return the products of the curves with the coefficients of their group."""
+        return (self.residual * coefficients[self.of_entries(group)]).sum(axis=1)
 
 
 def slope_effects(
@@ -616,11 +606,7 @@ class FoundNode:
 
     def leaves(self) -> list[FoundNode]:
         """Return the leaves, left to right."""
-        return (
-            [self]
-            if not self.children
-            else [leaf for child in self.children for leaf in child.leaves()]
-        )
+        return [leaf for child in self.children for leaf in child.leaves()] or [self]
 
 
 TOO_FEW, NO_LOSS, DEEP, NOT_HELD, TOO_SMALL, NO_CUT = (
@@ -778,11 +764,8 @@ class RegionSearch:
         ways = (False, True) if column.ordered and column.missing else (False,)
         for missing_left in ways:
             # With missing values on the right, all codes may go left, too.
-            stop = (
-                n_ordered
-                if column.ordered and column.missing and not missing_left
-                else n_ordered - 1
-            )
+            missing_right = column.ordered and column.missing and not missing_left
+            stop = n_ordered if missing_right else n_ordered - 1
             if stop < 1:
                 continue
             gain, possible = np.zeros(stop), np.ones(stop, dtype=bool)
@@ -858,11 +841,10 @@ class RegionSearch:
             near = np.flatnonzero((codes == last) | (codes == last + 1))
             order = near[np.argsort(x[near], kind="stable")]
             ends = np.searchsorted(x[order], values, side="right")
-            below = np.flatnonzero(
-                (codes < last) | (left[column.size] & (codes == column.size))
-                if column.missing
-                else codes < last
-            )
+            low = codes < last
+            if column.missing and left[column.size]:
+                low |= codes == column.size
+            below = np.flatnonzero(low)
             w = part.weights
             start = float(len(below)) if w is None else float(w[below].sum())
             sums = np.arange(1, len(order) + 1, dtype=float) if w is None else np.cumsum(w[order])
@@ -906,9 +888,9 @@ class RegionSearch:
             above = part.rows[(codes > code) & (codes < column.size)]
             if len(above):
                 lowest = min(lowest, float(column.values[above].min()))
-        return (
-            lowest if math.isfinite(lowest) else float(column.upper[min(code + 1, column.size - 1)])
-        )
+        if math.isfinite(lowest):
+            return lowest
+        return float(column.upper[min(code + 1, column.size - 1)])
 
     # -- the check
     def groups(self, cuts: Sequence[Cut], rows: Ints) -> Ints:
@@ -1060,10 +1042,8 @@ class RegionSearch:
         """Return the coarse group of each code of a column, and the cuts between groups, (cuts, groups)."""
         column = self.columns[j]
         if column.ordered:
-            group = np.minimum(
-                np.arange(column.width) * _COARSE // max(column.size, 1), _COARSE - 1
-            )
-            group = np.unique(group, return_inverse=True)[1]
+            group = np.arange(column.width) * _COARSE // max(column.size, 1)
+            group = np.unique(np.minimum(group, _COARSE - 1), return_inverse=True)[1]
             groups = int(group.max()) + 1
             return (group, np.tri(groups - 1, groups, dtype=bool)) if groups > 1 else None
         if column.width > _FEW_LEVELS:

@@ -16,10 +16,17 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skedasis._arguments import shown
+from skedasis._arguments import (
+    check_flag,
+    check_int,
+    check_option,
+    check_probability,
+    shown,
+)
 from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import DataError
 from skedasis.stats.moments import WeightKind
+from skedasis.stats.random import RandomState, as_seed
 
 # ----------------------------------------------------- intervals and bands from standard errors
 _DRAWS = 20_000
@@ -402,6 +409,22 @@ def bootstrap(
         made = replicate(rows[names[0]].draws, repeated, replicates, seed, n_jobs)
         found |= dict(zip(names, made, strict=True))
     return found
+
+
+def check_interval(
+    confidence_level: object,
+    method: object,
+    simultaneous: object,
+    replicates: object,
+    random_state: RandomState,
+    of: str = "interval",
+) -> int:
+    """Check the options of `interval`, or of the method `of`, and return the integer that keys the random draws."""
+    check_probability(f"{of}(confidence_level)", confidence_level)
+    check_option(f"{of}(method)", method, ("analytic", "bootstrap"))
+    check_flag(f"{of}(simultaneous)", simultaneous)
+    check_int(f"{of}(replicates)", replicates, 2, "Use 1000")
+    return as_seed(f"{of}(random_state)", random_state)
 
 
 def check_counts(counts: ArrayLike, rows: int, *, least: int = 0) -> Floats:

@@ -84,12 +84,15 @@ def optimal_partition(edges: Floats, moments: Moments, criterion: Criterion) -> 
         through += best[:enough]
         back[j] = through.argmin()
         best[j] = through[back[j]] + criterion.tie
-    if not np.isfinite(best[k]):
-        return None
-    kept = [k]
-    while kept[-1] > 0:
-        kept.append(int(back[kept[-1]]))
-    return np.array(kept[::-1])
+    return _traced(back) if np.isfinite(best[k]) else None
+
+
+def _traced(back: Ints) -> Ints:
+    """Return the indices of a path from 0 to the last one, given the index before each."""
+    path = [len(back) - 1]
+    while path[-1] > 0:
+        path.append(int(back[path[-1]]))
+    return np.array(path[::-1])
 
 
 class _OpenBins:
@@ -325,13 +328,11 @@ def _chords(edges: Floats, curve: Floats, share: Floats) -> tuple[Floats, Floats
     for a in range(count - 1):
         u, g = edges[a:] - edges[a], curve[a:] - curve[a]
         n = share[a:]
-        uu, ug, gg = (
-            np.cumsum(
-                n * (2 * p[:-1] * q[:-1] + 2 * p[1:] * q[1:] + p[:-1] * q[1:] + p[1:] * q[:-1])
-            )
-            / 6
+        products = (
+            2 * p[:-1] * q[:-1] + 2 * p[1:] * q[1:] + p[:-1] * q[1:] + p[1:] * q[:-1]
             for p, q in ((u, u), (u, g), (g, g))
         )
+        uu, ug, gg = (np.cumsum(n * product) / 6 for product in products)
         along, off = (np.cumsum(n * (p[:-1] + p[1:])) / 2 for p in (u, g))
         slope = g[1:] / u[1:]
         squares[a, a + 1 :] = np.maximum(slope**2 * uu - 2 * slope * ug + gg, 0.0)
@@ -482,10 +483,7 @@ def _cheapest(cost: Floats, penalty: float) -> Ints:
         through = best[:j] + cost[j - 1, :j]
         back[j] = through.argmin()
         best[j] = through[back[j]] + penalty
-    starts = [m]
-    while starts[-1] > 0:
-        starts.append(int(back[starts[-1]]))
-    return np.array(starts[::-1])
+    return _traced(back)
 
 
 def _costs(
@@ -818,7 +816,7 @@ def refine_edges(
     fine = cell_moments(x, d, w, cell, len(cells))
     if _one_value_per_cell(fine, float(np.abs(x).max(initial=0.0))):
         return None
-    noise = Noise.of(_non_empty(fine), likelihood.floor)
+    noise = Noise.of(fine.take(np.flatnonzero(fine.weight > 0)), likelihood.floor)
     near = np.zeros(len(cells), dtype=bool)
     for edge in kept[1:-1]:
         near[max(edge - _REACH, 0) : edge + _REACH] = True
@@ -878,10 +876,6 @@ def cell_moments(x: Floats, d: Floats, w: Floats, cell: Ints, cells: int) -> Cel
     m2 = np.maximum(summed(w * dev * dev) - weight * residual**2, 0.0)
     xx, xd = summed(w * dev_x * dev_x), summed(w * dev * dev_x)
     return CellMoments(weight, mean + residual, m2, mean_x, xx, xd)
-
-
-def _non_empty(points: CellMoments) -> CellMoments:
-    return points.take(np.flatnonzero(points.weight > 0))
 
 
 def merge_cells(points: CellMoments, starts: Ints) -> CellMoments:

@@ -172,7 +172,8 @@ class StreamedDataset(Dataset):
         room = memory // (4 * 4 * 8 * max(len(self.features), 1))
         leaves = max(1, min(room, CHUNK_ROWS) // size)
         rows = size << (leaves.bit_length() - 1)
-        yield from self.passes.each(_OfBatches(self.reader, work, size), rows, begin, stop)
+        chunks = _OfChunks(self.reader, _OfBatches(work, size))
+        yield from self.passes.each(chunks, rows, begin, stop)
         self.passes.made.append("model")
 
     # -- rows at hand
@@ -387,25 +388,17 @@ class _OfChunks(Generic[StateT]):
 
 
 class _OfBatches(Generic[StateT]):
-    """Work on batches, of each chunk, which begins at the border of a batch."""
+    """Work on batches, of rows in memory that begin at the border of a batch."""
 
-    def __init__(self, reader: ChunkReader, work: BatchFold[StateT], size: int) -> None:
-        self.reader, self.work, self.size = reader, work, size
+    def __init__(self, work: BatchFold[StateT], size: int) -> None:
+        self.work, self.size, self.state, self.merge = work, size, work.state, work.merge
 
-    def state(self) -> StateT:
-        """Return the state of no rows."""
-        return self.work.state()
-
-    def add(self, state: StateT, first: int, rows: ArrowTable) -> None:
-        """Add a chunk of rows, of which the first has this number, to the state."""
-        chunk = self.work.prepare(self.reader.dataset(rows, first))
+    def add(self, state: StateT, first: int, rows: Dataset) -> None:
+        """Add rows, of which the first has this number, to the state."""
+        chunk = self.work.prepare(rows)
         chunk.cache_numbers()
         for number, batch in enumerate(chunk.batches(self.size), first // self.size):
             self.work.add(state, number, batch)
-
-    def merge(self, state: StateT, other: StateT) -> None:
-        """Add another range."""
-        self.work.merge(state, other)
 
 
 # ------------------------------------------------------------------------------------ answers

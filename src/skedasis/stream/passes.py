@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -13,7 +14,7 @@ from skedasis._types import Bools, Floats, Ints, Level
 from skedasis.data.arrow import ArrowTable
 from skedasis.data.categories import LevelColumn, typed_level
 from skedasis.data.column_stats import column_moments
-from skedasis.data.dataset import Dataset
+from skedasis.data.dataset import Dataset, add_each
 from skedasis.data.factorize import Factorized, dense_codes, equality_key
 from skedasis.data.features import Feature
 from skedasis.data.kept_rows import HashedRows
@@ -119,27 +120,19 @@ def _sorted(
     orders: Sequence[tuple[Level, ...]],
 ) -> tuple[list[Level] | None, tuple[Level, Level] | None]:
     """Return all values in an order that agrees with several, and two values whose order these do not imply, if any."""
-    # Dictionaries as sets that keep their order, so that messages do not depend on hashes.
-    after: dict[Level, dict[Level, None]] = {value: {} for order in orders for value in order}
-    before = dict.fromkeys(after, 0)
+    sorter: TopologicalSorter[Level] = TopologicalSorter()
     for order in orders:
+        for value in order:
+            sorter.add(value)
         for low, high in pairwise(order):
-            if high not in after[low]:
-                after[low][high] = None
-                before[high] += 1
-    free = [value for value in after if not before[value]]
-    merged: list[Level] = []
-    pair: tuple[Level, Level] | None = None
-    while free:
-        if len(free) > 1 and pair is None:
-            pair = free[0], free[1]
-        value = free.pop(0)
-        merged.append(value)
-        for high in after[value]:
-            before[high] -= 1
-            if not before[high]:
-                free.append(high)
-    return merged if len(merged) == len(after) else None, pair
+            sorter.add(high, low)
+    try:
+        merged = [*sorter.static_order()]
+    except CycleError:
+        return None, None
+    stated = {pair for order in orders for pair in pairwise(order)}
+    # The order is the only one if some order states each of its steps.
+    return merged, next((pair for pair in pairwise(merged) if pair not in stated), None)
 
 
 def _contradiction(orders: Sequence[tuple[Level, ...]]) -> list[tuple[Level, ...]]:
@@ -582,5 +575,4 @@ class JointPass:
 
     def merge(self, state: list[Ints], other: list[Ints]) -> None:
         """Add the tables of another range."""
-        for own, more in zip(state, other, strict=True):
-            np.add(own, more, out=own)
+        add_each(state, other)

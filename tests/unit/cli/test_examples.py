@@ -282,12 +282,17 @@ def test_datasets_are_written(folder):
 def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     seen = {}
 
-    def build(model, X, y, path, **options):
-        seen.update(options, model=model, X=X, y=y, path=path)
+    def gather(model, X, **options):
+        seen.update(options, model=model, X=X)
+        return SimpleNamespace()
+
+    def write(content, path, *, title, progress):
+        seen.update(path=path, title=title)
         return SimpleNamespace(path=path, effects={})
 
+    monkeypatch.setattr(importlib.import_module("skedasis.report.content"), "gather", gather)
     # Patch the module by its path: `skedasis.report` is the function after its first use.
-    monkeypatch.setattr(importlib.import_module("skedasis.report.report"), "report", build)
+    monkeypatch.setattr(importlib.import_module("skedasis.report.report"), "write", write)
     line = "skedasis report my:clf houses.csv age --features size,heat --group heat=gas,oil,wood"
     asked = (
         "--target sold --sample-weight visits --no-rows --pairs 2 --no-uncertainty --n-jobs 2 --random-state 5 "

@@ -372,3 +372,12 @@ def test_a_container_is_written_in_two_lines():
 def test_members_without_an_operation_are_refused():
     regions = made("regions of features")[0]
     assert "features of class Regions" in message_of(sd.UnsupportedError, regions.interval)
+
+
+def test_findings_are_those_of_the_members():
+    found = made("surfaces")
+    each = [check.message for surface in found.values() for check in surface.checks()]
+    assert sorted(check.message for check in found.checks()) == sorted(each)
+    outputs = made("surfaces of outputs").checks()
+    assert {check.output for check in outputs} == {0, 1}
+    assert "effects or surfaces" in message_of(sd.UnsupportedError, made("importance").checks)

@@ -15,7 +15,6 @@ from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures.titles import surface_title
-from skedasis.plots.keywords import Empty
 from skedasis.plots.marks import (
     Contour,
     FigureSpec,
@@ -43,6 +42,7 @@ from skedasis.plots.scales import (
 from skedasis.plots.theme import HEAT_SHADES
 from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelPairAxis, PairAxis
 from skedasis.results.build.pairs import HOME, corners_with_rows, homes_with_rows
+from skedasis.results.keywords import Empty
 from skedasis.results.surface import PairRows, Surface
 
 FINE = 200

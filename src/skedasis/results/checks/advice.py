@@ -43,15 +43,11 @@ def _column(effect: BinnedEffect) -> Column | None:
     return Column(effect.about.feature, rows.x[there], weight) if there.any() else None
 
 
-def _n_values(column: Column) -> int:
-    return len(np.unique(column.x))
-
-
 def has_two_values(effect: Effect) -> bool:
     """Return whether the feature has two values or levels, so that each method moves rows from one to the other."""
     if isinstance(effect, BinnedEffect):
         column = _column(effect)
-        return column is not None and _n_values(column) == 2
+        return column is not None and len(np.unique(column.x)) == 2
     return len(effect.axis) == 2
 
 
@@ -65,10 +61,8 @@ def between_values(effect: Effect) -> bool:
 
 def _rebinned(effect: BinnedEffect, k: int, name: str) -> str:
     """Return the call that gives k bins with about equal numbers of rows: without the model, if that is possible."""
-    method, whole = (
-        effect.spec.method,
-        isinstance(effect, MPlotEffect) or effect.spec.method == "ALE",
-    )
+    method = effect.spec.method
+    whole = isinstance(effect, MPlotEffect) or method == "ALE"
     bins = str(k) if whole else f"sd.Quantile({k})"
     if effect.spec.pointwise and effect.rows is not None and effect.rows.exact:
         return f"{name}.rebin({bins})"
@@ -114,7 +108,7 @@ def _finer(effect: BinnedEffect) -> int | None:
     if column is None or effect.spec.local_effects == "value_steps":
         return None
     now = len(effect.bins) if effect.spec.pointwise else len(effect.cells)
-    k = min(max(_BINS, 2 * now), len(column) // TRUSTED_ROWS, _n_values(column) - 1)
+    k = min(max(_BINS, 2 * now), len(column) // TRUSTED_ROWS, len(np.unique(column.x)) - 1)
     return k if k >= _FINER * now else None
 
 

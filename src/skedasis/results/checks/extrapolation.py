@@ -106,10 +106,6 @@ class FeatureSpace:
             self._r_squared_cache[key] = max(0.0, _r_squared(x, *other_bins), _r_squared(y, *bins))
         return self._r_squared_cache[key]
 
-    def numbers(self, position: int) -> Floats:
-        """Return a numeric column."""
-        return self.dataset.floats(position)
-
 
 @dataclass(frozen=True, eq=False)
 class Subspace:
@@ -131,7 +127,7 @@ class Subspace:
 
     def set_values(self, new_rows: Floats, position: int, value: Floats) -> None:
         """Replace the values of a numeric column in new rows, in place."""
-        mean, scale = _scale(self.space.numbers(position))
+        mean, scale = _scale(self.space.dataset.floats(position))
         axes = np.flatnonzero(self.owner == position)
         new_rows[:, axes] = 0.0  # also the axis that marks missing values
         new_rows[:, axes[0]] = (value - mean) / scale
@@ -165,9 +161,7 @@ def nearest_distance(new_rows: Floats, reference: Floats, without: Ints) -> Floa
     out = np.full(len(new_rows), np.inf)
     if len(reference) == 0 or len(new_rows) == 0:
         return out
-    if (
-        new_rows.shape[1] <= 8
-    ):  # in more dimensions, a k-d tree visits nearly all points and is slower
+    if new_rows.shape[1] <= 8:  # with more, a k-d tree visits nearly all points and is slower
         k = min(2, len(reference))
         distance, position = KDTree(reference).query(new_rows, k=k)
         distance, position = distance.reshape(len(new_rows), k), position.reshape(len(new_rows), k)
@@ -260,7 +254,7 @@ def columns_of(space: FeatureSpace, effect: Effect) -> tuple[int, ...]:
     mismatch = is_moved(space, effect.about.feature)
     if not mismatch and kept is not None and len(kept) and not isinstance(effect.axis, LevelAxis):
         mismatch = int(kept.row.max()) >= len(space.points)
-        mismatch = mismatch or not _same(space.numbers(columns[0])[kept.row], kept.x)
+        mismatch = mismatch or not _same(space.dataset.floats(columns[0])[kept.row], kept.x)
     if mismatch:
         raise wrong_table_error()
     return columns
@@ -294,7 +288,7 @@ def _rows_at_edges(
     edges = effect.cells.edges if isinstance(effect, BinnedEffect) else effect.axis.coordinates
     if effect.spec.local_effects == "integer_steps" and effect.values is not None:
         edges = effect.values  # rows are moved to a neighbouring value, whatever the bins
-    cell = Cells(edges, effect.spec.closed).locate(view.space.numbers(position))
+    cell = Cells(edges, effect.spec.closed).locate(view.space.dataset.floats(position))
     inside = np.flatnonzero(cell >= 0)
     row = inside[rng.integers(len(inside), size=N_NEW_ROWS)] if len(inside) else inside
     edge = cell[row] + rng.integers(2, size=len(row))

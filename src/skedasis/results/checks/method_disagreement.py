@@ -11,7 +11,7 @@ from skedasis.errors import DataError
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.checks.advice import OBSERVED_ONLY, narrower_bins
-from skedasis.results.checks.check import number
+from skedasis.results.checks.check import number, runs
 from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION
 from skedasis.results.curve_words import number_text
 from skedasis.results.effect import TRUSTED_ROWS, AnyMPlot, BinnedEffect, Effect, PartialDependence
@@ -49,11 +49,7 @@ def disagreement(
     if not reported.any() or size == 0:
         return None
     worst = int(np.argmax(np.where(reported, np.abs(difference), 0.0)))
-    first, last = worst, worst
-    while first > 0 and reported[first - 1]:
-        first -= 1
-    while last < len(x) - 1 and reported[last + 1]:
-        last += 1
+    first, last = next((a, b) for a, b in runs(reported) if a <= worst <= b)
     gap = float(abs(difference[worst]))
     numbers = {
         "difference": gap,

@@ -1,9 +1,9 @@
 """Weighted bootstrap: replicates of effects for many vectors of row weights at once, from kept rows or from moments.
 
-A replicate is a vector of counts: how often each row was drawn. An effect is a function of these counts (`RowSource`).
-It follows from the moments of its cells, which are sums over the rows and therefore linear in the counts
-(`intervals.moments`), by a statistic (`intervals.statistics`): `FromRows`. If not all rows are kept, the moments are
-drawn instead: `FromMoments`. PDP and ICE are weighted means of curves: `MeanOfCurves`, `FromCurves`.
+A replicate is a vector of counts: how often each row was drawn. An effect is a function of these counts
+(`ReweightedSource`). It follows from the moments of its cells, which are sums over the rows and therefore linear in the
+counts (`intervals.moments`), by a statistic (`intervals.statistics`): `FromRows`. If not all rows are kept, the moments
+are drawn instead: `FromMoments`. PDP and ICE are weighted means of curves: `MeanOfCurves`, `FromCurves`.
 
 `replicate_source` chooses among these for an effect, `resampler` returns the effect as a function of counts,
 `skedasis.stats.resampling.bootstrap` draws the replicates, and `bootstrap_with_rebinning` repeats the selection of bins
@@ -15,11 +15,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from skedasis._arguments import check_flag, check_int, check_option, check_probability
 from skedasis._types import Floats, Ints
 from skedasis.binning import AutoUniform, Binning, Greedy, Optimal
 from skedasis.errors import BinningWarning, UnsupportedError, diverted
@@ -47,7 +46,6 @@ from skedasis.results.intervals.statistics import (
 )
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
-from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import (
     BootstrapDraws,
     DrawnWeights,
@@ -57,25 +55,6 @@ from skedasis.stats.resampling import (
     draw_in_parts,
     replicate,
 )
-
-# ------------------------------------------------------------------------------------------
-# Options that intervals of effects and of surfaces have in common.
-
-
-def check_interval(
-    confidence_level: object,
-    method: object,
-    simultaneous: object,
-    replicates: object,
-    random_state: RandomState,
-    of: str = "interval",
-) -> int:
-    """Check the options of `interval`, or of the method `of`, and return the integer that keys the random draws."""
-    check_probability(f"{of}(confidence_level)", confidence_level)
-    check_option(f"{of}(method)", method, ("analytic", "bootstrap"))
-    check_flag(f"{of}(simultaneous)", simultaneous)
-    check_int(f"{of}(replicates)", replicates, 2, "Use 1000")
-    return as_seed(f"{of}(random_state)", random_state)
 
 
 def check_has_errors(effect: Effect, of: str, otherwise: str = "") -> None:
@@ -96,15 +75,7 @@ def check_has_errors(effect: Effect, of: str, otherwise: str = "") -> None:
 SourceName = Literal["rows", "moments"]
 
 
-class ReplicateSource(Protocol):
-    """What the replicates of an effect are computed from."""
-
-    def replicated(self, of: StatisticName) -> Reweighted | DrawnWeights:
-        """Return a statistic as a function of counts, or as random draws; see `stats.resampling.bootstrap`."""
-        ...
-
-
-class RowSource(ABC):
+class ReweightedSource(ABC):
     """An effect that can be computed for any counts of its rows."""
 
     draws: BootstrapDraws
@@ -134,7 +105,7 @@ class RowSource(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class FromRows(RowSource):
+class FromRows(ReweightedSource):
     """An effect whose replicates are computed from its kept rows."""
 
     statistic: MomentStatistic
@@ -157,7 +128,7 @@ class FromRows(RowSource):
 
 
 @dataclass(frozen=True, eq=False)
-class ConstantEffect(RowSource):
+class ConstantEffect(ReweightedSource):
     """The effect of a feature with one value, which does not depend on the rows."""
 
     constant: Floats
@@ -170,7 +141,7 @@ class ConstantEffect(RowSource):
 
 
 @dataclass(frozen=True, eq=False)
-class MeanOfCurves(RowSource):
+class MeanOfCurves(ReweightedSource):
     """The weighted mean of ICE curves, for numeric and categorical features; curves may be centred, or slopes."""
 
     effect: Effect
@@ -331,6 +302,10 @@ def correlation_factor(curves: Curves) -> Floats:
 # Choice of the source: kept rows, or moments.
 
 
+ReplicateSource: TypeAlias = ReweightedSource | DrawnSource
+"""What the replicates of an effect are computed from."""
+
+
 def replicate_source(effect: Effect, wanted: SourceName | None = None) -> ReplicateSource:
     """Return the source of an effect's bootstrap replicates."""
     if isinstance(effect, PartialDependence):
@@ -347,7 +322,7 @@ def replicate_source(effect: Effect, wanted: SourceName | None = None) -> Replic
     return FromMoments(statistic, statistic.own_moments(), effect.spec.weight_kind)
 
 
-def resampler(effect: Effect) -> RowSource:
+def resampler(effect: Effect) -> ReweightedSource:
     """Return an effect as a function of the counts of its rows, with fixed bins, grid or levels.
 
     Notes
@@ -365,7 +340,7 @@ def resampler(effect: Effect) -> RowSource:
     `BinStats.trusted` and `LevelStats.count`.
     """
     found = replicate_source(effect, "rows" if isinstance(effect, PartialDependence) else None)
-    if not isinstance(found, RowSource):
+    if not isinstance(found, ReweightedSource):
         raise _not_kept(effect, "use interval(method='bootstrap'), which can draw from moments")
     return found
 

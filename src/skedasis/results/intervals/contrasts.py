@@ -59,7 +59,6 @@ from skedasis.results.intervals.bootstrap import (
     FromRows,
     SourceName,
     check_has_errors,
-    check_interval,
     replicate_source,
 )
 from skedasis.results.intervals.statistics import (
@@ -70,7 +69,8 @@ from skedasis.results.intervals.statistics import (
     linear_slope_bins,
     moments_of_bins,
 )
-from skedasis.results.multi_model import IntervalTarget, MultiModelEffect
+from skedasis.results.keywords import IntervalTarget
+from skedasis.results.multi_model import MultiModelEffect
 from skedasis.stats import ale_math
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState, as_seed
@@ -79,6 +79,7 @@ from skedasis.stats.resampling import (
     DrawnWeights,
     Reweighted,
     bootstrap,
+    check_interval,
     percentiles,
     t_interval,
 )

@@ -36,7 +36,6 @@ from skedasis.results.build.pairs import (
 )
 from skedasis.results.build.pdp import SHOWN
 from skedasis.results.immutable import Immutable
-from skedasis.results.intervals.bootstrap import check_interval
 from skedasis.results.intervals.moments import sums_by_cell
 from skedasis.results.surface import AccumulatedSurface, PairRows, Surface
 from skedasis.stats.moments import Moments, WeightKind, power_of_two
@@ -45,6 +44,7 @@ from skedasis.stats.resampling import (
     BootstrapDraws,
     bootstrap_rng,
     check_counts,
+    check_interval,
     draw_in_parts,
     percentiles,
     sup_band,
