@@ -34,7 +34,7 @@ def weights_figure(found, *, top=None):
 
 
 def test_a_row_is_all_that_a_kind_of_result_needs(monkeypatch, tmp_path):
-    row = kinds.Kind[Weights](
+    row = kinds.DrawnKind[Weights](
         figure=weights_figure, lead=lambda w: f"{len(w.values)} weights.", in_notebook={"top": 2}
     )
     monkeypatch.setitem(kinds.KINDS, Weights, row)

@@ -253,7 +253,7 @@ class ModelRun:
     scores: Scores
     seconds: float
 
-    def note(self, key: TaskKey, name: str, value: JsonValue) -> None:
+    def note(self, key: TaskKey, name: str, value: object) -> None:
         """Add to the provenance of a result; it is in the plan, because results are finalized again."""
         plan = self.job.plans[key]
         if isinstance(plan, CellPlan):

@@ -49,6 +49,7 @@ from skedasis.plots.figures.variance_shares import variance_shares_figure
 from skedasis.plots.marks import CurveSet, FigureSpec
 from skedasis.plots.plot import FigureOptions, check_one_panel, drawn, drawn_on_each
 from skedasis.plots.scales import counted, number, sentence
+from skedasis.results import keywords
 from skedasis.results.change import Change, Changes, rows_text
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
@@ -73,26 +74,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from skedasis.results.keywords import (
-        BarKeywords,
-        EffectsKind,
-        EffectsViewKeywords,
-        EffectViewKeywords,
-        ImportanceFigure,
-        InteractionsFigure,
-        MultiplesKeywords,
-        OverviewKind,
-        PagedKeywords,
-        RankedBy,
-        RegionsViewKeywords,
-        SideBySideKeywords,
-        SplitKeywords,
-        StrongestKeywords,
-        SurfacesViewKeywords,
-        SurfaceViewKeywords,
-    )
-
-    class _EffectsOptions(EffectsViewKeywords, PagedKeywords, total=False):
+    class _EffectsOptions(keywords.EffectsViewKeywords, keywords.PagedKeywords, total=False):
         """Options of the figure of `Effects`, also on pages."""
 
         most_levels: int
@@ -121,17 +103,19 @@ ResultT_contra = TypeVar("ResultT_contra", contravariant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind(Generic[ResultT_contra]):
+class DrawnKind(Generic[ResultT_contra]):
     """How the results of a class are drawn.
 
     Parameters
     ----------
     figure : callable
         Returns the figure of a result; takes the options of `plot` and `explore` that are its own.
-    lead : callable
-        Returns the line below the title of a page.
+    lead : callable, optional
+        Returns the line below the title of a page; not of small figures that can be sorted, which have their own.
     on_page, in_notebook, on_axes : mapping
         Options of the figure on a page, where the user gives none; of the static one; and on axes of a user.
+    colors_rows : bool
+        Whether `color` may be one value per row.
     note : callable, optional
         Returns the line below the figure in a notebook.
     ranking : callable, optional
@@ -151,13 +135,13 @@ class Kind(Generic[ResultT_contra]):
     """
 
     figure: Callable[Concatenate[ResultT_contra, ...], FigureSpec]
-    lead: Callable[[ResultT_contra], str]
+    lead: Callable[[ResultT_contra], str] = lambda _: ""
     on_page: Mapping[str, object] = field(default_factory=dict)
     in_notebook: Mapping[str, object] = field(default_factory=dict)
     on_axes: Mapping[str, object] = field(default_factory=dict)
     colors_rows: bool = False
     note: Callable[[ResultT_contra], str] | None = None
-    ranking: Callable[[ResultT_contra, RankedBy], Sequence[html.Ranked]] | None = None
+    ranking: Callable[[ResultT_contra, keywords.RankedBy], Sequence[html.Ranked]] | None = None
     tiles: bool = False
     wide: bool = False
     table: str = "Numbers"
@@ -180,7 +164,7 @@ def page_effect(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
 
 
 def _effect(
-    effect: Effect, *, page: bool = False, **options: Unpack[EffectViewKeywords]
+    effect: Effect, *, page: bool = False, **options: Unpack[keywords.EffectViewKeywords]
 ) -> FigureSpec:
     options.setdefault("elevated_regions", None)
     view = EffectPlotOptions(**options)
@@ -188,7 +172,7 @@ def _effect(
 
 
 def _effects(
-    effects: Effects, *, kind: EffectsKind = "effects", **options: Unpack[_EffectsOptions]
+    effects: Effects, *, kind: keywords.EffectsKind = "effects", **options: Unpack[_EffectsOptions]
 ) -> FigureSpec:
     check_option("plot(kind)", kind, ("effects", "overview"))
     if kind == "overview":
@@ -201,17 +185,19 @@ def _effects(
         return overview_figure(importance_points(effects, level), unit=unit, confidence_level=level)
     chosen, shown = _separated(options, "by", "top", "columns", "lower", "page")
     view = EffectPlotOptions(**{"curves": 60, **shown})  # pyright: ignore[reportArgumentType]
-    return effects_figure(effects, options=view, **cast("MultiplesKeywords", chosen))
+    return effects_figure(effects, options=view, **cast("keywords.MultiplesKeywords", chosen))
 
 
-def _surface(surface: Surface, **options: Unpack[SurfaceViewKeywords]) -> FigureSpec:
+def _surface(surface: Surface, **options: Unpack[keywords.SurfaceViewKeywords]) -> FigureSpec:
     return surface_figure(surface, SurfacePlotOptions(**options))
 
 
-def _surfaces(found: Surfaces[AnySurface], **options: Unpack[SurfacesViewKeywords]) -> FigureSpec:
+def _surfaces(
+    found: Surfaces[AnySurface], **options: Unpack[keywords.SurfacesViewKeywords]
+) -> FigureSpec:
     chosen, shown = _separated(options, "top", "columns", "page")
-    view = SurfacePlotOptions(**cast("SurfaceViewKeywords", {"density": False, **shown}))
-    return surfaces_figure(found, options=view, **cast("SideBySideKeywords", chosen))
+    view = SurfacePlotOptions(**cast("keywords.SurfaceViewKeywords", {"density": False, **shown}))
+    return surfaces_figure(found, options=view, **cast("keywords.SideBySideKeywords", chosen))
 
 
 def _separated(
@@ -223,7 +209,10 @@ def _separated(
 
 
 def _importance(
-    found: Importance, *, kind: ImportanceFigure = "bars", **options: Unpack[BarKeywords]
+    found: Importance,
+    *,
+    kind: keywords.ImportanceFigure = "bars",
+    **options: Unpack[keywords.BarKeywords],
 ) -> FigureSpec:
     check_option("plot(kind)", kind, ("bars", "local"))
     if kind == "bars":
@@ -237,19 +226,22 @@ def _importance(
 def _interactions(
     found: Interactions,
     *,
-    kind: InteractionsFigure = "heatmap",
-    **options: Unpack[StrongestKeywords],
+    kind: keywords.InteractionsFigure = "heatmap",
+    **options: Unpack[keywords.StrongestKeywords],
 ) -> FigureSpec:
     check_option("plot(kind)", kind, ("heatmap", "network"))
     return (heatmap_figure if kind == "heatmap" else network_figure)(found, **options)
 
 
-def _regions(regions: Regions, **options: Unpack[RegionsViewKeywords]) -> FigureSpec:
+def _regions(regions: Regions, **options: Unpack[keywords.RegionsViewKeywords]) -> FigureSpec:
     return regions_figure(regions, RegionsPlotOptions(**options))
 
 
 def _regions_by_feature(
-    found: RegionsByFeature, *, kind: OverviewKind = "overview", **options: Unpack[SplitKeywords]
+    found: RegionsByFeature,
+    *,
+    kind: keywords.OverviewKind = "overview",
+    **options: Unpack[keywords.SplitKeywords],
 ) -> FigureSpec:
     check_option("plot(kind)", kind, ("overview",))
     return regions_overview_figure(found, **options)
@@ -337,10 +329,6 @@ def _lead_of_shares(found: VarianceShares) -> str:
     return f"Parts of the variance of {found.quantity} at {rows}."
 
 
-def _lead_of_features(found: Effects | MultiModelEffects) -> str:
-    return f"{counted(len(found), 'feature')}, on shared scales."
-
-
 # --- the kinds ------------------------------------------------------------------------------------
 
 _ALL: Mapping[str, object] = {"page": None}
@@ -348,8 +336,8 @@ _FIRST: Mapping[str, object] = {"top": MOST, "page": None}
 _BARS: Mapping[str, object] = {"top": MOST_BARS}
 _SMALL: Mapping[str, object] = {"page": None, "most_levels": SMALL_LEVELS}
 
-KINDS: Mapping[type, Kind[Never]] = {
-    Effect: Kind[Effect](
+KINDS: Mapping[type, DrawnKind[Never]] = {
+    Effect: DrawnKind[Effect](
         figure=_effect,
         lead=lead,
         on_page={"page": True},
@@ -357,9 +345,8 @@ KINDS: Mapping[type, Kind[Never]] = {
         colors_rows=True,
         note=partial(_with_hint, lead),
     ),
-    Effects: Kind[Effects](
+    Effects: DrawnKind[Effects](
         figure=_effects,
-        lead=_lead_of_features,
         on_page={"top": None, **_SMALL},
         in_notebook={"top": MOST, **_SMALL},
         note=_drawn_effects,
@@ -369,8 +356,8 @@ KINDS: Mapping[type, Kind[Never]] = {
         one_panel="Pass a list of axes, one per effect: axes=",
         empty="No effects.",
     ),
-    Surface: Kind[Surface](figure=_surface, lead=lead, note=partial(_with_hint, lead)),
-    Surfaces: Kind[Surfaces[AnySurface]](
+    Surface: DrawnKind[Surface](figure=_surface, lead=lead, note=partial(_with_hint, lead)),
+    Surfaces: DrawnKind[Surfaces[AnySurface]](
         figure=_surfaces,
         lead=_lead_of_pairs,
         on_page=_ALL,
@@ -381,32 +368,32 @@ KINDS: Mapping[type, Kind[Never]] = {
         table="Ranking",
         empty="No surfaces.",
     ),
-    Importance: Kind[Importance](
+    Importance: DrawnKind[Importance](
         figure=_importance,
         lead=lambda found: sentence(found.axis),
         in_notebook=_BARS,
         one_panel="Use features= with one name, or omit ax",
     ),
-    Diagnosis: Kind[Diagnosis](
+    Diagnosis: DrawnKind[Diagnosis](
         figure=diagnosis_figure, lead=_lead_of_diagnosis, table="Verdicts and numbers"
     ),
-    VarianceShares: Kind[VarianceShares](figure=variance_shares_figure, lead=_lead_of_shares),
-    Interactions: Kind[Interactions](
+    VarianceShares: DrawnKind[VarianceShares](figure=variance_shares_figure, lead=_lead_of_shares),
+    Interactions: DrawnKind[Interactions](
         figure=_interactions,
         lead=lambda found: f"How strongly {counted(len(found), 'pair')} of features interact.",
     ),
-    Change: Kind[Change](
+    Change: DrawnKind[Change](
         figure=change_figure,
         lead=lambda found: f"Change of {found.quantity} if {found.text}, at {rows_text(found)}.",
     ),
-    Changes: Kind[Changes](
+    Changes: DrawnKind[Changes](
         figure=changes_figure,
         lead=_lead_of_moves,
         wide=True,
         one_panel="Omit ax, or plot one of the changes",
         empty="No changes.",
     ),
-    Regions: Kind[Regions](
+    Regions: DrawnKind[Regions](
         figure=_regions,
         lead=lambda found: f"{heading_text(found)}.",
         on_axes={"scores": False},
@@ -414,20 +401,19 @@ KINDS: Mapping[type, Kind[Never]] = {
         below=_text_of,
         one_panel="Use kind='together', or omit ax",
     ),
-    RegionsByFeature: Kind[RegionsByFeature](
+    RegionsByFeature: DrawnKind[RegionsByFeature](
         figure=_regions_by_feature,
         lead=lambda _: "The heterogeneity of each effect, and what regions explain of it.",
         table="Ranking",
         parts=_parts_of_features,
     ),
-    MultiModelEffect: Kind[MultiModelEffect](
+    MultiModelEffect: DrawnKind[MultiModelEffect](
         figure=models_figure,
         lead=_lead_of_models,
         note=lambda _: "explore() shows values on hover.",
     ),
-    MultiModelEffects: Kind[MultiModelEffects](
+    MultiModelEffects: DrawnKind[MultiModelEffects](
         figure=models_effects_figure,
-        lead=_lead_of_features,
         on_page={"top": None, "page": None},
         in_notebook=_FIRST,
         note=_drawn_effects,
@@ -436,18 +422,18 @@ KINDS: Mapping[type, Kind[Never]] = {
         table="Ranking",
         empty="No effects.",
     ),
-    MultiModelImportance: Kind[MultiModelImportance](
+    MultiModelImportance: DrawnKind[MultiModelImportance](
         figure=models_importance_figure,
         lead=lambda found: sentence(f"{found.models[0].axis}, for {counted(len(found), 'model')}"),
         in_notebook=_BARS,
     ),
-    MultiModelRegions: Kind[MultiModelRegions](
+    MultiModelRegions: DrawnKind[MultiModelRegions](
         figure=recurrence_figure,
         lead=lambda _: "How many models have their first split on which feature.",
         table="First splits",
         parts=_parts_of_models,
     ),
-    MultiModelRegionsByFeature: Kind[MultiModelRegionsByFeature](
+    MultiModelRegionsByFeature: DrawnKind[MultiModelRegionsByFeature](
         figure=recurrences_figure,
         lead=lambda _: "For each feature, how many models have their first split on which feature.",
         on_page=_ALL,
@@ -457,7 +443,7 @@ KINDS: Mapping[type, Kind[Never]] = {
         table="Ranking",
         parts=_parts_of_recurrences,
     ),
-    MultiOutput: Kind[MultiOutput[OutputResult]](
+    MultiOutput: DrawnKind[MultiOutput[OutputResult]](
         figure=outputs_figure,
         lead=lambda found: f"Results of {counted(len(found), 'output')}, from the same model rows.",
         on_page=_ALL,
@@ -474,16 +460,16 @@ KINDS: Mapping[type, Kind[Never]] = {
 """Class → how its results are drawn."""
 
 
-def _kind_of(result: ResultT_contra) -> Kind[ResultT_contra] | None:
+def _kind_of(result: ResultT_contra) -> DrawnKind[ResultT_contra] | None:
     """Return how a result is drawn; None for results that are shown as tables."""
     found = next((KINDS[kind] for kind in type(result).__mro__ if kind in KINDS), None)
-    return cast("Kind[ResultT_contra] | None", found)
+    return cast("DrawnKind[ResultT_contra] | None", found)
 
 
 # --- what follows from them -----------------------------------------------------------------------
 
 
-def _drawn_kind(result: ResultT_contra) -> Kind[ResultT_contra]:
+def _drawn_kind(result: ResultT_contra) -> DrawnKind[ResultT_contra]:
     kind = _kind_of(result)
     if kind is None:
         raise TypeError(f"no figure is known of a {type(result).__name__}")
@@ -518,7 +504,7 @@ def explore(
     if kind.ranking is None:
         page = _page(kind, result, spec, named)
     else:
-        by = cast("RankedBy", options.get("by", "importance"))
+        by = cast("keywords.RankedBy", options.get("by", "importance"))
         columns = cast("int | None", options.get("columns"))
         features = list(cast("Mapping[str, object]", result))
         tiles = draw_tiles(spec, ident="small")
@@ -530,7 +516,7 @@ def explore(
 
 
 def _page(
-    kind: Kind[ResultT_contra], result: ResultT_contra, spec: FigureSpec, title: str
+    kind: DrawnKind[ResultT_contra], result: ResultT_contra, spec: FigureSpec, title: str
 ) -> html.Explorable:
     """Return the page of one figure."""
     width = html.WIDE_PAGE if kind.wide and len(spec.stacks) > 1 else WIDTH

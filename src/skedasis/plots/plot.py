@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.typing import ColorType
 
     from skedasis.plots.draw_matplotlib import StyleSheet
-    from skedasis.results.keywords import CompareKeywords, CompareViewKeywords, Scale
+    from skedasis.results.keywords import AxisScale, CompareKeywords, CompareViewKeywords
 
 # --- options of every figure ---------------------------------------------------------------------
 
@@ -50,7 +50,7 @@ class FigureOptions:
     xlabel: str | None = None
     ylabel: str | None = None
     color: ColorType | None = None
-    xscale: Scale | None = None
+    xscale: AxisScale | None = None
     xlim: tuple[float, float] | None = None
     ylim: tuple[float, float] | None = None
     size: tuple[float, float] | None = None

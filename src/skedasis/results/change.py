@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 
@@ -14,8 +14,9 @@ from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.containers import ResultMapping, TableColumns
+from skedasis.results.described import Keys, columns_of, keys_of, listed, object_of, or_null
 from skedasis.results.display import (
     Ranking,
     RankLine,
@@ -78,6 +79,7 @@ class MovedFeature:
     ----------
     feature : Feature
     kind : {"step", "factor", "value", "level"}
+        How it moves.
     amount : float
         The step, factor or value; of times in days, on the axis of the feature. For a level its index in `labels`.
     text : str
@@ -181,14 +183,25 @@ class ChangeRegion:
     region : str
         Its rule.
     rows : int
+        Number of its rows.
     share : float
         Share of the weight.
-    value, std, std_error, df : float
-        As in `Change`. NaN without enough rows.
-    lower, upper : float
-        The 95 % interval of `value`.
-    increases, decreases : float
-        Shares of the region's weight at which the quantity increases and decreases.
+    value : float
+        Mean change over its rows, in units of the quantity.
+    std : float
+        Standard deviation of the changes over its rows.
+    std_error : float
+        Standard error of `value`; like the others NaN without enough rows.
+    df : float
+        Degrees of freedom of the error.
+    lower : float
+        Lower end of the interval of `value`, here at 95 %.
+    upper : float
+        Upper end.
+    increases : float
+        Share of the region's weight at which the quantity increases.
+    decreases : float
+        Share at which it decreases.
     outside : float
         Share at which a moved value leaves the observed range.
     """
@@ -215,8 +228,12 @@ class ChangeRank(RankLine):
     ----------
     change : str
         The move in words.
-    value, std_error, std : float
-        As in `Change`.
+    value : float
+        Mean change over the rows, in units of the quantity.
+    std_error : float
+        Its standard error.
+    std : float
+        Standard deviation of the changes over the rows.
     rows : int
     """
 
@@ -360,7 +377,7 @@ class Change(SavedResult):
 
     @property
     def by(self) -> Ranking[ChangeRegion]:
-        """Return one line per region, in the order of `rules`; it prints as a table. Empty without regions."""
+        """Return the regions, in the order of `rules`; none without regions. They print as a table."""
         if not self.rules:
             return Ranking()
         m, kind = self.moments[CHANGE], self.weight_kind
@@ -430,6 +447,39 @@ class Change(SavedResult):
         if options.rows:
             content["kept_rows"] = None if self.rows is None else self._kept_document(self.rows)
         return content
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        moved = {
+            **schema.FEATURE,
+            **keys_of(MovedFeature, "kind as move", "text", "outside", "missing"),
+            "amount": schema.value("The step, factor, value or level; a step of times in days."),
+        }
+        keys = {
+            **keys_of(cls, "text as change", "quantity", "unit"),
+            "moved": schema.lines("The features that move.", "One feature.", moved),
+            **keys_of(cls, "value", "std", "std_error", "df"),
+            "lower": schema.number("Lower end of the interval of `value`."),
+            "upper": schema.number("Upper end."),
+            **schema.LEVEL,
+            **keys_of(cls, "before", "after", "increases", "decreases", "already"),
+            **keys_of(cls, "n_rows as rows", "missing", "outside", "regions_by", "by as regions"),
+            **schema.RECORD,
+        }
+        kept = object_of(
+            "The kept rows; null if none are kept. With `rows=True`.",
+            {
+                "row": schema.integers("Index of each row in X."),
+                "x": listed(
+                    schema.points("Values of one feature."), "The values of each moved feature."
+                ),
+                "before": schema.numbers("The quantity at the rows."),
+                "change": schema.numbers("The change of each row."),
+                "region": schema.integers("Number of each row's region."),
+                **schema.KEPT,
+            },
+        )
+        return keys, {"kept_rows": or_null(kept)}
 
     def _kept_document(self, kept: ChangeRows) -> Content:
         return {
@@ -655,12 +705,7 @@ class Change(SavedResult):
                     "one with regions",
                     "Name them: sd.what_if(..., by='column')",
                 )
-            lines = self.by
-            numbers = [f.name for f in fields(ChangeRegion)][1:]
-            columns: TableColumns = {"region": list(self.rules)}
-            for name in numbers:
-                columns[name] = np.array([vars(line)[name] for line in lines])
-            return columns
+            return {**columns_of(ChangeRegion, self.by)}
         m = self._whole(CHANGE)
         lower, upper = t_interval(
             m.mean, m.mean_error(1, self.weight_kind), _df(m, self.weight_kind), 0.95
@@ -782,8 +827,16 @@ class Changes(ResultMapping[str, Change]):
     0.2
     """
 
+    exported = ("ranking", "changes", "provenance")
     noun = "named move"
     tables = ("summary", "regions", "rows", "ranking")
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        line = {"name": schema.text("Its name."), **keys_of(ChangeRank)}
+        text = "The changes, the largest mean change of either sign first."
+        ranking = schema.lines(text, "One change.", line)
+        return {"ranking": ranking, **keys_of(cls, "changes", "provenance")}, {}
 
     @property
     def changes(self) -> Mapping[str, Change]:
@@ -798,13 +851,6 @@ class Changes(ResultMapping[str, Change]):
 
     def __str__(self) -> str:
         return changes_text(self)
-
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "ranking": tuple(self.ranking()),
-            "changes": dict(self),
-            "provenance": self.provenance,
-        }
 
     @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ChangesKeywords]) -> Figure:

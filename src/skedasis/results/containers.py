@@ -27,7 +27,8 @@ from skedasis.data.factorize import equality_key
 from skedasis.data.features import Feature, find_feature, label_position
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, nearest
-from skedasis.results import operations
+from skedasis.results import operations, schema
+from skedasis.results.described import Keys, columns_of
 from skedasis.results.display import Ranking, RankLine, SavedResult, count
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, as_provenance, no_provenance
@@ -426,7 +427,7 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
             lines = self.ranking()
             if not lines:
                 raise no_members_error("to_frame(of='ranking')", "line")
-            columns = operations.ranking_table(lines)
+            columns: TableColumns = {**columns_of(type(lines[0]), lines)}
             keys = columns.get(self.column)
             return columns if keys is None else {**columns, self.column: key_column(keys)}
         tables = [m.table() if of is None else m.table(of) for m in self.values()]
@@ -438,11 +439,24 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
         return {self.column: key_column(self, sizes)}
 
     def _document(self, options: ExportOptions) -> Content:
+        if self.exported:
+            return super()._document(options)
         each = [
             {self.column: key if isinstance(key, (str, int, float)) else key_text(key), "result": m}
             for key, m in self.items()
         ]
         return {f"{self.noun}s": each, "provenance": self.provenance}
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        if cls.exported:
+            return super()._keys()
+        one = {
+            cls.column: schema.label(f"What names the {cls.noun}."),
+            "result": schema.result(schema.RESULT, "Its result."),
+        }
+        each = schema.lines(f"The {cls.noun}s, in their order.", f"One {cls.noun}.", one)
+        return {f"{cls.noun}s": each, **schema.RECORD}, {}
 
 
 class FeatureMapping(ResultMapping[str, FeatureResultT_co], Generic[FeatureResultT_co, LineT]):
@@ -484,14 +498,10 @@ class FeatureMapping(ResultMapping[str, FeatureResultT_co], Generic[FeatureResul
         """
         return ordered(self._lines(), by, self.orders)
 
-    def _contents(self, name: str) -> Content:
-        """Return the document: the features, their ranking, and the members under a name of their own."""
-        return {
-            "features": list(self),
-            "ranking": tuple(self.ranking()),
-            name: self.members,
-            "provenance": self.provenance,
-        }
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Return the names of the features, in X's order."""
+        return tuple(self)
 
 
 def key_text(key: Hashable) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 
 from skedasis._arguments import check_name
 from skedasis._types import Floats, Json
-from skedasis.results import operations
+from skedasis.results import operations, schema
+from skedasis.results.described import Keys, content_of, keys_of, listed, object_of
 from skedasis.results.display import SavedResult, align_columns
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance, ImportanceRank
@@ -46,9 +47,9 @@ class Verdict:
     ----------
     feature : str
     kind : str
-        One of `Kind`.
+        Kind of the verdict.
     text : str
-        A sentence with the numbers that the verdict is based on.
+        The verdict as a sentence, with the numbers that it is based on.
     next : str
         The recommended next step.
     """
@@ -68,8 +69,10 @@ class Finding:
     feature : str
     likelihood, entropy : ImportanceRank
         Likelihood-PFI and Entropy-PFI, in nats.
-    r2_others, r2_with_target : float
-        As in `Diagnosis`.
+    r2_others : float
+        Out-of-bag R² of a random forest that predicts the feature from the others.
+    r2_with_target : float
+        The same from the others and the label.
     partners : tuple of str
         The features that it shares most information with.
     verdict : Verdict
@@ -84,9 +87,16 @@ class Finding:
     verdict: Verdict
 
 
+_MORE = (
+    *("r2_others", "r2_with_target", "partners", "verdict.kind as verdict"),
+    *("verdict.text as text", "verdict.next as next"),
+)
+"""What documents say of a feature, beside the two importances."""
+
+
 @dataclass(frozen=True, eq=False)
 class Diagnosis(SavedResult):
-    """Features classified by Likelihood-PFI and Entropy-PFI. Computed by `skedasis.diagnose`.
+    """Features classified by Likelihood-PFI and Entropy-PFI, in nats. Computed by `skedasis.diagnose`.
 
     Attributes
     ----------
@@ -196,9 +206,7 @@ class Diagnosis(SavedResult):
             for name, measure in (("likelihood", self.likelihood), ("entropy", self.entropy))
         }
         return {
-            "features": self.features,
-            "rows": self.likelihood.rows,
-            "confidence_level": self.confidence_level,
+            **content_of(self, "features", "likelihood.rows as rows", "confidence_level"),
             "diagnosis": [
                 {
                     "feature": name,
@@ -206,18 +214,33 @@ class Diagnosis(SavedResult):
                     "likelihood_interval": ends["likelihood"][k],
                     "entropy": self.entropy.mean[k],
                     "entropy_interval": ends["entropy"][k],
-                    "r2_others": self.r2_others[k],
-                    "r2_with_target": self.r2_with_target[k],
-                    "partners": self.partners[k],
-                    "verdict": self.verdicts[k].kind,
-                    "text": self.verdicts[k].text,
-                    "next": self.verdicts[k].next,
+                    **content_of(self[name], *_MORE),
                 }
                 for k, name in enumerate(self.features)
             ],
-            "notes": self.notes,
-            "provenance": self.provenance,
+            **content_of(self, "notes", "provenance"),
         }
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **keys_of(cls, "features", "likelihood.rows as rows", "confidence_level"),
+            "diagnosis": listed(
+                object_of(
+                    "One feature.",
+                    {
+                        "feature": schema.text("Name of the feature."),
+                        "likelihood": schema.number("Likelihood-PFI."),
+                        "likelihood_interval": schema.interval("Ends of its interval."),
+                        "entropy": schema.number("Entropy-PFI."),
+                        "entropy_interval": schema.interval("Ends of its interval."),
+                        **keys_of(Finding, *_MORE),
+                    },
+                ),
+                "The features, in X's order.",
+            ),
+            **keys_of(cls, "notes", "provenance"),
+        }, {}
 
     @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[DiagnosisKeywords]) -> Figure:

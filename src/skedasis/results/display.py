@@ -23,7 +23,8 @@ from skedasis._escaping import Printed
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.registry import methods_that, title_of
 from skedasis.results import operations
-from skedasis.results.export import Content, Exportable, ExportOptions
+from skedasis.results.described import Content, Keys, columns_of, listed
+from skedasis.results.export import Exportable, ExportOptions
 from skedasis.results.immutable import Immutable
 
 if TYPE_CHECKING:
@@ -340,8 +341,13 @@ class Ranking(Exportable, DisplayMixin, tuple[Line, ...]):
     def _document(self, options: ExportOptions) -> Content:
         return {"ranking": tuple(self)}
 
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        line = {"type": "object", "description": "One line, with the fields of its class as keys."}
+        return {"ranking": listed(line, "The lines, in order.")}, {}
+
     def _columns(self) -> Content:
-        return operations.ranking_table(self)
+        return {**columns_of(type(self[0]), self)} if len(self) else {"feature": []}
 
     def __str__(self) -> str:
         return ranking_text(self) if len(self) else "()"

@@ -27,6 +27,7 @@ from skedasis.results.axis import (
     TimedAxis,
 )
 from skedasis.results.containers import TableColumns
+from skedasis.results.described import Keys
 from skedasis.results.display import (
     DisplayMixin,
     SavedResult,
@@ -40,7 +41,9 @@ from skedasis.results.immutable import Immutable, make_read_only
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.ale_math import Accumulate
+from skedasis.stats.depends_on import DependsOn
 from skedasis.stats.grid import Cells
+from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import RandomState
 
@@ -57,8 +60,6 @@ if TYPE_CHECKING:
     from skedasis.results.checks.variance_decomposition import VarianceDecomposition
     from skedasis.results.contrast import Contrast, Contrasts
     from skedasis.results.keywords import EffectKeywords, EffectViewKeywords
-    from skedasis.stats.depends_on import DependsOn
-    from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 
 # --- description of a result: plain values that can be written as JSON ----------------------------
@@ -71,7 +72,7 @@ class Spec:
     Parameters
     ----------
     method : str
-        "ALE", "RHALE", "PDP", …
+        The method, such as "RHALE".
     center : {"mean", "start", "anchor", None}
     local_effects : str
         The kind of the local effects. "slopes", central "differences" and the "values" of an M-plot belong to points of
@@ -1147,6 +1148,15 @@ class Effect(SavedResult):
 
     def _document(self, options: ExportOptions) -> Content:
         return operations.effect_document(self, options)
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return operations.effect_keys()
+
+    @classmethod
+    def json_kind(cls) -> str:
+        """Return "Effect", also for the classes that derive from it."""
+        return Effect.__name__
 
     @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[EffectKeywords]) -> Figure:

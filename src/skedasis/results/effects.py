@@ -28,7 +28,6 @@ from skedasis.results.display import (
     sample_text,
 )
 from skedasis.results.effect import Effect
-from skedasis.results.export import Content, ExportOptions
 from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.depends_on import DependsOn
 from skedasis.stats.random import RandomState
@@ -51,9 +50,12 @@ class Rank(RankLine):
     Parameters
     ----------
     feature : str
-    importance, heterogeneity_score, heterogeneity_score_error : float
-        The standard deviation of the effect over the data, the heterogeneity score, and its standard error, all in
-        units of the quantity.
+    importance : float
+        Standard deviation of the effect over the data, in units of the quantity.
+    heterogeneity_score : float
+        Heterogeneity score, in units of the quantity.
+    heterogeneity_score_error : float
+        Its standard error.
     bins : int
         Number of bins, of points of the grid, or of levels.
     untrusted_rows : int
@@ -62,8 +64,10 @@ class Rank(RankLine):
         Number of rows in which the feature is missing.
     depends_on : str or None
         The other feature that explains most of the heterogeneity; None if none explains much.
-    depends_on_share, depends_on_error : float
-        The share of the squared score that it explains, and its standard error; NaN without such a feature.
+    depends_on_share : float
+        Share of the squared score that it explains, on held-out rows; NaN without such a feature.
+    depends_on_error : float
+        Standard error of the share.
     """
 
     ordered_by = "importance"
@@ -123,8 +127,8 @@ class Effects(FeatureMapping[Effect, Rank]):
     (['x0', 'x1'], 11)
     """
 
+    exported = ("features", "ranking", "effects", "provenance")
     prints_ranking = True
-
     tables = ("effect", "bins", "spread", "curves", "missing", "ranking")
 
     @property
@@ -296,10 +300,11 @@ class Effects(FeatureMapping[Effect, Rank]):
         x0 0.2 → 0.6  +0.410    0.376 to 0.443  < 0.001   300
         x1 0.5 → 0.1  −0.453  −0.482 to −0.423  < 0.001   300
         """
+        pairs = operations.pairs_of(changes, self)
         options = operations.ContrastOptions(
             confidence_level, method, replicates, random_state, n_jobs, source
         )
-        return operations.contrasts_of_effects(self, changes, options)
+        return operations.contrasts_of_effects(self, pairs, options)
 
     @checked_call
     def checks(
@@ -385,9 +390,6 @@ class Effects(FeatureMapping[Effect, Rank]):
         if of == "missing" and 0 < len(some) < len(self):
             return Effects(some).table(of)
         return super().table(of)
-
-    def _document(self, options: ExportOptions) -> Content:
-        return self._contents("effects")
 
     @takes_figure_options
     def plot(self, **options: Unpack[EffectsKeywords]) -> Figure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
@@ -13,7 +13,8 @@ from skedasis._arguments import check_flag, check_name, check_option, check_prob
 from skedasis._calls import NearestAttribute, checked_call
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
-from skedasis.results import operations
+from skedasis.results import operations, schema
+from skedasis.results.described import Keys, columns_of, content_of, described, keys_of, or_null
 from skedasis.results.display import (
     Ranking,
     RankLine,
@@ -45,10 +46,16 @@ class ImportanceRank(RankLine):
     Parameters
     ----------
     feature : str
-    mean, std, std_error : float
-        In units of the quantity.
-    lower, upper : float
-        The analytic 95 % interval; NaN if there is none.
+    mean : float
+        The importance: the mean over the repeats, in units of the quantity.
+    std : float
+        Standard deviation over the repeats.
+    std_error : float
+        Standard error of `mean`.
+    lower : float
+        Lower end of the analytic interval, here at 95 %; NaN if there is none.
+    upper : float
+        Upper end.
     """
 
     ordered_by = "mean"
@@ -71,13 +78,13 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
     ----------
     features : tuple of str
     row : ndarray of int, shape (m,)
-        Indices of the rows in X.
+        Index of each row in X.
     before : ndarray of float, shape (m,)
         The quantity at the rows.
     after : ndarray of float, shape (features, m, repeats)
         The quantity at the rows with the feature's value from a donor row.
     weight : ndarray of float, shape (m,), optional
-        None means weight 1 for each row.
+        Weights of the rows; None if all are 1.
     exact : bool
         Whether these are all rows; otherwise they are a random sample with a fixed seed.
 
@@ -88,6 +95,7 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
     a mean over all pairs of rows, including each row with itself.
     """
 
+    exported = ("features", "row", "before", "_by_feature as difference", "weight", "exact")
     features: tuple[str, ...]
     row: Ints
     before: Floats
@@ -120,15 +128,10 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
         k = _index(self.features, feature)
         return (self.after[k] - self.before[:, None]).mean(axis=1)
 
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "features": self.features,
-            "row": self.row,
-            "before": self.before,
-            "difference": dict(zip(self.features, self.difference, strict=True)),
-            "weight": self.weight,
-            "exact": self.exact,
-        }
+    @property
+    def _by_feature(self) -> Mapping[str, Floats]:
+        """Return by feature the mean increase of each row with the feature's values of other rows."""
+        return dict(zip(self.features, self.difference, strict=True))
 
     def _columns(self) -> Content:
         return {**self.table()}
@@ -196,6 +199,10 @@ class Importance(SavedResult):
     0.0
     """
 
+    exported = (
+        *("features", "quantity", "unit", "method", "metric", "baseline", "rows"),
+        "is_exact as all_pairs",
+    )
     features: tuple[str, ...]
     values: Floats
     std_error: Floats
@@ -365,12 +372,7 @@ class Importance(SavedResult):
         """Return the columns of `to_frame`."""
         names = np.array(self.features, dtype=object)
         if of == "importance":
-            lines = self._lines()
-            numbers = [f.name for f in fields(ImportanceRank)][1:]
-            return {
-                "feature": list(self.features),
-                **{n: np.array([getattr(line, n) for line in lines]) for n in numbers},
-            }
+            return {**columns_of(ImportanceRank, self._lines())}
         if of == "values":
             repeats = self.values.shape[1]
             return {
@@ -392,31 +394,37 @@ class Importance(SavedResult):
         level = options.confidence_level
         lower, upper = t_interval(self.mean, self.std_error, self.df, level)
         lines = [
-            {
-                "feature": name,
-                "mean": self.mean[k],
-                "std": self.std[k],
-                "error": self.std_error[k],
-                "lower": lower[k],
-                "upper": upper[k],
-                "values": self.values[k],
-            }
-            for k, name in enumerate(self.features)
+            {**content_of(line), "lower": lower[k], "upper": upper[k], "values": self.values[k]}
+            for k, line in enumerate(self._lines())
         ]
         content: Content = {
-            "features": self.features,
-            "quantity": self.quantity,
-            "unit": self.unit,
-            "method": self.method,
-            "metric": self.metric,
-            "baseline": self.baseline,
-            "rows": self.rows,
-            "all_pairs": self.is_exact,
+            **content_of(self),
             "confidence_level": level,
             "ranking": [lines[k] for k in np.argsort(-self.mean, kind="stable").tolist()],
             "provenance": self.provenance,
         }
         return {**content, "local": self.local} if options.rows else content
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **keys_of(cls),
+            **schema.LEVEL,
+            "ranking": schema.lines(
+                "The features, most important first.",
+                "One line of the ranking.",
+                {
+                    **keys_of(ImportanceRank),
+                    "values": schema.numbers("The importance in each repeat."),
+                },
+            ),
+            **schema.RECORD,
+        }, {
+            "local": described(
+                or_null(schema.result("LocalImportance")),
+                "Values of single rows, only with rows=True; null if none are kept.",
+            )
+        }
 
     @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ImportanceKeywords]) -> Figure:

@@ -57,7 +57,7 @@ ChangeFigure: TypeAlias = Literal["regions", "rows"]
 IntervalTarget: TypeAlias = Literal["learner", "bound", "models"]
 """The estimand and the variance of an interval over models."""
 
-Scale: TypeAlias = Literal["linear", "log"]
+AxisScale: TypeAlias = Literal["linear", "log"]
 """Scale of an axis."""
 
 Zero: TypeAlias = Literal["mean"] | None
@@ -76,7 +76,7 @@ class FigureKeywords(TypedDict, total=False):
     """Label of the horizontal axis of the main panels. A common offset or power of ten of the ticks is still added."""
     ylabel: str | None
     """Label of the vertical axis of the main panels. A common offset or power of ten of the ticks is still added."""
-    xscale: Scale | None
+    xscale: AxisScale | None
     """Scale of the horizontal axis; by default that of axes that are passed, and linear."""
     xlim: tuple[float, float] | None
     """Ends of the horizontal axis."""

@@ -16,7 +16,7 @@ from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Json, Level, Values
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.axis import (
     Axis,
     LevelAxis,
@@ -26,6 +26,7 @@ from skedasis.results.axis import (
 )
 from skedasis.results.containers import FeatureMapping, frame_library
 from skedasis.results.curve_words import one_line
+from skedasis.results.described import Keys, listed, object_of, or_null
 from skedasis.results.display import (
     MOST_LINES,
     Ranking,
@@ -68,6 +69,18 @@ if TYPE_CHECKING:
 
 # --- mean, standard deviation between models, and intervals ---------------------------------------
 
+
+_MODEL_KEYS: Keys = {
+    "n_models": schema.integer("Number of models."),
+    "correction": schema.number(
+        "Number of held-out rows over number of training rows; null if unknown."
+    ),
+    "overlap": schema.number(
+        "Fraction of the training rows that two models share; null if unknown."
+    ),
+    **schema.LEVEL,
+}
+"""What is known of the models."""
 
 ResultT = TypeVar("ResultT", Effect, Surface, Importance)
 KindT = TypeVar("KindT")
@@ -551,6 +564,48 @@ class MultiModelEffect(MultiModelResult[Effect]):
             "provenance": self.provenance,
         }
 
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **schema.FEATURE,
+            **schema.QUANTITY,
+            **schema.METHOD,
+            **_MODEL_KEYS,
+            "importance": schema.number("Mean over the models of the importance."),
+            "heterogeneity_score": schema.number(
+                "Mean over the models of the heterogeneity score."
+            ),
+            "heterogeneity_score_error": schema.number(
+                "Its standard error, due to the sample of rows."
+            ),
+            "curve": object_of(
+                "The mean over the models at its points, in units of the quantity.",
+                {
+                    "value": schema.numbers("The mean."),
+                    "between": schema.numbers("Standard deviation between models."),
+                    "error": schema.numbers("Standard error of the mean."),
+                    "lower": schema.numbers("Lower end of its pointwise interval."),
+                    "upper": schema.numbers("Upper end."),
+                    "reached": schema.integers("Number of models that have a value."),
+                    "heterogeneity": schema.numbers("Mean over the models of the heterogeneity."),
+                },
+                schema.AXIS,
+            ),
+            "models": listed(
+                object_of(
+                    "One model.",
+                    {
+                        "importance": schema.number("Its importance."),
+                        "heterogeneity_score": schema.number("Its heterogeneity score."),
+                        "value": schema.numbers("Its effect, at the points of `curve`."),
+                        "heterogeneity": schema.numbers("Its heterogeneity there."),
+                    },
+                ),
+                "The models, in the order given.",
+            ),
+            **schema.RECORD,
+        }, {}
+
     @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ModelsKeywords]) -> Figure:
         """Plot each model's curve as a thin line, their mean as a thick one, and its interval as a band.
@@ -591,11 +646,12 @@ class ModelsRank(RankLine):
     Parameters
     ----------
     feature : str
-    importance, between : float
-        The mean of the importance over the models, and its standard deviation between them (ddof 1), in units of the
-        quantity.
+    importance : float
+        Mean over the models of the importance, in units of the quantity.
+    between : float
+        Its standard deviation between models (ddof 1).
     heterogeneity_score : float
-        The mean over the models.
+        Mean over the models of the heterogeneity score, in units of the quantity.
     first : int
         Number of models in which this feature is the most important one.
     """
@@ -628,8 +684,8 @@ class MultiModelEffects(FeatureMapping[MultiModelEffect, ModelsRank]):
     [('x0', 2), ('x1', 0)]
     """
 
+    exported = ("features", "ranking", "effects", "provenance")
     prints_ranking = True
-
     tables = ("effect", "models", "ranking")
 
     @property
@@ -683,12 +739,9 @@ class MultiModelEffects(FeatureMapping[MultiModelEffect, ModelsRank]):
         """
         return operations.contrasts(
             self,
-            changes,
+            operations.pairs_of(changes, self),
             lambda e, a, b: [operations.contrast_of_models(e, a, b, confidence_level, of)],
         )
-
-    def _document(self, options: ExportOptions) -> Content:
-        return self._contents("effects")
 
     @takes_figure_options
     def plot(self, **options: Unpack[AllModelsKeywords]) -> Figure:
@@ -861,6 +914,37 @@ class MultiModelSurface(MultiModelResult[Surface]):
             "provenance": self.provenance,
         }
 
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **schema.PAIR,
+            **_MODEL_KEYS,
+            "interaction_strength": schema.number(
+                "Mean over the models of the interaction strength."
+            ),
+            "value": schema.table("The mean over the models."),
+            "between": schema.table("Standard deviation between models."),
+            "error": schema.table("Standard error of the mean."),
+            "lower": schema.table("Lower end of its pointwise interval."),
+            "upper": schema.table("Upper end."),
+            "reached": listed(
+                {"type": "array", "items": {"type": "integer"}},
+                "Number of models that have a value.",
+            ),
+            "heterogeneity": schema.table("Mean over the models of the heterogeneity."),
+            "models": listed(
+                object_of(
+                    "One model.",
+                    {
+                        "interaction_strength": schema.number("Its interaction strength."),
+                        "value": schema.table("Its surface."),
+                    },
+                ),
+                "The models, in the order given.",
+            ),
+            **schema.RECORD,
+        }, {}
+
     @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
         """Plot the mean over the models as a heat map with contours; see `Surface.plot`."""
@@ -1013,6 +1097,38 @@ class MultiModelImportance(MultiModelResult[Importance]):
             "provenance": self.provenance,
         }
 
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **schema.FEATURES,
+            **schema.QUANTITY,
+            **schema.METHOD,
+            "metric": or_null(
+                schema.text("Name of the metric; null if the quantity is a mean over rows.")
+            ),
+            "baseline": schema.number(
+                "Mean over the models of the quantity at the rows, or of the metric."
+            ),
+            **_MODEL_KEYS,
+            "ranking": schema.lines(
+                "The features, most important first.",
+                "One line of the ranking.",
+                {
+                    "feature": schema.text("Name of the feature."),
+                    "mean": schema.number(
+                        "The importance: the mean over the repeats, in units of the quantity."
+                    ),
+                    "error": schema.number("Its standard error."),
+                    "lower": schema.number("Lower end of its interval."),
+                    "upper": schema.number("Upper end."),
+                    "between": schema.number("Standard deviation between models."),
+                    "reached": schema.integer("Number of models that have a value."),
+                    "values": schema.numbers("The importance for each model."),
+                },
+            ),
+            **schema.RECORD,
+        }, {}
+
     @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ModelImportanceKeywords]) -> Figure:
         """Plot the means with their intervals, and each model's importance as a mark, most important first."""
@@ -1034,8 +1150,11 @@ class MultiModelImportance(MultiModelResult[Importance]):
 
 
 AnyMultiModel: TypeAlias = (
-    "MultiModelEffect | MultiModelSurface | MultiModelImportance | MultiModelEffects"
-    " | Surfaces[MultiModelSurface]"
+    MultiModelEffect
+    | MultiModelSurface
+    | MultiModelImportance
+    | MultiModelEffects
+    | Surfaces[MultiModelSurface]
 )
 """What `explain` returns for several models and one output."""
 

@@ -30,15 +30,16 @@ if TYPE_CHECKING:
         about_document,
         axis_document,
         effect_document,
+        effect_keys,
         surface_axes,
         surface_document,
+        surface_keys,
     )
     from skedasis.results.effect_words import depends_on_cell, effect_text, kind_of, method_of
     from skedasis.results.frames import (
         column_pairs,
         effect_table,
         point_column,
-        ranking_table,
         stack_tables,
         surface_table,
         tile_column,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
         contrasts_of_effects,
         contrasts_of_regions,
         contrasts_with_reference,
+        pairs_of,
     )
     from skedasis.results.intervals.surfaces import (
         interval as surface_interval,
@@ -102,6 +104,8 @@ MODULES = {
     "variance_decomposition": "skedasis.results.checks.variance_decomposition:variance_decomposition",
     "about_document": "skedasis.results.documents:about_document",
     "axis_document": "skedasis.results.documents:axis_document",
+    "effect_keys": "skedasis.results.documents:effect_keys",
+    "surface_keys": "skedasis.results.documents:surface_keys",
     "effect_document": "skedasis.results.documents:effect_document",
     "surface_axes": "skedasis.results.documents:surface_axes",
     "surface_document": "skedasis.results.documents:surface_document",
@@ -113,7 +117,6 @@ MODULES = {
     "column_pairs": "skedasis.results.frames:column_pairs",
     "effect_table": "skedasis.results.frames:effect_table",
     "point_column": "skedasis.results.frames:point_column",
-    "ranking_table": "skedasis.results.frames:ranking_table",
     "stack_tables": "skedasis.results.frames:stack_tables",
     "surface_table": "skedasis.results.frames:surface_table",
     "tile_column": "skedasis.results.frames:tile_column",
@@ -128,6 +131,7 @@ MODULES = {
     "contrasts": "skedasis.results.intervals.contrasts:contrasts",
     "contrasts_of_effects": "skedasis.results.intervals.contrasts:contrasts_of_effects",
     "contrasts_of_regions": "skedasis.results.intervals.contrasts:contrasts_of_regions",
+    "pairs_of": "skedasis.results.intervals.contrasts:pairs_of",
     "contrasts_with_reference": "skedasis.results.intervals.contrasts:contrasts_with_reference",
     "surface_interval": "skedasis.results.intervals.surfaces:interval",
     "reweighted_surface": "skedasis.results.intervals.surfaces:resampled",

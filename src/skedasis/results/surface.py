@@ -25,6 +25,7 @@ from skedasis.results.axis import (
     between,
 )
 from skedasis.results.containers import TableColumns
+from skedasis.results.described import Keys
 from skedasis.results.display import SavedResult, outside_text
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
 from skedasis.results.export import Content, ExportOptions
@@ -566,6 +567,15 @@ class Surface(SavedResult):
 
     def _document(self, options: ExportOptions) -> Content:
         return operations.surface_document(self, options)
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return operations.surface_keys()
+
+    @classmethod
+    def json_kind(cls) -> str:
+        """Return "Surface", also for the classes that derive from it."""
+        return Surface.__name__
 
     @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:

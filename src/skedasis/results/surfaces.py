@@ -11,7 +11,7 @@ from skedasis._arguments import shown
 from skedasis._calls import checked_call
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.containers import (
     ResultMapping,
     TableColumns,
@@ -19,6 +19,7 @@ from skedasis.results.containers import (
     key_column,
     ordered,
 )
+from skedasis.results.described import Keys, keys_of, listed
 from skedasis.results.display import Ranking, RankLine, count, outside_texts
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.signatures import takes_figure_options
@@ -161,6 +162,12 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
             "surfaces": list(self.values()),
             "provenance": self.provenance,
         }
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        some = {"anyOf": [schema.result("Surface"), schema.result("MultiModelSurface")]}
+        surfaces = listed(some, "The surfaces, in the order of the pairs.")
+        return {**keys_of(cls, "ranking", "provenance"), "surfaces": surfaces}, {}
 
     @takes_figure_options
     def plot(self, **options: Unpack[SurfacesKeywords]) -> Figure:

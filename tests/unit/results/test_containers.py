@@ -340,7 +340,7 @@ class Cities(ResultMapping[str, sd.Effect]):
     """The effects of one feature, by city."""
 
 
-def test_a_container_is_written_in_two_lines():
+def test_a_container_is_written_in_two_lines(tmp_path):
     effects = made("effect")
     found = Cities({"Bern": effects[0], "Basel": effects[1]})
     assert list(found) == ["Bern", "Basel"]
@@ -362,6 +362,11 @@ def test_a_container_is_written_in_two_lines():
     assert found.provenance["method"] == "ALE"
     assert [part["name"] for part in found.to_dict()["members"]] == ["Bern", "Basel"]
     assert repr(pickle.loads(pickle.dumps(found))) == repr(found)
+    found.save(tmp_path / "cities.npz")
+    again = sd.load(tmp_path / "cities.npz")
+    assert type(again) is Cities
+    assert again.to_json() == found.to_json()
+    np.testing.assert_array_equal(again["Basel"].value, effects[1].value)
     with pytest.raises(AttributeError):
         found.note = "is not kept"
     with pytest.raises(ValueError, match="read-only"):

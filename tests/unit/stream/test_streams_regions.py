@@ -132,13 +132,13 @@ def test_kept_rows_do_not_depend_on_the_files(frame, path, tmp_path):
 
 def test_sums_of_weights_beyond_the_precision_of_floats_do_not_depend_on_the_parts():
     r = np.random.default_rng(0)
-    parts = [[np.array([[1, r.integers(2**50, 2**56)]])] for _ in range(40)]
-    expected = sum(int(part[0][0, 1]) for part in parts)
+    parts = [[np.array([[1], [r.integers(2**50, 2**56)]])] for _ in range(40)]
+    expected = sum(int(counts[1, 0]) for (counts,) in parts)
     for order in (range(40), range(39, -1, -1)):
-        whole = [np.zeros((1, 2), dtype=np.int64)]
+        whole = [np.zeros((2, 1), dtype=np.int64)]
         for i in order:
             CountPass([], None).merge(whole, parts[i])
-        assert int(whole[0][0, 1]) == expected
+        assert int(whole[0][1, 0]) == expected
 
 
 @pytest.mark.slow
