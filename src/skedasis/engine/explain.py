@@ -6,11 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from skedasis._types import TableLike
-from skedasis.engine.assemble import (
-    collect_results,
-    provenance,
-    warn_unused_arguments,
-)
 from skedasis.engine.options import (
     ExplainOptions,
     MultiModelKeywords,
@@ -192,6 +187,12 @@ def explain(
         from skedasis.engine.multi_model import explain_several
 
         return explain_several(model, X, wanted, method, options)
+    # Imported here to keep `import skedasis` fast.
+    from skedasis.engine.assemble import collect_results, provenance, warn_unused_arguments
+    from skedasis.engine.curves import with_curves
+    from skedasis.engine.prepare import prepare
+    from skedasis.engine.rounds import compute
+
     warn_unused_arguments(method, model, options.y)
     if by is not None:
         # Imported here: most calls have no regions.
@@ -200,11 +201,6 @@ def explain(
 
         quantity = as_quantity(model)
         return find_regions(quantity, X, wanted, method, options, RegionOptions(), by)
-    # Imported here to keep `import skedasis` fast.
-    from skedasis.engine.curves import with_curves
-    from skedasis.engine.prepare import prepare
-    from skedasis.engine.rounds import compute
-
     job = prepare(as_quantity(model), X, wanted, method, options)
     done = compute(job)
     results = with_curves(job, done.results) if options.curves else done.results
