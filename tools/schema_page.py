@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from skedasis.results.schema import json_schema
+from skedasis.results.schema import RESULT, json_schema
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "json.md"
@@ -24,13 +24,19 @@ Schema = Mapping[str, Any]
 
 def file_text() -> str:
     """Return the schema as JSON."""
-    return json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(json_schema("skedasis"), indent=1, ensure_ascii=False) + "\n"
+
+
+def described() -> Mapping[str, Schema]:
+    """Return the schema of each kind of result."""
+    defined: Any = json_schema("skedasis")["$defs"]
+    return {kind: schema for kind, schema in defined.items() if kind != RESULT}
 
 
 def tables() -> str:
     """Return a section for each kind of result, with a table of its keys."""
     lines: list[str] = []
-    for kind, schema in json_schema()["$defs"].items():
+    for kind, schema in described().items():
         lines += [f"## {kind}", "", f"{schema['description']}", ""]
         lines += ["| key | type | value |", "|---|---|---|"]
         lines += [f"| `{key}` | {type_of(part)} | {words} |" for key, part, words in rows(schema)]
@@ -58,6 +64,8 @@ def type_of(schema: Schema) -> str:
     """Return the type of a value in words."""
     if "$ref" in schema:
         kind = schema["$ref"].rsplit("/", 1)[1]
+        if kind == RESULT:
+            return "any result"
         return f"[{kind}](#{kind.lower()})"
     if "anyOf" in schema:
         return " or ".join(dict.fromkeys(type_of(part) for part in schema["anyOf"]))

@@ -1,7 +1,8 @@
-"""Show the keywords of ``**keywords: Unpack[...]`` on the pages of the reference, with their defaults.
+"""Show on the pages of the reference what functions and methods have at run time only: keywords and docstrings.
 
-mkdocstrings reads signatures from the source with griffe, which calls this extension (`extensions` in mkdocs.yml).
-Functions with the decorator `skedasis.engine.options.takes_options` have a complete signature only at run time.
+mkdocstrings reads the source with griffe, which calls this extension (`extensions` in mkdocs.yml). Functions with the
+decorator `skedasis.engine.options.takes_options` have a complete signature only at run time, and the docstrings of
+`plot`, `explore` and `to_frame` are completed by `skedasis.results.signatures`.
 """
 
 from __future__ import annotations
@@ -10,16 +11,25 @@ import importlib
 import inspect
 import json
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import griffe
 
+COMPLETED = ("skedasis.results.", "skedasis.plots.plot.")
+"""Beginnings of the names of what has a completed docstring."""
+
 
 class RuntimeKeywords(griffe.Extension):
-    """Replace ``**keywords`` by the keywords that the function's signature has at run time."""
+    """Replace ``**keywords`` of functions by the keywords, and docstrings by those, that they have at run time."""
+
+    def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
+        """Complete the docstring of a class."""
+        _complete(cls)
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         """Add the keywords to a function's parameters, so that its signature and its table show them."""
+        _complete(func)
         packed = [p.name for p in func.parameters if "Unpack[" in str(p.annotation)]
         shown = (
             list(keywords(func.module.path, func.name))
@@ -31,6 +41,15 @@ class RuntimeKeywords(griffe.Extension):
         for parameter in shown:
             if parameter.name not in func.parameters:
                 func.parameters.add(parameter)
+
+
+def _complete(found: griffe.Class | griffe.Function) -> None:
+    if found.docstring is None or not found.path.startswith(COMPLETED):
+        return
+    module = found.module.path
+    path = found.path.removeprefix(f"{module}.")
+    value = attrgetter(path)(importlib.import_module(module))
+    found.docstring.value = inspect.getdoc(value) or found.docstring.value
 
 
 def keywords(module: str, name: str) -> Iterator[griffe.Parameter]:

@@ -83,3 +83,4 @@ from skedasis.stream.parquet import ParquetData as ParquetData
 from skedasis.stream.parquet import parquet as parquet
 
 __version__: str
+_MODULES: dict[str, str]

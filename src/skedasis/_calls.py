@@ -47,7 +47,7 @@ def misfit(
     else:
         return None
     parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    named = [p.name for p in parameters]
+    named = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
     for name in given:
         if name not in named and len(parameters) == len(signature.parameters):
             return unknown_keyword(function, name, named, elsewhere)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
-from skedasis.engine import plan
+from skedasis.engine import prepare
 from tests.laws.mixed_cases import (
     IDLE_CODES,
     LEVEL_WAYS,
@@ -49,7 +49,7 @@ def test_how_the_work_is_cut_does_not_matter(way, case, memory, rows):
     same_levels(pieces, whole, EXACT * case.bound)
     identical(level_effect(case, way, memory=memory, n_jobs=3), pieces)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "CALL_ROWS", rows)
+        patch.setattr(prepare, "CALL_ROWS", rows)
         same_levels(level_effect(case, way), whole, EXACT * case.bound)
 
 

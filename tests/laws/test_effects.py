@@ -15,7 +15,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import skedasis as sd
-from skedasis.engine import plan
+from skedasis.engine import prepare
 from tests.laws.strategies import (
     CONTINUOUS,
     EXACT,
@@ -53,7 +53,7 @@ def test_how_the_work_is_cut_does_not_matter(way, case, memory, rows):
     assert_same(pieces, whole)
     identical(effect(memory=memory, n_jobs=3), pieces)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "CALL_ROWS", rows)
+        patch.setattr(prepare, "CALL_ROWS", rows)
         assert_same(effect(), whole)
 
 

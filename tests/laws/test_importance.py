@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
-from skedasis.engine import plan
+from skedasis.engine import prepare
 from tests.laws.strategies import CONTINUOUS, EXACT, Smooth, cases, changed, identical, law, near
 
 
@@ -117,7 +117,7 @@ def test_how_the_work_is_cut_does_not_matter(form, case, memory, rows):
     assert_same(pieces, whole, size_of(case, form))
     identical(importance_of(case, form, memory=memory, n_jobs=3), pieces)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "CALL_ROWS", rows)
+        patch.setattr(prepare, "CALL_ROWS", rows)
         assert_same(importance_of(case, form), whole, size_of(case, form))
 
 

@@ -13,7 +13,7 @@ import skedasis as sd
 from skedasis.data.dataset import as_dataset
 from skedasis.engine.assemble import _about
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.plan import prepare_job
+from skedasis.engine.prepare import prepare_job
 from skedasis.engine.select import FeatureSelection
 from tests.laws.mixed_cases import (
     PAIR_WAYS,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
-from skedasis.engine import plan
+from skedasis.engine import prepare
 from tests.helpers import refused
 from tests.laws.mixed_cases import (
     IDLE,
@@ -48,7 +48,7 @@ def test_how_the_work_is_cut_does_not_matter(way, case, memory, rows):
     same_surface(pieces, whole, EXACT * size_of(case, way))
     identical(pair_effect(case, way, memory=memory, n_jobs=3), pieces)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "CALL_ROWS", rows)
+        patch.setattr(prepare, "CALL_ROWS", rows)
         same_surface(pair_effect(case, way), whole, EXACT * size_of(case, way))
 
 

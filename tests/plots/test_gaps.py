@@ -159,7 +159,7 @@ def test_a_curve_in_words_is_that_of_the_main_stretch():
 def test_points_beside_another_axis(options):
     X = incomes(high=2)
     spec = effect_figure(sd.explain(model, X, 0, method=sd.ALE()))
-    main = customized(spec, FigureOptions(**options), "plot").main
+    main = customized(spec, FigureOptions(**options)).main
     (place,) = main.x.asides
     point = next(m for m in main.marks if isinstance(m, Points) and m.style == "beyond-above")
     assert main.x.range[1] < place.left < point.x[0] == place.at < main.x.limits[1]

@@ -431,9 +431,10 @@ class TestBehindOtherMethods:
     def test_without_kept_curves_the_call_that_computes_them_is_named(self, X):
         for method in (sd.ALE(bins=5), sd.PDP(ice=0, heterogeneity=False), sd.MPlot(bins=3)):
             e = sd.explain(model, X, 0, method=method)
-            for call in (lambda e=e: e.plot(curves=20), lambda e=e: e.explore(curves=20)):
-                with refused(sd.UnsupportedError, "plot(curves)", "sd.explain(..., "):
-                    call()
+            for call in (e.plot, e.explore):
+                named = f"Effect.{call.__name__}(curves)"
+                with refused(sd.UnsupportedError, named, "sd.explain(..., "):
+                    call(curves=20)
             e.plot(curves=0)
         with refused(sd.UnsupportedError, "plot(color)", "curves=30"):
             sd.explain(model, X, 0, method=sd.ALE()).plot(color=X[:, 1])

@@ -1,4 +1,4 @@
-"""Keywords of `plot()` for type checkers: each dictionary names exactly what its figure takes, with the same types."""
+"""Dictionaries of options: each names exactly what its figure takes, with the same types, and is what methods take."""
 
 from __future__ import annotations
 
@@ -8,19 +8,26 @@ from dataclasses import fields
 
 import pytest
 
-from skedasis.plots import keywords, plot
+import skedasis as sd
+from skedasis.plots import plot
+from skedasis.plots.figures.change import change_figure
 from skedasis.plots.figures.compare import compare_figure
+from skedasis.plots.figures.containers import (
+    changes_figure,
+    outputs_figure,
+    recurrences_figure,
+    surfaces_figure,
+)
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.importance import importance_figure
 from skedasis.plots.figures.interactions import heatmap_figure, network_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
 from skedasis.plots.figures.multiples import effects_figure, models_effects_figure
-from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
+from skedasis.plots.figures.regions import regions_overview_figure
 from skedasis.plots.figures.surface import SurfacePlotOptions
 from skedasis.plots.figures.variance_shares import variance_shares_figure
-
-SAME = {"Zero": "Literal['mean'] | None"}
-"""Names of types in figure functions, and what they stand for."""
+from skedasis.results import keywords, signatures
 
 
 def kinds(named: type) -> dict[str, str]:
@@ -40,7 +47,6 @@ def parameters(function: object) -> dict[str, str]:
 
 
 def _plain(kind: str) -> str:
-    kind = SAME.get(kind, kind)
     return kind.replace('"', "'")
 
 
@@ -48,30 +54,30 @@ def _plain(kind: str) -> str:
     ("named", "function", "own"),
     [
         (keywords.SurfaceViewKeywords, SurfacePlotOptions, set()),
-        (keywords.DiagnosisKeywords, diagnosis_figure, {"diagnosis"}),
-        (keywords.VarianceSharesViewKeywords, variance_shares_figure, {"variance_shares"}),
-        (keywords.InteractionsViewKeywords, heatmap_figure, {"found"}),
-        (keywords.InteractionsViewKeywords, network_figure, {"found"}),
+        (keywords.SideBySideKeywords, surfaces_figure, {"found", "page", "options", "limits"}),
+        (keywords.SideBySideKeywords, recurrences_figure, {"found", "page"}),
+        (keywords.OutputsViewKeywords, outputs_figure, {"found", "page"}),
+        (keywords.DiagnosisViewKeywords, diagnosis_figure, {"diagnosis"}),
+        (keywords.LevelKeywords, variance_shares_figure, {"variance_shares"}),
+        (keywords.StrongestKeywords, heatmap_figure, {"found"}),
+        (keywords.StrongestKeywords, network_figure, {"found"}),
         (keywords.BarKeywords, importance_figure, {"importance"}),
         (keywords.ModelsViewKeywords, models_figure, {"found"}),
         (keywords.ModelImportanceViewKeywords, models_importance_figure, {"found"}),
-        (keywords.AllModelsViewKeywords, models_effects_figure, {"found"}),
+        (keywords.AllModelsViewKeywords, models_effects_figure, {"found", "page"}),
+        (keywords.ChangeViewKeywords, change_figure, {"change"}),
+        (keywords.ChangesViewKeywords, changes_figure, {"found"}),
+        (keywords.RegionsViewKeywords, RegionsPlotOptions, set()),
+        (keywords.SplitKeywords, regions_overview_figure, {"found"}),
         (keywords.CompareViewKeywords, compare_figure, {"results"}),
-        (keywords.MultiplesKeywords, effects_figure, {"effects", "options"}),
+        (keywords.MultiplesKeywords, effects_figure, {"effects", "options", "page"}),
     ],
     ids=lambda v: getattr(v, "__name__", ""),
 )
 def test_keywords_are_those_of_the_figure(named, function, own):
     """A type checker accepts what the figure takes."""
     given, taken = kinds(named), parameters(function)
-    shared = set(kinds(keywords.FigureKeywords))
-    mine = {name: kind for name, kind in given.items() if name not in shared}
-    assert set(mine) == set(taken) - own
-    # All figures of pages are one page.
-    pages = {"page"} if "page" in mine else set()
-    assert {n: k for n, k in mine.items() if n not in pages} == {
-        n: k for n, k in taken.items() if n in mine and n not in pages
-    }
+    assert given == {name: kind for name, kind in taken.items() if name not in own}
 
 
 def test_keywords_of_effects_are_the_options_of_effects():
@@ -93,24 +99,52 @@ def test_options_of_every_figure():
     assert {n: k for n, k in with_color.items() if n not in every} == {"color": f"{color['color']}"}
 
 
-@pytest.mark.parametrize(
-    ("named", "method"),
-    [
-        (keywords.EffectKeywords, plot.plot_effect),
-        (keywords.EffectsKeywords, plot.plot_effects),
-        (keywords.SurfaceKeywords, plot.plot_surface),
-        (keywords.ImportanceKeywords, plot.plot_importance),
-        (keywords.DiagnosisKeywords, plot.plot_diagnosis),
-        (keywords.VarianceSharesKeywords, plot.plot_variance_shares),
-        (keywords.InteractionsKeywords, plot.plot_interactions),
-        (keywords.ModelsKeywords, plot.plot_models),
-        (keywords.AllModelsKeywords, plot.plot_all_models),
-        (keywords.ModelImportanceKeywords, plot.plot_models_importance),
-        (keywords.CompareKeywords, plot.compare),
-    ],
-    ids=lambda v: getattr(v, "__name__", ""),
-)
-def test_every_method_takes_its_keywords_and_the_options_of_every_figure(named, method):
-    # A public function lists the keywords in its signature instead.
-    assert method.__annotations__["given"] == f"Unpack[keywords.{named.__name__}]"
-    assert set(kinds(keywords.FigureKeywords)) <= set(kinds(named))
+DRAWN = [
+    value
+    for name in sd.__all__
+    if inspect.isclass(value := getattr(sd, name)) and hasattr(value, "explore")
+]
+
+
+@pytest.mark.parametrize("result", DRAWN, ids=lambda r: r.__name__)
+def test_plot_takes_the_options_of_every_figure_and_all_those_of_a_page(result):
+    of_plot = set(inspect.signature(result.plot).parameters)
+    of_page = set(inspect.signature(result.explore).parameters)
+    assert set(kinds(keywords.FigureKeywords)) <= of_plot
+    assert of_page - {"path"} <= of_plot
+    # What a page does not take: where a figure is drawn, and how it looks by matplotlib.
+    ways = {"ax", "axes", "page", "color", *kinds(keywords.FigureKeywords)}
+    view = of_plot - of_page - ways
+    assert view == ({"kind"} if result is sd.Effects else set())
+
+
+def test_texts_of_options_are_in_the_help_of_methods():
+    for name, text in signatures._texts()["EffectViewKeywords"].items():
+        assert f"\n{name} : " in sd.Effect.plot.__doc__
+        assert " ".join(text.split()) in " ".join(sd.Effect.plot.__doc__.split())
+    assert "As in `plot`" in sd.Effect.explore.__doc__
+    assert sd.Effect.to_frame.__doc__.count("backend : ") == 1
+    assert sd.Regions.to_frame.__doc__.count("UnsupportedError") == 1
+
+
+def test_sections_of_docstrings_are_in_their_order_and_entries_in_that_of_the_signature():
+    text = """Say it.
+
+    Parameters
+    ----------
+    b : int
+        Second.
+
+    Raises
+    ------
+    ValueError
+        Seldom.
+    """
+    entries, shared = (
+        ["a : int\n    First."],
+        {"Returns": "int", "Raises": "ValueError\n    Often."},
+    )
+    assert signatures.documented(text, entries, shared, ["a", "b"]) == (
+        "Say it.\n\nParameters\n----------\na : int\n    First.\nb : int\n    Second.\n\n"
+        "Returns\n-------\nint\n\nRaises\n------\nValueError\n    Often.\n    Seldom."
+    )

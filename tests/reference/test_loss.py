@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skedasis as sd
-from skedasis.engine import plan
+from skedasis.engine import prepare
 from tests.helpers import bent, bent_slope, table
 
 X = table(150)
@@ -120,7 +120,7 @@ in_calls = pytest.mark.parametrize(
 
 @in_calls
 def test_the_pdp_and_ice_of_a_loss_are_those_of_a_loop(kind, size, monkeypatch):
-    monkeypatch.setattr(plan, "CALL_ROWS", size)
+    monkeypatch.setattr(prepare, "CALL_ROWS", size)
     grid = np.array([-1.5, -0.2, 0.4, 2.0])
     loops = np.array(
         [[one(bent, kind, x, y, x1=g) for g in grid] for x, y in zip(X, Y, strict=True)]
@@ -134,7 +134,7 @@ def test_the_pdp_and_ice_of_a_loss_are_those_of_a_loop(kind, size, monkeypatch):
 
 @in_calls
 def test_the_ale_of_a_loss_is_that_of_a_loop(kind, size, monkeypatch):
-    monkeypatch.setattr(plan, "CALL_ROWS", size)
+    monkeypatch.setattr(prepare, "CALL_ROWS", size)
     edges = np.array([-4.0, -0.7, 0.1, 0.9, 4.0])
     value, inside = [0.0], []
     for low, high in pairwise(edges):
@@ -152,7 +152,7 @@ def test_the_ale_of_a_loss_is_that_of_a_loop(kind, size, monkeypatch):
 
 
 def test_the_pdp_of_wrong_predictions_is_that_of_a_loop(monkeypatch):
-    monkeypatch.setattr(plan, "CALL_ROWS", 70)
+    monkeypatch.setattr(prepare, "CALL_ROWS", 70)
     data, places = load_iris(return_X_y=True)
     X, y = pd.DataFrame(data, columns=list("abcd")), pd.Series(NAMES[places])
     model = fitted(RandomForestClassifier(8, random_state=0), X, y)
@@ -178,7 +178,7 @@ OUTER = {
 
 @pytest.mark.parametrize("kind", OUTER)
 def test_the_dale_of_a_loss_follows_from_given_slopes(kind, monkeypatch):
-    monkeypatch.setattr(plan, "CALL_ROWS", 70)
+    monkeypatch.setattr(prepare, "CALL_ROWS", 70)
     q = loss(sd.prediction(bent, slope=bent_slope), kind)
     expected = OUTER[kind](Y, bent(X))[:, None] * bent_slope(X)
     for j in range(3):
@@ -244,7 +244,7 @@ def test_the_dale_of_a_pair_differs_slopes_that_know_their_label():
 def test_the_importance_of_a_feature_for_a_loss_is_the_mean_rise_over_all_pairs_of_rows(
     kind, monkeypatch
 ):
-    monkeypatch.setattr(plan, "CALL_ROWS", 70)
+    monkeypatch.setattr(prepare, "CALL_ROWS", 70)
     some, y = X[:25], Y[:25]
     found = sd.explain(loss(bent, kind), some, y=y, method=sd.PFI(exact=True))
     for j in range(3):

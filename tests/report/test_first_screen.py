@@ -7,11 +7,11 @@ import pytest
 
 import skedasis as sd
 from skedasis.report.content import gather
+from skedasis.report.findings import effect_size
 from skedasis.report.first_screen import (
     models_findings,
     most_important,
     regions_that_matter,
-    size,
     variance_bar,
 )
 from skedasis.report.tables import cohort_tables, row_sentence, rows_table
@@ -49,7 +49,7 @@ def test_a_feature_whose_average_is_flat_can_be_the_most_important(two):
     # In the other model x0 has no average effect, but moves single predictions most; so does x2, which turns it.
     assert mixed.rhale["x0"].importance < mixed.rhale["x1"].importance / 2
     assert set(most_important(mixed)[:2]) == {"x0", "x2"}
-    sizes = [size(mixed.rhale[f]) for f in most_important(mixed)]
+    sizes = [effect_size(mixed.rhale[f]) for f in most_important(mixed)]
     assert sizes == sorted(sizes, reverse=True)
 
 

@@ -229,5 +229,8 @@ def panel_stack(spec, panel):
 def test_data_that_are_read_in_chunks_have_no_named_rows(tmp_path, X):
     pytest.importorskip("pyarrow")
     pd.DataFrame(X, columns=["a", "b", "c"]).to_parquet(tmp_path / "x.parquet")
-    with warnings.catch_warnings(), pytest.raises(sd.UnsupportedError, match="given positions"):
+    with (
+        warnings.catch_warnings(),
+        pytest.raises(sd.UnsupportedError, match="positions beside data that are read in chunks"),
+    ):
         gather(crossed, sd.parquet(tmp_path / "x.parquet"), rows=[3], **QUICK)

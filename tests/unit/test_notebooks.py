@@ -206,12 +206,12 @@ def test_the_bundle_holds_what_is_wanted(results, kind):
 
 
 def test_what_is_not_wanted_is_not_made(results, monkeypatch):
-    from skedasis.plots import html as plots_html
+    from skedasis.plots import kinds
 
     def made(result):
         raise AssertionError("drawn although only text was asked for")
 
-    monkeypatch.setattr(plots_html, "notebook_html", made)
+    monkeypatch.setattr(kinds, "notebook_html", made)
     assert list(results["effects"]._repr_mimebundle_(include=["text/plain"])) == ["text/plain"]
 
 

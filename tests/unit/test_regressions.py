@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.engine import plan
+from skedasis.engine import prepare
 from skedasis.results.build.pairs import fill_empty_cells
 from tests.helpers import refused
 
@@ -75,7 +75,7 @@ def test_missing_an_ordinal_feature_is_compared_with_all_levels_whatever_is_show
 
 @pytest.mark.parametrize("size", [20, 60, 100_000])
 def test_a_refusal_of_some_rows_leaves_no_point_however_rows_are_batched(size, monkeypatch):
-    monkeypatch.setattr(plan, "CALL_ROWS", size)
+    monkeypatch.setattr(prepare, "CALL_ROWS", size)
     X = rows(200)
     X[::2, 0] = np.nan
 

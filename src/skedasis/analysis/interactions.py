@@ -15,7 +15,7 @@ from skedasis._types import JsonValue, OutputLabel, TableLike
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.argument_types import EffectMethod, FeatureLike
-from skedasis.engine.assemble import finalize_all, provenance, warn_unused_arguments
+from skedasis.engine.assemble import provenance, warn_unused_arguments
 from skedasis.engine.h_statistic import (
     HComputation,
     HStatistics,
@@ -29,8 +29,8 @@ from skedasis.engine.options import (
     ScoredKeywords,
     takes_options,
 )
-from skedasis.engine.rounds import Computed, compute, prepare
-from skedasis.engine.run import GatheredStats
+from skedasis.engine.prepare import prepare
+from skedasis.engine.rounds import Computed, compute
 from skedasis.engine.select import FeatureSelection, as_method, check_no_pattern
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
@@ -197,15 +197,12 @@ def interactions(
         )
     quantity = as_quantity(model)
     warn_unused_arguments(method, quantity, options.y)
-    prepared = prepare(
-        quantity, X, None, method, options, need=Need(draw=max_rows or 0 if h2 else 0)
-    )
-    job = prepared.job
+    job = prepare(quantity, X, None, method, options, need=Need(draw=max_rows or 0 if h2 else 0))
     features, chosen = _pairs(job.dataset, pairs, options, job.selection.without_values)
     names = [f.name for f in features]
-    done = compute(prepared)
+    done = compute(job)
     shares = _shares(done, {names[i] for pair in chosen for i in pair})
-    effects = _effects(done, done.gathered)
+    effects = _effects(done)
     found = h_statistics(quantity, job.dataset, features, chosen, max_rows, options) if h2 else None
     strengths: dict[OutputLabel, dict[tuple[str, str], Surface]] = {label: {} for label in effects}
     if ale:
@@ -234,7 +231,7 @@ def interactions_of(
 ) -> dict[OutputLabel, Interactions]:
     """Return the interactions of pairs from work of `explain` that is done, without ALE, by output."""
     if effects is None:
-        effects = _effects(done, dict(done.gathered))
+        effects = _effects(done)
     left_out = done.job.selection.without_values
     features = [f for f in done.job.selection.features if f.name not in left_out]
     features = [f for f in features if among is None or f.name in set(among)]
@@ -305,11 +302,9 @@ def _surfaces(
 ) -> dict[OutputLabel, dict[tuple[str, str], Surface]]:
     """Return the surfaces of pairs, by output."""
     done = compute(prepare(quantity, X, wanted, method, options))
-    job = done.job
-    results = finalize_all(job, done.gathered, done.scores, done.finalized)
-    record = provenance(job, done.scores, time.perf_counter() - done.started)
+    record = provenance(done.job, done.scores)
     found: dict[OutputLabel, dict[tuple[str, str], Surface]] = {}
-    for label, by_key in results.items():
+    for label, by_key in done.results.items():
         found[label] = {
             key: surface.with_provenance(record)
             for key, surface in by_key.items()
@@ -318,13 +313,11 @@ def _surfaces(
     return found
 
 
-def _effects(done: Computed, gathered: GatheredStats) -> dict[OutputLabel, Effects]:
-    """Return the effects of single features, as `explain` does; `gathered` is emptied."""
-    job = done.job
-    results = finalize_all(job, gathered, done.scores, done.finalized)
-    record = provenance(job, done.scores, time.perf_counter() - done.started)
+def _effects(done: Computed) -> dict[OutputLabel, Effects]:
+    """Return the effects of single features, as `explain` does."""
+    record = provenance(done.job, done.scores)
     found: dict[OutputLabel, Effects] = {}
-    for label, by_key in results.items():
+    for label, by_key in done.results.items():
         effects = {
             key: effect.with_provenance(record)
             for key, effect in by_key.items()
@@ -380,7 +373,7 @@ def _result(
                 **record,
                 "settings": {"method": effects.provenance["method"], **settings},
                 "features": [*names],
-                "seconds": time.perf_counter() - done.started,
+                "seconds": time.perf_counter() - done.job.started,
             }
         ),
         {

@@ -27,18 +27,12 @@ from skedasis._types import (
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Dataset, require_rows
 from skedasis.engine.argument_types import FeatureLike, FeatureList
-from skedasis.engine.assemble import (
-    collect_results,
-    finalize_all,
-    provenance,
-    resolve_method_and_selection,
-)
+from skedasis.engine.assemble import collect_results, provenance
 from skedasis.engine.h_statistic import sample_by_hash
-from skedasis.engine.heterogeneity_score import Scores
 from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import ExplainOptions, NullKeywords, takes_options
-from skedasis.engine.plan import prepare_job
-from skedasis.engine.run import run
+from skedasis.engine.prepare import prepare_rows
+from skedasis.engine.rounds import compute
 from skedasis.engine.select import FeatureSelection, as_features
 from skedasis.errors import DataError, UnsupportedError, quiet
 from skedasis.methods.base import Scheme
@@ -400,20 +394,18 @@ def _effect(
     options: ExplainOptions,
 ) -> Effect:
     """Return the effect of one feature from its SHAP values."""
-    started = time.perf_counter()
     known = _KnownValues(
         "SHAP value" if base.name == "prediction" else f"SHAP value of {base.name}",
         base.unit,
         about=f"SHAP value of {name} for {base.describe()}",
     )
     rows = replace(explained, y=column, targets=column)
-    resolved, selection = resolve_method_and_selection(method, known, rows, [name], options)
-    job = prepare_job(known, resolved, selection, options)
-    found = finalize_all(job, run(job), Scores(), {})[None]
-    record = provenance(job, Scores(), time.perf_counter() - started)
-    # The work that `run` did has called no model.
+    job = prepare_rows(known, rows, [name], method, options)
+    done = compute(job)
+    record = provenance(job, done.scores)
+    # The work has called no model.
     record |= {"model_rows": 0, "model_calls": 0, "check_rows": 0}
-    result = collect_results(job, found, record)
+    result = collect_results(job, done.results[None], record)
     if not isinstance(result, Effects):
         raise TypeError(f"shap_dependence of {name!r} gave a {type(result).__name__}")
     return next(iter(result.values()))

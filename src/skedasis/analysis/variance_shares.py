@@ -27,18 +27,12 @@ from skedasis._types import (
 )
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, find_feature
-from skedasis.engine.assemble import (
-    collect_results,
-    finalize_all,
-    provenance,
-    resolve_method_and_selection,
-)
-from skedasis.engine.heterogeneity_score import Scores
+from skedasis.engine.assemble import collect_results, provenance
 from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import SCORE_ROWS, ExplainOptions, NullKeywords, takes_options
-from skedasis.engine.plan import prepare_job
-from skedasis.engine.regions import regions_at_rows
-from skedasis.engine.run import run
+from skedasis.engine.prepare import prepare_rows
+from skedasis.engine.region_pass import regions_at_rows
+from skedasis.engine.rounds import compute
 from skedasis.errors import DataError
 from skedasis.methods.ale import ALE
 from skedasis.models.calling import CallStats
@@ -572,13 +566,11 @@ def _drawn(
 
 def _ale(quantity: Quantity, sample: _Sample, options: ExplainOptions) -> _Curves:
     """Return ALE of all features at the rows."""
-    started = time.perf_counter()
-    method, selection = resolve_method_and_selection(ALE(), quantity, sample.part, None, options)
-    job = prepare_job(quantity, method, selection, options)
-    results = finalize_all(job, run(job), Scores(), {})
-    record = provenance(job, Scores(), time.perf_counter() - started)
+    job = prepare_rows(quantity, sample.part, None, ALE(), options)
+    done = compute(job)
+    record = provenance(job, done.scores)
     found: dict[OutputLabel, Effects] = {}
-    for label, result in results.items():
+    for label, result in done.results.items():
         effects = collect_results(job, result, record)
         if isinstance(effects, Effects):
             found[label] = effects

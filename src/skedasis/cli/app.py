@@ -201,7 +201,7 @@ def datasets(opts: DatasetsOptions, terminal: Terminal) -> Document:
     return {"dataset": about, "written": [opts.out]}
 
 
-def _loaded(name: str, sample: int | None, seed: int) -> real.Dataset:
+def _loaded(name: str, sample: int | None, seed: int) -> real.RealDataset:
     """Return a data set by name, or a random sample of its rows."""
     known = ("diabetes", *sd.datasets.names(), *sd.datasets.SYNTHETIC)
     if name not in known:
@@ -218,7 +218,7 @@ def _loaded(name: str, sample: int | None, seed: int) -> real.Dataset:
     return replace(found, X=X, y=found.y[some])
 
 
-def _synthetic(name: str, n: int, seed: int) -> real.Dataset:
+def _synthetic(name: str, n: int, seed: int) -> real.RealDataset:
     made = sd.datasets.SYNTHETIC[name]
     X = made.sample(n, seed)
     names = tuple(f"x{j + 1}" for j in range(X.shape[1]))
@@ -226,14 +226,14 @@ def _synthetic(name: str, n: int, seed: int) -> real.Dataset:
     return sd.datasets.RealDataset(name, X, made.f(X), names, {}, "f", text)
 
 
-def _cells(found: real.Dataset) -> Iterator[list[object]]:
+def _cells(found: real.RealDataset) -> Iterator[list[object]]:
     """Yield the rows as cells of a CSV file; missing values are empty."""
     columns: list[Values] = [*np.asarray(found.X, dtype=object).T, found.y]
     for row in zip(*(np.asarray(c, dtype=object) for c in columns), strict=True):
         yield ["" if v is None or v != v else v for v in row]  # noqa: PLR0124 - NaN
 
 
-def _describe(found: real.Dataset, terminal: Terminal) -> None:
+def _describe(found: real.RealDataset, terminal: Terminal) -> None:
     lines = Lines("column", "unit", "", box=None, pad_edge=False)
     for name in (*found.feature_names, found.target):
         role = "target" if name == found.target else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import skedasis as sd
 from skedasis.cli import completion, inputs, options, output
@@ -188,14 +188,16 @@ def _found(
     }
     if opts.by is not None:
         by = files.columns.find(opts.by, "--by")
-        return sd.explain(quantity, files.data, features, by=by, **keywords)
-    listed = inputs.listed(opts.split_on, "--split-on")
-    keywords |= {
-        "split_on": _conditions(files.columns, listed, wanted),
-        "max_depth": opts.max_depth,
-        "alpha": opts.alpha,
-        "min_gain": opts.min_gain,
-        "criterion": opts.criterion,
-        "joint": opts.joint,
-    }
-    return sd.regions(quantity, files.data, features, **keywords)
+        found: object = sd.explain(quantity, files.data, features, by=by, **keywords)
+    else:
+        listed = inputs.listed(opts.split_on, "--split-on")
+        keywords |= {
+            "split_on": _conditions(files.columns, listed, wanted),
+            "max_depth": opts.max_depth,
+            "alpha": opts.alpha,
+            "min_gain": opts.min_gain,
+            "criterion": opts.criterion,
+            "joint": opts.joint,
+        }
+        found = sd.regions(quantity, files.data, features, **keywords)
+    return cast("Found | MultiOutput[Found]", found)  # of one model

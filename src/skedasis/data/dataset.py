@@ -60,7 +60,7 @@ StateT = TypeVar("StateT")
 PartT_contra = TypeVar("PartT_contra", contravariant=True)
 
 
-class Fold(Protocol[StateT, PartT_contra]):
+class Pass(Protocol[StateT, PartT_contra]):
     """Work on all rows, part after part: parts can be added, and states merged, in any order."""
 
     def state(self) -> StateT:
@@ -82,7 +82,7 @@ def add_each(state: Sequence[Ints], other: Sequence[Ints]) -> None:
         np.add(own, more, out=own)
 
 
-class BatchFold(Fold[StateT, "Batch"], Protocol):
+class BatchPass(Pass[StateT, "Batch"], Protocol):
     """Work on batches, which are numbered."""
 
     def prepare(self, rows: Dataset) -> Dataset:
@@ -265,7 +265,7 @@ class Dataset:
         """Return what `work` returns of all rows; None if they are not at hand yet."""
         return work()
 
-    def fold(self, work: Fold[StateT, Dataset], text: str, record: str) -> StateT:
+    def fold(self, work: Pass[StateT, Dataset], text: str, record: str) -> StateT:
         """Return the state of all rows."""
         state = work.state()
         work.add(state, 0, self)
@@ -273,7 +273,7 @@ class Dataset:
 
     def fold_batches(
         self,
-        work: BatchFold[StateT],
+        work: BatchPass[StateT],
         size: int,
         memory: int,
         n_jobs: int,
@@ -359,11 +359,6 @@ class Dataset:
     def order(self) -> Ints:
         """Return the indices that sort the rows by their keys; without keys the rows in their given order."""
         return np.arange(len(self)) if self.sorted is None else self.sorted
-
-    @property
-    def numbered(self) -> bool:
-        """Return whether rows are identified by their numbers."""
-        return self.keys is None
 
     @property
     def identifiers(self) -> Values:
@@ -579,7 +574,7 @@ def to_array(X: Container) -> Values:
 
 
 # ------------------------------------------------------------------- validation of the arguments
-class RowSource:
+class ChunkedRows:
     """Rows that are read in chunks, in place of X (`ParquetData`)."""
 
     def without_rows(self) -> IntoDataFrame:
@@ -606,7 +601,7 @@ def require_rows(
     error: type[DataError] | type[UnsupportedError] = UnsupportedError,
 ) -> None:
     """Raise for an argument that needs the rows of X at hand, if they are read in chunks."""
-    if isinstance(X, RowSource):
+    if isinstance(X, ChunkedRows):
         raise error(what, f"{got} beside data that are read in chunks", expected, fix)
 
 
@@ -618,7 +613,7 @@ def finite_range(values: Floats) -> tuple[float, float] | None:
 
 def columns_of(X: TableLike, what: str) -> IntoDataFrame:
     """Return a data frame with the columns of X, from which a selector chooses."""
-    if isinstance(X, RowSource):
+    if isinstance(X, ChunkedRows):
         return X.without_rows()
     if isinstance(as_table(X), ArrayTable):
         raise UnsupportedError(
@@ -633,7 +628,7 @@ def columns_of(X: TableLike, what: str) -> IntoDataFrame:
 def as_table(X: TableLike) -> Table[Container]:
     if isinstance(X, np.ndarray):
         return ArrayTable(X)
-    if isinstance(X, RowSource):
+    if isinstance(X, ChunkedRows):
         raise DataError(
             "X",
             "a ParquetData, whose rows are read in chunks",

@@ -1,9 +1,13 @@
-"""Check the arguments before the run; finalize results and record their provenance after it."""
+"""Finalize: from the statistics of the rows to results, and their provenance.
+
+In: a job, and what was gathered of its rows. Out: the results of each output, as the caller gets them.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,12 +18,11 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature
 from skedasis.data.gaps import Gap
-from skedasis.engine.options import ExplainOptions
-from skedasis.engine.plan import Job, TaskKey
+from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import GatheredStats, limits_model_threads
-from skedasis.engine.select import FeatureSelection, FeatureTask, Task, as_method, names_of
+from skedasis.engine.select import FeatureTask, Task, as_method, names_of
 from skedasis.engine.spread import with_spread
-from skedasis.methods.base import BatchStats, MethodResult, ResolvedMethod
+from skedasis.methods.base import BatchStats, MethodResult
 from skedasis.methods.missing import MISSING
 from skedasis.quantities.base import Quantity
 from skedasis.results.build.pdp import with_missing_point
@@ -33,62 +36,29 @@ if TYPE_CHECKING:
     from skedasis.engine.heterogeneity_score import Scores
 
 
-# ------------------------------------------------------------------------------------------
-# The method and the features.
-
-
 def warn_unused_arguments(method: object, model: object, y: object) -> None:
     """Warn about arguments that the requested method ignores, and raise if it lacks one."""
     if method is not None:
         as_method(method).warn_unused_arguments(model, y)
 
 
-def resolve_method_and_selection(
-    method: object,
-    quantity: Quantity,
-    dataset: Dataset,
-    features: object,
-    options: ExplainOptions,
-) -> tuple[ResolvedMethod, FeatureSelection]:
-    """Return the method for these rows, and the selected features."""
-    requested, groups = None if method is None else as_method(method), options.groups
-    if requested is not None:
-        dataset, groups = requested.rows_and_groups(dataset, groups, options.seed)
-    overlapping = requested is not None and requested.donor_rows > 0
-    selection = FeatureSelection(
-        dataset, features, groups, free=requested is None, overlapping=overlapping
-    )
-    chosen = as_method(None, pair=selection.pairs) if requested is None else requested
-    names = {f.name for f in dataset.features}
-    chosen.check_features(
-        (*dataset.features, *(f for f in selection.features if f.name not in names))
-    )
-    return chosen.for_rows(quantity, dataset, options.seed), selection
-
-
 # ------------------------------------------------------------------------------------------
 # Results from batch statistics.
 
 
-def finalize_all(
-    job: Job,
-    gathered: GatheredStats,
-    scores: Scores,
-    finalized: Mapping[TaskKey, Effect],
-) -> dict[OutputLabel, dict[ResultKey, MethodResult]]:
-    """Return the results by output and key, from the merged batch statistics."""
-    by_output: dict[OutputLabel, dict[ResultKey, MethodResult]] = {
-        label: {} for label in job.outputs
+Results: TypeAlias = dict[OutputLabel, dict[ResultKey, MethodResult]]
+"""The results of a job, by output and by feature or pair."""
+
+
+def finalize(
+    job: Job, gathered: GatheredStats, scores: Scores, keys: Iterable[TaskKey]
+) -> dict[TaskKey, MethodResult]:
+    """Return results from the merged batch statistics: the only place where methods make them."""
+    tasks = {task.key: task for task in job.tasks}
+    return {
+        (label, name): finalize_task(job, label, tasks[name], gathered[label, name], scores)
+        for label, name in keys
     }
-    for label, results in by_output.items():
-        for task in job.tasks:
-            key = label, task.key
-            local = gathered.pop(key)
-            result = finalized.get(key)
-            results[task.key] = (
-                finalize_task(job, label, task, local, scores) if result is None else result
-            )
-    return by_output
 
 
 def finalize_task(
@@ -145,8 +115,8 @@ def collect_results(
 # Metadata of results.
 
 
-def provenance(job: Job, scores: Scores, seconds: float) -> dict[str, JsonValue]:
-    """Return the record from which the results can be reproduced."""
+def provenance(job: Job, scores: Scores) -> dict[str, JsonValue]:
+    """Return the record from which the results can be reproduced, with the seconds since the job began."""
     from skedasis import __version__
 
     requested = max(t.variant.n_rows_to_keep(len(job.dataset)) for t in job.tasks)
@@ -176,7 +146,7 @@ def provenance(job: Job, scores: Scores, seconds: float) -> dict[str, JsonValue]
         **({"floored_rows": job.stats.floored} if job.stats.floored else {}),
         **({"trees": job.trees, "tree_rows": job.stats.tree_rows} if job.trees else {}),
         "model_seconds": job.stats.seconds + scores.stats.seconds + job.curve_stats.seconds,
-        "seconds": seconds,
+        "seconds": time.perf_counter() - job.started,
         **job.dataset.provenance,
         "n_jobs": job.options.n_jobs,
         **({"model_threads": 1} if limits_model_threads(job) else {}),

@@ -9,10 +9,8 @@ import numpy as np
 
 from skedasis._types import Floats, OutputLabel, ResultKey, Values
 from skedasis.data.dataset import Batch
-from skedasis.engine.assemble import resolve_method_and_selection
-from skedasis.engine.plan import Job, planned_like
+from skedasis.engine.prepare import Job, planned_like, resolve_method_and_selection
 from skedasis.engine.run import BatchWork
-from skedasis.engine.select import FeatureTask
 from skedasis.quantities.evaluator import BatchEvaluator, ModelRows, ResponseCache, SetChanges
 
 COUNTED = 4_096
@@ -64,7 +62,12 @@ def count_rows(job: Job) -> dict[ResultKey, RowCount]:
             found[key] += count
     more = n / len(places)
     return {
-        key: RowCount(count.model * more, count.slope * more, _later(job, key))
+        key: RowCount(
+            count.model * more,
+            count.slope * more,
+            # A second round asks for at most two rows for each row and output.
+            2.0 * n * sum(plan[1] == key and job.may_continue(plan) for plan in job.plans),
+        )
         for key, count in found.items()
     }
 
@@ -92,17 +95,6 @@ def _count_batch(job: Job, work: BatchWork, batch: Batch) -> dict[ResultKey, Row
 
 def _nothing(steps: int = 1) -> None:
     """Show no progress."""
-
-
-def _later(job: Job, key: ResultKey) -> float:
-    """Return the most model rows of a second round: two for each row and output."""
-    (task,) = (t for t in job.tasks if t.key == key)
-    outputs = sum(
-        isinstance(task, FeatureTask) and task.variant.may_continue(job.plans[label, key])
-        for label in job.outputs
-        if (label, key) in job.plans
-    )
-    return 2.0 * len(job.dataset) * outputs
 
 
 def count_rows_of(job: Job, method: object, names: list[str]) -> dict[ResultKey, RowCount]:

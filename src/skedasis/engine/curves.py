@@ -8,28 +8,26 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis._progress import Progress
-from skedasis._types import OutputLabel, ResultKey
+from skedasis._types import OutputLabel
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Dataset
-from skedasis.engine.plan import Job
+from skedasis.engine.assemble import Results
+from skedasis.engine.prepare import Job
 from skedasis.engine.run import make_evaluators, stats_of
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.methods.ale_categorical import LevelPlan
-from skedasis.methods.base import BatchStats, Evaluator, GridPlan, MethodResult, Notes
+from skedasis.methods.base import BatchStats, GridPlan, Notes
 from skedasis.methods.pdp import PDP, LevelPDP
 from skedasis.quantities.base import FULL_CALL
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.build.curves import centred_curves
 from skedasis.results.effect import Curves, Effect
 from skedasis.stats.heterogeneity_score import ScoreRows, score_rows
 
-Results = dict[OutputLabel, dict[ResultKey, MethodResult]]
-
 
 def with_curves(job: Job, results: Results) -> Results:
     """Return finished results, with the curves of `ExplainOptions.curves` rows in effects that have none."""
-    if not job.options.curves:
-        return results
     dataset, limit, seed = job.dataset.drawable, job.options.curves, job.options.seed
     # Drawn once for all features without missing values.
     whole = score_rows(dataset.identifiers, dataset.weights, limit, seed)
@@ -101,7 +99,7 @@ def _at_hand(plan: AnyPlan) -> AnyPlan:
     return replace(plan, column=plan.column.in_table()) if isinstance(plan, LevelPlan) else plan
 
 
-def _curves(evaluator: Evaluator, task: FeatureTask, plan: AnyPlan, effect: Effect) -> Curves:
+def _curves(evaluator: BatchEvaluator, task: FeatureTask, plan: AnyPlan, effect: Effect) -> Curves:
     """Return the curves of a batch's rows on the axis of an effect."""
     variant = task.variant
     # The curves of PDP and ICE have options of their own: their centre, an anchor, slopes.
@@ -125,7 +123,7 @@ def _every(method: PDP) -> PDP:
     return replace(method, ice="all", heterogeneity=True)
 
 
-def _kept(stats: BatchStats, evaluator: Evaluator) -> Curves:
+def _kept(stats: BatchStats, evaluator: BatchEvaluator) -> Curves:
     """Return the curves that a method keeps of all rows of a batch."""
     return Curves(stats.kept["curve"], stats.kept["x"], evaluator.row_id)
 

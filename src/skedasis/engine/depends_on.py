@@ -11,7 +11,7 @@ import numpy as np
 from skedasis._types import Floats, Ints, OutputLabel
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.engine.plan import TaskKey
+from skedasis.engine.prepare import TaskKey
 from skedasis.engine.select import FeatureTask
 from skedasis.errors import DataError
 from skedasis.stats.depends_on import (

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from skedasis._types import TableLike
 from skedasis.engine.assemble import (
     collect_results,
-    finalize_all,
     provenance,
     warn_unused_arguments,
 )
@@ -194,19 +192,22 @@ def explain(
         from skedasis.engine.multi_model import explain_several
 
         return explain_several(model, X, wanted, method, options)
-    # Imported here to keep `import skedasis` fast.
-    from skedasis.engine import curves, rounds
-
     warn_unused_arguments(method, model, options.y)
     if by is not None:
         # Imported here: most calls have no regions.
-        from skedasis.engine.regions import given_regions
+        from skedasis.engine.region_pass import find_regions
+        from skedasis.engine.region_rules import RegionOptions
 
-        return given_regions(as_quantity(model), X, wanted, method, options, by)
-    done = rounds.compute(rounds.prepare(as_quantity(model), X, wanted, method, options))
-    job = done.job
-    results = finalize_all(job, done.gathered, done.scores, done.finalized)
-    results = curves.with_curves(job, results)
-    record = provenance(job, done.scores, time.perf_counter() - done.started)
+        quantity = as_quantity(model)
+        return find_regions(quantity, X, wanted, method, options, RegionOptions(), by)
+    # Imported here to keep `import skedasis` fast.
+    from skedasis.engine.curves import with_curves
+    from skedasis.engine.prepare import prepare
+    from skedasis.engine.rounds import compute
+
+    job = prepare(as_quantity(model), X, wanted, method, options)
+    done = compute(job)
+    results = with_curves(job, done.results) if options.curves else done.results
+    record = provenance(job, done.scores)
     by_output = {label: collect_results(job, found, record) for label, found in results.items()}
     return by_output[None] if job.single else MultiOutput(by_output)

@@ -14,15 +14,11 @@ from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.plan import Job
+from skedasis.engine.prepare import Job
+from skedasis.engine.run import evaluators_of, stats_of
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import CALL_ROWS, FULL_CALL, Quantity
-from skedasis.quantities.evaluator import (
-    BatchEvaluator,
-    ProbeResult,
-    ResponseCache,
-    probe_model,
-)
+from skedasis.quantities.evaluator import ProbeResult, probe_model
 from skedasis.quantities.tree_evaluator import TreeModelProxy, use_trees_if_exact
 from skedasis.stats.h_statistic import HRows, HStatistic
 from skedasis.stats.random import row_hashes
@@ -235,12 +231,15 @@ def _call_model(
 ) -> dict[OutputLabel, _CalledPartialDependence]:
     """Return the partial dependence of each output: every row is evaluated with the values of every row."""
     codes = [_codes(part, feature) for feature in features]
-    share = _shares(part)
+    weights = np.ones(len(part)) if part.weights is None else part.weights
+    share = weights / weights.sum()
     single = [_donors(part, (f,), (c,), share) for f, c in zip(features, codes, strict=True)]
     both = [
         _donors(part, (features[i], features[j]), (codes[i], codes[j]), share) for i, j in pairs
     ]
-    batches = _batches(part, options)
+    row_bytes = 8 * (len(part.features) + 8)
+    size = max(1, min(CALL_ROWS, len(part), options.memory_bytes // row_bytes))
+    batches = list(part.batches(size))
     steps = [(batch, donors) for batch in batches for donors in (*single, *both)]
     caller = checked.caller
     text = f"H² of {next(iter(outputs.values())).describe()}"
@@ -278,13 +277,6 @@ def _call_model(
     return out
 
 
-def _shares(part: Dataset) -> Floats:
-    """Return the share of each row in the total weight, (n,)."""
-    if part.weights is None:
-        return np.full(len(part), 1.0 / len(part))
-    return part.weights / part.weights.sum()
-
-
 def _codes(part: Dataset, feature: Feature) -> Ints:
     """Return the number of the value of each row; a missing value is one of its own."""
     joint = np.zeros(len(part), np.int64)
@@ -313,32 +305,13 @@ def _donors(
     return _Donors(columns, code, rows, np.bincount(code, share).astype(float))
 
 
-def _batches(part: Dataset, options: ExplainOptions) -> list[Batch]:
-    row_bytes = 8 * (len(part.features) + 8)
-    return list(part.batches(max(1, min(CALL_ROWS, len(part), options.memory_bytes // row_bytes))))
-
-
-def _evaluators(
-    outputs: Mapping[OutputLabel, Quantity], batch: Batch, copies: int, checked: ProbeResult
-) -> dict[OutputLabel, BatchEvaluator]:
-    """Return an evaluator of the batch for each output; they share the model's responses."""
-    cache = ResponseCache() if len(outputs) > 1 else None
-    found: dict[OutputLabel, BatchEvaluator] = {}
-    shared: dict[str, object] = {}
-    for label, quantity in outputs.items():
-        found[label] = quantity.evaluator(batch, copies, checked.eps, cache=cache)
-        found[label].shared, found[label].caller = shared, checked.caller
-    return found
-
-
 def _own_values(
     outputs: Mapping[OutputLabel, Quantity], batch: Batch, checked: ProbeResult, stats: CallStats
 ) -> dict[OutputLabel, Floats]:
     """Return the quantity at the rows of a batch."""
-    evaluators = _evaluators(outputs, batch, 1, checked)
+    evaluators = evaluators_of(outputs, batch, checked.eps, checked.caller, 1)
     values = {label: evaluator.values() for label, evaluator in evaluators.items()}
-    for evaluator in evaluators.values():
-        stats.add(evaluator.stats)
+    stats.add(stats_of(evaluators))
     return values
 
 
@@ -354,7 +327,7 @@ def _means(
     n, values = len(batch), len(donors.rows)
     row_bytes = 8 * (len(batch.dataset.features) + 8)
     copies = max(1, min(values, FULL_CALL // n, options.memory_bytes // (n * row_bytes)))
-    evaluators = _evaluators(outputs, batch, copies, checked)
+    evaluators = evaluators_of(outputs, batch, checked.eps, checked.caller, copies)
     out = {label: (np.empty(values), np.zeros(n)) for label in outputs}
     step = max(1, _HELD // (n * len(outputs)))
     for start in range(0, values, step):
@@ -368,7 +341,4 @@ def _means(
             by_row += swept @ donors.weight[some]
         for evaluator in evaluators.values():
             evaluator.forget()
-    stats = CallStats()
-    for evaluator in evaluators.values():
-        stats.add(evaluator.stats)
-    return out, stats
+    return out, stats_of(evaluators)

@@ -15,10 +15,10 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.engine.depends_on import ColumnFunctions, SwappedPairs
-from skedasis.engine.plan import Job, TaskKey
-from skedasis.engine.run import limits_model_threads, make_evaluators
+from skedasis.engine.prepare import Job, TaskKey
+from skedasis.engine.run import limits_model_threads, make_evaluators, stats_of
 from skedasis.engine.select import FeatureTask
-from skedasis.engine.spread import compute_spreads, count_spread_rows, row_numbers
+from skedasis.engine.spread import ScoredRows, compute_spreads, count_spread_rows
 from skedasis.errors import DataError
 from skedasis.models.calling import CallStats, one_thread_each
 from skedasis.quantities.evaluator import BatchEvaluator
@@ -37,6 +37,9 @@ from skedasis.stats.heterogeneity_score import (
 )
 from skedasis.stats.off_support import ColumnSet, Support, dependent_sets
 from skedasis.stats.spread import MOST_ROWS
+
+OffSupportShare: TypeAlias = tuple[float | None, tuple[str, ...]]
+"""Share of swapped rows that are off support, and the names of the other columns in which they are."""
 
 _MOST = 0.9
 """If at least this fraction of a batch's rows changes, all rows are evaluated, because selecting rows copies them."""
@@ -68,6 +71,25 @@ class _Swap:
     vif: float
     order: ScoreOrder
 
+    @classmethod
+    def of(
+        cls,
+        drawn: ScoredRows,
+        columns: tuple[int, ...],
+        order: ScoreOrder,
+        pairs: Sequence[tuple[Ints, Ints]],
+        vif: float,
+    ) -> _Swap:
+        """Let the rows of pairs, in the order of the hashes, swap their values of some columns."""
+        first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
+        back, numbers = drawn.back, drawn.numbers
+        donors = numbers.copy()
+        donors[back[first]], donors[back[second]] = numbers[back[second]], numbers[back[first]]
+        differ = order.values[first] != order.values[second]
+        moves = np.zeros(len(donors), dtype=bool)
+        moves[back[first[differ]]] = moves[back[second[differ]]] = True
+        return cls(first, second, donors, moves, columns, vif, order)
+
     @property
     def partners(self) -> Ints:
         """Return the other row of each row's pair, (n,) in the order of the hashes; -1 for rows without one."""
@@ -77,18 +99,103 @@ class _Swap:
 
 
 @dataclass(frozen=True, eq=False)
-class _Drawn:
-    """The rows of a score and their swaps."""
+class _Swaps(ScoredRows):
+    """The rows of a score, their columns as regressors, and the swaps of each feature."""
 
-    rows: ScoreRows
-    back: Ints
-    part: Dataset
     columns: list[Ranks | Floats]
-    swaps: Mapping[str, _Swap]
+    by_feature: Mapping[str, _Swap]
     evaluated: Bools
+    """The rows at which the model is evaluated, (n,), in the order of the data."""
+
+    @classmethod
+    def among(
+        cls, job: Job, tasks: list[FeatureTask], rows: ScoreRows, strata: Bools | None = None
+    ) -> _Swaps:
+        """Pair some rows; with `strata`, a mask of all rows of the data, only rows of one stratum."""
+        drawn = ScoredRows.of(job.dataset.drawable, rows)
+        part, back = drawn.part, drawn.back
+        columns = [_regressor(drawn, j) for j in range(len(part.features))]
+        positions = {t.key: _position(t, columns) for t in tasks}
+        wanted = sorted({j for j in positions.values() if j is not None})
+        found = variance_inflation(columns, wanted, rows)
+        vif = dict(zip(wanted, found.tolist(), strict=True))
+        swaps: dict[str, _Swap] = {}
+        for task in tasks:
+            position, value = positions[task.key], _values(task, part)[back]
+            ranks, inflation = None, 1.0
+            if position is not None:
+                regressor, inflation = columns[position], vif[position]
+                if np.isnan(value).any() or not isinstance(regressor, Ranks):
+                    regressor = _ranks_of_present(value, rows)
+                ranks = regressor.values
+            order = ScoreOrder.of(value, ranks, inflation, rows.noise)
+            some = [None] if strata is None else [strata[rows.rows], ~strata[rows.rows]]
+            pairs = [order.pairs(stratum) for stratum in some]
+            swaps[task.key] = _Swap.of(drawn, task.feature.columns, order, pairs, inflation)
+        evaluated = np.ones(len(part), dtype=bool)
+        if len(job.tasks) == 1 and tasks[0].variant.leaves_out_missing:
+            evaluated = ~np.isnan(_values(tasks[0], part))
+        return cls(rows, back, part, columns, swaps, evaluated)
+
+    @property
+    def orders(self) -> dict[str, ScoreOrder]:
+        """Return the order of the rows by each feature."""
+        return {key: swap.order for key, swap in self.by_feature.items()}
+
+    def off_support(
+        self, dependent: Mapping[str, Sequence[ColumnSet] | None]
+    ) -> dict[str, OffSupportShare]:
+        """Return the share of swapped rows that are off support, and the other columns in which they are."""
+        support = Support.of(
+            [c if isinstance(c, Ranks) else _codes(self, j) for j, c in enumerate(self.columns)]
+        )
+        found: dict[str, OffSupportShare] = {}
+        for key, swap in self.by_feature.items():
+            far = support.off_support(
+                swap.columns, dependent[key], swap.partners, self.rows.weights
+            )
+            found[key] = far.share, tuple(self.part.features[j].name for j in far.beside)
+        return found
+
+    def score(
+        self,
+        key: str,
+        own: Floats,
+        change: Floats,
+        eps: float,
+        far: OffSupportShare,
+        some: Bools | None = None,
+    ) -> HeterogeneityScore:
+        """Return the score of a feature, given the quantity at the rows and its changes, in the order of the data.
+
+        `some` are the rows whose pairs count, in the order of the hashes.
+        """
+        swap, weights, known = self.by_feature[key], self.rows.weights, self.evaluated[self.back]
+        first, second = swap.first, swap.second
+        if some is not None:
+            first, second = first[some[swap.first]], second[some[swap.first]]
+        moved = change[self.back]
+        return swap_score(
+            (moved[first], moved[second]),
+            None if weights is None else (weights[first], weights[second]),
+            own[self.back[known]],
+            None if weights is None else weights[known],
+            eps,
+            vif=swap.vif,
+            exact=self.rows.exact,
+            off_support=far,
+        )
+
+    def pairs(self, key: str, change: Floats) -> Pairs:
+        """Return the pairs of a feature, given the changes of the quantity in the order of the data."""
+        swap, w, moved = self.by_feature[key], self.rows.weights, change[self.back]
+        first, second = swap.first, swap.second
+        weight = np.ones(len(first)) if w is None else w[first] * w[second]
+        change = (moved[first] + moved[second]) / 2
+        return Pairs(first, second, change, weight, self.rows.half[first])
 
 
-def _draw(job: Job) -> _Drawn | None:
+def _draw(job: Job) -> _Swaps | None:
     """Draw the rows of the scores, and pair them; None if there are no scores."""
     limit = job.options.heterogeneity_rows
     tasks = [t for t in job.tasks if isinstance(t, FeatureTask) and t.variant.scored]
@@ -96,12 +203,7 @@ def _draw(job: Job) -> _Drawn | None:
         return None
     dataset = job.dataset.drawable
     rows = score_rows(dataset.identifiers, dataset.weights, limit, job.options.seed)
-    ascending = np.sort(rows.rows)
-    back = np.searchsorted(ascending, rows.rows)
-    part = dataset.subset(ascending)
-    columns = [_regressor(part, j, rows, back) for j in range(len(part.features))]
-    swaps = _swaps(tasks, part, columns, rows, back)
-    return _Drawn(rows, back, part, columns, swaps, _evaluated_rows(job, tasks, part))
+    return _Swaps.among(job, tasks, rows)
 
 
 def count_score_rows(job: Job) -> int:
@@ -112,13 +214,12 @@ def count_score_rows(job: Job) -> int:
     some = np.flatnonzero(drawn.evaluated)
     size = max(1, min(job.batch_rows, len(some)))
     found = len(some)
-    for swap in drawn.swaps.values():
+    for swap in drawn.by_feature.values():
         moves = swap.moves[some]
         for start in range(0, len(some), size):
             batch = moves[start : start + size]
             found += _asked(int(np.count_nonzero(batch)), len(batch))
-    orders = {key: swap.order for key, swap in drawn.swaps.items()}
-    return found + count_spread_rows(job, drawn.part, drawn.rows, drawn.back, orders)
+    return found + count_spread_rows(job, drawn, drawn.orders)
 
 
 def _asked(moved: int, rows: int) -> int:
@@ -131,49 +232,34 @@ def compute_scores(job: Job) -> Scores:
     drawn = _draw(job)
     if drawn is None:
         return Scores()
-    rows, back, swaps, evaluated = drawn.rows, drawn.back, drawn.swaps, drawn.evaluated
-    own, changes, stats = _evaluate(job, drawn.part, swaps, evaluated)
-    known, w = evaluated[back], rows.weights
+    rows, swaps = drawn.rows, drawn.by_feature
+    own, changes, stats = _evaluate(job, drawn)
     sets = dependent_sets(drawn.columns, [swap.columns for swap in swaps.values()], rows.half)
     dependent = dict(zip(swaps, sets, strict=True))
-    far = _off_support(drawn.part, back, drawn.columns, swaps, dependent, w)
-    found: dict[TaskKey, HeterogeneityScore] = {}
-    for (label, key), change in changes.items():
-        swap = swaps[key]
-        moved = change[back]
-        found[label, key] = swap_score(
-            (moved[swap.first], moved[swap.second]),
-            None if w is None else (w[swap.first], w[swap.second]),
-            own[label][back[known]],
-            None if w is None else w[known],
-            job.checked.eps,
-            vif=swap.vif,
-            exact=rows.exact,
-            off_support=far[key],
-        )
-    in_order = {label: values[back] for label, values in own.items()}
-    orders = {key: swap.order for key, swap in swaps.items()}
-    spreads, cost = compute_spreads(job, drawn.part, rows, back, orders, found)
+    far = drawn.off_support(dependent)
+    found: dict[TaskKey, HeterogeneityScore] = {
+        (label, key): drawn.score(key, own[label], change, job.checked.eps, far[key])
+        for (label, key), change in changes.items()
+    }
+    spreads, cost = compute_spreads(job, drawn, drawn.orders, found)
     stats.add(cost)
     swapped = SwappedPairs(
-        ColumnFunctions(drawn.part, back, w),
-        {t.key: t for t in job.tasks if isinstance(t, FeatureTask) and t.key in swaps},
-        {key: swap.order.values for key, swap in swaps.items()},
-        {
-            (label, key): _pairs(swaps[key], change[back], rows)
-            for (label, key), change in changes.items()
-        },
-        found,
+        functions=ColumnFunctions(drawn.part, drawn.back, rows.weights),
+        tasks={t.key: t for t in job.tasks if isinstance(t, FeatureTask) and t.key in swaps},
+        values={key: swap.order.values for key, swap in swaps.items()},
+        pairs={(label, key): drawn.pairs(key, change) for (label, key), change in changes.items()},
+        scores=found,
     )
-    return Scores(found, rows.exact, stats, rows, in_order, spreads, swapped, dependent)
-
-
-def _pairs(swap: _Swap, moved: Floats, rows: ScoreRows) -> Pairs:
-    """Return the pairs of a swap, given the changes of the quantity in the order of the hashes."""
-    first, second, w = swap.first, swap.second, rows.weights
-    weight = np.ones(len(first)) if w is None else w[first] * w[second]
-    change = (moved[first] + moved[second]) / 2
-    return Pairs(first, second, change, weight, rows.half[first])
+    return Scores(
+        found=found,
+        exact=rows.exact,
+        stats=stats,
+        rows=rows,
+        own={label: values[drawn.back] for label, values in own.items()},
+        spreads=spreads,
+        swapped=swapped,
+        dependent=dependent,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,125 +275,39 @@ def compute_region_scores(
     job: Job, scores: Scores, key: TaskKey, region: Ints, held_out: Bools
 ) -> tuple[list[RegionScore], CallStats]:
     """Return the heterogeneity score of one feature and output within each region."""
-    label, name = key
-    task = next(t for t in job.tasks if isinstance(t, FeatureTask) and t.key == name)
+    label, task = key[0], job.task(key)
     found: list[RegionScore] = []
     stats = CallStats()
-    rows = scores.rows
-    if rows is None:
+    if scores.rows is None or not isinstance(task, FeatureTask):
         return found, stats
-    job = replace(job, outputs={label: job.outputs[label]})
-    at_rows, own = region[rows.rows], scores.own[label]
+    name, job = task.key, replace(job, outputs={label: job.outputs[label]})
+    at_rows, own = region[scores.rows.rows], scores.own[label]
     for number in range(int(region.max()) + 1):
         some = np.flatnonzero((at_rows == number) & ~np.isnan(own))
-        part_rows = ScoreRows(
-            rows.rows[some],
-            None if rows.weights is None else rows.weights[some],
-            rows.noise[some],
-            rows.half[some],
-            rows.exact,
-        )
-        ascending = np.sort(part_rows.rows)
-        back = np.searchsorted(ascending, part_rows.rows)
-        part = job.dataset.subset(ascending)
-        strata = held_out[part_rows.rows]
-        columns = [_regressor(part, j, part_rows, back) for j in range(len(part.features))]
-        swaps = _swaps([task], part, columns, part_rows, back, strata)
-        swap = swaps[task.key]
-        far = _off_support(part, back, columns, swaps, scores.dependent, part_rows.weights)[
-            task.key
-        ]
-        in_data_order = np.empty(len(some))
-        in_data_order[back] = own[some]
-        _, changes, cost = _evaluate(
-            job, part, {task.key: swap}, np.ones(len(part), dtype=bool), {label: in_data_order}
-        )
+        drawn = _Swaps.among(job, [task], scores.rows.take(some), held_out)
+        far = drawn.off_support(scores.dependent)[name]
+        known = np.empty(len(some))
+        known[drawn.back] = own[some]
+        _, changes, cost = _evaluate(job, drawn, {label: known})
         stats.add(cost)
-        moved, w = changes[label, task.key][back], part_rows.weights
-        both = [
-            swap_score(
-                (moved[first], moved[second]),
-                None if w is None else (w[first], w[second]),
-                own[some],
-                w,
-                job.checked.eps,
-                vif=swap.vif,
-                exact=rows.exact,
-                off_support=far,
-            )
-            for first, second in (
-                (swap.first, swap.second),
-                (swap.first[strata[swap.first]], swap.second[strata[swap.first]]),
-            )
-        ]
+        score, of_held_out = (
+            drawn.score(name, known, changes[label, name], job.checked.eps, far, counted)
+            for counted in (None, held_out[drawn.rows.rows])
+        )
         # The regions share the rows that the spread of a feature may cost.
-        most = MOST_ROWS * len(some) // len(rows)
-        spreads, cost = compute_spreads(
-            job, part, part_rows, back, {task.key: swap.order}, {key: both[0]}, most
-        )
+        most = MOST_ROWS * len(some) // len(scores.rows)
+        spreads, cost = compute_spreads(job, drawn, drawn.orders, {key: score}, most)
         stats.add(cost)
-        found.append(RegionScore(both[0], both[1], spreads.get(key)))
+        found.append(RegionScore(score, of_held_out, spreads.get(key)))
     return found, stats
 
 
-def _evaluated_rows(job: Job, tasks: list[FeatureTask], part: Dataset) -> Bools:
-    """Return a mask of the rows at which the model is evaluated, (n,), in the order of the data."""
-    if len(job.tasks) > 1 or not tasks[0].variant.leaves_out_missing:
-        return np.ones(len(part), dtype=bool)
-    return ~np.isnan(_values(tasks[0], part))
+# --- columns and values ---------------------------------------------------------------------------
 
 
-def _swaps(
-    tasks: list[FeatureTask],
-    part: Dataset,
-    columns: list[Ranks | Floats],
-    rows: ScoreRows,
-    back: Ints,
-    strata: Bools | None = None,
-) -> dict[str, _Swap]:
-    """Return the swaps of each feature; with `strata`, (n,) in the order of the hashes, between rows of one stratum."""
-    positions = {t.key: _position(t, columns) for t in tasks}
-    wanted = sorted({j for j in positions.values() if j is not None})
-    found = variance_inflation(columns, wanted, rows)
-    vif = dict(zip(wanted, found.tolist(), strict=True))
-    ids = row_numbers(part)
-    swaps: dict[str, _Swap] = {}
-    for task in tasks:
-        place = positions[task.key]
-        value = _values(task, part)[back]
-        if place is None:
-            swaps[task.key] = _swap(task, value, None, rows, (back, ids), 1.0, strata)
-            continue
-        ranks = columns[place]
-        if np.isnan(value).any() or not isinstance(ranks, Ranks):
-            ranks = _ranks_of_present(value, rows)
-        order = (back, ids)
-        swaps[task.key] = _swap(task, value, ranks.values, rows, order, vif[place], strata)
-    return swaps
-
-
-def _off_support(
-    part: Dataset,
-    back: Ints,
-    columns: list[Ranks | Floats],
-    swaps: Mapping[str, _Swap],
-    dependent: Mapping[str, Sequence[ColumnSet] | None],
-    weights: Floats | None,
-) -> dict[str, tuple[float | None, tuple[str, ...]]]:
-    """Return the share of swapped rows that are off support, and the other columns in which they are."""
-    support = Support.of(
-        [c if isinstance(c, Ranks) else _codes(part, j, back) for j, c in enumerate(columns)]
-    )
-    found: dict[str, tuple[float | None, tuple[str, ...]]] = {}
-    for key, swap in swaps.items():
-        far = support.off_support(swap.columns, dependent[key], swap.partners, weights)
-        found[key] = far.share, tuple(part.features[j].name for j in far.beside)
-    return found
-
-
-def _codes(part: Dataset, j: int, back: Ints) -> Ints:
+def _codes(drawn: ScoredRows, j: int) -> Ints:
     """Return the codes of a column's levels in the order of the hashes; -1 is missing."""
-    return part.coded(j)[0][back]
+    return drawn.part.coded(j)[0][drawn.back]
 
 
 def _ranks_of_present(value: Floats, rows: ScoreRows) -> Ranks:
@@ -320,19 +320,20 @@ def _ranks_of_present(value: Floats, rows: ScoreRows) -> Ranks:
     return Ranks(all_rows, found.distinct, ~present)
 
 
-def _regressor(part: Dataset, j: int, rows: ScoreRows, back: Ints) -> Ranks | Floats:
+def _regressor(drawn: ScoredRows, j: int) -> Ranks | Floats:
     """Return a column of X as a regressor (ranks or indicators of levels), in the order of the hashes."""
+    part, back, weights = drawn.part, drawn.back, drawn.rows.weights
     feature = part.features[j]
     if feature.kind == "nominal":
-        return frequent_levels(_codes(part, j, back), rows.weights)
+        return frequent_levels(_codes(drawn, j), weights)
     if feature.kind == "ordinal":
         try:
             codes = part.levels(feature, most=len(part) + 1).codes
         except DataError:
             # All values are missing, or some level is missing in the declared order: the column is no regressor.
             return np.zeros((len(part), 0))
-        return mid_ranks(np.where(codes < 0, np.nan, codes)[back], rows.weights)
-    return mid_ranks(part.floats(j)[back], rows.weights)
+        return mid_ranks(np.where(codes < 0, np.nan, codes)[back], weights)
+    return mid_ranks(part.floats(j)[back], weights)
 
 
 def _position(task: FeatureTask, columns: list[Ranks | Floats]) -> int | None:
@@ -344,29 +345,6 @@ def _position(task: FeatureTask, columns: list[Ranks | Floats]) -> int | None:
     return feature.position if isinstance(column, Ranks) and column.distinct > 2 else None
 
 
-def _swap(
-    task: FeatureTask,
-    value: Floats,
-    ranks: Floats | None,
-    rows: ScoreRows,
-    order: tuple[Ints, Ints],
-    vif: float,
-    strata: Bools | None = None,
-) -> _Swap:
-    """Pair the rows with a value."""
-    back, ids = order
-    in_order = ScoreOrder.of(value, ranks, vif, rows.noise)
-    sets = [None] if strata is None else [strata, ~strata]
-    pairs = [in_order.pairs(some) for some in sets]
-    first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
-    donors = ids.copy()
-    donors[back[first]], donors[back[second]] = ids[back[second]], ids[back[first]]
-    differ = value[first] != value[second]
-    moves = np.zeros(len(value), dtype=bool)
-    moves[back[first[differ]]] = moves[back[second[differ]]] = True
-    return _Swap(first, second, donors, moves, task.feature.columns, vif, in_order)
-
-
 def _values(task: FeatureTask, part: Dataset) -> Floats:
     """Return a feature's values, or the codes of its levels, in the order of the data; NaN for missing values."""
     column = task.column
@@ -376,18 +354,18 @@ def _values(task: FeatureTask, part: Dataset) -> Floats:
     return part.floats(task.feature.position)
 
 
+# --- the model ------------------------------------------------------------------------------------
+
+
 SwapResponses: TypeAlias = tuple[dict[OutputLabel, Floats], dict[tuple[OutputLabel, str], Floats]]
 """By output the quantity at the rows, and by output and feature its changes by the swaps: arrays of shape (n,)."""
 
 
 def _evaluate(
-    job: Job,
-    part: Dataset,
-    swaps: Mapping[str, _Swap],
-    evaluated: Bools,
-    known: Mapping[OutputLabel, Floats] | None = None,
+    job: Job, drawn: _Swaps, known: Mapping[OutputLabel, Floats] | None = None
 ) -> tuple[dict[OutputLabel, Floats], dict[tuple[OutputLabel, str], Floats], CallStats]:
-    """Evaluate the quantity at the rows, and its change by each feature's swaps; NaN for rows not in `evaluated`."""
+    """Evaluate the quantity at the rows, unless it is known, and its change by each feature's swaps; NaN elsewhere."""
+    part, swaps, evaluated = drawn.part, drawn.by_feature, drawn.evaluated
     if not evaluated.all():
         some = np.flatnonzero(evaluated)
         part = part.subset(some)
@@ -441,10 +419,7 @@ def _batch(
         for evaluator in evaluators.values():
             evaluator.forget()
         bar.advance()
-    stats = CallStats()
-    for evaluator in evaluators.values():
-        stats.add(evaluator.stats)
-    return (at, moved), stats
+    return (at, moved), stats_of(evaluators)
 
 
 def _change(evaluator: BatchEvaluator, batch: Batch, swap: _Swap, own: Floats) -> Floats:

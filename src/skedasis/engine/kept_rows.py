@@ -52,15 +52,6 @@ def at_kept_rows(done: Computed) -> Computed:
 
 # ------------------------------------------------------------------------------------ counting
 @dataclass(frozen=True, eq=False)
-class RegionCounts:
-    """The rows and the weight of each region, and the rows with a missing value of some features."""
-
-    rows: Ints
-    weight: Floats
-    missing: dict[str, Ints]
-
-
-@dataclass(frozen=True, eq=False)
 class Rules:
     """The rules of the regions of some features."""
 
@@ -69,11 +60,20 @@ class Rules:
 
 
 @dataclass(frozen=True, eq=False)
+class RegionCounts:
+    """The rows and the weight of each region, (R,), and its rows with a missing value of some features, by name."""
+
+    rows: Ints
+    weight: Floats
+    missing: dict[str, Ints]
+
+
+@dataclass(frozen=True, eq=False)
 class CountPass:
     """A pass that counts the rows that satisfy rules.
 
-    The counts of each set of rules are one row of integers for each region: its rows, its weight, and its rows with a
-    missing value of each feature. Weights are multiples of a quantum, whose sums do not depend on the order.
+    Its state is an array for each set of rules: a line of rows, one of weights as multiples of a quantum, whose sums do
+    not depend on the order, and one of missing values for each feature.
     """
 
     rules: Sequence[Rules]
@@ -81,24 +81,24 @@ class CountPass:
 
     def state(self) -> list[Ints]:
         """Return the counts of no rows."""
-        sizes = [(len(r.leaves), 2 + len(r.features)) for r in self.rules]
-        return [np.zeros(size, dtype=np.int64) for size in sizes]
+        return [np.zeros((2 + len(r.features), len(r.leaves)), dtype=np.int64) for r in self.rules]
 
     def add(self, state: list[Ints], first: int, chunk: Dataset) -> None:
         """Add the rows of a chunk."""
-        w, ones = chunk.weights, np.ones(len(chunk), dtype=np.int64)
-        weights = ones if w is None or self.quantum is None else quantised(w, self.quantum)
+        w = chunk.weights
+        weights = None if w is None or self.quantum is None else quantised(w, self.quantum)
         known: dict[int, Bools] = {}
-        for rules, counts in zip(self.rules, state, strict=True):
+        for counts, rules in zip(state, self.rules, strict=True):
             missing = [chunk.is_missing(feature) for feature in rules.features.values()]
-            columns = np.column_stack([ones, weights, *missing])
-            for leaf, count in zip(rules.leaves, counts, strict=True):
+            for number, leaf in enumerate(rules.leaves):
                 inside = np.ones(len(chunk), dtype=bool)
                 for condition in leaf.conditions:
                     if id(condition) not in known:
                         known[id(condition)] = condition.holds(chunk)
                     inside &= known[id(condition)]
-                np.add(count, columns[inside].sum(axis=0), out=count)
+                count = inside.sum()
+                weight = count if weights is None else weights[inside].sum()
+                counts[:, number] += [count, weight, *(lost[inside].sum() for lost in missing)]
 
     def merge(self, state: list[Ints], other: list[Ints]) -> None:
         """Add the counts of another range."""
@@ -113,7 +113,9 @@ def count_regions(dataset: Dataset, rules: Sequence[Rules]) -> list[RegionCounts
     unit = 1.0 if quantum is None else quantum
     return [
         RegionCounts(
-            c[:, 0], c[:, 1].astype(float) * unit, dict(zip(r.features, c[:, 2:].T, strict=True))
+            counts[0],
+            counts[1].astype(float) * unit,
+            dict(zip(r.features, counts[2:], strict=True)),
         )
-        for r, c in zip(rules, found, strict=True)
+        for counts, r in zip(found, rules, strict=True)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
@@ -16,21 +16,24 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.engine.assemble import (
+    Results,
     abouts_of,
+    collect_results,
+    finalize,
     finalize_task,
     provenance,
-    resolve_method_and_selection,
     warn_unused_arguments,
 )
 from skedasis.engine.cross_validation import Folds, as_folds
-from skedasis.engine.curves import Results, with_curves
+from skedasis.engine.curves import with_curves
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.plan import Job, Plans, TaskKey, prepare_job
+from skedasis.engine.prepare import Job, Plans, TaskKey, prepare_job, resolve_method_and_selection
 from skedasis.engine.rounds import (
     add_round,
     check_slopes,
     keep_missing_moments,
+    keys_with_slopes,
     restricted_job,
     should_replace_slopes,
     step_function_info,
@@ -62,15 +65,8 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import as_quantity, listed
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.effect import BinStats, Effect
-from skedasis.results.multi_model import (
-    MultiModelEffect,
-    MultiModelEffects,
-    MultiModelSurface,
-    combine_models,
-)
+from skedasis.results.multi_model import AnyMultiModel, combine_models
 from skedasis.results.multi_output import MultiOutput
-from skedasis.results.provenance import as_provenance
-from skedasis.results.surfaces import Surfaces
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments
@@ -257,6 +253,12 @@ class ModelRun:
     scores: Scores
     seconds: float
 
+    def note(self, key: TaskKey, name: str, value: object) -> None:
+        """Add to the provenance of a result; it is in the plan, because results are finalized again."""
+        plan = self.job.plans[key]
+        if isinstance(plan, CellPlan):
+            self.job.plans[key] = replace(plan, notes={**plan.notes, name: value})
+
 
 def common_derivative_info(jobs: Sequence[Job]) -> dict[TaskKey, DerivativeInfo]:
     """Return the kind of local effect that all models support, for features whose cells would differ between models."""
@@ -320,49 +322,55 @@ def choose_shared_bins(found: Sequence[ModelRun]) -> dict[TaskKey, AnyFeatureMet
     """Choose bins that depend on the local effects from those of all models; return the variants with them."""
     variants: dict[TaskKey, AnyFeatureMethod] = {}
     job = found[0].job
-    kind = job.options.weight_kind
-    for task in (t for t in job.tasks if isinstance(t, FeatureTask)):
+    for key, task in _features_of(job):
         scheme = task.variant.choosing_scheme()
         if scheme is None:
             continue
-        for label in job.outputs:
-            key: TaskKey = label, task.key
-            plan, pooled = _pooled(found, key)
-            if isinstance(plan, CellPlan) and plan.on_cells:
-                continue  # `run_shared_rounds` chose their bins
-            whole = task.variant.finalize(
-                plan, pooled, abouts_of(job, label, task)[0], exact=True, kind=kind
-            )
-            if not isinstance(whole, Effect) or whole.bins is None or len(whole.bins) == 0:
-                continue
-            cells = whole.cells
-            if isinstance(plan, CellPlan) and cells is not None and len(cells) != len(plan.cells):
-                plan = replace(plan, cells=cells)
-                _refine_cells(found, key, cells)
-            _record_binning(found, key, whole.provenance.get("bins"))
-            bins = task.variant.describe()["bins"]
-            named = bins if isinstance(bins, str) else scheme.describe()
-            chosen = _ChosenBins(scheme, named, _segments(plan, whole, whole.bins))
-            variants[key] = task.variant.with_scheme(chosen)
+        plan, pooled = _pooled(found, key)
+        if isinstance(plan, CellPlan) and plan.on_cells:
+            continue  # `run_shared_rounds` chose their bins
+        (about,) = abouts_of(job, key[0], task)
+        kind = job.options.weight_kind
+        whole = task.variant.finalize(plan, pooled, about, exact=True, kind=kind)
+        if not isinstance(whole, Effect) or whole.bins is None or len(whole.bins) == 0:
+            continue
+        cells = whole.cells
+        if isinstance(plan, CellPlan) and cells is not None and len(cells) != len(plan.cells):
+            plan = replace(plan, cells=cells)
+            _refine_cells(found, key, cells)
+        said = whole.provenance.get("bins")
+        if said is not None:
+            for model_run in found:
+                model_run.note(key, "bins", said)
+        bins = task.variant.describe()["bins"]
+        named = bins if isinstance(bins, str) else scheme.describe()
+        chosen = _ChosenBins(scheme, named, _segments(plan, whole, whole.bins))
+        variants[key] = task.variant.with_scheme(chosen)
     return variants
+
+
+def _features_of(job: Job) -> Iterator[tuple[TaskKey, FeatureTask]]:
+    """Yield the tasks of single features, for each output."""
+    for task in job.tasks:
+        if isinstance(task, FeatureTask):
+            for label in job.outputs:
+                yield (label, task.key), task
 
 
 def run_shared_rounds(found: Sequence[ModelRun]) -> None:
     """Choose bins of step functions from the moments of all models, and each model's differences across them."""
     job = found[0].job
-    kind = job.options.weight_kind
     chosen: dict[TaskKey, Cells] = {}
-    for task in (t for t in job.tasks if isinstance(t, FeatureTask)):
-        for label in job.outputs:
-            key: TaskKey = label, task.key
-            plan = job.plans[key]
-            if not isinstance(plan, CellPlan) or not plan.on_cells:
-                continue
-            whole, pooled = _pooled(found, key)
-            (about,) = abouts_of(job, label, task)
-            more = task.variant.next_round(whole, pooled, _mean_score(found, key), about, kind)
-            if isinstance(more, CellPlan) and more.difference_bins is not None:
-                chosen[key] = more.difference_bins
+    for key, task in _features_of(job):
+        plan = job.plans[key]
+        if not isinstance(plan, CellPlan) or not plan.on_cells:
+            continue
+        whole, pooled = _pooled(found, key)
+        (about,) = abouts_of(job, key[0], task)
+        score, kind = _mean_score(found, key), job.options.weight_kind
+        more = task.variant.next_round(whole, pooled, score, about, kind)
+        if isinstance(more, CellPlan) and more.difference_bins is not None:
+            chosen[key] = more.difference_bins
     for model_run in found:
         plans: dict[TaskKey, AnyPlan] = {}
         for key, cells in chosen.items():
@@ -453,14 +461,6 @@ def _refine_cells(found: Sequence[ModelRun], key: TaskKey, cells: Cells) -> None
             model_run.job.plans[key] = replace(plan, cells=cells)
 
 
-def _record_binning(found: Sequence[ModelRun], key: TaskKey, said: JsonValue) -> None:
-    """Record the description of the binning scheme in the plans of all models."""
-    for model_run in found:
-        plan = model_run.job.plans[key]
-        if said is not None and isinstance(plan, CellPlan):
-            model_run.job.plans[key] = replace(plan, notes={**plan.notes, "bins": said})
-
-
 # ------------------------------------------------------------------------------------------
 # Run all models and combine their results.
 
@@ -498,7 +498,7 @@ def explain_several(
     run_shared_rounds(found)
     variants = choose_shared_bins(found)
     finalized = [_finalized(o, variants) for o in found]
-    records = [provenance(o.job, o.scores, o.seconds) for o in found]
+    records = [{**provenance(o.job, o.scores), "seconds": o.seconds} for o in found]
     record = {**_record(records, found, folds), **names}
     first = found[0].job
     results = {
@@ -562,15 +562,12 @@ def _replace_slopes(call: _Call, found: list[ModelRun]) -> None:
         key for key, plan in plans if isinstance(plan, NumericPlan) and plan.derivative_info.given
     }
     for model_run in found:
-        _, checks = check_slopes(model_run.job, model_run.gathered, model_run.scores)
-        for key, check in checks.items():
+        job, keys = model_run.job, keys_with_slopes(model_run.job)
+        results = finalize(job, model_run.gathered, model_run.scores, keys)
+        for key, check in check_slopes(job, results).items():
             if key not in given and should_replace_slopes(model_run.job, key, check):
                 failed.setdefault(key, step_function_info(model_run.job, key, check))
-            # Results are finalized again on the shared bins, so the outcome of the check is recorded in the plan.
-            plan = model_run.job.plans[key]
-            if isinstance(plan, CellPlan):
-                notes = {**plan.notes, "slope_check": check.record}
-                model_run.job.plans[key] = replace(plan, notes=notes)
+            model_run.note(key, "slope_check", check.record)
     if not failed:
         return
     for model_run, job in zip(found, call.prepare(failed), strict=True):
@@ -591,7 +588,7 @@ def _finalized(model_run: ModelRun, variants: dict[TaskKey, AnyFeatureMethod]) -
             if key in variants and isinstance(task, FeatureTask):
                 final = replace(task, variant=variants[key])
             by_key[task.key] = finalize_task(job, label, final, gathered.pop(key), model_run.scores)
-    return with_curves(job, results)
+    return with_curves(job, results) if job.options.curves else results
 
 
 def _results(
@@ -599,34 +596,14 @@ def _results(
     finalized: Sequence[dict[ResultKey, MethodResult]],
     folds: Folds,
     provenances: tuple[Json, Sequence[Json]],
-) -> Any:
+) -> AnyMultiModel:
     """Return the combined results of one output. `provenances` has the common record, and that of each model."""
-    single: list[dict[Any, Any]] = []
     record, records = provenances
-    for model_run, results, own in zip(found, finalized, records, strict=True):
-        combined = model_run.job.method.combine_features(results, own)
-        if combined is not None:
-            single.append({None: combined})
-        else:
-            single.append({k: r.with_provenance(own) for k, r in results.items()})
-    shown = {
-        key: combine_models(
-            tuple(results[key] for results in single), folds.correction, folds.overlap, record
-        )
-        for key in single[0]
-    }
-    selection = found[0].job.selection
-    if None in shown or selection.single:
-        return next(iter(shown.values()))
-    if selection.pairs:
-        surfaces = {
-            k: s
-            for k, s in shown.items()
-            if isinstance(k, tuple) and isinstance(s, MultiModelSurface)
-        }
-        return Surfaces(surfaces, as_provenance(record))
-    effects = {key: e for key, e in shown.items() if isinstance(e, MultiModelEffect)}
-    return MultiModelEffects(effects, as_provenance(record))
+    each = [
+        collect_results(model_run.job, results, own)
+        for model_run, results, own in zip(found, finalized, records, strict=True)
+    ]
+    return combine_models(each, folds.correction, folds.overlap, record)
 
 
 def _record(records: Sequence[Json], found: Sequence[ModelRun], folds: Folds) -> Json:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from skedasis._types import Container, JsonValue, TableLike
-from skedasis.data.dataset import Dataset, RowSource
+from skedasis.data.dataset import ChunkedRows, Dataset
 from skedasis.data.features import Feature, find_feature
 from skedasis.engine.options import ExplainOptions, Need
 from skedasis.engine.select import FeatureSelection, as_method
@@ -31,7 +31,7 @@ def open_rows(
     need: Need | None = None,
 ) -> tuple[Dataset, ExplainOptions]:
     """Return the rows of X as the quantity's model takes them, and the options that belong to them."""
-    if not isinstance(X, RowSource):
+    if not isinstance(X, ChunkedRows):
         _check_no_cluster(options)
         return quantity.prepare(options.dataset(X)), options
     if options.sample is not None:
@@ -65,7 +65,7 @@ def _check_no_cluster(options: ExplainOptions) -> None:
         )
 
 
-def _opened(X: RowSource, options: ExplainOptions) -> OpenedSource:
+def _opened(X: ChunkedRows, options: ExplainOptions) -> OpenedSource:
     """Open a source; raise for arrays beside it."""
     # Imported here: data in memory do not need it.
     from skedasis.stream.opening import OpenedSource
@@ -155,7 +155,7 @@ def draw_rows(
     `most` is the number of rows, or a function that computes it from that of all rows. The sample of the options, if
     there is one, is no larger.
     """
-    if not isinstance(X, RowSource):
+    if not isinstance(X, ChunkedRows):
         return DrawnRows(cast("Container", X), options, "", {})  # checked by `as_dataset`
     opened = _opened(X, options)
     source = opened.reader.source

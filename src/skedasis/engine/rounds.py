@@ -1,34 +1,28 @@
-"""All passes over the rows: `compute` does the work of `explain` up to the results."""
+"""Run the rounds of a job: the pass over the rows, the scores, the check of slopes, and second rounds.
+
+In: a `Job`. Out: `Computed`, with the results of each output. `finalize` makes each result once its last round is over;
+only slopes that fail the check are repeated, as step functions.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
-from skedasis._types import Floats, Ints, TableLike
+from skedasis._types import Floats, Ints
 from skedasis.binning import N_AUTO_CELLS, auto_cells
 from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
-from skedasis.engine.assemble import (
-    abouts_of,
-    finalize_task,
-    resolve_method_and_selection,
-)
+from skedasis.engine.assemble import Results, abouts_of, finalize
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
-from skedasis.engine.opening import open_rows
-from skedasis.engine.options import ExplainOptions, Need
-from skedasis.engine.plan import Job, TaskKey, prepare_job
-from skedasis.engine.run import GatheredStats, make_evaluators, run
+from skedasis.engine.prepare import Job, TaskKey
+from skedasis.engine.run import GatheredStats, make_evaluators, run, stats_of
 from skedasis.engine.select import AnyPlan, FeatureTask
-from skedasis.errors import DataError
-from skedasis.methods.base import BatchStats, CellPlan, NumericPlan
+from skedasis.methods.base import BatchStats, CellPlan, MethodResult, NumericPlan
 from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import DerivativeInfo
-from skedasis.quantities.base import Quantity
 from skedasis.results.checks.slope_check import ROWS, CheckedRows, SlopeCheck, slope_check
 from skedasis.results.effect import Effect
 from skedasis.stats.grid import Cells, at_or_above
@@ -36,188 +30,134 @@ from skedasis.stats.heterogeneity_score import score_rows
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """The work of `explain` before the pass over the rows: what can be refused has been."""
-
-    job: Job
-    started: float
-
-
-@dataclass(frozen=True, eq=False)
 class Computed:
-    """All that `explain` computes before it makes results."""
+    """The work of a job, before the caller gets its results."""
 
     job: Job
     gathered: GatheredStats
     scores: Scores
-    finalized: dict[TaskKey, Effect]
-    started: float
+    results: Results
 
 
-def prepare(
-    quantity: Quantity,
-    X: TableLike,
-    features: object,
-    method: object,
-    options: ExplainOptions,
-    rows: Ints | None = None,
-    need: Need | None = None,
-) -> Prepared:
-    """Select the features and plan the work of `explain` for one model, before the pass over the rows."""
-    _check_one_model(options)
-    started = time.perf_counter()
-    dataset, options = open_rows(quantity, X, features, method, options, need)
-    if rows is not None:
-        dataset = dataset.subset(rows)
-    return prepare_rows(quantity, dataset, features, method, options, started)
-
-
-def prepare_rows(
-    quantity: Quantity,
-    dataset: Dataset,
-    features: object,
-    method: object,
-    options: ExplainOptions,
-    started: float | None = None,
-) -> Prepared:
-    """Select the features and plan the work of `explain` at the rows of a dataset."""
-    started = time.perf_counter() if started is None else started
-    resolved, selection = resolve_method_and_selection(method, quantity, dataset, features, options)
-    return Prepared(prepare_job(quantity, resolved, selection, options), started)
-
-
-def compute(prepared: Prepared) -> Computed:
-    """Do the work that was prepared: run, scores, second rounds."""
-    job = prepared.job
+def compute(job: Job) -> Computed:
+    """Do the work of a job; updates the plans of features that get a second round."""
     gathered = run(job)
     scores = compute_scores(job)
-    second = run_second_rounds(job, gathered, scores)
-    return Computed(job, gathered, scores, second, prepared.started)
-
-
-def _check_one_model(options: ExplainOptions) -> None:
-    """Raise if arguments for several models are given with a single model."""
-    for name, value in (("cv", options.cv), ("correction", options.correction)):
-        if value is not None:
-            raise DataError(
-                name,
-                "one model",
-                "a list of models, one for each fold",
-                f"Remove {name}, or pass all models: sd.explain([m1, m2, m3], X, {name}=...)",
-            )
-
-
-def run_second_rounds(job: Job, gathered: GatheredStats, scores: Scores) -> dict[TaskKey, Effect]:
-    """Check slopes, replace those that fail, and run the second rounds that methods request."""
-    results, checks = check_slopes(job, gathered, scores)
+    found = finalize(job, gathered, scores, [key for key in job.plans if not job.may_continue(key)])
+    checks = check_slopes(job, found)
+    for key, check in checks.items():
+        found[key] = found[key].with_provenance({"slope_check": check.record})
     failed = [key for key, check in checks.items() if should_replace_slopes(job, key, check)]
     if failed:
         replace_slopes(job, {key: step_function_info(job, key, checks[key]) for key in failed})
-        repeated = run(restricted_job(job, failed))
-        for key, local in repeated.items():
+        for key, local in run(restricted_job(job, failed)).items():
             gathered[key] = keep_missing_moments(local, gathered[key])
-            del results[key]
+            del found[key]
     run_requested_rounds(job, gathered, scores)
-    return results
+    found |= finalize(job, gathered, scores, [key for key in job.plans if key not in found])
+    by_output = {label: {t.key: found[label, t.key] for t in job.tasks} for label in job.outputs}
+    return Computed(job, gathered, scores, by_output)
 
 
 # ------------------------------------------------------------------------------------------
 # The check of slopes.
 
 
-def check_slopes(
-    job: Job, gathered: GatheredStats, scores: Scores
-) -> tuple[dict[TaskKey, Effect], dict[TaskKey, SlopeCheck]]:
+@dataclass(frozen=True, eq=False)
+class _CheckedFeature:
+    """A feature whose slopes are checked: its values in the order of the hashes, and the rows of each cell."""
+
+    position: int
+    x: Floats
+    cells: Cells
+    rows: CheckedRows
+
+
+def keys_with_slopes(job: Job) -> list[TaskKey]:
+    """Return the features whose slopes are checked: those of methods that ask for it, with bins on which to check."""
+    found: list[TaskKey] = []
+    for key, plan in job.plans.items():
+        task = job.task(key)
+        checks = isinstance(task, FeatureTask) and task.variant.checks_slopes
+        if checks and isinstance(plan, CellPlan) and plan.at_points and len(plan.cells) > 0:
+            found.append(key)
+    return found
+
+
+def check_slopes(job: Job, results: Mapping[TaskKey, MethodResult]) -> dict[TaskKey, SlopeCheck]:
     """Compare accumulated slopes with differences of the quantity across cells, in at most 16 rows of each."""
-    tasks: dict[TaskKey, FeatureTask] = {
-        (label, t.key): t
-        for t in job.tasks
-        for label in job.outputs
-        if isinstance(t, FeatureTask)
-        and t.variant.checks_slopes
-        and _has_slopes(job.plans[label, t.key])
-    }
-    if not tasks:
-        return {}, {}
+    keys = keys_with_slopes(job)
+    if not keys:
+        return {}
     dataset = job.dataset.drawable
-    rows = score_rows(dataset.identifiers, dataset.weights, ROWS, job.options.seed)
-    ascending = np.sort(rows.rows)
-    part, by_hash = dataset.subset(ascending), np.searchsorted(ascending, rows.rows)
-    results: dict[TaskKey, Effect] = {}
-    for key, task in tasks.items():
-        effect = finalize_task(job, key[0], task, gathered[key], scores)
-        if isinstance(effect, Effect):
-            results[key] = effect
-    values: dict[int, Floats] = {}
-    cells: dict[TaskKey, Cells] = {}
-    for key, effect in results.items():
-        j, plan = tasks[key].feature.position, job.plans[key]
-        if not isinstance(plan, CellPlan):
-            raise TypeError(f"{key[1]!r} has no cells")
-        if j not in values:
-            values[j] = part.floats(j)[by_hash]
-        scheme = tasks[key].variant.choosing_scheme()
-        follows = scheme is not None and scheme.uses_likelihood
-        cells[key] = _checked_cells(
-            plan.column,
-            None if follows else effect,
-            values[j],
-            rows.weights,
-            sampling=dataset.sampling_weights,
-        )
-    checked = {
-        key: CheckedRows.of(c, values[tasks[key].feature.position]) for key, c in cells.items()
+    drawn = score_rows(dataset.identifiers, dataset.weights, ROWS, job.options.seed)
+    ascending = np.sort(drawn.rows)
+    part, by_hash = dataset.subset(ascending), np.searchsorted(ascending, drawn.rows)
+    effects: dict[TaskKey, Effect] = {}
+    checked: dict[TaskKey, _CheckedFeature] = {}
+    for key in keys:
+        effect, task, plan = results[key], job.task(key), job.plans[key]
+        if not (
+            isinstance(effect, Effect)
+            and isinstance(task, FeatureTask)
+            and isinstance(plan, CellPlan)
+        ):
+            continue
+        x = part.floats(task.feature.position)[by_hash]
+        scheme = task.variant.choosing_scheme()
+        if scheme is not None and scheme.uses_likelihood:
+            cells = _cells_for_check(plan.column, x, drawn.weights, dataset)
+        else:
+            cells = _unions_of_bins(effect, plan.column, x)
+        rows = CheckedRows.of(cells, x)
+        checked[key] = _CheckedFeature(task.feature.position, x, cells, rows)
+        effects[key] = effect
+    rises = _rises(job, part, by_hash, checked)
+    return {
+        key: slope_check(effects[key], one.cells, one.x, drawn.weights, one.rows, rises[key])
+        for key, one in checked.items()
     }
-    rises = _rises(
-        job, part, by_hash, {k: (tasks[k].feature.position, c) for k, c in checked.items()}
-    )
-    checks: dict[TaskKey, SlopeCheck] = {}
-    for key, effect in results.items():
-        x = values[tasks[key].feature.position]
-        check = slope_check(effect, cells[key], x, rows.weights, checked[key], rises[key])
-        results[key] = effect.with_provenance({"slope_check": check.record})
-        checks[key] = check
-    return results, checks
 
 
 def _rises(
-    job: Job, drawn: Dataset, by_hash: Ints, checked: Mapping[TaskKey, tuple[int, CheckedRows]]
+    job: Job, drawn: Dataset, by_hash: Ints, checked: Mapping[TaskKey, _CheckedFeature]
 ) -> dict[TaskKey, Floats]:
     """Return the quantity's differences across the cells of the checked rows, by feature."""
-    used = np.unique(np.concatenate([by_hash[c.rows] for _, c in checked.values()]))
+    used = np.unique(np.concatenate([by_hash[one.rows.rows] for one in checked.values()]))
     part, first = drawn.subset(used), 0
-    found = {key: np.full(len(c.rows), np.nan) for key, (_, c) in checked.items()}
+    found = {key: np.full(len(one.rows.rows), np.nan) for key, one in checked.items()}
     for batch in part.batches(max(1, min(job.batch_rows, len(part)))):
         evaluators = make_evaluators(job, batch, min(job.copies, 2))
-        for key, (position, c) in checked.items():
-            place = np.searchsorted(used, by_hash[c.rows]) - first
+        for key, one in checked.items():
+            place = np.searchsorted(used, by_hash[one.rows.rows]) - first
             here = np.flatnonzero((place >= 0) & (place < len(batch)))
             if len(here):
                 evaluator = evaluators[key[0]].subset(place[here], 2)
-                found[key][here] = evaluator.edge_differences(position, c.low[here], c.high[here])
-        for evaluator in evaluators.values():
-            job.checked.stats.add(evaluator.stats)
+                low, high = one.rows.low[here], one.rows.high[here]
+                found[key][here] = evaluator.edge_differences(one.position, low, high)
+        job.checked.stats.add(stats_of(evaluators))
         first += len(batch)
     return found
 
 
-def _has_slopes(plan: object) -> bool:
-    """Return whether the local effects of a plan are slopes, and the plan has bins on which to check them."""
-    return isinstance(plan, CellPlan) and plan.at_points and len(plan.cells) > 0
+_NO_CELLS = Cells(np.zeros(1))
 
 
-def _checked_cells(
-    column: Summary, effect: Effect | None, x: Floats, weights: Floats | None, *, sampling: bool
-) -> Cells:
-    """Return the cells on which slopes are checked: those of ``bins="auto"``, or unions of an effect's bins."""
+def _cells_for_check(column: Summary, x: Floats, weights: Floats | None, dataset: Dataset) -> Cells:
+    """Return the cells of ``bins="auto"`` for the drawn values, on which slopes are checked."""
     if np.isnan(x).all():
-        return Cells(np.zeros(1))
-    if effect is None:
-        drawn = Column(column.feature, x, weights, column.dtype, sampling=sampling)
-        return auto_cells(drawn, column.gaps)
+        return _NO_CELLS
+    sampling = dataset.sampling_weights
+    return auto_cells(
+        Column(column.feature, x, weights, column.dtype, sampling=sampling), column.gaps
+    )
+
+
+def _unions_of_bins(effect: Effect, column: Summary, x: Floats) -> Cells:
+    """Return unions of an effect's bins, as many as ``bins="auto"`` has, on which slopes are checked."""
     bins = effect.bins
-    if bins is None or len(bins) == 0:
-        return Cells(np.zeros(1))
+    if np.isnan(x).all() or bins is None or len(bins) == 0:
+        return _NO_CELLS
     edges = bins.edges
     if len(edges) > N_AUTO_CELLS + 1:
         wanted = np.nanquantile(x, np.linspace(0, 1, N_AUTO_CELLS + 1)[1:-1])
@@ -230,12 +170,9 @@ def _checked_cells(
 
 def should_replace_slopes(job: Job, key: TaskKey, check: SlopeCheck) -> bool:
     """Return whether slopes failed the check and may be replaced (neither given nor requested by name)."""
-    task, info = _task_of(job, key), _derivative_info_of(job, key)
-    return not check.passed and task.variant.replaces_slopes and not info.given
-
-
-def _task_of(job: Job, key: TaskKey) -> FeatureTask:
-    return next(t for t in job.tasks if isinstance(t, FeatureTask) and t.key == key[1])
+    task = job.task(key)
+    replaces = isinstance(task, FeatureTask) and task.variant.replaces_slopes
+    return not check.passed and replaces and not _derivative_info_of(job, key).given
 
 
 def _derivative_info_of(job: Job, key: TaskKey) -> DerivativeInfo:
@@ -258,15 +195,19 @@ def step_function_info(job: Job, key: TaskKey, check: SlopeCheck) -> DerivativeI
 def replace_slopes(job: Job, infos: Mapping[TaskKey, DerivativeInfo]) -> None:
     """Plan some features of a job again, as step functions. Updates the job's plans."""
     for key, info in infos.items():
-        task = _task_of(job, key)
-        plan = job.dataset.once_known(
-            partial(
-                lambda t, i: t.variant.plan(t.variant.read_column(job.dataset, t.feature), i),
-                task,
-                info,
-            ),
-        )
-        job.plans[key] = plan if job.sample is None else task.variant.with_fine_cells(plan)
+        task = job.task(key)
+        if isinstance(task, FeatureTask):
+            job.plans[key] = _planned_again(job, task, info)
+
+
+def _planned_again(job: Job, task: FeatureTask, info: DerivativeInfo) -> AnyPlan:
+    """Return the plan of a feature whose local effects are of another kind."""
+
+    def plan() -> AnyPlan:
+        return task.variant.plan(task.variant.read_column(job.dataset, task.feature), info)
+
+    found = job.dataset.once_known(plan)
+    return found if job.sample is None else task.variant.with_fine_cells(found)
 
 
 def keep_missing_moments(local: BatchStats, before: BatchStats) -> BatchStats:
@@ -283,15 +224,15 @@ def keep_missing_moments(local: BatchStats, before: BatchStats) -> BatchStats:
 def run_requested_rounds(job: Job, gathered: GatheredStats, scores: Scores) -> None:
     """Run one more round for the features whose method requests it (`FeatureMethod.next_round`)."""
     plans: dict[TaskKey, AnyPlan] = {}
-    for task in (t for t in job.tasks if isinstance(t, FeatureTask)):
-        for label in job.outputs:
-            key: TaskKey = label, task.key
-            about = abouts_of(job, label, task)[0]
-            score = scores.found.get(key)
-            kind = job.options.weight_kind
-            found = task.variant.next_round(job.plans[key], gathered[key], score, about, kind)
-            if found is not None:
-                plans[key] = found
+    for key, plan in job.plans.items():
+        task = job.task(key)
+        if not isinstance(task, FeatureTask) or not job.may_continue(key):
+            continue
+        (about,) = abouts_of(job, key[0], task)
+        score, kind = scores.found.get(key), job.options.weight_kind
+        found = task.variant.next_round(plan, gathered[key], score, about, kind)
+        if found is not None:
+            plans[key] = found
     add_round(job, plans, gathered)
 
 
@@ -300,14 +241,14 @@ def add_round(job: Job, plans: Mapping[TaskKey, AnyPlan], gathered: GatheredStat
     if not plans:
         return
     job.plans.update(plans)
-    for key, local in run(restricted_job(job, list(plans))).items():
+    for key, local in run(restricted_job(job, plans)).items():
         before = gathered[key]
         moments, kept = {**before.moments, **local.moments}, {**before.kept, **local.kept}
         gathered[key] = replace(before, moments=moments, kept=kept)
 
 
-def restricted_job(job: Job, keys: list[TaskKey]) -> Job:
+def restricted_job(job: Job, keys: Iterable[TaskKey]) -> Job:
     """Return a job for some of the plans, with the same call counters and without donors of missing values."""
-    features = {key for _, key in keys}
-    tasks = [t for t in job.tasks if t.key in features]
-    return replace(job, plans={k: job.plans[k] for k in keys}, tasks=tasks, donors={})
+    plans = {key: job.plans[key] for key in keys}
+    names = {name for _, name in plans}
+    return replace(job, plans=plans, tasks=[t for t in job.tasks if t.key in names], donors={})

@@ -1,4 +1,7 @@
-"""The loop over batches and features, with threads and a progress bar."""
+"""Run: the loop over batches and features, with threads and a progress bar.
+
+In: a `Job`. Out: the statistics of all rows for each of its plans, as the methods' `compute` returns them for a batch.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,7 @@ from skedasis._progress import Further, Progress, in_words
 from skedasis._types import Bools, OutputLabel, ResultKey
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.kept_rows import HashedRows
-from skedasis.engine.plan import Job, Plans, TaskKey
-from skedasis.engine.select import FeatureTask
+from skedasis.engine.prepare import Job, Plans, TaskKey
 from skedasis.errors import CostWarning, warn_caller
 from skedasis.methods.base import AnyFeatureMethod, AnyPairMethod, BatchStats, RowStore
 from skedasis.methods.missing import MISSING, Donors, missing_moments
@@ -69,14 +71,6 @@ class BatchWork:
             job.copies,
             job.sample,
         )
-
-    def evaluators(
-        self,
-        batch: Batch,
-        caller: ChunkedCaller,
-        previous: list[BatchEvaluator | None] | None = None,
-    ) -> dict[OutputLabel, BatchEvaluator]:
-        return evaluators_of(self.outputs, batch, self.eps, caller, self.copies, previous)
 
     def compute(
         self, batch: Batch, evaluators: Mapping[OutputLabel, BatchEvaluator], advance: Advance
@@ -176,8 +170,11 @@ class ComputePass:
             else:
                 self.advance()
 
-        evaluators = self.work.evaluators(batch, self.caller, self.worker.evaluators)
-        gathered = self.work.compute(batch, evaluators, advance)
+        work, previous = self.work, self.worker.evaluators
+        evaluators = evaluators_of(
+            work.outputs, batch, work.eps, self.caller, work.copies, previous
+        )
+        gathered = work.compute(batch, evaluators, advance)
         self.worker.evaluators = [*evaluators.values()]
         state.stats.add(stats_of(evaluators))
         state.kept.append({key: local.detach_rows() for key, local in gathered.items()})
@@ -226,12 +223,7 @@ def run(job: Job) -> GatheredStats:
 
 def _further(job: Job) -> Further | None:
     """Return the round that may follow, which takes about as long; None if there is none."""
-    may_continue = any(
-        isinstance(task, FeatureTask) and task.variant.may_continue(job.plans[label, task.key])
-        for task in job.tasks
-        for label in job.outputs
-        if (label, task.key) in job.plans
-    )
+    may_continue = any(job.may_continue(key) for key in job.plans)
     return Further(1.0, certain=True) if may_continue else None
 
 
@@ -272,11 +264,9 @@ def limits_model_threads(job: Job) -> bool:
     return job.options.n_jobs > 1 and len(job.dataset) > job.batch_rows
 
 
-def make_evaluators(
-    job: Job, batch: Batch, copies: int, previous: list[BatchEvaluator | None] | None = None
-) -> dict[OutputLabel, BatchEvaluator]:
-    checked = job.checked
-    return evaluators_of(job.outputs, batch, checked.eps, checked.caller, copies, previous)
+def make_evaluators(job: Job, batch: Batch, copies: int) -> dict[OutputLabel, BatchEvaluator]:
+    """Return an evaluator of a batch for each output of a job."""
+    return evaluators_of(job.outputs, batch, job.checked.eps, job.checked.caller, copies)
 
 
 def evaluators_of(

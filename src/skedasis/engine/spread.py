@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Self
 
 import numpy as np
 
@@ -17,8 +18,8 @@ from skedasis.data.column_stats import Column
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
-from skedasis.engine.plan import Job, TaskKey
-from skedasis.engine.run import limits_model_threads, make_evaluators
+from skedasis.engine.prepare import Job, TaskKey
+from skedasis.engine.run import limits_model_threads, make_evaluators, stats_of
 from skedasis.engine.select import FeatureTask
 from skedasis.models.calling import CallStats, one_thread_each
 from skedasis.results.axis import LevelAxis
@@ -38,22 +39,39 @@ from skedasis.stats.spread import (
 )
 
 
-def row_numbers(part: Dataset) -> Ints:
-    """Return the indices in X of the rows of a data set."""
-    return np.arange(len(part)) if part.row_id is None else part.row_id
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """The rows of a score in the order of their hashes: the row `k` is at `back[k]` of the data set `part`."""
+
+    rows: ScoreRows
+    back: Ints
+    part: Dataset
+
+    @classmethod
+    def of(cls, dataset: Dataset, rows: ScoreRows) -> Self:
+        """Return some rows of a data set, which `part` has in the order of the data."""
+        ascending = np.sort(rows.rows)
+        return cls(rows, np.searchsorted(ascending, rows.rows), dataset.subset(ascending))
+
+    @property
+    def numbers(self) -> Ints:
+        """Return the indices in X of the rows of `part`."""
+        return np.arange(len(self.part)) if self.part.row_id is None else self.part.row_id
 
 
 @dataclass(frozen=True, eq=False)
 class _Feature:
-    """A feature, and the rows of its score in the order of their hashes."""
+    """A feature, and the order of the rows by its values."""
 
     job: Job
     task: FeatureTask
-    part: Dataset
-    rows: ScoreRows
-    back: Ints
+    drawn: ScoredRows
     order: ScoreOrder
     most: int
+
+    @property
+    def _weights(self) -> Floats | None:
+        return self.drawn.rows.weights
 
     @cached_property
     def level_cells(self) -> Ints | None:
@@ -64,7 +82,7 @@ class _Feature:
         codes = np.arange(len(column.levels))
         values = self.order.values
         there = ~np.isnan(values)
-        w = None if self.rows.weights is None else self.rows.weights[there]
+        w = None if self._weights is None else self._weights[there]
         weight = np.bincount(values[there].astype(int), w, len(codes))
         if np.count_nonzero(weight) <= MANY_LEVELS:
             return codes
@@ -76,7 +94,7 @@ class _Feature:
 
     def cells(self, count: int) -> SpreadCells:
         """Return the feature's cells, about so many if it has many values."""
-        values, weights = self.order.values, self.rows.weights
+        values, weights = self.order.values, self._weights
         there = np.flatnonzero(~np.isnan(values))
         cell = np.full(len(values), -1)
         by_level = self.level_cells
@@ -85,7 +103,7 @@ class _Feature:
             pooled = by_level[by_level != np.arange(len(by_level))]
             pool = int(pooled[0]) if len(pooled) else -1
             return SpreadCells.of(values, cell, weights, single=True, pool=pool)
-        whole, sampling = self.task.column, self.part.sampling_weights
+        whole, sampling = self.task.column, self.drawn.part.sampling_weights
         codes = isinstance(whole, (LevelColumn, Feature))
         dtype, gaps = (float, ()) if codes else (whole.dtype, whole.gaps)
         column = Column(self.task.feature, values, weights, dtype, sampling=sampling)
@@ -110,12 +128,12 @@ class _Feature:
         if n == 0:
             return None
         limit = min(self.most, ROWS_PER_ROW * n, self.most if option is None else option)
-        ids = self.part.identifiers[self.back]
+        ids = self.drawn.part.identifiers[self.drawn.back]
 
         def drawn(some: Ints, purpose: str, count: int) -> Floats:
             return uniforms(ids[some], self.job.options.seed, f"spread: {purpose}", count)
 
-        return windows(self.cells, self.order, self.rows.weights, limit, drawn)
+        return windows(self.cells, self.order, self._weights, limit, drawn)
 
     def spread(self, score: HeterogeneityScore, response: Floats | None) -> Spread:
         """Return the spread, given the quantity at the windows, (B, J, m); None if it was not evaluated."""
@@ -125,7 +143,7 @@ class _Feature:
         cells = self.cells(8) if found is None else found.cells
         value, error = np.full(len(cells), score.value), np.full(len(cells), score.std_error)
         if found is not None and response is not None:
-            value, error = spread_at(found, response, self.rows.weights, score, eps)
+            value, error = spread_at(found, response, self._weights, score, eps)
         column = self.task.column
         if isinstance(column, LevelColumn):
             return self._by_level(cells, value, error)
@@ -134,7 +152,7 @@ class _Feature:
     def _by_level(self, cells: SpreadCells, value: Floats, error: Floats) -> Spread:
         """Return the spread at each level that has rows, by its code."""
         codes = self.order.values[self.order.rows].astype(int)
-        w = self.rows.weights
+        w = self._weights
         found, first, number = np.unique(codes, return_index=True, return_inverse=True)
         weight = np.bincount(number, None if w is None else w[self.order.rows], len(found))
         cell = cells.cell[self.order.rows[first]]
@@ -143,16 +161,14 @@ class _Feature:
 
 def compute_spreads(
     job: Job,
-    part: Dataset,
-    rows: ScoreRows,
-    back: Ints,
+    drawn: ScoredRows,
     orders: Mapping[str, ScoreOrder],
     scores: Mapping[TaskKey, HeterogeneityScore],
     most: int = MOST_ROWS,
 ) -> tuple[dict[TaskKey, Spread], CallStats]:
     """Return the spread of each feature and output of a job; levels are their codes."""
-    features = _features(job, part, rows, back, orders, most)
-    whole = next(iter(part.batches(max(len(part), 1))), None)
+    features = _features(job, drawn, orders, most)
+    whole = next(iter(drawn.part.batches(max(len(drawn.part), 1))), None)
     found: dict[TaskKey, Spread] = {}
     stats = CallStats()
     text, caller = f"Spreads of {job.quantity.describe()}", job.checked.caller
@@ -183,25 +199,18 @@ def with_spread(effect: Effect, spread: Spread, task: FeatureTask) -> Effect:
     return replace(effect, spread=spread)
 
 
-def count_spread_rows(
-    job: Job, part: Dataset, rows: ScoreRows, back: Ints, orders: Mapping[str, ScoreOrder]
-) -> int:
+def count_spread_rows(job: Job, drawn: ScoredRows, orders: Mapping[str, ScoreOrder]) -> int:
     """Return the most model rows that `compute_spreads` asks for, without calling the model."""
-    features = _features(job, part, rows, back, orders, MOST_ROWS)
+    features = _features(job, drawn, orders, MOST_ROWS)
     return sum(f.windows.n_model_rows for f in features if f.windows is not None)
 
 
 def _features(
-    job: Job,
-    part: Dataset,
-    rows: ScoreRows,
-    back: Ints,
-    orders: Mapping[str, ScoreOrder],
-    most: int,
+    job: Job, drawn: ScoredRows, orders: Mapping[str, ScoreOrder], most: int
 ) -> list[_Feature]:
     """Return the features whose spread is that of windows; that of a group of columns has no axis."""
     return [
-        _Feature(job, task, part, rows, back, orders[task.key], most)
+        _Feature(job, task, drawn, orders[task.key], most)
         for task in job.tasks
         if isinstance(task, FeatureTask)
         and task.key in orders
@@ -219,9 +228,10 @@ def _evaluate(
     response: dict[OutputLabel, Floats] = {}
     if whole is not None and found is not None and any(s.value > 0 for s in mine.values()):
         blocks, size = found.rows.shape
-        batch = whole.take(feature.back[found.rows].ravel())
+        back = feature.drawn.back
+        batch = whole.take(back[found.rows].ravel())
         positions = found.donors.shape[1]
-        donors = row_numbers(feature.part)[feature.back[found.donors]]
+        donors = feature.drawn.numbers[back[found.donors]]
         replaced = DonorRows(np.repeat(donors, size, axis=0).T)
         copies = max(1, min(positions, job.batch_rows * job.copies // len(batch)))
         evaluators = make_evaluators(job, batch, copies)
@@ -229,8 +239,7 @@ def _evaluate(
         for label, evaluator in evaluators.items():
             swept = evaluator.sweep_together(changes, positions)
             response[label] = swept.reshape(blocks, size, positions).transpose(0, 2, 1)
-        for evaluator in evaluators.values():
-            stats.add(evaluator.stats)
+        stats.add(stats_of(evaluators))
     return {
         (label, key): feature.spread(score, response.get(label)) for label, score in mine.items()
     }, stats

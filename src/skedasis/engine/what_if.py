@@ -13,16 +13,12 @@ from skedasis._arguments import shown
 from skedasis._types import Floats, OutputLabel, TableLike
 from skedasis.data.dataset import AnyColumn, Dataset, require_rows
 from skedasis.data.features import Feature, Groups
-from skedasis.engine.assemble import finalize_all, provenance
+from skedasis.engine.assemble import provenance
+from skedasis.engine.given_regions import GivenRules, column_named_by, regions_given, rows_of
+from skedasis.engine.opening import open_rows
 from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
-from skedasis.engine.plan import prepare_job
-from skedasis.engine.regions import (
-    RegionOfRow,
-    column_named_by,
-    regions_given,
-    rows_of,
-)
-from skedasis.engine.rounds import Prepared, compute, open_rows
+from skedasis.engine.prepare import prepare_job
+from skedasis.engine.rounds import compute
 from skedasis.engine.select import FeatureSelection, FeatureTask
 from skedasis.errors import DataError
 from skedasis.methods.base import ResolvedMethod
@@ -138,15 +134,12 @@ def what_if(
     regions_by, regions = _regions(dataset, X, by, options)
     selection = _Selection(dataset, names, options.groups, scenarios, regions, regions_by)
     dataset.once_known(selection.read)
-    done = compute(
-        Prepared(prepare_job(quantity, ForwardDifference(), selection, options), started)
-    )
-    job = done.job
-    results = finalize_all(job, done.gathered, done.scores, done.finalized)
-    found: dict[OutputLabel, dict[str, Change]] = {label: {} for label in results}
+    job = prepare_job(quantity, ForwardDifference(), selection, options, started=started)
+    done = compute(job)
+    found: dict[OutputLabel, dict[str, Change]] = {label: {} for label in done.results}
     far = {name: _far(dataset, selection.read()[name].moves, options.seed) for name in scenarios}
-    record = provenance(job, done.scores, time.perf_counter() - started)
-    for label, by_name in results.items():
+    record = provenance(job, done.scores)
+    for label, by_name in done.results.items():
         for name, result in by_name.items():
             if not isinstance(result, Change):
                 raise TypeError("the method of a change returns changes")
@@ -288,7 +281,7 @@ def _regions(
         if (region < 0).any():
             region = np.where(region < 0, len(rules), region)
             rules.append("rows of no region")
-        return f"regions of {by.feature}", RegionOfRow(rules, region)
+        return f"regions of {by.feature}", GivenRules("Regions", rules, region)
     return regions_given(dataset, features, by)
 
 

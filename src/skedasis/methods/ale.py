@@ -37,13 +37,12 @@ from skedasis.binning import (
     Optimal,
     Quantile,
     Uniform,
-    as_binning,
     cells_for_column,
     check_rows_in_cells,
     is_fixed,
 )
 from skedasis.data.column_stats import Column
-from skedasis.data.features import Feature, find_feature
+from skedasis.data.features import Feature
 from skedasis.data.gaps import Nearest
 from skedasis.errors import ModelOutputError, UnsupportedError, format_error
 from skedasis.methods.ale_categorical import LevelSteps, Order, adjacent_differences
@@ -54,14 +53,15 @@ from skedasis.methods.base import (
     BinnedMethod,
     ByFeature,
     CellPlan,
-    Evaluator,
     Scheme,
-    entry_for_feature,
+    as_scheme,
     kept_rows,
+    param_for_feature,
     quantile_scheme,
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.build.accumulated import accumulated_effect, select_bins, variance_options
 from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, RISE
 from skedasis.results.build.step_functions import select_summary_bins, summarise_in_bins
@@ -116,6 +116,7 @@ class Accumulated(BinnedMethod):
 
     uses_slopes = True
     of_rows = "effects"
+    by_feature = ("bins",)
     default_scheme: ClassVar[Binning] = Uniform(20)
     """The scheme for "auto" if local effects are evaluated at points."""
 
@@ -129,10 +130,7 @@ class Accumulated(BinnedMethod):
 
     def scheme(self, bins: Scheme) -> Binning:
         """Return the scheme for a value of `bins`."""
-        auto = (
-            isinstance(bins, str) and bins == "auto"
-        )  # an array, which is none, has no truth value
-        return self.default_scheme if auto else as_binning(bins, Uniform)
+        return as_scheme(bins, self.default_scheme, Uniform)
 
     def binning(self) -> Binning:
         """Return the scheme for features without an entry of their own in `bins`."""
@@ -141,12 +139,7 @@ class Accumulated(BinnedMethod):
     def _bins_for(self, feature: Feature) -> Scheme:
         """Return the value of `bins` for a feature."""
         bins = self.bins
-        return entry_for_feature(bins, feature, _AUTO) if isinstance(bins, Mapping) else bins
-
-    def check_features(self, features: Sequence[Feature]) -> None:
-        """Raise if `bins` names a feature that does not exist."""
-        for name in self.bins if isinstance(self.bins, Mapping) else ():
-            find_feature(features, name, f"{self.name}(bins)")
+        return param_for_feature(bins, feature, _AUTO) if isinstance(bins, Mapping) else bins
 
     def is_explicit(self, feature: Feature) -> bool:
         """Return whether bins are given on the axis of the feature."""
@@ -240,7 +233,7 @@ class Accumulated(BinnedMethod):
         fine = Cells(distinct(np.concatenate([cells.edges, column.snap(between)])), cells.closed)
         return replace(plan, cells=fine, coarse=np.searchsorted(fine.edges, cells.edges))
 
-    def compute(self, evaluator: Evaluator, plan: CellPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: BatchEvaluator, plan: CellPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the local effects by cell; in a second round, of the differences across the bins."""
         cells, column = (
             plan.cells if plan.difference_bins is None else plan.difference_bins,
@@ -288,7 +281,7 @@ class Accumulated(BinnedMethod):
 
     def _by_values(
         self,
-        evaluator: Evaluator,
+        evaluator: BatchEvaluator,
         plan: CellPlan,
         at: tuple[Floats, Ints],
         keep: Bools | None,
@@ -301,12 +294,10 @@ class Accumulated(BinnedMethod):
         size, w = len(values), evaluator.weights
         down, up = adjacent_differences(evaluator, lambda codes: {j: values[codes]}, code, size)
         both = mask_missing_steps(down, up, code, size)
-        widths = np.append(np.append(np.nan, np.diff(values)), np.nan)
+        slopes = slopes_between(values, code, both)
         if plan.derivative_info.kind == "value_steps":
-            # Cells are closed on the right: a row's cell ends at its value; that of the first value begins there.
-            effects = np.where(code > 0, down / widths[code], up / widths[code + 1])
+            effects = own_slopes(code, slopes)
         else:
-            slopes = both / np.stack([widths[code], widths[code + 1]], axis=1)
             exists = ~np.isnan(slopes)
             effects = np.where(exists, slopes, 0.0).sum(axis=1) / exists.sum(axis=1)
         local, axis = Moments.of_both(effects, x, cell, len(cells), w)
@@ -314,7 +305,7 @@ class Accumulated(BinnedMethod):
         kept = {"x": x, "effect": both, "weight": w, "across": effects}
         return BatchStats(moments, select_rows(kept, keep), _largest(effects))
 
-    def _effects(self, evaluator: Evaluator, plan: CellPlan, cell: Ints) -> Floats:
+    def _effects(self, evaluator: BatchEvaluator, plan: CellPlan, cell: Ints) -> Floats:
         """Return each row's local effect: its slope, or its difference across its cell divided by the width."""
         column, cells = plan.column, plan.cells
         if plan.at_points:
@@ -375,7 +366,18 @@ class Accumulated(BinnedMethod):
         )
 
 
-def _across_gaps(evaluator: Evaluator, j: int, nearest: Nearest) -> Floats:
+def slopes_between(values: Floats, code: Ints, both: Floats) -> Floats:
+    """Return each row's slopes from the previous value and to the next one, (n, 2), given both differences."""
+    widths = np.append(np.append(np.nan, np.diff(values)), np.nan)
+    return both / np.stack([widths[code], widths[code + 1]], axis=1)
+
+
+def own_slopes(code: Ints, slopes: Floats) -> Floats:
+    """Return the slope of each row's cell, which ends at its value; that of the first value begins there."""
+    return np.where(code > 0, slopes[:, 0], slopes[:, 1])
+
+
+def _across_gaps(evaluator: BatchEvaluator, j: int, nearest: Nearest) -> Floats:
     """Return the rows' differences across gaps over their widths, (n, gaps); NaN for rows that are not the nearest."""
     rows, group = nearest.rows(evaluator.column(j), evaluator.identifiers)
     slope = np.full((len(evaluator.column(j)), len(nearest.low) // 2), np.nan)
@@ -481,6 +483,7 @@ class ALE(Accumulated):
     empty: Literal["nearest"] | None = "nearest"
 
     uses_slopes = False
+    by_feature = ("bins", "order")
     default_scheme: ClassVar[Binning] = Quantile(N_AUTO_CELLS)
 
     def __post_init__(self) -> None:
@@ -490,12 +493,6 @@ class ALE(Accumulated):
     def scheme(self, bins: Scheme) -> Binning:
         """Return the scheme; bins with a user's edges are closed on the right, like quantiles."""
         return quantile_scheme(bins, self.default_scheme)
-
-    def check_features(self, features: Sequence[Feature]) -> None:
-        """Raise if `bins` or `order` names a feature that does not exist."""
-        super().check_features(features)
-        for name in self.order if isinstance(self.order, Mapping) else ():
-            find_feature(features, name, f"{self.name}(order)")
 
     def for_levels(self, feature: Feature) -> LevelSteps:
         """Return the variant for a categorical feature."""

@@ -9,7 +9,7 @@ additionally groups adjacent differences of similar size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self, TypeAlias
 
@@ -25,7 +25,6 @@ from skedasis.methods.base import (
     BaseT_co,
     BatchStats,
     ByFeature,
-    Evaluator,
     FeatureMethod,
     MethodVariant,
     Notes,
@@ -34,7 +33,7 @@ from skedasis.methods.base import (
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo
-from skedasis.quantities.evaluator import SweptValues
+from skedasis.quantities.evaluator import BatchEvaluator, SweptValues
 from skedasis.results.axis import LevelStats
 from skedasis.results.build.categorical import accumulated_categorical_effect, group_steps
 from skedasis.results.build.steps import Steps, mask_missing_steps, step_moments
@@ -100,9 +99,14 @@ class LevelPlan:
             self.chosen,
         )
 
-    def at(self, evaluator: Evaluator) -> Ints:
+    def at(self, evaluator: BatchEvaluator) -> Ints:
         """Return the positions of the rows' levels in the order, -1 for levels that are not used."""
         return self.places[evaluator.codes(self.column)]
+
+    def position(self, evaluator: BatchEvaluator) -> Floats:
+        """Return the positions of the rows' levels as numbers, NaN for missing values and omitted levels."""
+        position = self.at(evaluator).astype(float)
+        return np.where(position < 0, np.nan, position)
 
     def changes(self, places: Ints) -> SweptValues:
         """Return the changes that insert the levels at these positions in the order, (m,) or (n, m)."""
@@ -115,12 +119,7 @@ class LevelVariant(MethodVariant[BaseT_co], FeatureMethod[LevelColumn, LevelPlan
 
     def read_column(self, dataset: Dataset, feature: Feature) -> LevelColumn:
         """Return the feature's levels and the rows' codes."""
-        return read_levels(dataset, feature, self.base.top_levels)
-
-
-def read_levels(dataset: Dataset, feature: Feature, top_levels: int | None) -> LevelColumn:
-    """Return the levels of a categorical feature and the rows' codes; raise if it has too many levels."""
-    return dataset.levels(feature, top=top_levels, most=MOST_LEVELS)
+        return dataset.levels(feature, top=self.base.top_levels, most=MOST_LEVELS)
 
 
 @dataclass(frozen=True)
@@ -153,32 +152,24 @@ class LevelSteps(LevelVariant[_StepsBase]):
         order, chosen = ordered(column, requested, self.name)
         return LevelPlan.of(column, order, chosen)
 
-    def points_per_call(self, plans: Sequence[LevelPlan]) -> int:
-        """Return 1: each call moves a row to one level."""
-        return 1
-
     def row_bytes(self, plan: LevelPlan) -> int:
         """Return the bytes of a position, two differences and a weight."""
         return 32
 
-    def compute(self, evaluator: Evaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: BatchEvaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
         """Move each row to the adjacent levels, and return the moments of the differences by level."""
         position, size = plan.at(evaluator), len(plan)
         if (position < 0).any():
             rows = np.flatnonzero(position >= 0)
             evaluator, position = evaluator.subset(rows), position[rows]
             keep = None if keep is None else keep[rows]
-        weights = evaluator.weights
-        outside = 0
         if len(position) == 0 or size == 1:
             down = up = np.zeros(len(position))
         else:
             down, up = adjacent_differences(evaluator, plan.changes, position, size)
-        moments = step_moments(down, up, position, size, weights)
         both = mask_missing_steps(down, up, position, size)
-        kept = {"x": position.astype(float), "effect": both, "weight": weights}
-        largest = float(max(np.abs(down).max(initial=0.0), np.abs(up).max(initial=0.0)))
-        return BatchStats(moments, select_rows(kept, keep), largest, outside)
+        kept = {"x": position.astype(float), "effect": both, "weight": evaluator.weights}
+        return steps_of_levels(plan, kept, keep)
 
     def finalize(
         self, plan: LevelPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
@@ -212,14 +203,27 @@ class LevelSteps(LevelVariant[_StepsBase]):
         return effect.with_provenance(notes)
 
 
+def steps_of_levels(
+    plan: LevelPlan, rows: Mapping[str, Floats | None], keep: Bools | None
+) -> BatchStats:
+    """Return the moments of differences between adjacent levels from the rows' positions and both differences."""
+    both, position = rows["effect"], rows["x"]
+    if both is None or position is None:
+        raise TypeError("rows have differences")
+    down, up = np.ascontiguousarray(np.where(np.isnan(both), 0.0, both).T)
+    moments = step_moments(down, up, position.astype(np.int64), len(plan), rows.get("weight"))
+    largest = float(max(np.abs(down).max(initial=0.0), np.abs(up).max(initial=0.0)))
+    return BatchStats(moments, select_rows(rows, keep), largest)
+
+
 def adjacent_differences(
-    evaluator: Evaluator, changes: Callable[[Ints], SweptValues], position: Ints, size: int
+    evaluator: BatchEvaluator, changes: Callable[[Ints], SweptValues], position: Ints, size: int
 ) -> tuple[Floats, Floats]:
     """Return each row's difference from the previous value or level, and to the next one; 0 where there is none.
 
     Parameters
     ----------
-    evaluator : Evaluator
+    evaluator : BatchEvaluator
     changes : callable
         Returns the changes that insert the values at the given positions, (n, 1), into the feature's columns.
     position : ndarray of int, shape (n,)
@@ -247,11 +251,10 @@ def adjacent_differences(
 
 def ordered(column: LevelColumn, requested: Order, method: str) -> tuple[Ints, str]:
     """Return the order of a categorical feature's levels, and how it was chosen."""
-    feature, size = column.feature, len(column.levels)
+    feature = column.feature
     if requested is None:
         if feature.kind == "ordinal" or feature.levels is not None:
-            chosen = "declared" if feature.levels is not None else "ascending values"
-            return np.arange(size), chosen
+            return own_order(column)
         requested = "similarity"
     if isinstance(requested, str) or not isinstance(requested, Iterable):
         if requested != "similarity":
@@ -285,7 +288,7 @@ def _user_order(column: LevelColumn, requested: list[Hashable], method: str) -> 
     return codes
 
 
-def own_order(column: LevelColumn, feature: Feature) -> LevelPlan:
-    """Return the levels in the feature's own order, for methods whose values do not depend on the order."""
-    chosen = "declared" if feature.levels is not None else "ascending values"
-    return LevelPlan.of(column, np.arange(len(column.levels)), chosen)
+def own_order(column: LevelColumn) -> tuple[Ints, str]:
+    """Return the feature's own order of its levels, and how it was chosen."""
+    chosen = "declared" if column.feature.levels is not None else "ascending values"
+    return np.arange(len(column.levels)), chosen

@@ -25,13 +25,12 @@ from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.methods.ale_categorical import LevelPlan, Order, ordered, read_levels
+from skedasis.methods.ale_categorical import MOST_LEVELS, LevelPlan, Order, ordered
 from skedasis.methods.base import (
     BaseT_co,
     BatchStats,
     ByFeature,
     ColumnPair,
-    Evaluator,
     MethodVariant,
     Notes,
     PairMethod,
@@ -41,7 +40,7 @@ from skedasis.methods.base import (
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo, LocalEffects
-from skedasis.quantities.evaluator import SweptValues
+from skedasis.quantities.evaluator import BatchEvaluator, SweptValues
 from skedasis.results.axis import (
     BinPairAxis,
     GridPairAxis,
@@ -85,7 +84,7 @@ class NumericSide:
         """Return the changes that insert the values of these nodes into the feature's column, (m,) or (n, m)."""
         return {self.feature.position: self.side.nodes[nodes]}
 
-    def values(self, evaluator: Evaluator) -> Floats:
+    def values(self, evaluator: BatchEvaluator) -> Floats:
         """Return the rows' values, NaN for missing values."""
         return evaluator.column(self.feature.position)
 
@@ -112,10 +111,9 @@ class LevelSide:
         """Return the changes that insert the levels of these nodes into the feature's columns, (m,) or (n, m)."""
         return self.levels.changes(nodes)
 
-    def values(self, evaluator: Evaluator) -> Floats:
+    def values(self, evaluator: BatchEvaluator) -> Floats:
         """Return the positions of the rows' levels, NaN for missing values and omitted levels."""
-        position = self.levels.at(evaluator).astype(float)
-        return np.where(position < 0, np.nan, position)
+        return self.levels.position(evaluator)
 
     def for_column(self, column: Column | LevelColumn) -> LevelSide:
         """Return the plan with the same levels for a column of other rows."""
@@ -174,26 +172,39 @@ UP, DOWN = (0, 0, 1), (-1, -1, 0)
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """Double differences of a batch.
+    """Local effects of a pair in a batch.
 
     Parameters
     ----------
     moments : dict of str to Moments
         Input of `skedasis.results.build.pairs.accumulated_surface`.
-    across : ndarray of float, shape (n, q), optional
-        Each row's double differences in the cells that it contributes to, in the order of
-        `skedasis.results.build.pairs.cells_of_homes`; NaN where there is no such cell. None if a feature is constant.
-    largest : float
-        The largest absolute value at a corner.
+    rows : dict of str to ndarray or None
+        What is known of each row. "across", (n, q): its double differences in the cells that it contributes to, in the
+        order of `skedasis.results.build.pairs.cells_of_homes`; NaN where there is no such cell.
+    rounding : float
+        Rounding error of a double difference.
     """
 
     moments: dict[str, Moments]
-    across: Floats | None
-    largest: float
+    rows: dict[str, Floats | None]
+    rounding: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        evaluator: BatchEvaluator,
+        moments: dict[str, Moments],
+        across: Floats | None,
+        *q: Floats,
+    ) -> Differences:
+        """Return differences of values at the corners."""
+        largest = max((float(np.abs(v).max(initial=0.0)) for v in q), default=0.0)
+        # Four values: a few units in their last place.
+        return cls(moments, {"across": across}, 16 * evaluator.eps * largest)
 
 
 def differences(
-    evaluator: Evaluator,
+    evaluator: BatchEvaluator,
     sides: tuple[SideColumn, SideColumn],
     homes: tuple[Ints, Ints],
     x: tuple[Floats, Floats],
@@ -202,7 +213,7 @@ def differences(
 
     Parameters
     ----------
-    evaluator : Evaluator
+    evaluator : BatchEvaluator
     sides : tuple of two SideColumn
     homes : tuple of two ndarray of int, shape (n,)
         Indices of the rows' bins or levels.
@@ -212,15 +223,11 @@ def differences(
     if all(isinstance(s, NumericSide) and s.side.n_nodes > 1 for s in sides):
         return _numeric_differences(evaluator, sides, homes, x)
     corners = Corners(evaluator, sides, homes)
-    return Differences(corners.moments(x), corners.across(), _largest(*corners.at.values()))
-
-
-def _largest(*values: Floats) -> float:
-    return max((float(np.abs(v).max(initial=0.0)) for v in values), default=0.0)
+    return Differences.of(evaluator, corners.moments(x), corners.across(), *corners.at.values())
 
 
 def _numeric_differences(
-    evaluator: Evaluator,
+    evaluator: BatchEvaluator,
     sides: tuple[SideColumn, SideColumn],
     homes: tuple[Ints, Ints],
     x: tuple[Floats, Floats],
@@ -243,7 +250,6 @@ def _numeric_differences(
     k, m = (s.side.n_nodes - 1 for s in sides)
     cell = Moments.of(delta, homes[0] * m + homes[1], k * m, evaluator.weights)
     home = Moments(*cell.sizes, np.zeros(k * m), np.zeros(k * m))
-    across = delta[:, None]
     # Main effects: the difference is interpolated between the other feature's two edges, to the row's own value.
     fraction[1] *= delta
     fraction[0] *= delta
@@ -253,7 +259,7 @@ def _numeric_differences(
         MAIN0: Moments.of(below + fraction[1], homes[0], k, evaluator.weights),
         MAIN1: Moments.of(before + fraction[0], homes[1], m, evaluator.weights),
     }
-    return Differences(moments, across, _largest(q))
+    return Differences.of(evaluator, moments, delta[:, None], q)
 
 
 def counted(cell: Ints, cells: int, weights: Floats | None) -> Moments:
@@ -266,7 +272,7 @@ class Corners:
 
     Parameters
     ----------
-    evaluator : Evaluator
+    evaluator : BatchEvaluator
     sides : tuple of two SideColumn
     homes : tuple of two ndarray of int, shape (n,)
 
@@ -277,7 +283,10 @@ class Corners:
     """
 
     def __init__(
-        self, evaluator: Evaluator, sides: tuple[SideColumn, SideColumn], homes: tuple[Ints, Ints]
+        self,
+        evaluator: BatchEvaluator,
+        sides: tuple[SideColumn, SideColumn],
+        homes: tuple[Ints, Ints],
     ) -> None:
         self.evaluator, self.sides, self.homes = evaluator, sides, homes
         self.at: dict[tuple[int, int], Floats] = {}
@@ -436,6 +445,11 @@ class PairPlan:
     derivative_info: tuple[DerivativeInfo, DerivativeInfo]
     notes: Notes
 
+    @property
+    def axes(self) -> tuple[PairAxis, PairAxis]:
+        """Return the axes of both features."""
+        return self.sides[0].side, self.sides[1].side
+
 
 @dataclass(frozen=True)
 class PairVariant(MethodVariant[BaseT_co], PairMethod[PlanT]):
@@ -447,7 +461,7 @@ class PairVariant(MethodVariant[BaseT_co], PairMethod[PlanT]):
 
     def _read(self, dataset: Dataset, feature: Feature) -> Column | LevelColumn:
         if feature.categorical:
-            return read_levels(dataset, feature, self.base.top_levels)
+            return dataset.levels(feature, top=self.base.top_levels, most=MOST_LEVELS)
         return numeric_column(dataset, feature)
 
 
@@ -496,26 +510,33 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
 
     def row_bytes(self, plan: PairPlan) -> int:
         """Return the bytes of two values, a weight, and the double differences."""
-        return 24 + 8 * len(cells_of_homes((plan.sides[0].side, plan.sides[1].side)))
+        return 24 + 8 * len(cells_of_homes(plan.axes))
 
-    def compute(self, evaluator: Evaluator, plan: PairPlan, keep: Bools | None) -> BatchStats:
-        """Return the moments of the batch's double differences by cell."""
-        sides = (plan.sides[0].side, plan.sides[1].side)
-        x = tuple(s.values(evaluator) for s in plan.sides)
-        homes = tuple(side.home_of(values) for side, values in zip(sides, x, strict=True))
+    def compute(self, evaluator: BatchEvaluator, plan: PairPlan, keep: Bools | None) -> BatchStats:
+        """Return the moments of the local effects of the batch's rows within the cells."""
+        x0, x1 = (s.values(evaluator) for s in plan.sides)
+        homes = plan.axes[0].home_of(x0), plan.axes[1].home_of(x1)
         inside = (homes[0] >= 0) & (homes[1] >= 0)
-        outside, all_weights = left_out(plan.sides, x, inside), evaluator.weights
+        outside, all_weights = left_out(plan.sides, (x0, x1), inside), evaluator.weights
         if not inside.all():
             rows = np.flatnonzero(inside)
-            evaluator, x = evaluator.subset(rows), tuple(v[rows] for v in x)
-            homes = tuple(h[rows] for h in homes)
+            evaluator, x0, x1 = evaluator.subset(rows), x0[rows], x1[rows]
+            homes = homes[0][rows], homes[1][rows]
             keep = None if keep is None else keep[rows]
-        double = differences(evaluator, plan.sides, (homes[0], homes[1]), (x[0], x[1]))
-        kept = {"x0": x[0], "x1": x[1], "weight": evaluator.weights, "across": double.across}
-        # Rounding error of a double difference of four values: a few units in their last place.
-        rounding = 16 * evaluator.eps * double.largest
-        stats = BatchStats(double.moments, select_rows(kept, keep), largest=rounding)
+        found = self.local_stats(evaluator, plan, homes, (x0, x1))
+        rows = {"x0": x0, "x1": x1, "weight": evaluator.weights, **found.rows}
+        stats = BatchStats(found.moments, select_rows(rows, keep), found.rounding)
         return stats.with_outside(outside, all_weights)
+
+    def local_stats(
+        self,
+        evaluator: BatchEvaluator,
+        plan: PairPlan,
+        homes: tuple[Ints, Ints],
+        x: tuple[Floats, Floats],
+    ) -> Differences:
+        """Return the double differences of the rows."""
+        return differences(evaluator, plan.sides, homes, x)
 
     def finalize(
         self,
@@ -537,9 +558,8 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
             parameters=self.describe(),
         )
         check_rows(stats, plan.sides, self.name)
-        sides = (plan.sides[0].side, plan.sides[1].side)
         result = accumulated_surface(
-            sides, stats.moments, spec, about, rows, fill=base.empty == "nearest"
+            plan.axes, stats.moments, spec, about, rows, fill=base.empty == "nearest"
         )
         used = int(stats.moments[HOME].count.sum())
         rounding = {"rounding": stats.largest} if self.local_effects == "edges" else {}
@@ -585,28 +605,24 @@ class PairDALE(PairALE):
         """Return the bytes of two values, a mixed derivative, two slopes and a weight."""
         return 48
 
-    def compute(self, evaluator: Evaluator, plan: PairPlan, keep: Bools | None) -> BatchStats:
-        """Return the moments of the batch's mixed derivatives by cell."""
-        sides = (plan.sides[0].side, plan.sides[1].side)
-        x0, x1 = (s.values(evaluator) for s in plan.sides)
-        inside = (sides[0].home_of(x0) >= 0) & (sides[1].home_of(x1) >= 0)
-        outside, all_weights = left_out(plan.sides, (x0, x1), inside), evaluator.weights
-        if not inside.all():
-            rows = np.flatnonzero(inside)
-            evaluator, x0, x1 = evaluator.subset(rows), x0[rows], x1[rows]
-            keep = None if keep is None else keep[rows]
+    def local_stats(
+        self,
+        evaluator: BatchEvaluator,
+        plan: PairPlan,
+        homes: tuple[Ints, Ints],
+        x: tuple[Floats, Floats],
+    ) -> Differences:
+        """Return the mixed derivatives at the rows."""
         first, second = plan.sides
         if not isinstance(first, NumericSide) or not isinstance(second, NumericSide):
             raise TypeError("mixed derivatives require two numeric features")
         mixed, slope0, slope1 = evaluator.mixed_slopes(
             (first.summary, second.summary), plan.derivative_info
         )
-        rows = PairRows(x0, x1, mixed, evaluator.weights, slope0=slope0, slope1=slope1)
-        widths = (np.diff(sides[0].nodes), np.diff(sides[1].nodes))
-        moments = gather_moments(sides, rows, widths) or {}
-        kept = {"x0": x0, "x1": x1, "effect": mixed, "weight": evaluator.weights}
-        kept |= {"slope0": slope0, "slope1": slope1}
-        return BatchStats(moments, select_rows(kept, keep)).with_outside(outside, all_weights)
+        rows = PairRows(*x, mixed, evaluator.weights, slope0=slope0, slope1=slope1)
+        widths = (np.diff(first.side.nodes), np.diff(second.side.nodes))
+        moments = gather_moments(plan.axes, rows, widths) or {}
+        return Differences(moments, {"effect": mixed, "slope0": slope0, "slope1": slope1})
 
 
 def _of_observed(side: SideColumn, column: Column | LevelColumn) -> SideColumn:

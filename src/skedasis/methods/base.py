@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import (
     TYPE_CHECKING,
     Any,
+    ClassVar,
     Generic,
     Literal,
     Protocol,
@@ -21,18 +22,18 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._types import Bools, Floats, Ints, JsonValue, ResultKey, Values
-from skedasis.binning import Binning, Edges, Quantile, as_binning
+from skedasis._types import Bools, Floats, Ints, JsonValue, ResultKey
+from skedasis.binning import Binning, Edges, Quantile, Uniform, as_binning
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
-from skedasis.data.features import Feature, Groups
+from skedasis.data.features import Feature, Groups, find_feature
 from skedasis.data.gaps import Nearest
 from skedasis.errors import UnsupportedError
 from skedasis.models.adapters import ON_CELLS, DerivativeInfo
 from skedasis.models.protocols import has_predict
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.evaluator import Evaluated, SweptValues
+from skedasis.quantities.evaluator import BatchEvaluator, Evaluated
 from skedasis.registry import listed_methods
 from skedasis.results.effect import About, Rows
 from skedasis.stats.grid import Cells, Grid
@@ -55,108 +56,6 @@ RowArrays: TypeAlias = dict[str, Floats]
 """Arrays with one entry per kept row, by name."""
 
 MethodResult: TypeAlias = "Effect | Surface | Importance | Change"
-
-
-# --- evaluator ------------------------------------------------------------------------------------
-
-
-class Evaluator(Protocol):
-    """Evaluator of a quantity on one batch of rows: the only access of a method to the model."""
-
-    @property
-    def weights(self) -> Floats | None:
-        """The rows' weights; None means 1 for each row."""
-        ...
-
-    @property
-    def eps(self) -> float:
-        """Unit round-off of the dtype that the model computes in."""
-        ...
-
-    @property
-    def row_id(self) -> Ints:
-        """The rows' indices in X."""
-        ...
-
-    @property
-    def places(self) -> Ints:
-        """The rows' positions among the rows used in the explanation."""
-        ...
-
-    @property
-    def identifiers(self) -> Values:
-        """The identifiers that key random draws: the caller's, else the rows' indices in X."""
-        ...
-
-    @property
-    def shared(self) -> dict[str, object]:
-        """Intermediate values shared by the features of one batch."""
-        ...
-
-    @property
-    def quantity(self) -> Evaluated: ...
-
-    def __len__(self) -> int: ...
-
-    def column(self, j: int) -> Floats:
-        """Return the rows' values of a feature."""
-        ...
-
-    def codes(self, column: LevelColumn) -> Ints:
-        """Return the rows' codes of a categorical feature's levels, -1 for values without a code."""
-        ...
-
-    def labels(self) -> Floats:
-        """Return the rows' labels as numbers."""
-        ...
-
-    def values(self) -> Floats:
-        """Return the quantity at the rows, (n,)."""
-        ...
-
-    def subset(self, rows: Ints, sets: int = 1) -> Evaluator:
-        """Return the evaluator of a subset of the rows, for sweeps of so many sets of values."""
-        ...
-
-    def sweep(self, j: int, values: Floats) -> Floats:
-        """Return the quantity, (n, m), with a column replaced."""
-        ...
-
-    def sweep_together(self, changes: SweptValues, m: int) -> Floats:
-        """Return the quantity, (n, m), with several columns replaced at the same time."""
-        ...
-
-    def sums(self, changes: SweptValues, m: int) -> Floats:
-        """Return the weighted sums over the rows of the quantity, (m,), with columns replaced."""
-        ...
-
-    def slope_sweep(self, j: int, values: Floats) -> Floats:
-        """Return the partial derivative by a column, (n, m), with that column replaced."""
-        ...
-
-    def slope(self) -> Floats:
-        """Return the partial derivatives by all columns, (n, d)."""
-        ...
-
-    def mixed_slopes(
-        self,
-        columns: tuple[Summary, Summary],
-        derivative_info: tuple[DerivativeInfo, DerivativeInfo],
-    ) -> tuple[Floats, Floats | None, Floats | None]:
-        """Return the mixed second derivative by two features, and the slopes by each if available, (n,) each."""
-        ...
-
-    def cell_differences(self, j: int, edges: Floats, cell: Ints) -> Floats:
-        """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,)."""
-        ...
-
-    def edge_differences(self, j: int, low: Floats, high: Floats) -> Floats:
-        """Return q(high, x_c) - q(low, x_c), (n,)."""
-        ...
-
-    def local_slopes(self, column: Summary, derivative_info: DerivativeInfo) -> Floats:
-        """Return the partial derivative by one feature, (n,), from the derivatives or by central differences."""
-        ...
 
 
 # --- plans, statistics of a batch, rows -----------------------------------------------------------
@@ -367,9 +266,9 @@ class Method(ABC, Generic[PlanT]):
     def describe(self) -> dict[str, JsonValue]:
         """Return the parameters as plain values."""
 
-    @abstractmethod
     def points_per_call(self, plans: Sequence[PlanT]) -> int:
         """Return the maximum number of values per row in one call of the model, which limits the size of batches."""
+        return 1
 
     def grid_size(self, plans: Sequence[PlanT]) -> int:
         """Return the number of values per row over all calls, if rows are evaluated on a grid, else 0."""
@@ -395,7 +294,7 @@ class Method(ABC, Generic[PlanT]):
         return plan
 
     @abstractmethod
-    def compute(self, evaluator: Evaluator, plan: PlanT, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: BatchEvaluator, plan: PlanT, keep: Bools | None) -> BatchStats:
         """Return the statistics of one batch, with the arrays of the rows where `keep` is True (None: all rows)."""
 
 
@@ -562,6 +461,8 @@ class Parameters(ResolvedMethod):
 
     top_levels = None
     """Number of most frequent levels to use of a categorical feature; None for all."""
+    by_feature: ClassVar[tuple[str, ...]] = ()
+    """The parameters that may be mappings by features."""
     donor_rows = 0
     """Number of drawn rows that must be at hand beside each chunk of data beyond memory, because rows get the values of
     other rows; 0 if changes of a row depend on cells or levels. With donors, a column may be in several groups."""
@@ -600,7 +501,11 @@ class Parameters(ResolvedMethod):
             )
 
     def check_features(self, features: Sequence[Feature]) -> None:
-        """Raise if a parameter names a feature that does not exist. Does nothing here."""
+        """Raise if a parameter names a feature that does not exist."""
+        for parameter in self.by_feature:
+            given = vars(self)[parameter]
+            for name in given if isinstance(given, Mapping) else ():
+                find_feature(features, name, f"{self.name}({parameter})")
 
     def for_rows(self, quantity: Quantity, dataset: Dataset, seed: int) -> ResolvedMethod:
         """Return the method for these rows; by default the method itself, which needs columns only."""
@@ -672,10 +577,15 @@ class BinnedMethod(NumericMethod[CellPlan]):
         return replace(self, bins=scheme)
 
 
+def as_scheme(bins: Scheme, default: Binning, kind: type[Uniform | Quantile]) -> Binning:
+    """Return the scheme for a value of `bins`, where a number means so many bins of a kind."""
+    auto = isinstance(bins, str) and bins == "auto"  # an array, which is none, has no truth value
+    return default if auto else as_binning(bins, kind)
+
+
 def quantile_scheme(bins: Scheme, default: Binning) -> Binning:
     """Return the scheme where a number means quantiles; a user's edges are then closed on the right, like these."""
-    auto = isinstance(bins, str) and bins == "auto"  # an array, which is none, has no truth value
-    scheme = default if auto else as_binning(bins, Quantile)
+    scheme = as_scheme(bins, default, Quantile)
     if isinstance(scheme, Edges) and scheme.closed is None:
         return replace(scheme, closed="right")
     return scheme
@@ -745,7 +655,7 @@ def kept_rows(stats: BatchStats, *, exact: bool) -> Rows | None:
     return Rows(r["x"], r.get("effect"), r.get("weight"), exact, r.get("across"))
 
 
-def select_row_ids(evaluator: Evaluator, keep: Bools | None) -> Ints:
+def select_row_ids(evaluator: BatchEvaluator, keep: Bools | None) -> Ints:
     """Return the indices in X of the rows where `keep` is True (None: of all rows)."""
     return evaluator.row_id if keep is None else evaluator.row_id[keep]
 
@@ -764,13 +674,7 @@ def param_for_feature(
     if not isinstance(value, Mapping):
         return value
     # No parameter has values that are mappings themselves.
-    return entry_for_feature(cast("Mapping[Hashable, ValueT]", value), feature, default)
-
-
-def entry_for_feature(
-    values: ByFeature[ValueT], feature: Feature, default: DefaultT
-) -> ValueT | DefaultT:
-    """Return a feature's entry in a mapping by features, else the default."""
+    values = cast("Mapping[Hashable, ValueT]", value)
     names: list[Hashable] = [feature.key, feature.name]
     # Column indices are accepted unless labels are numbers, with which they would be confused.
     if isinstance(feature.key, str) or feature.key == feature.position:

@@ -21,7 +21,6 @@ from skedasis.data.features import LARGEST, Feature
 from skedasis.errors import DataError
 from skedasis.methods.base import (
     BatchStats,
-    Evaluator,
     FeatureMethod,
     MethodVariant,
     Parameters,
@@ -30,7 +29,7 @@ from skedasis.methods.base import (
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo
-from skedasis.quantities.evaluator import SweepValues, SweptValues
+from skedasis.quantities.evaluator import BatchEvaluator, SweepValues, SweptValues
 from skedasis.results.change import (
     BEFORE,
     CHANGE,
@@ -78,7 +77,7 @@ class Move:
         """Return whether all rows get the same value, also rows without one."""
         return self.kind in ("value", "level")
 
-    def own(self, evaluator: Evaluator) -> Floats:
+    def own(self, evaluator: BatchEvaluator) -> Floats:
         """Return the rows' values, (n,): codes of levels; NaN where missing and no level."""
         if self.level_column is None:
             return evaluator.column(self.feature.position)
@@ -395,7 +394,7 @@ class RowRegions(Protocol):
         """The rules of the regions; empty for a single region of all rows."""
         ...
 
-    def of(self, evaluator: Evaluator) -> Ints:
+    def of(self, evaluator: BatchEvaluator) -> Ints:
         """Return the index of the region of each row of a batch, (n,)."""
         ...
 
@@ -406,7 +405,7 @@ class AllRows:
 
     rules: tuple[str, ...] = ()
 
-    def of(self, evaluator: Evaluator) -> Ints:
+    def of(self, evaluator: BatchEvaluator) -> Ints:
         """Return zeros."""
         return np.zeros(len(evaluator), dtype=np.int64)
 
@@ -452,10 +451,6 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
     def plan(self, column: AnyColumn, derivative_info: DerivativeInfo) -> Moves:
         return self.moves
 
-    def points_per_call(self, plans: Sequence[Moves]) -> int:
-        """Return 1: rows are evaluated as they are, and then once more."""
-        return 1
-
     def floats_per_row(self, plans: Sequence[Moves]) -> int:
         """Return the number of floats held per row: values, quantity, flags."""
         return 6 + max((3 * len(p.moves) for p in plans), default=0)
@@ -464,7 +459,7 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
         """Return the bytes needed to keep one row."""
         return 8 * (5 + len(plan.moves))
 
-    def compute(self, evaluator: Evaluator, plan: Moves, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: BatchEvaluator, plan: Moves, keep: Bools | None) -> BatchStats:
         """Return the moments of the changes of a batch by region, and its kept rows."""
         own = [move.own(evaluator) for move in plan.moves]
         gaps = [move.is_missing(x) for move, x in zip(plan.moves, own, strict=True)]
@@ -552,6 +547,6 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
         )
 
 
-def _after(part: Evaluator, changes: SweptValues) -> Floats:
+def _after(part: BatchEvaluator, changes: SweptValues) -> Floats:
     """Return the quantity at the moved rows, (n,)."""
     return part.sweep_together(changes, 1)[:, 0]

@@ -11,8 +11,8 @@ from skedasis.data.column_stats import Column
 from skedasis.data.dataset import AnyColumn
 from skedasis.errors import ModelOutputError
 from skedasis.methods.ale_categorical import LevelPlan
-from skedasis.methods.base import Evaluator, NumericPlan
-from skedasis.quantities.evaluator import SweptValues
+from skedasis.methods.base import NumericPlan
+from skedasis.quantities.evaluator import BatchEvaluator, SweptValues
 from skedasis.stats.moments import Moments
 
 MISSING = "missing"
@@ -33,7 +33,7 @@ class Donors:
     exact: bool
     plan: NumericPlan | LevelPlan
 
-    def rows(self, evaluator: Evaluator) -> Ints:
+    def rows(self, evaluator: BatchEvaluator) -> Ints:
         """Return the positions of the batch's rows with a missing value."""
         if isinstance(self.plan, LevelPlan):
             return np.flatnonzero(evaluator.codes(self.plan.column) < 0)
@@ -64,7 +64,7 @@ def _max_donors(present: int, missing: int) -> int:
     return min(max(10, 2 * (present + missing) // missing, _SMALL // missing), _MOST)
 
 
-def missing_moments(evaluator: Evaluator, donors: Donors) -> tuple[Moments, str | None]:
+def missing_moments(evaluator: BatchEvaluator, donors: Donors) -> tuple[Moments, str | None]:
     """Return the moments of the effect of missing values in the batch, and the reason if the model fails for them."""
     rows = donors.rows(evaluator)
     if len(rows) == 0:

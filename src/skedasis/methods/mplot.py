@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -21,7 +20,6 @@ from skedasis.methods.base import (
     BatchStats,
     BinnedMethod,
     CellPlan,
-    Evaluator,
     Scheme,
     kept_rows,
     quantile_scheme,
@@ -29,6 +27,7 @@ from skedasis.methods.base import (
 )
 from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import DerivativeInfo
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.pdp import categorical_m_plot, m_plot
 from skedasis.results.effect import About, Effect, Spec
@@ -131,22 +130,18 @@ class MPlot(BinnedMethod):
             cells = Cells(np.concatenate([start, midpoints, values[-1:]]), "right")
         return CellPlan(column.summary(), DerivativeInfo("values", "the rows as they are"), cells)
 
-    def points_per_call(self, plans: Sequence[CellPlan]) -> int:
-        """Return 1: rows are not changed."""
-        return 1
-
     def row_bytes(self, plan: CellPlan) -> int:
         """Return the bytes of a value, the averaged number and a weight."""
         return 24
 
-    def values(self, evaluator: Evaluator) -> Floats:
+    def values(self, evaluator: BatchEvaluator) -> Floats:
         """Return the averaged number of each row."""
         if self.of == "quantity":
             return evaluator.values()
         labels = evaluator.labels()
         return labels if self.of == "label" else labels - evaluator.values()
 
-    def compute(self, evaluator: Evaluator, plan: CellPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: BatchEvaluator, plan: CellPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's values by cell."""
         cells, x = plan.cells, evaluator.column(plan.column.feature.position)
         values, weights = self.values(evaluator), evaluator.weights
@@ -210,17 +205,13 @@ class LevelMPlot(LevelVariant[MPlot]):
 
     def plan(self, column: LevelColumn, derivative_info: DerivativeInfo) -> LevelPlan:
         """Take the levels in the feature's own order, as the values do not depend on the order."""
-        return own_order(column, column.feature)
-
-    def points_per_call(self, plans: Sequence[LevelPlan]) -> int:
-        """Return 1: rows are not changed."""
-        return 1
+        return LevelPlan.of(column, *own_order(column))
 
     def row_bytes(self, plan: LevelPlan) -> int:
         """Return the bytes of a position, the averaged number and a weight."""
         return 24
 
-    def compute(self, evaluator: Evaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: BatchEvaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's values by level."""
         position, values, weights = (
             plan.at(evaluator),

@@ -23,11 +23,12 @@ from skedasis._types import Bools, Center, Floats, Ints, Level, Values
 from skedasis.binning import auto_edges
 from skedasis.data.categories import LevelColumn, unknown_level
 from skedasis.data.column_stats import MANY_FEW, Column, NotYetKnown
-from skedasis.data.features import Feature, find_feature
+from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale_categorical import LevelPlan, LevelVariant
 from skedasis.methods.ale_pairs import (
     LevelSide,
+    PairPlan,
     PairVariant,
     SideColumn,
     kept_pair_rows,
@@ -37,9 +38,7 @@ from skedasis.methods.base import (
     BatchStats,
     ByFeature,
     ColumnPair,
-    Evaluator,
     GridPlan,
-    Notes,
     NumericMethod,
     kept_rows,
     param_for_feature,
@@ -47,6 +46,7 @@ from skedasis.methods.base import (
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.axis import LevelAxis, NumericAxis
 from skedasis.results.build.pdp import (
     partial_dependence,
@@ -171,7 +171,7 @@ def grid_shares(column: Column, points: Floats) -> Floats:
 
 def mean_moments(
     total: Floats,
-    evaluator: Evaluator,
+    evaluator: BatchEvaluator,
     center: Center,
     anchor: int | None = None,
     point_weights: Floats | None = None,
@@ -182,7 +182,7 @@ def mean_moments(
     ----------
     total : ndarray of float, shape (m,)
         Weighted sums over the batch's rows.
-    evaluator : Evaluator
+    evaluator : BatchEvaluator
     center, anchor, point_weights
         As in `curve_moments`.
     """
@@ -286,6 +286,7 @@ class PDP(NumericMethod[GridPlan]):
     heterogeneity: bool = True
 
     of_rows = "curves"
+    by_feature = ("grid", "anchor")
     cheaper = (
         "sd.ALE(), which needs two model rows for each row and feature; fewer points (grid=10); fewer features; or a "
         "sample of the rows"
@@ -347,12 +348,6 @@ class PDP(NumericMethod[GridPlan]):
                     "at least one finite point, or 'exact'",
                     "Use a number of points such as 50, or an array of values",
                 )
-
-    def check_features(self, features: Sequence[Feature]) -> None:
-        """Raise if `grid` or `anchor` names a feature that does not exist."""
-        for option, given in (("grid", self.grid), ("anchor", self.anchor)):
-            for name in given if isinstance(given, Mapping) else ():
-                find_feature(features, name, f"{self.name}({option})")
 
     def is_explicit(self, feature: Feature) -> bool:
         """Return whether points are given on the axis of the feature."""
@@ -497,38 +492,32 @@ class PDP(NumericMethod[GridPlan]):
         """Return the bytes of a curve, the row's own value, its index and its weight."""
         return 8 * (len(plan.grid) * self.heterogeneity + 3)
 
-    def compute(self, evaluator: Evaluator, plan: GridPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: BatchEvaluator, plan: GridPlan, keep: Bools | None) -> BatchStats:
         """Evaluate the curves on the grid, and return their moments at each point."""
-        grid, j = plan.grid, plan.column.feature.position
-        if not self.heterogeneity:
-            return self._means(evaluator, plan, keep)
-        curves, anchor = self._curves(evaluator, plan)
-        weights, x = evaluator.weights, evaluator.column(j)
-        shares = plan.shares
-        if shares is not None and anchor is not None:
-            shares = np.append(shares, 0.0)
-        moments, shown = curve_moments(curves, weights, self.center, anchor, grid.weights, shares)
+        grid, j, weights = plan.grid, plan.column.feature.position, evaluator.weights
+        points, anchor = self._points(plan)
+        curves: dict[str, Floats] = {}
+        if self.heterogeneity:
+            shares = plan.shares
+            if shares is not None and anchor is not None:
+                shares = np.append(shares, 0.0)
+            found = self._curves(evaluator, plan, points)
+            moments, shown = curve_moments(
+                found, weights, self.center, anchor, grid.weights, shares
+            )
+            curves = {"curve": shown.T[:, : len(grid)]}
+        else:
+            total = evaluator.sums({j: points}, len(points))
+            moments = mean_moments(total, evaluator, self.center, anchor, grid.weights)
         if anchor is not None:  # remove the anchor, an additional point after those of the grid
             moments = {k: m.take(slice(0, len(grid))) for k, m in moments.items()}
-            shown = shown[: len(grid)]
         if self.derivative:
             moments[SPREAD] = moments[SHOWN]  # slopes need no centring
-        moments[AXIS] = axis_moments(grid, x, weights, missing=bool(plan.column.missing))
-        kept = {"x": x, "curve": shown.T, "weight": weights}
-        rows = select_row_ids(evaluator, keep)
-        return BatchStats(moments, select_rows(kept, keep), row_id=rows)
-
-    def _means(self, evaluator: Evaluator, plan: GridPlan, keep: Bools | None) -> BatchStats:
-        """Return the moments from sums over the rows, without their curves."""
-        grid, j = plan.grid, plan.column.feature.position
-        points, anchor = self._points(plan)
-        total = evaluator.sums({j: points}, len(points))
-        moments = mean_moments(total, evaluator, self.center, anchor, grid.weights)
-        moments = {k: m.take(slice(0, len(grid))) for k, m in moments.items()}
         x = evaluator.column(j)
-        moments[AXIS] = axis_moments(grid, x, evaluator.weights, missing=bool(plan.column.missing))
-        kept = {"x": x, "weight": evaluator.weights}
-        return BatchStats(moments, select_rows(kept, keep))
+        moments[AXIS] = axis_moments(grid, x, weights, missing=bool(plan.column.missing))
+        kept = select_rows({"x": x, **curves, "weight": weights}, keep)
+        rows = select_row_ids(evaluator, keep) if curves else None
+        return BatchStats(moments, kept, row_id=rows)
 
     def _points(self, plan: GridPlan) -> tuple[Floats, int | None]:
         """Return the points to evaluate, and the index of the anchor, which follows those of the grid."""
@@ -541,18 +530,17 @@ class PDP(NumericMethod[GridPlan]):
         anchor_point = plan.column.snap(np.array([value]))
         return np.append(points, anchor_point), len(points)
 
-    def _curves(self, evaluator: Evaluator, plan: GridPlan) -> tuple[Floats, int | None]:
-        """Return the rows' curves, (m, n), or their slopes, and the index of the anchor."""
+    def _curves(self, evaluator: BatchEvaluator, plan: GridPlan, points: Floats) -> Floats:
+        """Return the rows' curves at the points, (m, n), or their slopes."""
         j = plan.column.feature.position
-        points, anchor = self._points(plan)
-        if not self.derivative:
-            return evaluator.sweep(j, points).T, anchor
-        if plan.derivative_info.kind == "slopes":
-            return evaluator.slope_sweep(j, points).T, None
-        if len(points) == 1:
-            return np.zeros((1, len(evaluator))), None
+        if self.derivative and plan.derivative_info.kind == "slopes":
+            return evaluator.slope_sweep(j, points).T
+        if self.derivative and len(points) == 1:
+            return np.zeros((1, len(evaluator)))
         curves = evaluator.sweep(j, points).T
-        return np.gradient(curves, points, axis=0, edge_order=2 if len(points) > 2 else 1), None
+        if not self.derivative:
+            return curves
+        return np.gradient(curves, points, axis=0, edge_order=2 if len(points) > 2 else 1)
 
     def finalize(
         self, plan: GridPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
@@ -721,26 +709,18 @@ class LevelPDP(LevelVariant[PDP]):
         """Return the bytes of a curve, the row's own level, its index and its weight."""
         return 8 * (len(plan) + 3)
 
-    def compute(self, evaluator: Evaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: BatchEvaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
         """Evaluate each row at each level, and return the moments by level."""
-        size = len(plan)
+        size, anchor, center = len(plan), self._anchor(plan), self.base.center
+        changes, weights = plan.changes(np.arange(size)), evaluator.weights
+        kept = {"x": plan.position(evaluator), "weight": weights}
         if self.means_only:
-            total = evaluator.sums(plan.changes(np.arange(size)), size)
-            means = mean_moments(total, evaluator, self.base.center, self._anchor(plan))
-            position = plan.at(evaluator).astype(float)
-            position[position < 0] = np.nan
-            return BatchStats(
-                means, select_rows({"x": position, "weight": evaluator.weights}, keep)
-            )
-        curves = evaluator.sweep_together(plan.changes(np.arange(size)), size).T
-        anchor = self._anchor(plan)
-        shares, weights = plan.stats.share, evaluator.weights
-        moments, shown = curve_moments(curves, weights, self.base.center, anchor, shares=shares)
-        position = plan.at(evaluator).astype(float)
-        position[position < 0] = np.nan
-        kept = {"x": position, "curve": shown.T, "weight": evaluator.weights}
-        rows = select_row_ids(evaluator, keep)
-        return BatchStats(moments, select_rows(kept, keep), row_id=rows)
+            means = mean_moments(evaluator.sums(changes, size), evaluator, center, anchor)
+            return BatchStats(means, select_rows(kept, keep))
+        curves, shares = evaluator.sweep_together(changes, size).T, plan.stats.share
+        moments, shown = curve_moments(curves, weights, center, anchor, shares=shares)
+        rows = select_rows({**kept, "curve": shown.T}, keep)
+        return BatchStats(moments, rows, row_id=select_row_ids(evaluator, keep))
 
     def _anchor(self, plan: LevelPlan) -> int | None:
         """Return the position of the anchor level, None without an anchor."""
@@ -799,16 +779,13 @@ N_POINTS_OF_PAIRS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class PairGrid:
+class PairGrid(PairPlan):
     """Plan of the PDP of two features: a product grid."""
-
-    sides: tuple[SideColumn, SideColumn]
-    notes: Notes
 
     @property
     def size(self) -> int:
         """Return the number of points."""
-        return self.sides[0].side.n_nodes * self.sides[1].side.n_nodes
+        return self.axes[0].n_nodes * self.axes[1].n_nodes
 
 
 @dataclass(frozen=True)
@@ -841,7 +818,7 @@ class PairPDP(PairVariant[PDP, PairGrid]):
                 sides.append(LevelSide.of(levels))
             else:
                 sides.append(numeric_side(inner.grid_of(column, N_POINTS_OF_PAIRS), column))
-        return PairGrid((sides[0], sides[1]), {"grid": [s.chosen for s in sides]})
+        return PairGrid((sides[0], sides[1]), derivative_info, {"grid": [s.chosen for s in sides]})
 
     def points_per_call(self, plans: Sequence[PairGrid]) -> int:
         """Return about ten points per call, as for one feature."""
@@ -865,7 +842,7 @@ class PairPDP(PairVariant[PDP, PairGrid]):
         """Return whether the rows' individual surfaces are kept: for ``ice="all"`` only."""
         return self.base.ice == "all" and not self.base.means_only
 
-    def compute(self, evaluator: Evaluator, plan: PairGrid, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: BatchEvaluator, plan: PairGrid, keep: Bools | None) -> BatchStats:
         """Evaluate the product grid, and return the moments at each point."""
         first, second = plan.sides
         i, j = np.divmod(np.arange(plan.size), second.side.n_nodes)
@@ -897,7 +874,6 @@ class PairPDP(PairVariant[PDP, PairGrid]):
             self.name, self.base.center, "none", weight_kind=kind, parameters=self.describe()
         )
         rows = kept_pair_rows(stats, exact=exact)
-        sides = (plan.sides[0].side, plan.sides[1].side)
         m = stats.moments
-        surface = partial_dependence_surface(sides, m[SHOWN], m.get(SPREAD), spec, about, rows)
+        surface = partial_dependence_surface(plan.axes, m[SHOWN], m.get(SPREAD), spec, about, rows)
         return surface.with_provenance({**plan.notes})

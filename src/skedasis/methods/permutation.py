@@ -24,7 +24,7 @@ from skedasis._calls import NearestAttribute, checked_call
 from skedasis._types import JsonValue
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, Groups
-from skedasis.errors import DataError, LeftOutWarning, warn_caller
+from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, warn_caller
 from skedasis.methods.base import AnyPairMethod, Parameters, plain
 from skedasis.methods.permutation_plan import has_unequal_weights
 from skedasis.methods.permutation_variants import (
@@ -33,7 +33,6 @@ from skedasis.methods.permutation_variants import (
     WeightedPFI,
     conditional_variant,
     exact_variant,
-    pair_error,
 )
 from skedasis.quantities.base import Quantity
 
@@ -249,7 +248,13 @@ class PFI(NearestAttribute, Parameters):
 
     def for_pair(self, features: tuple[Feature, Feature]) -> AnyPairMethod:
         """Raise `UnsupportedError`: two features that are permuted together are a group."""
-        raise pair_error(features)
+        one, two = (f.name for f in features)
+        raise UnsupportedError(
+            f"PFI of ({one!r}, {two!r})",
+            "a pair",
+            "single features or groups",
+            f'Use sd.PFI(groups={{"both": [{one!r}, {two!r}]}})',
+        )
 
 
 def _check_sample_size(value: object) -> None:

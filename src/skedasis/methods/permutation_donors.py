@@ -16,9 +16,11 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.containers import DonorRows
 from skedasis.errors import UnsupportedError
-from skedasis.methods.base import BatchStats, Evaluator
+from skedasis.methods.base import BatchStats
+from skedasis.methods.permutation_plan import PermutationPlan
 from skedasis.methods.permutation_variants import FeaturePlan, RowBasedVariant
 from skedasis.models.adapters import DerivativeInfo
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.importance import Importance
 from skedasis.stats.moments import Totals, WeightKind, dot
 from skedasis.stats.random import row_hashes, uniform_from_hash
@@ -107,9 +109,13 @@ class SampledPFI(RowBasedVariant):
     def plan(self, column: Feature, derivative_info: DerivativeInfo) -> FeaturePlan:
         """Return the columns to replace."""
         notes = {"exact": False, "donors": self.donors.size}
-        return FeaturePlan(column, None, notes if self.donors.size < len(self.dataset) else {})
+        return FeaturePlan(
+            column, PermutationPlan(()), notes if self.donors.size < len(self.dataset) else {}
+        )
 
-    def compute(self, evaluator: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
+    def compute(
+        self, evaluator: BatchEvaluator, plan: FeaturePlan, keep: Bools | None
+    ) -> BatchStats:
         """Call the model with the donors' values, and sum the increases by blocks of recipients and of donors."""
         draws = evaluator.shared.get("sampled donors")
         if not isinstance(draws, _BatchDraws):

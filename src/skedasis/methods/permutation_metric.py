@@ -19,11 +19,11 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.distributions.base import Labels
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, nearest, quiet
-from skedasis.methods.base import BatchStats, Evaluator
+from skedasis.methods.base import BatchStats
 from skedasis.methods.permutation_variants import FeaturePlan, RowBasedVariant, outputs_of
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.evaluator import Evaluated
+from skedasis.quantities.evaluator import BatchEvaluator, Evaluated
 from skedasis.quantities.loss import LOSSES, class_indicator
 from skedasis.quantities.outputs import Probability
 from skedasis.quantities.uncertainty import Entropy, PredictiveVariance
@@ -289,10 +289,11 @@ class MetricPFI(RowBasedVariant):
             f"{len(self.dataset):,} rows"
         )
 
-    def compute(self, evaluator: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
+    def compute(
+        self, evaluator: BatchEvaluator, plan: FeaturePlan, keep: Bools | None
+    ) -> BatchStats:
         """Call the model with the donors' values, and keep all rows."""
-        _, values = self._donors(evaluator, plan)
-        after = self._after(evaluator, plan, values)
+        after = self._after(evaluator, plan, self._donors(evaluator, plan).rows)
         stats = self._batch_stats(evaluator, {"own": Totals(np.zeros(1))}, after, keep)
         # The scored class depends on the output, which only the evaluator knows.
         return replace(stats, quantity=evaluator.quantity)
@@ -346,7 +347,7 @@ class MetricPFI(RowBasedVariant):
         part[self.dataset.order] = (
             np.random.default_rng([_PARTS, self.seed]).permutation(n) % _PARTS
         )
-        donor_part = part[plan.permutations.donors(np.arange(n))]
+        donor_part = part[plan.drawn.donors(np.arange(n))]
         try:
             with quiet():  # warnings about parts of the rows would confuse the user
                 estimates = np.array(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,37 +44,6 @@ _SALT = 4098
 """Makes these draws independent of others with the same seed."""
 
 
-class CyclicPermutation(Protocol):
-    """A cyclic order of the rows, and the steps of some repeats."""
-
-    @property
-    def steps(self) -> Floats:
-        """Return the steps of each repeat, in blocks; 0 where each row keeps its own value."""
-        ...
-
-    @property
-    def blocks(self) -> int:
-        """Return the number of blocks."""
-        ...
-
-    def donors(self, rows: Ints) -> Ints:
-        """Return the positions of the rows' donors, (repeats, n)."""
-        ...
-
-    @property
-    def n_in_blocks(self) -> int:
-        """Return the number of rows that belong to a block."""
-        ...
-
-    def block(self, rows: Ints) -> Ints:
-        """Return the rows' blocks, (n,); `blocks` for rows that belong to none."""
-        ...
-
-    def distinct_fraction(self, rows: Ints) -> Floats | float:
-        """Return the fraction of a row's possible donors that are other rows, for each row, (n,), or for all."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class EqualCycle:
     """A cycle of blocks with equal numbers of rows, for rows of equal weight.
@@ -88,6 +57,7 @@ class EqualCycle:
     size, blocks : int
         Rows per block, and number of blocks. The remaining rows form a small cycle of their own.
     steps : ndarray of float, shape (r,)
+        The steps of each repeat, in blocks; 0 where each row keeps its own value.
     """
 
     position: NDArray[np.integer[Any]]
@@ -188,6 +158,10 @@ class WeightedCycles:
     def distinct_fraction(self, rows: Ints) -> Floats | float:
         """Return the fraction of each row's possible donors that are other rows; 1 if a row can be its own donor."""
         return 1.0 if self.fraction is None else self.fraction[rows]
+
+
+CyclicPermutation: TypeAlias = EqualCycle | WeightedCycles
+"""A cyclic order of the rows, and the steps of some repeats."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,6 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.base import (
     AnyPairMethod,
     BatchStats,
-    Evaluator,
     FeatureMethod,
     MethodResult,
     MethodVariant,
@@ -38,6 +37,7 @@ from skedasis.methods.permutation_plan import (
 )
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.base import Quantity
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.quantities.outputs import MultiOutputQuantity
 from skedasis.results.effect import About
 from skedasis.results.importance import Importance, LocalImportance
@@ -67,41 +67,18 @@ class FeaturePlan:
     """Plan of PFI: the permuted columns, and the donors of the rows."""
 
     feature: Feature
-    drawn: PermutationPlan | None
+    drawn: PermutationPlan
     notes: Notes
-
-    @property
-    def permutations(self) -> PermutationPlan:
-        """Return the drawn permutations, for variants that draw some."""
-        return PermutationPlan(()) if self.drawn is None else self.drawn
 
 
 @dataclass(frozen=True, eq=False)
 class _BatchDonors:
-    """The donors of a batch's rows, (repeats, n), as positions and as rows of X; shared by features."""
+    """The donors of a batch's rows, (repeats, n), as positions and as rows of X, and the rows' blocks in each cycle."""
 
-    drawn: PermutationPlan | None
+    drawn: PermutationPlan
     positions: Ints
     rows: DonorRows
-
-
-@dataclass(frozen=True, eq=False)
-class _BatchBlocks:
-    """The blocks of a batch's rows in each cycle, (n,) each; shared by features."""
-
-    drawn: PermutationPlan | None
     blocks: list[Ints]
-
-
-def pair_error(features: tuple[Feature, Feature]) -> UnsupportedError:
-    """Return the error for a pair: two features that are permuted together are a group."""
-    one, two = (f.name for f in features)
-    return UnsupportedError(
-        f"PFI of ({one!r}, {two!r})",
-        "a pair",
-        "single features or groups",
-        f'Use sd.PFI(groups={{"both": [{one!r}, {two!r}]}})',
-    )
 
 
 @dataclass(frozen=True)
@@ -129,7 +106,7 @@ class RowBasedVariant(
 
     def for_pair(self, features: tuple[Feature, Feature]) -> AnyPairMethod:
         """Raise `UnsupportedError`."""
-        raise pair_error(features)
+        return self.base.for_pair(features)
 
     def combine_features(
         self, results: Mapping[ResultKey, MethodResult], record: Notes
@@ -143,7 +120,7 @@ class RowBasedVariant(
         return FeaturePlan(column, self.drawn, {})
 
     @cached_property
-    def drawn(self) -> PermutationPlan | None:
+    def drawn(self) -> PermutationPlan:
         """Return the donors of the rows, which all features share."""
         rows = self.dataset
         return draw_donors(len(rows), rows.sorted, self.base.n_repeats, self.seed, rows.weights)
@@ -176,22 +153,27 @@ class RowBasedVariant(
         ids = self.dataset.row_id
         return positions if ids is None else ids[positions]
 
-    def _donors(self, evaluator: Evaluator, plan: FeaturePlan) -> tuple[Ints, DonorRows]:
-        """Return the donors' positions, (repeats, n), and their values; computed once for features that share them."""
+    def _donors(self, evaluator: BatchEvaluator, plan: FeaturePlan) -> _BatchDonors:
+        """Return the donors of the batch's rows; computed once for features that share them."""
         cached = evaluator.shared.get("donors")
         if not isinstance(cached, _BatchDonors) or cached.drawn is not plan.drawn:
-            donors = plan.permutations.donors(evaluator.places)
-            cached = _BatchDonors(plan.drawn, donors, DonorRows(self._rows(donors)))
+            donors = plan.drawn.donors(evaluator.places)
+            blocks = [c.block(evaluator.places) for c in plan.drawn.cycles]
+            cached = _BatchDonors(plan.drawn, donors, DonorRows(self._rows(donors)), blocks)
             evaluator.shared["donors"] = cached
-        return cached.positions, cached.rows
+        return cached
 
-    def _after(self, evaluator: Evaluator, plan: FeaturePlan, values: DonorRows) -> Floats:
+    def _after(self, evaluator: BatchEvaluator, plan: FeaturePlan, values: DonorRows) -> Floats:
         """Return the quantity with the donors' values, (repeats, n)."""
         changes = dict.fromkeys(plan.feature.columns, values)
         return evaluator.sweep_together(changes, len(values.rows)).T
 
     def _batch_stats(
-        self, evaluator: Evaluator, totals: dict[str, Totals], after: Floats, keep: Bools | None
+        self,
+        evaluator: BatchEvaluator,
+        totals: dict[str, Totals],
+        after: Floats,
+        keep: Bools | None,
     ) -> BatchStats:
         """Return the sums of a batch and the kept rows: the quantity before and after, the row's index and weight."""
         kept = {"after": after.T, "own": evaluator.values(), "weight": evaluator.weights}
@@ -241,49 +223,55 @@ class RowPFI(RowBasedVariant):
     @cached_property
     def sizes(self) -> list[float]:
         """Return for each cycle the sum of squared weights of the rows in its blocks."""
-        if self.drawn is None:
-            return []
         w, n = self.dataset.weights, len(self.dataset)
         squares = n if w is None else float(dot(w, w))
         # If some rows are in no block, all rows have equal weights.
         return [squares * c.n_in_blocks / n for c in self.drawn.cycles]
 
-    def compute(self, evaluator: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
+    def compute(
+        self, evaluator: BatchEvaluator, plan: FeaturePlan, keep: Bools | None
+    ) -> BatchStats:
         """Call the model with the donors' values, and sum the increases by blocks of recipients."""
-        donors, values = self._donors(evaluator, plan)
-        after = self._after(evaluator, plan, values)
+        donors = self._donors(evaluator, plan)
+        after = self._after(evaluator, plan, donors.rows)
         own, w = evaluator.values(), evaluator.weights
         increases = after - own
-        distinct = plan.permutations.cycles[0].distinct_fraction(evaluator.places)
+        distinct = plan.drawn.cycles[0].distinct_fraction(evaluator.places)
         increases *= distinct if w is None else distinct * w
-        sums = self._sums(evaluator, plan, increases, donors)
+        sums = self._sums(evaluator, plan, increases, donors.positions)
         sums["own"] = Totals(np.array([own.sum() if w is None else dot(own, w)]))
         return self._batch_stats(evaluator, sums, after, keep)
 
     def _sums(
-        self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
+        self, evaluator: BatchEvaluator, plan: FeaturePlan, increases: Floats, donors: Ints
     ) -> dict[str, Totals]:
         """Return the weighted increases, (repeats, n), summed by blocks of recipients."""
         return {"recipients": self._by_recipient(evaluator, plan, increases)}
 
-    def _by_recipient(self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats) -> Totals:
+    def _by_recipient(
+        self, evaluator: BatchEvaluator, plan: FeaturePlan, increases: Floats
+    ) -> Totals:
         """Return (repeats, n) numbers summed by the blocks of the recipients, (repeats, blocks + 1)."""
-        parts, size = [], plan.permutations.blocks + 1
-        blocks = self._blocks(evaluator, plan)
-        for (repeats, _), block in zip(plan.permutations.by_repeats, blocks, strict=True):
+        parts, size = [], plan.drawn.blocks + 1
+        blocks = self._donors(evaluator, plan).blocks
+        for (repeats, _), block in zip(plan.drawn.by_repeats, blocks, strict=True):
             parts += [np.bincount(block, increase, size) for increase in increases[repeats]]
         return Totals(np.array(parts))
 
     def _by_donor(self, plan: FeaturePlan, increases: Floats, donors: Ints) -> Totals:
         """Return (repeats, n) numbers summed by the blocks of the donors, (repeats, blocks + 1)."""
-        parts, size = [], plan.permutations.blocks + 1
-        for repeats, cycle in plan.permutations.by_repeats:
+        parts, size = [], plan.drawn.blocks + 1
+        for repeats, cycle in plan.drawn.by_repeats:
             pairs = zip(donors[repeats], increases[repeats], strict=True)
             parts += [np.bincount(cycle.block(donor), increase, size) for donor, increase in pairs]
         return Totals(np.array(parts))
 
     def _lent(
-        self, evaluator: Evaluator, plan: FeaturePlan, donors: Ints, divisor: Floats | float = 1.0
+        self,
+        evaluator: BatchEvaluator,
+        plan: FeaturePlan,
+        donors: Ints,
+        divisor: Floats | float = 1.0,
     ) -> Totals:
         """Return the weights of the recipients, divided, summed by the blocks of their donors, (repeats, blocks + 1).
 
@@ -292,24 +280,21 @@ class RowPFI(RowBasedVariant):
         w = 1.0 if evaluator.weights is None else evaluator.weights
         return self._by_donor(plan, np.broadcast_to(w, donors.shape) / divisor, donors)
 
-    def _blocks(self, evaluator: Evaluator, plan: FeaturePlan) -> list[Ints]:
-        """Return the rows' blocks in each cycle; computed once for features that share the permutations."""
-        cached = evaluator.shared.get("blocks")
-        if not isinstance(cached, _BatchBlocks) or cached.drawn is not plan.drawn:
-            blocks = [c.block(evaluator.places) for c in plan.permutations.cycles]
-            cached = _BatchBlocks(plan.drawn, blocks)
-            evaluator.shared["blocks"] = cached
-        return cached.blocks
-
     def finalize(
         self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average the increases, and compute the standard error."""
-        sums = stats.totals["recipients"].sums
-        values = sums.sum(axis=1) / self.weight
-        norm = self._norm(kind)
-        error, df = permutation_error(self._parts(plan, sums), norm)
-        return self._result(plan, stats, about, values, (error, df), exact=exact)
+        values = stats.totals["recipients"].sums.sum(axis=1) / self.weight
+        error = self._error(plan, stats, float(values.mean()), kind)
+        return self._result(plan, stats, about, values, error, exact=exact)
+
+    def _error(
+        self, plan: FeaturePlan, stats: BatchStats, mean: float, kind: WeightKind
+    ) -> tuple[float, float]:
+        """Return the standard error of the mean, and its degrees of freedom."""
+        return permutation_error(
+            self._parts(plan, stats.totals["recipients"].sums), self._norm(kind)
+        )
 
     def _parts(self, plan: FeaturePlan, sums: Floats) -> list[tuple[Floats, Floats, float]]:
         """Return for each cycle the sums of its blocks, its steps, and the sum of squared weights of its rows.
@@ -319,11 +304,28 @@ class RowPFI(RowBasedVariant):
         """
         w, mean = self.dataset.weights, float(sums.sum(axis=1).mean()) / self.weight
         parts: list[tuple[Floats, Floats, float]] = []
-        for (repeats, c), size in zip(plan.permutations.by_repeats, self.sizes, strict=True):
+        for (repeats, c), size in zip(plan.drawn.by_repeats, self.sizes, strict=True):
             part = sums[repeats, : c.blocks]
             if w is not None:
                 part = part - mean * _weight_of_blocks(c, w)[: c.blocks]
             parts.append((part, c.steps, size))
+        return parts
+
+    @property
+    def _weights(self) -> Floats:
+        w = self.dataset.weights
+        return np.ones(len(self.dataset)) if w is None else w
+
+    def _deviations(
+        self, plan: FeaturePlan, stats: BatchStats, mean: float, weight: Floats, kind: str = ""
+    ) -> list[Floats]:
+        """Return for each cycle the deviations from the mean of its blocks' sums as recipients and as donors."""
+        names = ("recipients", "donors", "donor weights")
+        recipients, donors, lent = (stats.totals[f"{name}{kind}"].sums for name in names)
+        parts: list[Floats] = []
+        for repeats, cycle in plan.drawn.by_repeats:
+            part = (recipients[repeats] + donors[repeats] - mean * lent[repeats]).mean(axis=0)
+            parts.append(part - mean * _weight_of_blocks(cycle, weight))
         return parts
 
     def _norm(self, kind: WeightKind) -> tuple[float, float]:
@@ -376,12 +378,8 @@ _MAX_PAIRS = 200_000_000
 
 
 def exact_variant(base: PFI, dataset: Dataset, seed: int) -> ExactPFI:
-    """Return the variant for all pairs."""
-    _check_size(len(dataset))
-    return ExactPFI(base, dataset, seed)
-
-
-def _check_size(rows: int) -> None:
+    """Return the variant for all pairs; raise if there are too many."""
+    rows = len(dataset)
     if rows**2 > _MAX_PAIRS:
         raise DataError(
             "PFI(exact=True)",
@@ -389,6 +387,7 @@ def _check_size(rows: int) -> None:
             f"at most {_MAX_PAIRS:,} pairs",
             "Use sd.PFI(n_repeats=30), or max_samples",
         )
+    return ExactPFI(base, dataset, seed)
 
 
 @dataclass(frozen=True)
@@ -396,9 +395,9 @@ class ExactPFI(RowBasedVariant):
     """PFI by all ordered pairs of rows; nothing is drawn."""
 
     @cached_property
-    def drawn(self) -> PermutationPlan | None:
-        """Return None: every row is a donor of every other."""
-        return None
+    def drawn(self) -> PermutationPlan:
+        """Return no permutations: every row is a donor of every other."""
+        return PermutationPlan(())
 
     @property
     def batch_rows(self) -> int | None:
@@ -413,7 +412,9 @@ class ExactPFI(RowBasedVariant):
         """Return the bytes of a kept row: its mean after, its own value, index and weight."""
         return 32
 
-    def compute(self, evaluator: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
+    def compute(
+        self, evaluator: BatchEvaluator, plan: FeaturePlan, keep: Bools | None
+    ) -> BatchStats:
         """Call the model with the values of all rows, and sum the increases by recipient and by donor."""
         n = len(self.dataset)
         all_rows = DonorRows(self._rows(np.arange(n))[:, None])
@@ -461,7 +462,7 @@ class WeightedPFI(RowPFI):
     """
 
     def _sums(
-        self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
+        self, evaluator: BatchEvaluator, plan: FeaturePlan, increases: Floats, donors: Ints
     ) -> dict[str, Totals]:
         """Return sums by recipients and by donors, with the rows' weights and with the roots of their weights."""
         sums = super()._sums(evaluator, plan, increases, donors)
@@ -476,24 +477,16 @@ class WeightedPFI(RowPFI):
         sums["donor weights by root"] = self._lent(evaluator, plan, donors, all_roots[donors])
         return sums
 
-    @property
-    def _weights(self) -> Floats:
-        w = self.dataset.weights
-        return np.ones(len(self.dataset)) if w is None else w
-
-    def finalize(
-        self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
-    ) -> Importance:
-        """Average the increases, and compute the standard error for the kind of weights."""
-        sums = stats.totals["recipients"].sums
-        values = sums.sum(axis=1) / self.weight
+    def _error(
+        self, plan: FeaturePlan, stats: BatchStats, mean: float, kind: WeightKind
+    ) -> tuple[float, float]:
+        """Return the standard error for the kind of weights, and its degrees of freedom."""
         norm = self._norm(kind)
         if kind == "frequency":
-            norm = norm[0] / self._variance_ratio(plan, stats, float(values.mean())), norm[1]
-        error, df = permutation_error(self._parts(plan, sums), norm)
-        if kind == "sampling":  # few heavy rows have no more degrees of freedom than as few rows
-            df = min(df, max(norm[1] - 1, 1.0))
-        return self._result(plan, stats, about, values, (error, df), exact=exact)
+            norm = norm[0] / self._variance_ratio(plan, stats, mean), norm[1]
+        error, df = permutation_error(self._parts(plan, stats.totals["recipients"].sums), norm)
+        # Few heavy rows have no more degrees of freedom than as few rows.
+        return error, min(df, max(norm[1] - 1, 1.0)) if kind == "sampling" else df
 
     def _variance_ratio(self, plan: FeaturePlan, local: BatchStats, mean: float) -> float:
         """Return the ratio of the rows' variance counted by weights to that counted by squared weights."""
@@ -507,14 +500,8 @@ class WeightedPFI(RowPFI):
         self, plan: FeaturePlan, local: BatchStats, kind: str, mean: float, weight: Floats
     ) -> float:
         """Return the sum of squared deviations of the blocks' sums from their mean, averaged over the cycles."""
-        names = ("recipients", "donors", "donor weights")
-        recipients, donors, lent = (local.totals[f"{name}{kind}"].sums for name in names)
-        variation: list[float] = []
-        for repeats, cycle in plan.permutations.by_repeats:
-            part = (recipients[repeats] + donors[repeats] - mean * lent[repeats]).mean(axis=0)
-            part -= mean * _weight_of_blocks(cycle, weight)
-            variation.append(float(((part - part.mean()) ** 2).sum()))
-        return float(np.mean(variation))
+        parts = self._deviations(plan, local, mean, weight, kind)
+        return float(np.mean([float(((part - part.mean()) ** 2).sum()) for part in parts]))
 
 
 # --- conditional ----------------------------------------------------------------------------------
@@ -527,14 +514,9 @@ LEAST_ROWS = 7
 def conditional_variant(
     base: PFI, quantity: Quantity, dataset: Dataset, seed: int
 ) -> ConditionalPFI:
-    """Return the variant for subgroups."""
-    _check_conditional(quantity)
-    return ConditionalPFI(base, dataset, seed)
-
-
-def _check_conditional(quantity: Quantity) -> None:
+    """Return the variant for subgroups; raise for a quantity that does not depend on the label."""
     if all(q.labelled for q in outputs_of(quantity)):
-        return
+        return ConditionalPFI(base, dataset, seed)
     raise UnsupportedError(
         f"PFI(conditional=True) of {quantity.describe()}",
         "a quantity that does not depend on the label",
@@ -556,7 +538,7 @@ class ConditionalPFI(RowPFI):
         return FeaturePlan(column, drawn, {"subgroups": {column.name: int(groups.max()) + 1}})
 
     def _sums(
-        self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
+        self, evaluator: BatchEvaluator, plan: FeaturePlan, increases: Floats, donors: Ints
     ) -> dict[str, Totals]:
         """Return sums by blocks of recipients and of donors, and the weights of the donors' recipients."""
         return {
@@ -565,25 +547,18 @@ class ConditionalPFI(RowPFI):
             "donor weights": self._lent(evaluator, plan, donors),
         }
 
-    def finalize(
-        self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
-    ) -> Importance:
-        """Average the increases; compute the error from blocks, as recipients and as donors."""
-        names = ("recipients", "donors", "donor weights")
-        recipients, donors, lent = (stats.totals[k].sums for k in names)
-        values = recipients.sum(axis=1) / self.weight
-        mean, w = float(values.mean()), self.dataset.weights
-        w = np.ones(len(self.dataset)) if w is None else w
+    def _error(
+        self, plan: FeaturePlan, stats: BatchStats, mean: float, kind: WeightKind
+    ) -> tuple[float, float]:
+        """Return the error from blocks, as recipients and as donors, and its degrees of freedom."""
+        if len(self.dataset) < LEAST_ROWS:
+            return np.nan, np.nan
         errors: list[float] = []
         df = np.nan
-        for repeats, cycle in plan.permutations.by_repeats:  # each cycle has its own blocks
-            part = (recipients[repeats] + donors[repeats] - mean * lent[repeats]).mean(axis=0)
-            part -= mean * _weight_of_blocks(cycle, w)
+        parts = self._deviations(plan, stats, mean, self._weights)
+        for cycle, part in zip(plan.drawn.cycles, parts, strict=True):  # each has its own blocks
             error, df = sum_error(part[: cycle.blocks], self.weight)
             errors.append(error)
         # Blocks are independent parts of the rows; frequency weights stand for more rows.
         norm = self._norm(kind)
-        error = float(np.sqrt(np.mean(np.square(errors)) * norm[1] / norm[0]))
-        if len(self.dataset) < LEAST_ROWS:
-            error, df = np.nan, np.nan
-        return self._result(plan, stats, about, values, (error, df), exact=exact)
+        return float(np.sqrt(np.mean(np.square(errors)) * norm[1] / norm[0])), df

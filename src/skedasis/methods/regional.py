@@ -7,20 +7,22 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError
-from skedasis.methods.ale import Accumulated, gap_moments
-from skedasis.methods.ale_categorical import LevelPlan, LevelSteps
+from skedasis.methods.ale import Accumulated, gap_moments, own_slopes, slopes_between
+from skedasis.methods.ale_categorical import LevelPlan, LevelSteps, steps_of_levels
 from skedasis.methods.base import (
     AnyFeatureMethod,
     BatchStats,
     CellPlan,
     GridPlan,
     RowArrays,
+    ScalarT,
 )
 from skedasis.methods.pdp import PDP, LevelPDP, axis_moments, curve_moments, grid_shares
 from skedasis.registry import listed_methods
@@ -38,7 +40,6 @@ from skedasis.stats.regions import (
     slope_effects,
 )
 
-RegionalVariant: TypeAlias = "Accumulated | LevelSteps | PDP | LevelPDP"
 RegionalPlan: TypeAlias = "CellPlan | LevelPlan | GridPlan"
 
 
@@ -46,7 +47,7 @@ RegionalPlan: TypeAlias = "CellPlan | LevelPlan | GridPlan"
 class KeptEffects:
     """The kept local effects of one feature for one output."""
 
-    variant: RegionalVariant
+    variant: AnyFeatureMethod
     plan: RegionalPlan
     stats: BatchStats
     rows: Ints
@@ -102,30 +103,18 @@ class KeptEffects:
         if plan.values is not None:
             return self._value_steps(plan.values, n, criterion, scale)
         cells = plan.cells
-        cell = self._spread_ints(cells.locate(self.arrays["x"]), n, 0)
+        cell = self._spread(cells.locate(self.arrays["x"]).astype(np.int64), n, 0)
         value = self._spread(self.arrays["effect"], n)
-        curves = criterion == "curves"
-        return CellEffects(
-            value,
-            cell,
-            len(cells),
-            scale,
-            cell_path(cells.widths) if curves else None,
-            np.where(np.isnan(value), -1, cell) if curves else None,
-        )
+        path = at = None
+        if criterion == "curves":
+            path, at = cell_path(cells.widths), np.where(np.isnan(value), -1, cell)
+        return CellEffects(value, cell, len(cells), scale, path, at)
 
-    def _spread(self, values: Floats, n: int) -> Floats:
-        """Return values of the kept rows for all rows of the dataset, NaN where there are none."""
+    def _spread(self, values: NDArray[ScalarT], n: int, absent: float = np.nan) -> NDArray[ScalarT]:
+        """Return values of the kept rows for all rows of the dataset, with a value where there are none."""
         if len(self.rows) == n:
             return values
-        out = np.full((n, *values.shape[1:]), np.nan)
-        out[self.rows] = values
-        return out
-
-    def _spread_ints(self, values: Ints, n: int, absent: int) -> Ints:
-        if len(self.rows) == n:
-            return values.astype(np.int64)
-        out = np.full((n, *values.shape[1:]), absent, dtype=np.int64)
+        out = np.full((n, *values.shape[1:]), absent, dtype=values.dtype)
         out[self.rows] = values
         return out
 
@@ -139,17 +128,10 @@ class KeptEffects:
         cell = np.stack([2 * code - 1, 2 * code], axis=1).clip(0, 2 * steps - 1)
         if criterion == "curves":
             path = np.repeat(np.tri(len(values), steps, -1), 2, axis=1) / 2
-            return CellEffects(
-                self._spread(both, n),
-                self._spread_ints(cell, n, 0),
-                2 * steps,
-                scale,
-                path,
-                self._spread_ints(code, n, -1),
-            )
-        widths = np.append(np.append(np.nan, np.diff(values)), np.nan)
-        slopes = both / np.stack([widths[code], widths[code + 1]], axis=1)
-        return CellEffects(self._spread(slopes, n), self._spread_ints(cell, n, 0), 2 * steps, scale)
+            effects, at = self._spread(both, n), self._spread(code, n, -1)
+            return CellEffects(effects, self._spread(cell, n, 0), 2 * steps, scale, path, at)
+        slopes = slopes_between(values, code, both)
+        return CellEffects(self._spread(slopes, n), self._spread(cell, n, 0), 2 * steps, scale)
 
     def _level_steps(self, n: int, criterion: SplitCriterion, scale: float) -> CellEffects | None:
         """Return the steps between levels, pooled over the rows of both ends."""
@@ -158,15 +140,11 @@ class KeptEffects:
         if size < 2:
             return None
         cell = np.stack([code - 1, code], axis=1).clip(0, size - 2)
-        curves = criterion == "curves"
-        return CellEffects(
-            self._spread(self.arrays["effect"], n),
-            self._spread_ints(cell, n, 0),
-            size - 1,
-            scale,
-            np.tri(size, size - 1, -1) if curves else None,
-            self._spread_ints(code, n, -1) if curves else None,
-        )
+        path = at = None
+        if criterion == "curves":
+            path, at = np.tri(size, size - 1, -1), self._spread(code, n, -1)
+        effects = self._spread(self.arrays["effect"], n)
+        return CellEffects(effects, self._spread(cell, n, 0), size - 1, scale, path, at)
 
     def _curves(
         self, n: int, criterion: SplitCriterion, weights: Floats | None
@@ -186,43 +164,37 @@ class KeptEffects:
             w = None if weights is None else weights[self.rows][some]
             share = np.bincount(nearest, w, curve.shape[1]).astype(float)
             share /= share.sum()
-        place = None if len(self.rows) == n else self._spread_ints(np.arange(len(x)), n, -1)
+        place = None if len(self.rows) == n else self._spread(np.arange(len(x)), n, -1)
         return CurveEffects(curve - (curve @ share)[:, None], share, place)
 
     def effect(
         self, rows: Ints, dataset: Dataset, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Return the effect of some rows."""
-        if not self.arrays and isinstance(self.plan, CellPlan):
-            # A constant feature has no cells, and no local effects in any rows.
-            variant = self.variant
-            if isinstance(variant, Accumulated):
-                return variant.finalize(self.plan, self.stats, about, exact=exact, kind=kind)
-        inside = np.zeros(len(dataset), dtype=bool)
-        inside[rows] = True
-        some = np.flatnonzero(inside[self.rows])
-        kept = {name: values[some] for name, values in self.arrays.items()}
-        variant, plan = self.variant, self.plan
-        if isinstance(plan, LevelPlan):
-            plan = _plan_of_rows(plan, rows)
-        if isinstance(variant, LevelSteps) and isinstance(plan, LevelPlan):
-            stats = _steps_of_levels(plan, kept)
-            return variant.finalize(plan, stats, about, exact=exact, kind=kind)
-        if isinstance(variant, Accumulated) and isinstance(plan, CellPlan):
-            beyond = self.outside[inside[self.outside]]
-            weights = None if dataset.weights is None else dataset.weights[beyond]
-            stats = _stats_of_cells(plan, kept, self.stats.moments)
-            stats = stats.with_outside(np.ones(len(beyond), bool), weights)
-            return variant.finalize(plan, stats, about, exact=exact, kind=kind)
-        if isinstance(plan, GridPlan) and not np.isnan(kept["x"]).all():
-            column = Column(plan.column.feature, kept["x"], kept.get("weight"))
-            plan = replace(plan, shares=grid_shares(column, plan.grid.points))
-        stats = self._curve_stats(plan, kept, some, dataset)
-        if isinstance(variant, LevelPDP) and isinstance(plan, LevelPlan):
-            return variant.finalize(plan, stats, about, exact=exact, kind=kind)
-        if isinstance(variant, PDP) and isinstance(plan, GridPlan):
-            return variant.finalize(plan, stats, about, exact=exact, kind=kind)
-        raise TypeError(f"{variant.name} has no plan of this kind")
+        plan, stats = self.plan, self.stats
+        if self.arrays or not isinstance(plan, CellPlan):  # else a constant feature, without cells
+            inside = np.zeros(len(dataset), dtype=bool)
+            inside[rows] = True
+            some = np.flatnonzero(inside[self.rows])
+            kept = {name: values[some] for name, values in self.arrays.items()}
+            if isinstance(plan, LevelPlan):
+                plan = _plan_of_rows(plan, rows)
+            elif isinstance(plan, GridPlan) and not np.isnan(kept["x"]).all():
+                column = Column(plan.column.feature, kept["x"], kept.get("weight"))
+                plan = replace(plan, shares=grid_shares(column, plan.grid.points))
+            if isinstance(plan, CellPlan):
+                beyond = self.outside[inside[self.outside]]
+                weights = None if dataset.weights is None else dataset.weights[beyond]
+                stats = _stats_of_cells(plan, kept, self.stats.moments)
+                stats = stats.with_outside(np.ones(len(beyond), bool), weights)
+            elif isinstance(plan, LevelPlan) and self.variant.of_rows == "effects":
+                stats = steps_of_levels(plan, kept, None)
+            else:
+                stats = self._curve_stats(plan, kept, some, dataset)
+        effect = self.variant.finalize(plan, stats, about, exact=exact, kind=kind)
+        if not isinstance(effect, Effect):
+            raise TypeError(f"{self.variant.name} has no effects")
+        return effect
 
     def _curve_stats(
         self, plan: RegionalPlan, kept: RowArrays, some: Ints, dataset: Dataset
@@ -319,28 +291,20 @@ def _plan_of_rows(plan: LevelPlan, rows: Ints) -> LevelPlan:
     )
 
 
-def _steps_of_levels(plan: LevelPlan, kept: RowArrays) -> BatchStats:
-    both, code = kept["effect"], kept["x"].astype(np.int64)
-    down, up = np.nan_to_num(both[:, 0]), np.nan_to_num(both[:, 1])
-    moments = step_moments(down, up, code, len(plan), kept.get("weight"))
-    largest = float(max(np.abs(down).max(initial=0.0), np.abs(up).max(initial=0.0)))
-    return BatchStats(moments, kept, largest)
-
-
 def _stats_of_cells(plan: CellPlan, kept: RowArrays, whole: Mapping[str, Moments]) -> BatchStats:
     """Return the moments of the local effects of some rows, as `Accumulated.compute` returns those of a batch."""
     x, w, size = kept["x"], kept.get("weight"), len(plan.cells)
-    cell = plan.cells.locate(x)
+    moments: dict[str, Moments] = {}
+    effects = kept["effect"]
     if plan.values is not None:
-        both, code = kept["effect"], np.searchsorted(plan.values, x)
+        both, code = effects, np.searchsorted(plan.values, x)
         down, up = np.nan_to_num(both[:, 0]), np.nan_to_num(both[:, 1])
-        moments, effects = (
-            step_moments(down, up, code, len(plan.values), w),
-            _first_round(plan, kept),
-        )
-    else:
-        moments, effects = {}, kept["effect"]
-    local, axis = Moments.of_both(effects, x, cell, size, w)
+        moments = step_moments(down, up, code, len(plan.values), w)
+        # A second round replaces the rows' slopes from steps between values by those across bins.
+        effects = kept["across"]
+        if plan.difference_bins is not None:
+            effects = own_slopes(code, slopes_between(plan.values, code, both))
+    local, axis = Moments.of_both(effects, x, plan.cells.locate(x), size, w)
     moments = {**moments, LOCAL: local, AXIS: axis}
     if plan.nearest is not None and "across_gaps" in kept:
         own = gap_moments(plan.nearest, x, kept["across_gaps"], w)
@@ -352,12 +316,3 @@ def _stats_of_cells(plan: CellPlan, kept: RowArrays, whole: Mapping[str, Moments
         moments[RISE] = Moments.of(kept["across"], bins.locate(x), len(bins), w)
     largest = float(np.abs(effects).max(initial=0.0))
     return BatchStats(moments, kept, largest)
-
-
-def _first_round(plan: CellPlan, kept: RowArrays) -> Floats:
-    """Return the rows' slopes from steps between values, which a second round replaced by those across bins."""
-    if plan.values is None or plan.difference_bins is None:
-        return kept["across"]
-    both, code = kept["effect"], np.searchsorted(plan.values, kept["x"])
-    widths = np.append(np.append(np.nan, np.diff(plan.values)), np.nan)
-    return np.where(code > 0, both[:, 0] / widths[code], both[:, 1] / widths[code + 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import IO, Literal, TypeAlias, TypedDict, cast
+from typing import IO, Literal, TypeAlias, TypedDict, Unpack, cast
 from weakref import WeakKeyDictionary
 
 import matplotlib as mpl
@@ -50,7 +51,6 @@ from skedasis.plots.layout import (
     MARGIN,
     TICK,
     Layout,
-    PlacedKey,
     PlacedPanel,
     PlacedText,
     PlotFrame,
@@ -127,6 +127,11 @@ class Colors:
         if name in self.changed:
             return to_rgba(self.changed[name], opacity)
         return to_rgba(COLORS[name][1 if self.dark else 0], opacity)
+
+    def hatch(self, style: Style) -> tuple[str, tuple[float, float, float, float]]:
+        """Return matplotlib's name of the hatch of a style, and its colour."""
+        pattern = PATTERNS[style.hatch]
+        return pattern.code, self(pattern.color, pattern.opacity)
 
     def heat(self, *, diverging: bool) -> LinearSegmentedColormap:
         """Return the colours of a heat map, mixed with the ground."""
@@ -311,13 +316,28 @@ def _fill(figure: Figure, placed: Layout, colors: Colors) -> None:
         _Painter(ax, panel.panel, f, colors, thin).marks()
         _write_heads(ax, panel, colors, placed.lettering)
         _write_texts(ax, panel.texts, f, colors, placed.lettering)
-        _draw_leads(ax, panel, colors)
+        _draw_leads(ax, f, panel.leads, colors)
         _remember(ax)
-    lines = sorted({key.y for key in placed.keys})
-    for y in lines:
-        keys = [key for key in placed.keys if key.y == y]
-        at = (keys[0].x / wide, 1 - (y - 0.7 * placed.lettering.size("key")) / high)
-        _legend_line(figure, keys, [k.text.lines[0] for k in keys], at, colors, placed.lettering)
+    size = placed.lettering.size("key")
+    for y, line in itertools.groupby(placed.keys, lambda key: key.y):
+        keys = list(line)
+        _legend(
+            figure,
+            [(key.text.lines[0], key.key) for key in keys],
+            colors,
+            loc="upper left",
+            bbox_to_anchor=(keys[0].x / wide, 1 - (y - 0.7 * size) / high),
+            ncols=len(keys),
+            frameon=False,
+            fontsize=size,
+            labelcolor=colors("ink"),
+            borderpad=0,
+            borderaxespad=0,
+            handlelength=KEY_WIDTH / size,
+            handleheight=KEY_HEIGHT / size,
+            handletextpad=KEY_GAP / size,
+            columnspacing=KEYS_APART / size,
+        )
 
     def write(line: PlacedText) -> Text:
         text = figure.text(line.x / wide, 1 - line.y / high, "")
@@ -331,34 +351,20 @@ def _fill(figure: Figure, placed: Layout, colors: Colors) -> None:
                 write(_method(words, last, colors, placed.lettering))
 
 
-def _legend_line(
-    figure: Figure,
-    keys: Sequence[PlacedKey],
-    labels: Sequence[str],
-    at: tuple[float, float],
-    colors: Colors,
-    letters: Lettering,
-) -> None:
-    """Draw one line of the legend."""
-    size = letters.size("key")
-    made = figure.legend(
-        cast("list[Artist]", [handle(k.key, colors) for k in keys]),
-        [""] * len(labels),
-        loc="upper left",
-        bbox_to_anchor=at,
-        ncols=len(labels),
-        frameon=False,
-        fontsize=size,
-        labelcolor=colors("ink"),
+def _legend(
+    where: Axes | Figure, keys: Sequence[tuple[str, Key]], colors: Colors, **options: object
+) -> Legend:
+    """Draw a legend of keys by their labels, which matplotlib is not given: it leaves out those that begin with "_"."""
+    made = where.legend(
+        cast("list[Artist]", [handle(key, colors) for _, key in keys]),
+        [""] * len(keys),
         handler_map=dict(HANDLERS),
-        borderpad=0,
-        borderaxespad=0,
-        handlelength=KEY_WIDTH / size,
-        handleheight=KEY_HEIGHT / size,
-        handletextpad=KEY_GAP / size,
-        columnspacing=KEYS_APART / size,
+        **options,  # pyright: ignore[reportArgumentType]
     )
-    _label_keys(made, labels)
+    for text, (label, _) in zip(made.get_texts(), keys, strict=True):
+        text.set_text(label)
+        _as_plain(text)
+    return made
 
 
 def draw_on(
@@ -378,52 +384,34 @@ def draw_on(
     palette, letters = Colors(ground_of(ax), colors or {}), Lettering(width_of)
     _add_color_bar(ax, spec, panel, palette)
     box = ax.get_window_extent()
-    points = 72 / figure.dpi
-    frame = PlotFrame(
-        panel.x,
-        panel.y,
-        0.0,
-        0.0,
-        box.width * points,
-        box.height * points,
-        (ax.xaxis.get_inverted(), ax.yaxis.get_inverted()),
-    )
+    wide, high = (72 / figure.dpi * length for length in (box.width, box.height))
+    inverted = ax.xaxis.get_inverted(), ax.yaxis.get_inverted()
+    frame = PlotFrame(panel.x, panel.y, 0.0, 0.0, wide, high, inverted)
     ticks = Lettering(width_of, rcParams["font.size"] / SMALL)
-    across = ticks_across(panel.x, frame.width, ticks)
-    up = ticks_up(panel.y, frame.height, ticks, room=0.4 * frame.width)
+    across = ticks_across(panel.x, wide, ticks)
+    up = ticks_up(panel.y, high, ticks, room=0.4 * wide)
     _set_axes(ax, panel, across, up, kept)
     _Painter(ax, panel, frame, palette, 0.8 if spec.small else 1.0).marks()
     texts, leads = place_texts(panel, frame, letters)
-    heads = PlacedPanel(
-        panel, frame, across, up, True, True, (), None, None, None, None, texts, leads
-    )
     _write_texts(ax, texts, frame, palette, letters)
-    _draw_leads(ax, heads, palette)
+    _draw_leads(ax, frame, leads, palette)
     for name, text, words, room in (
-        ("xlabel", ax.xaxis.label, panel.x.label_text, frame.width),
-        ("ylabel", ax.yaxis.label, panel.y.label_text, frame.height),
+        ("xlabel", ax.xaxis.label, panel.x.label_text, wide),
+        ("ylabel", ax.yaxis.label, panel.y.label_text, high),
     ):
-        if name in kept:
-            continue
-        text.set_text("\n".join(ticks.wrap(words, 1.15 * room, "label")) if words else "")
-        _as_plain(text)
+        if name not in kept:
+            text.set_text("\n".join(ticks.wrap(words, 1.15 * room, "label")) if words else "")
+            _as_plain(text)
     if "title" in asked:
         for where in _TITLES:
             ax.set_title("", loc=where)
     _write_title(ax, panel, frame, palette, letters, kept="title" in kept)
     _remember(ax, kept)
-    keys = legend_of([panel], spec.order) if legend else ()
+    keys = [(key.label, key) for key in legend_of([panel], spec.order)] if legend else []
     if keys:
-        made = ax.legend(
-            cast("list[Artist]", [handle(key, palette) for key in keys]),
-            [""] * len(keys),
-            # The best place costs a search over all points, which takes seconds if there are many.
-            loc="upper right" if _has_many_points(panel) else "best",
-            handler_map=dict(HANDLERS),
-            framealpha=0.85,
-            fontsize="small",
-        )
-        _label_keys(made, [key.label for key in keys])
+        # The best place costs a search over all points, which takes seconds if there are many.
+        loc = "upper right" if _has_many_points(panel) else "best"
+        made = _legend(ax, keys, palette, loc=loc, framealpha=0.85, fontsize="small")
         with one_warning():
             covered = made.get_window_extent()
         if covered.width * covered.height > COVERED * box.width * box.height:
@@ -760,16 +748,15 @@ def _shifted(ax: Axes, points: tuple[float, float]) -> Transform:
     return ax.transAxes + ScaledTranslation(points[0] / 72, points[1] / 72, figure.dpi_scale_trans)
 
 
-def _draw_leads(ax: Axes, placed: PlacedPanel, colors: Colors) -> None:
+def _draw_leads(ax: Axes, frame: PlotFrame, leads: Floats, colors: Colors) -> None:
     """Draw the lines from points to their names."""
-    frame, style = placed.frame, STYLES["lead"]
+    style = STYLES["lead"]
     lines = [
-        (_in_data(ax, frame, a, b), _in_data(ax, frame, c, d))
-        for a, b, c, d in placed.leads.tolist()
+        (_in_data(ax, frame, a, b), _in_data(ax, frame, c, d)) for a, b, c, d in leads.tolist()
     ]
     if lines:
-        leads = LineCollection(lines, colors=[colors(style.stroke)], lw=style.width)
-        ax.add_collection(leads, autolim=False)
+        drawn = LineCollection(lines, colors=[colors(style.stroke)], lw=style.width)
+        ax.add_collection(drawn, autolim=False)
 
 
 # --- marks ---------------------------------------------------------------------------------------
@@ -781,6 +768,18 @@ def _dash(style: Style, width: float) -> str | tuple[float, tuple[float, ...]]:
         return "-"
     unit = width if rcParams["lines.scale_dashes"] else 1.0
     return 0, tuple(v / max(unit, 1e-9) for v in style.dash)
+
+
+class MarkStyle(TypedDict, total=False):
+    """Keywords of marks without a line."""
+
+    marker: str
+    color: ColorType
+    clip_on: bool
+    mfc: ColorType
+    mec: ColorType
+    mew: float
+    ms: float
 
 
 class _Painter:
@@ -851,86 +850,70 @@ class _Painter:
             fill = self.colors(style.fill, style.fill_opacity)
             self.ax.fill_between(x, lower, upper, fc=fill, lw=0, zorder=z)
         if style.hatch:
-            pattern = PATTERNS[style.hatch]
-            edge = self.colors(pattern.color, pattern.opacity)
-            self.ax.fill_between(
-                x, lower, upper, fc="none", ec=edge, lw=0, hatch=pattern.code, zorder=z
-            )
+            code, edge = self.colors.hatch(style)
+            self.ax.fill_between(x, lower, upper, fc="none", ec=edge, lw=0, hatch=code, zorder=z)
         if style.stroke:
             for side in (lower, upper):
                 self._plot(x, side, style, z)
 
     def _rectangles(self, mark: Rectangles, z: float) -> None:
-        left, right, low, high = (
-            *(self._x(v) for v in (mark.left, mark.right)),
-            *(self._y(v) for v in (mark.lower, mark.upper)),
-        )
-        there = np.isfinite(left + right + low + high)
-        corners = np.stack(
-            [
-                np.stack([x, y], -1)[there]
-                for x, y in ((left, low), (right, low), (right, high), (left, high))
-            ],
-            1,
-        )
-        self._filled(list(corners), STYLES[mark.style], z)
+        left, right = self._x(mark.left), self._x(mark.right)
+        low, high = self._y(mark.lower), self._y(mark.upper)
+        corners = (left, low), (right, low), (right, high), (left, high)
+        outlines = np.stack([np.stack(corner, -1) for corner in corners], 1)
+        known = np.isfinite(outlines).all(axis=(1, 2))
+        self._filled(list(outlines[known]), STYLES[mark.style], z)
 
     def _filled(self, outlines: Sequence[Floats], style: Style, z: float) -> None:
         width = self._width(style)
         if style.fill or style.stroke:
-            self._add(
-                PolyCollection(
-                    outlines,
-                    facecolors=[self.colors(style.fill, style.fill_opacity)],
-                    edgecolors=[self.colors(style.stroke)],
-                    linewidths=width if style.stroke else 0.0,
-                    linestyles=[_dash(style, width)],
-                ),
-                z,
+            filled = PolyCollection(
+                outlines,
+                facecolors=[self.colors(style.fill, style.fill_opacity)],
+                edgecolors=[self.colors(style.stroke)],
+                linewidths=width if style.stroke else 0.0,
+                linestyles=[_dash(style, width)],
             )
+            self._add(filled, z)
         if style.hatch:
-            pattern = PATTERNS[style.hatch]
-            edge = self.colors(pattern.color, pattern.opacity)
-            self._add(
-                PolyCollection(
-                    outlines, facecolors="none", edgecolors=[edge], linewidths=0, hatch=pattern.code
-                ),
-                z,
+            code, edge = self.colors.hatch(style)
+            hatched = PolyCollection(
+                outlines, facecolors="none", edgecolors=[edge], linewidths=0, hatch=code
             )
+            self._add(hatched, z)
 
     def _add(self, collection: LineCollection | PolyCollection, z: float) -> None:
         collection.set_zorder(z)
         self.ax.add_collection(collection, autolim=False)
 
-    def _points(self, mark: Points, z: float) -> None:
-        inside = not np.isinf([mark.x, mark.y]).any()
-        self.ax.plot(
-            self._x(mark.x),
-            self._y(mark.y),
-            ls="none",
-            zorder=z,
-            clip_on=inside,
-            scalex=False,
-            scaley=False,
-            **_marker(STYLES[mark.style], self.colors, self.thin),
+    def _lines(self, lines: Sequence[Floats], style: Style, opacity: float = 1.0) -> LineCollection:
+        """Return lines in the colour, the width and the dashes of a style."""
+        width = self._width(style)
+        return LineCollection(
+            lines,
+            colors=[self.colors(style.stroke, style.opacity * opacity)],
+            linewidths=width,
+            linestyles=[_dash(style, width)],
         )
+
+    def _dots(self, x: Floats, y: Floats, z: float, **look: Unpack[MarkStyle]) -> None:
+        """Draw marks that do not change the limits of the axes."""
+        self.ax.plot(x, y, ls="none", zorder=z, scalex=False, scaley=False, **look)
+
+    def _points(self, mark: Points, z: float) -> None:
+        look = _marker(STYLES[mark.style], self.colors, self.thin)
+        look["clip_on"] = not np.isinf([mark.x, mark.y]).any()
+        self._dots(self._x(mark.x), self._y(mark.y), z, **look)
 
     def _segments(self, mark: Segments, z: float) -> None:
         style = STYLES[mark.style]
         x0, x1, y0, y1 = self._x(mark.x0), self._x(mark.x1), self._y(mark.y0), self._y(mark.y1)
-        color, width = self.colors(style.stroke, style.opacity), self._width(style)
         if mark.reach and np.array_equal(x0, x1) and np.array_equal(y0, y1):
             self._ends(x0, y0, "_", mark.reach, style, z)
             return
         lines = np.stack([np.stack([x0, y0], -1), np.stack([x1, y1], -1)], 1)
-        lines = lines[np.isfinite(lines).all(axis=(1, 2))]
-        drawn = LineCollection(
-            list(lines),
-            colors=[color],
-            linewidths=width,
-            linestyles=[_dash(style, width)],
-            capstyle="butt" if style.dash or width > 2.5 else "round",
-        )
+        drawn = self._lines(list(lines[np.isfinite(lines).all(axis=(1, 2))]), style)
+        drawn.set_capstyle("butt" if style.dash or self._width(style) > 2.5 else "round")
         self._add(drawn, z)
         if mark.caps:
             ends = "_" if np.array_equal(x0, x1) else "|"
@@ -952,17 +935,7 @@ class _Painter:
     def _ends(self, x: Floats, y: Floats, shape: str, reach: float, style: Style, z: float) -> None:
         """Draw short lines of a length in points."""
         color, width = self.colors(style.stroke, style.opacity), self._width(style)
-        self.ax.plot(
-            x,
-            y,
-            shape,
-            color=color,
-            mew=width,
-            ms=2 * reach,
-            zorder=z,
-            scalex=False,
-            scaley=False,
-        )
+        self._dots(x, y, z, marker=shape, color=color, mew=width, ms=2 * reach)
 
     def _caps(self, mark: Segments, x: Floats) -> float:
         """Return the length of the caps of vertical lines, which do not touch each other."""
@@ -971,21 +944,14 @@ class _Painter:
 
     def _curves(self, mark: CurveSet, z: float) -> None:
         style = STYLES[mark.style]
-        color, width = self.colors(style.stroke, style.opacity * mark.opacity), self._width(style)
         if len(mark.x) == 1:
             y = mark.y[:, 0]
-            at = np.repeat(mark.x, len(y))
-            self.ax.plot(
-                at, y, "_", color=color, ms=3.4, mew=width, zorder=z, scalex=False, scaley=False
-            )
+            color = self.colors(style.stroke, style.opacity * mark.opacity)
+            at, width = np.repeat(mark.x, len(y)), self._width(style)
+            self._dots(at, y, z, marker="_", color=color, ms=3.4, mew=width)
             return
         paths = np.stack([np.broadcast_to(mark.x, mark.y.shape), mark.y], axis=-1)
-        self._add(
-            LineCollection(
-                list(paths), colors=[color], linewidths=width, linestyles=[_dash(style, width)]
-            ),
-            z,
-        )
+        self._add(self._lines(list(paths), style, mark.opacity), z)
 
     def _polygons(self, mark: Polygons, z: float) -> None:
         self._filled(mark.outlines, STYLES[mark.style], z)
@@ -1004,14 +970,8 @@ class _Painter:
 
     def _contour(self, mark: Contour, z: float) -> None:
         style = STYLES[mark.style]
-        width = self._width(style)
-        color, dash = self.colors(style.stroke), _dash(style, width)
-        lines = LineCollection(
-            list(mark.lines), colors=[color], linewidths=width, linestyles=[dash]
-        )
-        lines.set_path_effects(
-            [withStroke(linewidth=width + 1.0, foreground=self.colors("ground", 0.55))]
-        )
+        lines, ground = self._lines(list(mark.lines), style), self.colors("ground", 0.55)
+        lines.set_path_effects([withStroke(linewidth=self._width(style) + 1.0, foreground=ground)])
         self._add(lines, z)
 
     def _rug(self, mark: Rug, z: float) -> None:
@@ -1043,16 +1003,6 @@ class _Painter:
             clip_on=False,
         )
         self._add(bars, z)
-
-
-class MarkStyle(TypedDict, total=False):
-    """Keywords of marks without a line."""
-
-    marker: str
-    mfc: ColorType
-    mec: ColorType
-    mew: float
-    ms: float
 
 
 def _has_many_points(panel: Panel) -> bool:
@@ -1139,13 +1089,6 @@ class _Parts(HandlerTuple):
         return super().legend_artist(legend, orig_handle, fontsize, handlebox)
 
 
-def _label_keys(legend: Legend, labels: Sequence[str]) -> None:
-    """Write the labels of a legend, which matplotlib is not given: it leaves out those that begin with "_"."""
-    for text, label in zip(legend.get_texts(), labels, strict=True):
-        text.set_text(label)
-        _as_plain(text)
-
-
 HANDLERS: dict[type, HandlerTuple | HandlerPatch] = {
     tuple: _Parts(),
     FancyArrowPatch: _ArrowKey(),
@@ -1168,9 +1111,8 @@ def _key_part(shape: KeyShape, style: Style, colors: Colors) -> list[Artist]:
         edge = colors(style.stroke) if style.stroke else "none"
         parts: list[Artist] = [Patch(fc=fill, ec=edge, lw=width, ls=_dash(style, width))]
         if style.hatch:
-            pattern = PATTERNS[style.hatch]
-            ec = colors(pattern.color, pattern.opacity)
-            parts.append(Patch(fc="none", ec=ec, lw=0, hatch=pattern.code))
+            code, ec = colors.hatch(style)
+            parts.append(Patch(fc="none", ec=ec, lw=0, hatch=code))
         return parts
     if shape == "points":
         return [Line2D([], [], ls="none", **_marker(style, colors))]

@@ -18,10 +18,10 @@ from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.multiples import on_shared_scales
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
-from skedasis.plots.keywords import EffectKeywords
 from skedasis.plots.marks import CurveSet, FigureSpec, Title
 from skedasis.plots.plot import FigureOptions, drawn
 from skedasis.results.effect import Effect
+from skedasis.results.signatures import errors_named
 from skedasis.results.surface import Surface
 
 AxesGrid: TypeAlias = NDArray[np.object_]
@@ -71,9 +71,8 @@ def draw_panels(
     legend: bool,
 ) -> DisplayAxes:
     """Draw each result, effects on shared scales; `individual` says which are drawn by their curves of rows alone."""
-    options, _ = FigureOptions.of(
-        "EffectDisplay.plot", {"color": color, "legend": legend}, EffectKeywords
-    )
+    with errors_named("EffectDisplay.plot"):
+        options, _ = FigureOptions.of({"color": color, "legend": legend})
     effects = {
         i: _effect_figure(found, views[i], individual[i])
         for i, found in enumerate(results)
@@ -95,7 +94,8 @@ def draw_panels(
         spec = replace(spec, stacks=((main, *spec.stacks[0][1:]), *spec.stacks[1:]))
         # One legend is enough: all effects have the same marks.
         keyed = options.legend and i == next(iter(effects), None)
-        drawn(spec, replace(options, legend=keyed), "EffectDisplay.plot", one)
+        with errors_named("EffectDisplay.plot"):
+            drawn(spec, replace(options, legend=keyed), one)
     return arranged
 
 

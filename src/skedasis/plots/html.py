@@ -8,58 +8,24 @@ import math
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cache, singledispatch
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from markupsafe import Markup, escape
 
-from skedasis._arguments import check_int_or_none, check_option
 from skedasis._files import check_page, write_text
 from skedasis.data.times import TimePoints
-from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
+from skedasis.plots.draw_svg import draw, draw_tiles
 from skedasis.plots.elements import Drawing, joined, plain, tag
-from skedasis.plots.figures.change import change_figure
-from skedasis.plots.figures.containers import (
-    changes_figure,
-    outputs_figure,
-    recurrences_figure,
-    surfaces_figure,
-)
-from skedasis.plots.figures.diagnosis import diagnosis_figure
-from skedasis.plots.figures.effect import effect_figure
-from skedasis.plots.figures.effect_texts import lead
-from skedasis.plots.figures.importance import importance_figure, permutation_figure
-from skedasis.plots.figures.interactions import heatmap_figure, network_figure
-from skedasis.plots.figures.models import models_figure, models_importance_figure
-from skedasis.plots.figures.multiples import (
-    effects_figure,
-    models_effects_figure,
-    ordered_effects,
-)
-from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
-from skedasis.plots.figures.regions import (
-    recurrence_figure,
-    regions_figure,
-    regions_overview_figure,
-)
-from skedasis.plots.figures.surface import surface_figure
-from skedasis.plots.figures.variance_shares import variance_shares_figure
-from skedasis.plots.keywords import (
-    ChangeFigure,
-    ImportanceFigure,
-    InteractionsFigure,
-    RankedBy,
-    RegionsKind,
-)
 from skedasis.plots.marks import FigureSpec
-from skedasis.plots.scales import counted, number, number_or_zero, position_texts, sentence
+from skedasis.plots.scales import counted, number, number_or_zero, position_texts
 from skedasis.plots.theme import stylesheet
 from skedasis.results.ale_statistics import Statistics
-from skedasis.results.change import Change, Changes, rows_text
+from skedasis.results.change import Change, Changes
 from skedasis.results.checks.check import Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
 from skedasis.results.containers import TableColumn
@@ -71,8 +37,10 @@ from skedasis.results.effects import Effects
 from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance
 from skedasis.results.interactions import DEPENDS, SHARES, Interactions
+from skedasis.results.keywords import (
+    RankedBy,
+)
 from skedasis.results.multi_model import (
-    IntervalTarget,
     MultiModelEffect,
     MultiModelEffects,
     MultiModelImportance,
@@ -84,8 +52,6 @@ from skedasis.results.regions import (
     MultiModelRegionsByFeature,
     Regions,
     RegionsByFeature,
-    heading_text,
-    regions_text,
 )
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import AnySurface, Surfaces
@@ -509,7 +475,9 @@ def _(contrasts: Contrasts) -> list[Markup]:
 
 @numbers_of.register
 def _(trust: Checks) -> list[Markup]:
-    return [table("Checks", records(trust, leave=("where", "numbers")))] if trust else []
+    if not trust:
+        return [note("No warnings.")]
+    return [table("Checks", records(trust, leave=("where", "numbers")))]
 
 
 @numbers_of.register
@@ -548,12 +516,7 @@ def _(found: MultiModelRegions) -> list[Markup]:
 
 # --- pages of one result -------------------------------------------------------------------------
 
-WIDE = 560
-"""Largest width of a figure on a page, in pixels."""
-
-
 CURVES = "The up and down arrow keys step through the curves."
-
 
 HINT = (
     "Point at the figure or tap it to see its values. Keyboard: Tab to the figure, then use the arrow keys; "
@@ -561,104 +524,78 @@ HINT = (
 )
 
 
-def effect_page(effect: Effect, view: EffectPlotOptions, *, title: str | None = None) -> Explorable:
-    """Return the page of one effect; see `Effect.explore`."""
-    drawn = draw(page_effect(effect, view), ident="effect")
-    hints = [HINT] if effect.curves is None or view.ice is None else [HINT, CURVES]
-    return _one(title or drawn.title, lead(effect), drawn, numbers_of(effect), hints)
+class Ranked(Protocol):
+    """A line of a ranking of features."""
 
-
-def page_effect(effect: Effect, view: EffectPlotOptions | None = None) -> FigureSpec:
-    """Return the figure of an effect for a page, with as many individual curves as keep the page small."""
-    view = EffectPlotOptions() if view is None else view
-    most = max(LEAST, POINTS // max(len(effect.points), 1))
-    if effect.curves is not None:
-        view = replace(view, curves=min(view.most_curves, most))
-    return effect_figure(effect, replace(view, most_levels=LEVELS))
-
-
-POINTS, LEAST = 60_000, 20
-"""Most points of all individual curves together, and the number of curves that is always allowed."""
-
-LEVELS, SMALL_LEVELS = 24, 10
-"""Most levels of a categorical feature in a figure, and in one of many small figures."""
-
-
-def effects_page(
-    effects: Mapping[str, Effect],
-    view: EffectPlotOptions,
-    *,
-    by: RankedBy,
-    top: int | None,
-    columns: int | None,
-    lower: bool,
-    title: str | None = None,
-) -> Explorable:
-    """Return the page of many effects; see `Effects.explore`."""
-    _counted(top=top, columns=columns)
-    chosen = ordered_effects(effects, by, top)
-    spec = effects_figure(
-        effects, by, top, lower=lower, options=replace(view, most_levels=SMALL_LEVELS), page=None
-    )
-    drawn, legend = draw_tiles(spec, ident="small")
-    sizes = [(e.feature, e.importance, e.heterogeneity_score) for e in chosen]
-    named = title or spec.title
-    tiles = Gallery(drawn, legend, sizes, list(effects), by, columns)
-    return of_many(named, tiles, numbers_of(effects))
+    @property
+    def feature(self) -> str: ...
+    @property
+    def importance(self) -> float: ...
+    @property
+    def heterogeneity_score(self) -> float: ...
 
 
 @dataclass(frozen=True)
 class Gallery:
-    """Figures of many features."""
+    """Small figures of features: the first lines of their ranking.
 
-    drawn: Sequence[Drawing]
+    Parameters
+    ----------
+    figures : sequence of Drawing
+    legend : Drawing
+    ranking : sequence
+        All features, in the order of the figures.
+    features : sequence of str
+        All features, in X's order.
+    by : str
+        What the order follows.
+    columns : int, optional
+        Largest number of figures side by side.
+    """
+
+    figures: Sequence[Drawing]
     legend: Drawing
-    sizes: Sequence[tuple[str, float, float]]
+    ranking: Sequence[Ranked]
     features: Sequence[str]
     by: RankedBy
-    columns: int | None = None
+    columns: int | None
 
 
-def of_many(title: str, many: Gallery, tables: Sequence[Markup]) -> Explorable:
+def of_many(title: str, gallery: Gallery, tables: Sequence[Markup]) -> Explorable:
     """Return a page of many figures that can be filtered and sorted."""
-    shown, total = len(many.drawn), len(many.features)
-    places = {name: str(place) for place, name in enumerate(many.features)}
+    shown, total = len(gallery.figures), len(gallery.features)
+    places = {name: place for place, name in enumerate(gallery.features)}
+    # The script filters and sorts by these attributes.
     items = [
-        _item(one, size, places[size[0]]) for one, size in zip(many.drawn, many.sizes, strict=True)
+        tag(
+            "li",
+            figure.svg,
+            class_="skd-item",
+            data_feature=rank.feature,
+            data_importance=repr(float(rank.importance)),
+            data_heterogeneity_score=""
+            if math.isnan(rank.heterogeneity_score)
+            else repr(float(rank.heterogeneity_score)),
+            data_place=str(places[rank.feature]),
+        )
+        for figure, rank in zip(gallery.figures, gallery.ranking, strict=False)
     ]
-    left = f", the {shown:,} largest by {many.by.replace('_', ' ')} shown" if shown < total else ""
+    left = (
+        f", the {shown:,} largest by {gallery.by.replace('_', ' ')} shown" if shown < total else ""
+    )
     # The legend comes first: below 200 figures it would not be seen.
     body = [
         head(title, f"{counted(total, 'feature')}{left}, on shared scales."),
-        tag("figure", many.legend.svg, class_="skd-figure"),
+        tag("figure", gallery.legend.svg, class_="skd-figure"),
         tag("p", HINT, class_="skd-hint"),
-        _controls(many.by, shown),
+        _controls(gallery.by, shown),
         tag("ul", *items, class_="skd-gallery"),
         folded("Ranking", *tables),
     ]
-    tall = min(440.0 + 320.0 * -(-shown // (many.columns or 3)), 1200.0)
-    look = "" if many.columns is None else f".skd-gallery{{--skd-columns:{many.columns}}}"
+    columns = gallery.columns
+    tall = min(440.0 + 320.0 * -(-shown // (columns or 3)), 1200.0)
+    look = "" if columns is None else f".skd-gallery{{--skd-columns:{columns}}}"
     return explorable(title, joined(body), tall, scripts=[asset("gallery.js")], look=look)
-
-
-def _item(one: Drawing, size: tuple[str, float, float], place: str) -> Markup:
-    """Return one of many figures, with the attributes by which the script filters and sorts."""
-    feature, importance, score = size
-    return tag(
-        "li",
-        one.svg,
-        class_="skd-item",
-        data_feature=feature,
-        data_importance=repr(float(importance)),
-        data_heterogeneity_score="" if math.isnan(score) else repr(float(score)),
-        data_place=place,
-    )
-
-
-def _counted(**given: int | None) -> None:
-    """Raise DataError if an argument is neither None nor a positive integer."""
-    for name, value in given.items():
-        check_int_or_none(f"explore({name})", value, 1, "Use 12")
 
 
 def _controls(by: RankedBy, items: int) -> Markup:
@@ -681,106 +618,6 @@ def _controls(by: RankedBy, items: int) -> Markup:
     return tag("div", *inner, class_="skd-controls", role="search", hidden=True)
 
 
-def surface_page(surface: Surface, *, title: str | None = None) -> Explorable:
-    """Return the page of a surface; see `Surface.explore`."""
-    drawn = draw(surface_figure(surface), ident="surface")
-    return _one(title or drawn.title, lead(surface), drawn, numbers_of(surface))
-
-
-def importance_page(
-    importance: Importance,
-    *,
-    kind: ImportanceFigure = "bars",
-    features: Sequence[str] | None,
-    top: int | None,
-    confidence_level: float,
-    title: str | None = None,
-) -> Explorable:
-    """Return the page of importances; see `Importance.explore`."""
-    check_option("explore(kind)", kind, ("bars", "local"))
-    if kind == "local":
-        drawn = draw(permutation_figure(importance, features=features, top=top), ident="rows")
-    else:
-        spec = importance_figure(
-            importance, features=features, top=top, confidence_level=confidence_level
-        )
-        drawn = draw(spec, ident="bars")
-    said = sentence(importance.axis)
-    return _one(title or drawn.title, said, drawn, numbers_of(importance))
-
-
-def diagnosis_page(
-    diagnosis: Diagnosis, *, confidence_level: float | None, title: str | None = None
-) -> Explorable:
-    """Return the page of a diagnosis; see `Diagnosis.explore`."""
-    drawn = draw(diagnosis_figure(diagnosis, confidence_level), ident="where")
-    said = f"Effect of permuting each of {counted(len(diagnosis), 'feature')} on the likelihood and on the entropy."
-    return _one(title or drawn.title, said, drawn, numbers_of(diagnosis))
-
-
-def variance_shares_page(
-    found: VarianceShares, *, confidence_level: float, title: str | None = None
-) -> Explorable:
-    """Return the page of variance shares; see `VarianceShares.explore`."""
-    drawn = draw(variance_shares_figure(found, confidence_level), ident="parts")
-    said = f"Parts of the variance of {found.quantity} at {counted(found.rows_held_out, 'held-out row')}."
-    return _one(title or drawn.title, said, drawn, numbers_of(found))
-
-
-def change_page(
-    found: Change,
-    *,
-    kind: ChangeFigure | None = None,
-    confidence_level: float = 0.95,
-    title: str | None = None,
-) -> Explorable:
-    """Return the page of a change; see `Change.explore`."""
-    drawn = draw(change_figure(found, kind=kind, confidence_level=confidence_level), ident="change")
-    said = f"Change of {found.quantity} if {found.text}, at {rows_text(found)}."
-    return _one(title or drawn.title, said, drawn, numbers_of(found))
-
-
-def changes_page(
-    found: Changes,
-    *,
-    kind: ChangeFigure | None = None,
-    confidence_level: float = 0.95,
-    top: int | None = 30,
-    title: str | None = None,
-) -> Explorable:
-    """Return the page of several changes; see `Changes.explore`."""
-    spec = changes_figure(found, kind=kind, confidence_level=confidence_level, top=top)
-    drawn = draw(spec, ident="changes", width=WIDTH if len(spec.stacks) == 1 else WIDE_PAGE)
-    first = next(iter(found.values()))
-    said = f"Changes of {first.quantity} for {counted(len(found), 'named move')}."
-    return _one(title or spec.title, said, drawn, numbers_of(found))
-
-
-def interactions_page(
-    found: Interactions, *, kind: InteractionsFigure = "heatmap", title: str | None = None
-) -> Explorable:
-    """Return the page of interactions; see `Interactions.explore`."""
-    check_option("explore(kind)", kind, ("heatmap", "network"))
-    figure = heatmap_figure if kind == "heatmap" else network_figure
-    drawn = draw(figure(found), ident="interactions")
-    said = f"How strongly {counted(len(found), 'pair')} of features interact."
-    return _one(title or drawn.title, said, drawn, numbers_of(found))
-
-
-def _one(
-    title: str, said: str, drawn: Drawing, tables: Sequence[Markup], hints: Sequence[str] = (HINT,)
-) -> Explorable:
-    """Return the page of one figure."""
-    parts = [
-        head(title, said),
-        tag("figure", drawn.svg, class_="skd-figure"),
-        tag("p", " ".join(hints), class_="skd-hint"),
-        folded("Numbers", *tables) if tables else Markup(""),
-    ]
-    tall = drawn.height * min(WIDE / drawn.width, 1.2) + 190
-    return explorable(title, joined(parts), tall)
-
-
 def head(title: str, said: str) -> Markup:
     """Return the heading of a page; names in it may be written from right to left."""
     inner = tag("h1", title), tag("p", said, class_="skd-lead")
@@ -797,205 +634,19 @@ def explorable(
     return Explorable(html, title, round(height))
 
 
-def multi_model_effect_page(
-    found: MultiModelEffect,
-    *,
-    confidence_level: float,
-    of: IntervalTarget | None,
-    title: str | None = None,
-) -> Explorable:
-    """Return the page of one feature's effect for several models; see `MultiModelEffect.explore`."""
-    drawn = draw(models_figure(found, confidence_level, of), ident="models")
-    unit = f" {found.about.unit}" if found.about.unit else ""
-    said = f"Importance {number(found.importance)}{unit}, the mean over {counted(len(found), 'model')}."
-    hints = [HINT, CURVES]
-    return _one(title or drawn.title, said, drawn, numbers_of(found), hints)
-
-
-def multi_model_effects_page(
-    found: MultiModelEffects,
-    *,
-    by: RankedBy,
-    top: int | None,
-    columns: int | None,
-    confidence_level: float,
-    of: IntervalTarget | None,
-    title: str | None = None,
-) -> Explorable:
-    """Return the page of many features' effects for several models; see `MultiModelEffects.explore`."""
-    _counted(top=top, columns=columns)
-    spec = models_effects_figure(
-        found, by, top, confidence_level=confidence_level, of=of, page=None
-    )
-    drawn, legend = draw_tiles(spec, ident="small")
-    ranks = found.ranking(by)[:top]
-    sizes = [(r.feature, r.importance, r.heterogeneity_score) for r in ranks]
-    many = Gallery(drawn, legend, sizes, list(found), by, columns)
-    return of_many(title or spec.title, many, numbers_of(found))
-
-
-def multi_model_importance_page(
-    found: MultiModelImportance,
-    *,
-    features: Sequence[str] | None,
-    top: int | None,
-    confidence_level: float,
-    of: IntervalTarget | None,
-    title: str | None = None,
-) -> Explorable:
-    """Return the page of importances for several models; see `MultiModelImportance.explore`."""
-    spec = models_importance_figure(
-        found, features=features, top=top, confidence_level=confidence_level, of=of
-    )
-    drawn = draw(spec, ident="bars")
-    first = found.models[0]
-    said = sentence(f"{first.axis}, for {counted(len(found), 'model')}")
-    return _one(title or drawn.title, said, drawn, numbers_of(found))
-
-
-def regions_page(
-    regions: Regions, *, kind: RegionsKind, confidence_level: float, title: str | None = None
-) -> Explorable:
-    """Return the page of the regions of one feature; see `Regions.explore`."""
-    spec = regions_figure(regions, RegionsPlotOptions(kind, confidence_level))
-    drawn = draw(spec, ident="regions", width=WIDE_PAGE if len(spec.stacks) > 1 else WIDTH)
-    named = title or spec.title
-    parts = [
-        head(named, f"{heading_text(regions)}."),
-        tag("figure", drawn.svg, class_="skd-figure"),
-        tag("p", HINT, class_="skd-hint"),
-        _text_of(regions),
-        folded("Numbers", *numbers_of(regions)),
-    ]
-    return explorable(named, joined(parts), drawn.height * 1.2 + 420)
-
-
 WIDE_PAGE = 900.0
 """Width in pixels of a figure of several panels on a page."""
 
 
-def _text_of(regions: Regions) -> Markup:
-    """Return the tree of rules and the curves in words; long lines are broken."""
-    text = regions_text(regions).partition("\n\n")[2]
-    return tag("pre", text, class_="skd-text")
-
-
-def regions_by_feature_page(found: RegionsByFeature, *, title: str | None = None) -> Explorable:
-    """Return the page of the regions of several features; see `RegionsByFeature.explore`."""
-    drawn = draw(regions_overview_figure(found), ident="overview")
-    named = title or drawn.title
-    parts = [
-        head(named, "The heterogeneity of each effect, and what regions explain of it."),
-        tag("figure", drawn.svg, class_="skd-figure"),
-        tag("p", HINT, class_="skd-hint"),
-        folded("Ranking", *numbers_of(found)),
-    ]
-    split = [found[r.feature] for r in found.ranking() if r.regions > 1]
-    for i, regions in enumerate(split[:PAGES]):
-        one = draw(regions_figure(regions), ident=f"regions{i}", width=WIDE_PAGE)
-        inside = [tag("figure", one.svg, class_="skd-figure"), _text_of(regions)]
-        parts.append(folded(heading_text(regions), *inside, *numbers_of(regions)))
-    return explorable(named, joined(parts), drawn.height * 1.2 + 300)
-
-
-PAGES = 30
-"""Most features whose regions are drawn on one page."""
-
-
-def multi_model_regions_page(found: MultiModelRegions, *, title: str | None = None) -> Explorable:
-    """Return the page of regions for several models; see `MultiModelRegions.explore`."""
-    drawn = draw(recurrence_figure(found), ident="models")
-    named = title or drawn.title
-    parts = [
-        head(named, "How many models have their first split on which feature."),
-        tag("figure", drawn.svg, class_="skd-figure"),
-        *(
-            folded(f"Model {i}: {heading_text(r)}", _text_of(r), *numbers_of(r))
-            for i, r in enumerate(found.models)
-        ),
-    ]
-    return explorable(named, joined(parts), drawn.height * 1.2 + 300)
-
-
-def surfaces_page(
-    found: Surfaces[AnySurface], *, top: int | None, title: str | None = None
-) -> Explorable:
-    """Return the page of the surfaces of several pairs; see `Surfaces.explore`."""
-    _counted(top=top)
-    spec = surfaces_figure(found, top, page=None)
-    first = next(iter(found.values()))
-    said = f"Surfaces of {counted(len(found), 'pair')} on {first.about.quantity}, strongest interaction first."
-    return _side_by_side(title or spec.title, said, spec, numbers_of(found))
-
-
-def outputs_page(
-    found: MultiOutput[OutputResult], *, top: int | None, title: str | None = None
-) -> Explorable:
-    """Return the page of the results of several outputs; see `MultiOutput.explore`."""
-    _counted(top=top)
-    spec = outputs_figure(found, top, page=None)
-    said = f"Results of {counted(len(found), 'output')}, from the same model rows."
-    parts = [
-        folded(f"Output {label}", *numbers_of(member)) for label, member in [*found.items()][:PAGES]
-    ]
-    named = title or spec.title
-    return _side_by_side(named, said, spec, numbers_of(found), parts)
-
-
-def all_multi_model_regions_page(
-    found: MultiModelRegionsByFeature, *, top: int | None, title: str | None = None
-) -> Explorable:
-    """Return the page of the regions of several features for several models."""
-    _counted(top=top)
-    spec = recurrences_figure(found, top, page=None)
-    said = "For each feature, how many models have their first split on which feature."
-    ranks = found.ranking()[: PAGES if top is None else min(top, PAGES)]
-    parts = [folded(f"Regions of {r.feature}", *numbers_of(found[r.feature])) for r in ranks]
-    return _side_by_side(title or spec.title, said, spec, numbers_of(found), parts)
-
-
-def _side_by_side(
-    title: str,
-    said: str,
-    spec: FigureSpec,
-    tables: Sequence[Markup],
-    parts: Sequence[Markup] = (),
-) -> Explorable:
-    """Return a page of a figure of one or more panels, a table of all of it, and folded parts."""
-    width = WIDTH if len(spec.stacks) == 1 else WIDE_PAGE
-    drawn = draw(spec, ident="results", width=width)
-    body = [
-        head(title, said),
-        tag("figure", drawn.svg, class_="skd-figure"),
-        tag("p", HINT, class_="skd-hint"),
-        folded("Ranking", *tables),
-        *parts,
-    ]
-    return explorable(title, joined(body), drawn.height * 1.2 + 300)
-
-
 # --- notebook output -----------------------------------------------------------------------------
-
-MOST = 12
-"""Most features whose effects are drawn; `explore()` shows all of them."""
-
-BARS = 30
-"""Most bars that are drawn."""
 
 _TIP = re.compile(r' data-tip="([^"]*)"([^>]*)>')
 
 
-def notebook_html(result: object) -> str:
-    """Return a result as self-contained HTML for a notebook."""
+def static(*parts: Markup) -> str:
+    """Return elements as self-contained HTML for a notebook."""
     look = Markup(style() + asset("explore.css"))  # noqa: S704 - our own
-    body = tag("div", tag("style", look), *parts_of(result), class_="skd-figure skd-static")
-    return str(body)
-
-
-@singledispatch
-def parts_of(result: object) -> list[Markup]:
-    """Return the elements that display a result, from top to bottom; by default its tables."""
-    return numbers_of(result)
+    return str(tag("div", tag("style", look), *parts, class_="skd-figure skd-static"))
 
 
 def still(spec: FigureSpec) -> Markup:
@@ -1020,145 +671,6 @@ def _still(drawn: Markup, name: str) -> Markup:
     return Markup(_TIP.sub(r"\2><title>\1</title>", svg))  # noqa: S704 - escaped where it was drawn
 
 
-def _note(said: str) -> Markup:
+def note(said: str) -> Markup:
+    """Return a line of small text."""
     return tag("p", said, class_="skd-hint")
-
-
-@parts_of.register
-def _(effect: Effect) -> list[Markup]:
-    drawn = still(page_effect(effect))
-    return [drawn, _note(f"{lead(effect)} explore() shows values on hover.")]
-
-
-@parts_of.register
-def _(effects: Effects) -> list[Markup]:
-    if not effects:
-        return [_note("No effects.")]
-    view = EffectPlotOptions(curves=60, most_levels=SMALL_LEVELS)
-    drawn = still_many(effects_figure(effects, top=MOST, options=view, page=None))
-    return [*drawn, _note(_many(len(effects))), folded("Ranking", *numbers_of(effects))]
-
-
-def _many(features: int) -> str:
-    left = f", the {MOST} most important are drawn" if features > MOST else ""
-    return f"Effects of {counted(features, 'feature')}{left}. explore() filters and sorts them."
-
-
-@parts_of.register
-def _(surface: Surface) -> list[Markup]:
-    drawn = still(surface_figure(surface))
-    return [drawn, _note(f"{lead(surface)} explore() shows values on hover.")]
-
-
-@parts_of.register(Surfaces)
-def _(found: Surfaces[AnySurface]) -> list[Markup]:
-    if not found:
-        return [_note("No surfaces.")]
-    drawn = still_many(surfaces_figure(found, MOST, page=None))
-    left = f", the {MOST} strongest are drawn" if len(found) > MOST else ""
-    said = f"Surfaces of {counted(len(found), 'pair')}{left}. explore() shows values on hover."
-    return [*drawn, _note(said), folded("Ranking", *numbers_of(found))]
-
-
-@parts_of.register(MultiOutput)
-def _(found: MultiOutput[OutputResult]) -> list[Markup]:
-    if not found:
-        return [_note("No outputs.")]
-    spec = outputs_figure(found, MOST, page=None)
-    drawn = [still(spec)] if len(spec.stacks) == 1 else still_many(spec)
-    return [*drawn, _note(f"{repr(found)[1:-1]}."), folded("Ranking", *numbers_of(found))]
-
-
-@parts_of.register
-def _(found: MultiModelRegionsByFeature) -> list[Markup]:
-    if not found:
-        return [_note("No features.")]
-    drawn = still_many(recurrences_figure(found, MOST, page=None))
-    return [*drawn, folded("Ranking", *numbers_of(found))]
-
-
-@parts_of.register
-def _(importance: Importance) -> list[Markup]:
-    top = min(BARS, len(importance))
-    drawn = [still(importance_figure(importance, top=top))] if top else []
-    return [*drawn, folded("Numbers", *numbers_of(importance))]
-
-
-@parts_of.register
-def _(found: MultiModelImportance) -> list[Markup]:
-    top = min(BARS, len(found.features))
-    drawn = still(models_importance_figure(found, top=top))
-    return [drawn, folded("Numbers", *numbers_of(found))]
-
-
-@parts_of.register
-def _(diagnosis: Diagnosis) -> list[Markup]:
-    drawn = still(diagnosis_figure(diagnosis))
-    return [drawn, folded("Verdicts and numbers", *numbers_of(diagnosis))]
-
-
-@parts_of.register
-def _(found: VarianceShares) -> list[Markup]:
-    return [still(variance_shares_figure(found)), folded("Numbers", *numbers_of(found))]
-
-
-@parts_of.register
-def _(found: Change) -> list[Markup]:
-    return [still(change_figure(found)), folded("Numbers", *numbers_of(found))]
-
-
-@parts_of.register
-def _(found: Changes) -> list[Markup]:
-    if not found:
-        return [_note("No changes.")]
-    return [still(changes_figure(found)), folded("Numbers", *numbers_of(found))]
-
-
-@parts_of.register
-def _(found: Interactions) -> list[Markup]:
-    return [still(heatmap_figure(found)), folded("Numbers", *numbers_of(found))]
-
-
-@parts_of.register
-def _(found: MultiModelEffect) -> list[Markup]:
-    drawn = still(models_figure(found))
-    return [drawn, _note("explore() shows values on hover.")]
-
-
-@parts_of.register
-def _(found: MultiModelEffects) -> list[Markup]:
-    if not found:
-        return [_note("No effects.")]
-    drawn = still_many(models_effects_figure(found, top=MOST, page=None))
-    return [*drawn, _note(_many(len(found))), folded("Ranking", *numbers_of(found))]
-
-
-@parts_of.register
-def _(found: MultiModelSurface) -> list[Markup]:
-    return parts_of(found.mean())
-
-
-@parts_of.register
-def _(regions: Regions) -> list[Markup]:
-    drawn = still(regions_figure(regions))
-    return [drawn, _text_of(regions), folded("Numbers", *numbers_of(regions))]
-
-
-@parts_of.register
-def _(found: RegionsByFeature) -> list[Markup]:
-    if not found:
-        return [_note("No features.")]
-    drawn = still(regions_overview_figure(found))
-    return [drawn, folded("Ranking", *numbers_of(found))]
-
-
-@parts_of.register
-def _(found: MultiModelRegions) -> list[Markup]:
-    return [still(recurrence_figure(found)), folded("First splits", *numbers_of(found))]
-
-
-@parts_of.register
-def _(trust: Checks) -> list[Markup]:
-    if not trust:
-        return [_note("No warnings.")]
-    return numbers_of(trust)

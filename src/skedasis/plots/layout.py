@@ -801,14 +801,7 @@ def place_texts(
     names, leads = _names(panel, frame, letters, boxes)
     # Above the label of a tick at the upper end.
     top = frame.top - 0.4 * letters.size("above") - (MARGIN + 2 if _margin_on_top(panel) else 0.0)
-    above = [
-        PlacedText((t,), float(x), top, "above", 0)
-        for x, t in zip(
-            frame.across(np.array([x for x, _ in panel.above])),
-            (t for _, t in panel.above),
-            strict=True,
-        )
-    ]
+    above = [PlacedText((t,), float(frame.across(x)), top, "above", 0) for x, t in panel.above]
     return (*found, *names, *above), leads
 
 
@@ -888,20 +881,15 @@ def _place(
             shift = -text.up * move * leading * len(lines) / 2
             top = y - (text.up + 1) * high / 2 - PAD * text.up + shift
             box = (left, top, left + wide, top + high)
-            if (
-                _inside(box, room, slack)
-                and not _touches(box, taken)
-                and not (text.moves and _covers(box, points))
-            ):
-                return _text_in(box, lines, text.style, size, upright), box
+            covers = text.moves and _covers(box, points)
+            if covers or not _inside(box, room, slack) or _touches(box, taken):
+                continue
+            if upright:
+                at, turn = (left + 0.85 * size, top + high / 2), 90.0
+            else:
+                at, turn = (left + wide / 2, top + 0.85 * size), 0.0
+            return PlacedText(tuple(lines), *at, text.style, 0, turn), box
     return None
-
-
-def _text_in(box: Box, lines: Sequence[str], style: str, size: float, upright: bool) -> PlacedText:
-    left, top, right, bottom = box
-    if upright:
-        return PlacedText(tuple(lines), left + 0.85 * size, (top + bottom) / 2, style, 0, 90.0)
-    return PlacedText(tuple(lines), (left + right) / 2, top + 0.85 * size, style, 0)
 
 
 def _room_of(text: Text, frame: PlotFrame) -> Box:
@@ -941,80 +929,62 @@ def _names(
     names = panel.names
     if names is None or len(names.x) == 0:
         return [], np.zeros((0, 4))
-    size = letters.size("name")
     if names.each:
         most = max(int(frame.width / (letters.scale * names.each)), 1)
         names = replace(names, names=names.names[:most])
+    size, n = letters.size("name"), len(names.names)
     # From the lower left corner of the frame upwards.
-    at = np.column_stack([frame.across(names.x) - frame.left, frame.bottom - frame.up(names.y)])
-    sizes = np.array([[letters.width(n, "name") + 1.5, size + 2] for n in names.names]).reshape(
-        -1, 2
-    )
-    silent = at[len(names.names) :]
-    blocked = [
-        (a - frame.left, frame.bottom - d, c - frame.left, frame.bottom - b) for a, b, c, d in taken
-    ]
-    blocked_boxes = np.concatenate(
-        [
-            np.array(blocked, dtype=float).reshape(-1, 4),
-            np.column_stack([silent - POINT, silent + POINT]),
-        ]
-    )
+    origin = np.array([frame.left, frame.bottom])
+    upwards = np.array([1.0, -1.0])
+
+    def places(x: Floats, y: Floats) -> Floats:
+        return (np.column_stack([frame.across(x), frame.up(y)]) - origin) * upwards
+
+    at = places(names.x, names.y)
+    silent, boxes = at[n:], np.array(taken, dtype=float).reshape(-1, 2, 2)
+    # The upper ends of boxes are their smaller positions.
+    blocked = np.stack([boxes[:, :, 0], boxes[:, ::-1, 1]], axis=2)
     left, low, right, high = names.lines.T if len(names.lines) else np.zeros((4, 0))
-    lines = np.column_stack(
-        [
-            frame.across(left) - frame.left,
-            frame.bottom - frame.up(low),
-            frame.across(right) - frame.left,
-            frame.bottom - frame.up(high),
-        ]
-    )
-    arrows = arrows_in(panel, frame) - np.array([frame.left, frame.bottom] * 2)
+    arrows = arrows_in(panel, frame).reshape(-1, 2, 2)
     found = place_labels(
-        at[: len(names.names)],
-        sizes,
+        at[:n],
+        np.array([[letters.width(one, "name") + 1.5, size + 2] for one in names.names]).reshape(
+            -1, 2
+        ),
         (frame.width, frame.height),
-        blocked_boxes,
-        lines,
-        arrows * np.array([1.0, -1.0, 1.0, -1.0]),
+        np.concatenate(
+            [
+                ((blocked - origin) * upwards).reshape(-1, 4),
+                np.column_stack([silent - POINT, silent + POINT]),
+            ]
+        ),
+        np.column_stack([places(left, low), places(right, high)]),
+        ((arrows - origin) * upwards).reshape(-1, 4),
         reach=names.reach * frame.width,
     )
     texts: list[PlacedText] = []
-    leads: list[tuple[float, float, float, float]] = []
+    leads: list[Floats] = []
     for name, place, point in zip(names.names, found, at, strict=False):
         if place is None:
             continue
-        x, y = frame.left + place.x, frame.bottom - place.y
-        texts.append(PlacedText((name,), x + 0.7, y - 2, "name"))
-        lead = (
-            _lead(point, (place.x, place.y, letters.width(name, "name"), size))
-            if place.led
-            else None
+        texts.append(
+            PlacedText((name,), frame.left + place.x + 0.7, frame.bottom - place.y - 2, "name")
         )
-        if lead is not None:
-            leads.append(
-                (
-                    frame.left + lead[0],
-                    frame.bottom - lead[1],
-                    frame.left + lead[2],
-                    frame.bottom - lead[3],
-                )
-            )
+        lead = _lead(point, (place.x, place.y, letters.width(name, "name"), size))
+        if place.led and lead is not None:
+            leads.append((origin + lead * upwards).ravel())
     return texts, np.array(leads).reshape(-1, 4)
 
 
-def _lead(
-    point: Floats, box: tuple[float, float, float, float]
-) -> tuple[float, float, float, float] | None:
-    """Return the line from a point to its name; None if they are close."""
+def _lead(point: Floats, box: tuple[float, float, float, float]) -> Floats | None:
+    """Return the line from a point to its name, (2, 2); None if they are close."""
     left, low, wide, high = box
     end = np.array([np.clip(point[0], left, left + wide), np.clip(point[1], low, low + high)])
     way = end - point
     length = float(np.hypot(*way))
     if length < 5.5:
         return None
-    start = point + way * 4 / length
-    return float(start[0]), float(start[1]), float(end[0]), float(end[1])
+    return np.stack([point + way * 4 / length, end])
 
 
 def _numbers_on(

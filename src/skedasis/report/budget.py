@@ -17,7 +17,7 @@ from skedasis.data.features import Feature
 from skedasis.engine.cost import RowCount, count_rows, count_rows_of
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.plan import Job
+from skedasis.engine.prepare import Job
 from skedasis.engine.select import as_method
 from skedasis.errors import CostWarning, DataError, ModelOutputError, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE

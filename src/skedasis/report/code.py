@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from skedasis.engine.options import ExplainOptions
@@ -180,3 +180,9 @@ def _uncertainty_code(call: Call, uncertainty: UncertaintySection) -> dict[tuple
         keywords = call.keywords(without=("y", "heterogeneity_rows"), **kept)
         found["diagnosis",] = f"sd.diagnose({model}, X, y{keywords}).plot()"
     return found
+
+
+def program(code: Mapping[tuple[str, ...], str], keys: Iterable[tuple[str, ...]]) -> str:
+    """Return the code of some figures as a program; empty if none of them is known."""
+    lines = [code[key] for key in keys if key in code]
+    return "\n".join([code["import",], "", *lines]) if lines else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Unpack, overload
 
@@ -23,7 +23,7 @@ from skedasis.data.features import Feature, Groups, OutOfRange
 from skedasis.engine.argument_types import FeatureList, GivenRegions
 from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import ExplainOptions, ReportKeywords
-from skedasis.engine.regions import RegionPass
+from skedasis.engine.region_pass import RegionPass
 from skedasis.engine.select import FeatureSelection, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
@@ -232,19 +232,14 @@ def build_sections(
     """Return the sections of one model, one per output. `measured` is the record of its time, or empty."""
     main = runner.in_regions(options.names(), options.by, search=options.regions)
     found, curves = _passes(runner, options, main)
-    labels = list(found["main"])
-    shared = _shared(runner, options, main)
-    shared = replace(shared, curves=curves)
+    shared = replace(_shared(runner, options, main), curves=curves)
     if measured:
         runner.passes.append(ReportPass(measured))
     sections: list[ModelSection] = []
-    for label in labels:
+    for label in found["main"]:
         effects = {kind: of.get(label, Effects({})) for kind, of in found.items()}
-        written = call if label is None else replace(call, output=f"[{label!r}]")
-        called = name if label is None else f"{name}: {label}"
-        one = _build_section(shared, label, effects, written)
-        output = "" if label is None else str(label)
-        one = replace(one, name=called, of=name, output=output, note=note)
+        one = _build_section(shared, label, effects, call, name)
+        one = replace(one, note=note)
         sections.append(one if not sections else _drop_shared(one, sections[0]))
     return sections if options.rows else [_without_rows(one) for one in sections]
 
@@ -359,21 +354,31 @@ def _kind_of_output(quantity: Quantity) -> str:
 
 
 def _build_section(
-    shared: Shared, label: Label, effects: Mapping[str, Effects], call: Call
+    shared: Shared, label: Label, effects: Mapping[str, Effects], call: Call, name: str
 ) -> ModelSection:
     """Build the section of one output."""
-    runner, dataset, main = shared.runner, shared.dataset, effects["main"]
-    quantity, values = shared.predictions.quantities[label], shared.predictions.values[label]
-    interactions, options = shared.interactions[label], shared.options
-    good, no_quality = quality(quantity, values, shared.predictions.raw, dataset.y, dataset.weights)
+    runner, dataset, options = shared.runner, shared.dataset, shared.options
+    predictions, main = shared.predictions, effects["main"]
+    quantity, values = predictions.quantities[label], predictions.values[label]
+    interactions = shared.interactions[label]
+    good, no_quality = quality(quantity, values, predictions.raw, dataset.y, dataset.weights)
     reasons = {"quality": no_quality, **shared.reasons}
-    regions = shared.regions.get(label)
-    pairs = [s.features for s in interactions.surfaces]
+    every = shared.regions[label].regions if label in shared.regions else {}
+    regions = _on_others(every)
     first = next(iter(main.values())).about
+    code = figure_codes(
+        call if label is None else replace(call, output=f"[{label!r}]"),
+        main,
+        [s.features for s in interactions.surfaces],
+        shared.uncertainty,
+        [feature for feature, found in regions.items() if len(found) > 1],
+        options.by,
+        rows=options.rows,
+    )
     return ModelSection(
-        name="",
-        of="",
-        output="",
+        name=name if label is None else f"{name}: {label}",
+        of=name,
+        output="" if label is None else str(label),
         model=title(model_of(runner.quantity) or runner.quantity),
         quantity=first.quantity,
         axis=first.axis,
@@ -387,30 +392,14 @@ def _build_section(
         importance_points=importance_points(main, seed=runner.options.seed),
         outputs=_kind_of_output(quantity),
         quality=good,
-        regions={} if regions is None else _on_others(regions.regions),
+        regions=regions,
         variance_shares=shared.variance_shares.get(label),
         interactions=interactions,
         uncertainty=shared.uncertainty,
         reasons={about: why for about, why in reasons.items() if why},
-        code=figure_codes(
-            call,
-            main,
-            pairs,
-            shared.uncertainty,
-            []
-            if regions is None
-            else [n for n, r in _on_others(regions.regions).items() if len(r) > 1],
-            shared.options.by,
-            rows=shared.options.rows,
-        ),
+        code=code,
         cohorts=cohorts(
-            {} if regions is None else regions.regions,
-            shared.region,
-            dataset,
-            quantity,
-            values,
-            shared.predictions.raw,
-            rows=options.rows,
+            every, shared.region, dataset, quantity, values, predictions.raw, rows=options.rows
         ),
         given_rows=given_rows(
             options.given,
@@ -419,7 +408,7 @@ def _build_section(
             main,
             effects["pdp"],
             shared.curves.get(label, {}),
-            {} if regions is None else regions.regions,
+            every,
             shared.region,
         ),
     )
@@ -505,60 +494,56 @@ def gather(
         fix = "Read a part into memory: data.take(rows), or a data frame"
         require_rows(X, "report(rows)", "positions", "True or False, for drawn rows or none", fix)
     drawn = draw_rows(X, ROWS_OF_CHUNKS, options)
-    rows_of_user, options, sample = drawn.X, drawn.options, drawn.note
+    options = drawn.options
     dataset = as_dataset(
-        rows_of_user, options.y, options.sample_weight, options.schema, sample=options.row_sample
+        drawn.X, options.y, options.sample_weight, options.schema, sample=options.row_sample
     )
     places_of(dataset, given)  # a wrong position is reported before the model is called
     chosen, left_out, remarks = _select_features(dataset, wanted, options.groups)
-    if sample:
-        remarks = [f"The data are read in chunks. This page is about {sample}.", *remarks]
-    elif dataset.origin:
-        drawn_of = f"{len(dataset):,} of {dataset.origin['source_rows']:,} rows"
-        remarks = [f"This page is about a random sample of {drawn_of}.", *remarks]
     names = [f.name for f in chosen]
-    report_options = ContentOptions(
-        tuple(chosen),
-        int(pairs),
-        single,
-        bool(uncertainty),
-        bool(regions),
-        by,
-        given,
-        check_ignore("report(ignore)", ignore, names),
+    shown = ContentOptions(
+        features=tuple(chosen),
+        pairs=int(pairs),
+        rows=single,
+        uncertainty=bool(uncertainty),
+        regions=bool(regions),
+        by=by,
+        given=given,
+        ignore=check_ignore("report(ignore)", ignore, names),
     )
-    runners = {
-        n: ModelRunner(quantity, rows_of_user, options) for n, quantity in quantities.items()
-    }
-    budget = _budget(runners, report_options, max_seconds, started)
-    report_options = replace(report_options, cuts=budget.cuts)
-    runners = {n: _within(one, budget, report_options) for n, one in runners.items()}
+    runners = {name: ModelRunner(one, drawn.X, options) for name, one in quantities.items()}
+    budget = _budget(runners, shown, max_seconds, started)
+    shown = replace(shown, cuts=budget.cuts)
     sections: list[ModelSection] = []
     with announced(budget.announcement):
-        for (name, runner), demand in zip(runners.items(), budget.demands, strict=True):
+        for (name, whole), demand in zip(runners.items(), budget.demands, strict=True):
+            runner = _within(whole, budget, shown)
             # The caller's rows: code does not name a sample that was drawn here.
             of_caller = replace(runner.options, sample_weight=options.sample_weight)
             call = _user_call(models, name, of_caller, runner.quantity)
             note = (notes or {}).get(name, "")
-            sections += build_sections(
-                runner, report_options, name, note, call, budget.record(demand)
-            )
+            sections += build_sections(runner, shown, name, note, call, budget.record(demand))
             # Models on the same axes have the same figures.
-            report_options = replace(report_options, pdp=tuple(sections[0].pdp))
-    explained = len(dataset) if budget.cuts.rows is None else min(budget.cuts.rows, len(dataset))
-    size = explained, len(dataset.features)
-    order = _by_importance(sections, names)
-    remarks += budget.left_out
-    parts = budget.left_out
+            shown = replace(shown, pdp=tuple(sections[0].pdp))
     return ReportContent(
-        tuple(sections),
-        *size,
-        order,
-        tuple(left_out),
-        tuple(remarks),
-        left_out_parts=parts,
+        sections=tuple(sections),
+        rows=min(budget.cuts.rows or len(dataset), len(dataset)),
+        columns=len(dataset.features),
+        features=_by_importance(sections, names),
+        left_out=tuple(left_out),
+        remarks=(*_on_the_sample(dataset, drawn.note), *remarks, *budget.left_out),
+        left_out_parts=budget.left_out,
         target=_name_of(y),
     )
+
+
+def _on_the_sample(dataset: Dataset, note: str) -> Iterator[str]:
+    """Yield of which rows the page is about, if these are not all."""
+    if note:
+        yield f"The data are read in chunks. This page is about {note}."
+    elif dataset.origin:
+        drawn_of = f"{len(dataset):,} of {dataset.origin['source_rows']:,} rows"
+        yield f"This page is about a random sample of {drawn_of}."
 
 
 def _budget(
@@ -572,7 +557,7 @@ def _budget(
         foresee(
             runner.quantity,
             runner.X,
-            runner.prepare(options.names()).job,
+            runner.prepare(options.names()),
             options.features,
             pairs=options.pairs,
             rows=options.rows,
@@ -595,7 +580,7 @@ def _within(runner: ModelRunner, budget: Budget, options: ContentOptions) -> Mod
     if cuts.score_rows is not None:
         changed = replace(runner.options, heterogeneity_rows=cuts.score_rows)
         if prepared is not None:
-            prepared = replace(prepared, job=replace(prepared.job, options=changed))
+            prepared = replace(prepared, options=changed)
         runner = replace(runner, options=changed, prepared=prepared)
     if cuts.rows is not None:
         changed = sampled(runner.options, runner.X, cuts.rows, options.given)

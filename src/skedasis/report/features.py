@@ -10,10 +10,10 @@ import numpy as np
 from markupsafe import Markup
 
 from skedasis._progress import Progress
-from skedasis.plots.draw_svg import draw
 from skedasis.plots.scales import counted, number_or_zero
 from skedasis.report import figures as report_figures
 from skedasis.report import text as report_text
+from skedasis.report.code import program
 from skedasis.report.content import ModelSection, ReportContent
 from skedasis.report.contexts import (
     CheckText,
@@ -23,8 +23,9 @@ from skedasis.report.contexts import (
     FeatureOfModels,
     RegionsContext,
 )
-from skedasis.report.figures import PageFigure, page_figure
-from skedasis.report.first_screen import models_spec, size, summary_spec
+from skedasis.report.figures import PageFigure, drawn_figure
+from skedasis.report.findings import effect_size
+from skedasis.report.first_screen import models_spec, summary_spec
 from skedasis.report.format import feature_named, feature_title
 from skedasis.report.views import Shown, Together, Views
 from skedasis.results.axis import LevelAxis, TimedAxis
@@ -193,9 +194,9 @@ def _together(one: Together, feature: str, ident: str) -> FeatureOfModels:
     for k, (section, name) in enumerate(zip(one.sections, one.names, strict=True)):
         effect = section.rhale[feature]
         score = effect.heterogeneity_score
-        said = f"Importance {number_or_zero(effect.importance, size(effect))}"
+        said = f"Importance {number_or_zero(effect.importance, effect_size(effect))}"
         if math.isfinite(score):
-            said += f", heterogeneity score {number_or_zero(score, size(effect))}"
+            said += f", heterogeneity score {number_or_zero(score, effect_size(effect))}"
         regions = section.regions.get(feature)
         if regions is not None and len(regions) > 1:
             said += f"; {counted(len(regions), 'region')}"
@@ -203,7 +204,7 @@ def _together(one: Together, feature: str, ident: str) -> FeatureOfModels:
         lines.append((f"hue{k}", name, f"{said}. {sentence}"))
     return {
         "shown": one.shown,
-        "figure": page_figure(draw(spec, ident=ident), ""),
+        "figure": drawn_figure(spec, ident),
         "lines": lines,
     }
 
@@ -245,7 +246,7 @@ def _of_model(
         "tables": report_text.number_tables(rhale, section.axis, _per(rhale, unit, feature))
         if whole
         else [],
-        "code": _code(section, feature),
+        "code": program(section.code, [(kind, feature) for kind in CODE_KINDS]),
         "left_out": f"Left out to keep the page small: {left_out}." if left_out else "",
     }
 
@@ -255,7 +256,7 @@ def _summary(section: ModelSection, feature: str, ident: str) -> list[PageFigure
     if np.isfinite(section.rhale[feature].value).sum() < 2:
         return []
     spec = summary_spec(section, feature)
-    return [page_figure(draw(spec, ident=ident, width=report_figures.CURVE_WIDTH), "")]
+    return [drawn_figure(spec, ident, width=report_figures.CURVE_WIDTH)]
 
 
 def _regions(
@@ -289,9 +290,3 @@ def _check_texts(found: Sequence[Check], feature: str) -> CheckTexts:
             {"code": one.code, "meaning": meaning, "page": one.page, "text": text}
         )
     return {"warnings": texts["warning"], "notes": texts["note"]}
-
-
-def _code(section: ModelSection, feature: str) -> str:
-    """Return the code that reproduces a feature's figures."""
-    lines = [section.code[kind, feature] for kind in CODE_KINDS if (kind, feature) in section.code]
-    return "\n".join([section.code["import",], "", *lines]) if lines else ""

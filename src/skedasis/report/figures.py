@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from skedasis.plots.draw_svg import draw, draw_tiles
+from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing
 from skedasis.plots.figures import (
     compare,
@@ -25,7 +25,7 @@ from skedasis.plots.figures import (
 )
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
-from skedasis.plots.html import SMALL_LEVELS, page_effect
+from skedasis.plots.kinds import SMALL_LEVELS, page_effect
 from skedasis.plots.marks import FigureSpec, Line
 from skedasis.report import text as report_text
 from skedasis.report.categorical_text import quoted
@@ -55,8 +55,15 @@ class PageFigure:
     caption: str
 
 
-def page_figure(drawing: Drawing, caption: str) -> PageFigure:
+def page_figure(drawing: Drawing, caption: str = "") -> PageFigure:
     return PageFigure(drawing.svg, round(drawing.width, 1), round(drawing.height, 1), caption)
+
+
+def drawn_figure(
+    spec: FigureSpec, ident: str, caption: str = "", *, width: float = WIDTH
+) -> PageFigure:
+    """Draw a figure for a page."""
+    return page_figure(draw(spec, ident=ident, width=width), caption)
 
 
 def main_figures(section: ModelSection, feature: str, ident: str) -> list[PageFigure]:
@@ -113,9 +120,7 @@ def _compared(section: ModelSection, feature: str, ident: str) -> PageFigure | N
         return None
     caption = report_text.comparison_caption(section, feature, list(some))
     spec = compare.overlay_figure(list(some.values()), list(some))
-    return page_figure(
-        draw(spec, ident=ident, title=caption.title, alt=caption.description), caption.text
-    )
+    return _effect(spec, caption, ident)
 
 
 def draw_overview(effects: Mapping[str, Effect], ident: str) -> list[PageFigure]:
@@ -126,7 +131,7 @@ def draw_overview(effects: Mapping[str, Effect], ident: str) -> list[PageFigure]
     view = EffectPlotOptions(ice=None, most_levels=SMALL_LEVELS)
     spec = multiples.effects_figure(there, top=MANY, lower=False, options=view, page=None)
     drawn, legend = draw_tiles(spec, ident=ident)
-    return [page_figure(one, "") for one in (*drawn, legend)]
+    return [page_figure(one) for one in (*drawn, legend)]
 
 
 def importance_figure(
@@ -144,7 +149,7 @@ def importance_figure(
         x_label=f"importance{unit}",
         y_label=f"heterogeneity score{unit}",
     )
-    return page_figure(draw(spec, ident=ident), "")
+    return drawn_figure(spec, ident)
 
 
 def variance_shares_figure(section: ModelSection, ident: str) -> PageFigure | None:
@@ -152,7 +157,7 @@ def variance_shares_figure(section: ModelSection, ident: str) -> PageFigure | No
     if section.variance_shares is None:
         return None
     spec = variance_shares.variance_shares_figure(section.variance_shares, report_text.LEVEL)
-    return page_figure(draw(spec, ident=ident), report_text.variance_caption(section))
+    return drawn_figure(spec, ident, report_text.variance_caption(section))
 
 
 CURVE_WIDTH = 390.0
@@ -178,18 +183,18 @@ def calibration_figure(section: ModelSection, ident: str) -> PageFigure | None:
         return None
     name = quoted(quality.class_ or "")
     caption = f"Calibration: the observed proportion of {name} against its predicted probability."
-    return page_figure(draw(overview.calibration_figure(quality.calibration), ident=ident), caption)
+    return drawn_figure(overview.calibration_figure(quality.calibration), ident, caption)
 
 
 def surface_figure(found: Surface, ident: str) -> PageFigure:
     """Draw the interaction of two features."""
-    return page_figure(draw(surface.surface_figure(found), ident=ident), "")
+    return drawn_figure(surface.surface_figure(found), ident)
 
 
 def diagnosis_figure(found: Diagnosis, ident: str) -> PageFigure:
     """Draw Entropy-PFI against Likelihood-PFI of each feature."""
     caption = "Likelihood-PFI and Entropy-PFI of each feature."
-    return page_figure(draw(diagnosis.diagnosis_figure(found), ident=ident), caption)
+    return drawn_figure(diagnosis.diagnosis_figure(found), ident, caption)
 
 
 # ------------------------------------------------------------------------------------- PNG files

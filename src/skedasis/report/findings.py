@@ -197,7 +197,7 @@ def findings(section: ModelSection, *, most: int = 5) -> tuple[Sentence, ...]:
 
 def _sizes(section: ModelSection) -> dict[str, float]:
     """Return by how much each feature changes the quantity, largest first, without those that do not."""
-    sizes = {name: _size_of(effect) for name, effect in section.rhale.items()}
+    sizes = {name: effect_size(effect) for name, effect in section.rhale.items()}
     # The curves of a constant quantity are rounding errors relative to its values, which the bins of M-plots have.
     values = [np.abs(e.bins.effect) for e in section.mplot.values() if isinstance(e, BinnedEffect)]
     top = max([*sizes.values(), *(float(np.nanmax(v, initial=0.0)) for v in values)], default=0.0)
@@ -205,7 +205,8 @@ def _sizes(section: ModelSection) -> dict[str, float]:
     return dict(sorted(kept.items(), key=lambda item: -item[1]))
 
 
-def _size_of(effect: Effect) -> float:
+def effect_size(effect: Effect) -> float:
+    """Return how much a feature moves the quantity: the importance and the heterogeneity score together."""
     score = effect.heterogeneity_score
     return math.hypot(effect.importance, score if math.isfinite(score) else 0.0)
 
@@ -267,7 +268,7 @@ def regions_that_matter(section: ModelSection, feature: str) -> Regions | None:
     score, explained = effect.heterogeneity_score, found.scores.explained
     if not (math.isfinite(score) and math.isfinite(explained)):
         return found if found.loss_explained >= LOSS_OF_REGIONS else None
-    size = SIZE_OF_REGIONS * _size_of(effect)
+    size = SIZE_OF_REGIONS * effect_size(effect)
     return found if 0 < size <= math.sqrt(explained) * score else None
 
 
@@ -1042,7 +1043,7 @@ def _with_other_rows(text: str, effect: Effect) -> str:
     known = 0.0 if bins is None else float(bins.weight.sum())
     share = point.weight / (point.weight + known)
     size = abs(point.effect) * math.sqrt(share)
-    if size < SIZE_OF_REGIONS * _size_of(effect) or abs(point.effect) <= ERRORS * np.nan_to_num(
+    if size < SIZE_OF_REGIONS * effect_size(effect) or abs(point.effect) <= ERRORS * np.nan_to_num(
         point.std_error
     ):
         return text

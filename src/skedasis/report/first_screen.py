@@ -9,7 +9,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from skedasis.plots.draw_svg import draw
 from skedasis.plots.figures.summary import (
     MOST_LEVELS,
     effect_summary_figure,
@@ -26,10 +25,11 @@ from skedasis.report.contexts import (
     VarianceBar,
     VarianceSegment,
 )
-from skedasis.report.figures import CURVE_WIDTH, PageFigure, page_figure
+from skedasis.report.figures import CURVE_WIDTH, drawn_figure
 from skedasis.report.findings import (
     NAME_LENGTH,
     Sentence,
+    effect_size,
     findings,
     headline,
     quality_text,
@@ -38,9 +38,9 @@ from skedasis.report.findings import (
 from skedasis.report.format import feature_named, feature_title, listed, named, percent
 from skedasis.report.given_rows import with_rows
 from skedasis.report.quality import TRAINED
-from skedasis.report.text import percent_of
+from skedasis.report.text import percent_of, quantity_phrase
 from skedasis.report.views import Shown, Together
-from skedasis.results.effect import TRUSTED_ROWS, Effect
+from skedasis.results.effect import TRUSTED_ROWS
 from skedasis.results.effect_words import depends_on_text
 from skedasis.results.variance_shares import VariancePart, VarianceShares
 
@@ -51,15 +51,9 @@ ONE_LINE = 62
 """Letters that fit on a line above a curve."""
 
 
-def size(effect: Effect) -> float:
-    """Return how much a feature moves the prediction: the importance and the heterogeneity score together."""
-    score = effect.heterogeneity_score
-    return math.hypot(effect.importance, score if math.isfinite(score) else 0.0)
-
-
 def most_important(section: ModelSection, most: int = CURVES) -> list[str]:
     """Return the features that move the prediction most, on average or by group; those without a curve are left out."""
-    sizes = {f: size(e) for f, e in section.rhale.items() if np.isfinite(e.value).sum() > 1}
+    sizes = {f: effect_size(e) for f, e in section.rhale.items() if np.isfinite(e.value).sum() > 1}
     least = ROUNDING_NOISE * max(sizes.values(), default=0.0)
     return sorted((f for f, v in sizes.items() if v > least), key=lambda f: -sizes[f])[:most]
 
@@ -74,10 +68,10 @@ def _drawn_features(section: ModelSection, said: Sequence[Sentence]) -> list[str
 def summary_spec(section: ModelSection, feature: str, *, whom: bool = False) -> FigureSpec:
     """Return a small figure of a feature: the curves of its regions where they matter, else its average curve."""
     effect, regions = section.rhale[feature], regions_that_matter(section, feature)
-    notes = [f"importance {number_or_zero(effect.importance, size(effect))}"]
+    notes = [f"importance {number_or_zero(effect.importance, effect_size(effect))}"]
     if math.isfinite(effect.heterogeneity_score):
         notes.append(
-            f"heterogeneity score {number_or_zero(effect.heterogeneity_score, size(effect))}"
+            f"heterogeneity score {number_or_zero(effect.heterogeneity_score, effect_size(effect))}"
         )
     found = effect.depends_on
     if whom and regions is None and found is not None:
@@ -110,7 +104,9 @@ def first_screen(
     by = {f: e.depends_on.name for f, e in section.rhale.items() if e.depends_on is not None}
     whom = {f for f, other in by.items() if (f, other) not in told}
     curves = [
-        _drawn(summary_spec(section, f, whom=f in whom), f"{ident}-curve-{k}")
+        drawn_figure(
+            summary_spec(section, f, whom=f in whom), f"{ident}-curve-{k}", width=CURVE_WIDTH
+        )
         for k, f in enumerate(shown_features, 1)
     ]
     return {
@@ -168,10 +164,6 @@ def _cohort_lines(section: ModelSection) -> list[tuple[str, str]]:
         lines.append((named(cohort.rule), ", ".join(said)))
     more = len(section.cohorts) - COHORTS
     return [*lines, ("…", f"{counted(more, 'more cohort')}")] if more > 0 else lines
-
-
-def _drawn(spec: FigureSpec, ident: str) -> PageFigure:
-    return page_figure(draw(spec, ident=ident, width=CURVE_WIDTH), "")
 
 
 def _linked(found: Sentence, anchors: Mapping[str, str]) -> FindingContext:
@@ -267,7 +259,7 @@ def models_first_screen(
     sections = together.sections
     order = _order(sections, content.features)
     curves = [
-        _drawn(models_spec(together, f), f"{ident}-curve-{k}")
+        drawn_figure(models_spec(together, f), f"{ident}-curve-{k}", width=CURVE_WIDTH)
         for k, f in enumerate(order[:CURVES], 1)
     ]
     lines: list[ModelLine] = [
@@ -284,7 +276,7 @@ def models_first_screen(
     return {
         "shown": together.shown,
         "name": "",
-        "headline": f"{len(sections)} models of {_quantity(sections[0])}, on the same {content.rows:,} rows.",
+        "headline": f"{len(sections)} models of {quantity_phrase(sections[0])}, on the same {content.rows:,} rows.",
         "remark": TRAINED if any(s.quality is not None for s in sections) else "",
         "cohorts": [],
         "models": lines,
@@ -303,13 +295,9 @@ def _model_line(section: ModelSection) -> str:
     return f"{section.model}: {section.note}" if section.note else section.model
 
 
-def _quantity(section: ModelSection) -> str:
-    return "the prediction" if section.quantity == "prediction" else named(section.quantity)
-
-
 def _shares(section: ModelSection) -> dict[str, float]:
     """Return the size of each feature as a fraction of the largest one of its model."""
-    sizes = {f: size(e) for f, e in section.rhale.items()}
+    sizes = {f: effect_size(e) for f, e in section.rhale.items()}
     top = max(sizes.values(), default=0.0) or 1.0
     return {f: v / top for f, v in sizes.items()}
 
@@ -326,7 +314,7 @@ def models_spec(together: Together, feature: str) -> FigureSpec:
     """Return a figure of a feature's average curves in several models."""
     effects = [s.rhale[feature] for s in together.sections]
     parts = [
-        f"{named(name)} {number_or_zero(e.importance, size(e))}"
+        f"{named(name)} {number_or_zero(e.importance, effect_size(e))}"
         for name, e in zip(together.names, effects, strict=True)
     ]
     told = f"importance: {', '.join(parts)}"
@@ -343,7 +331,9 @@ def models_findings(together: Together, features: Sequence[str]) -> list[Sentenc
         return [
             Sentence("nothing", (), "No feature changes the prediction of any of these models.")
         ]
-    firsts = {names[s.name]: max(_shares(s), key=lambda f, s=s: size(s.rhale[f])) for s in sections}
+    firsts = {
+        names[s.name]: max(_shares(s), key=lambda f, s=s: effect_size(s.rhale[f])) for s in sections
+    }
     found = [_first(firsts, len(sections))]
     found += _most_different(sections, order, names)
     found += _most_heterogeneous(sections, names)
@@ -398,7 +388,7 @@ def _most_heterogeneous(
     shares: dict[str, float] = {}
     for section in sections:
         scores = [e.heterogeneity_score for e in section.rhale.values()]
-        sizes = [size(e) for e in section.rhale.values()]
+        sizes = [effect_size(e) for e in section.rhale.values()]
         if not all(map(math.isfinite, scores)) or not max(sizes, default=0.0) > 0:
             return []
         shares[names[section.name]] = float(np.sum(np.square(scores)) / np.sum(np.square(sizes)))

@@ -16,7 +16,7 @@ from skedasis.data.factorize import is_absent, to_python
 from skedasis.errors import DataError
 from skedasis.plots.figures.compare import mean_over_data
 from skedasis.plots.figures.places import Places
-from skedasis.plots.html import LEVELS
+from skedasis.plots.kinds import LEVELS
 from skedasis.plots.marks import Line, Mark, Panel, Points
 from skedasis.plots.scales import PlotAxis, clean
 from skedasis.plots.theme import HUES

@@ -22,6 +22,7 @@ from skedasis.plots.html import style as figures_style
 from skedasis.plots.scales import counted, number, number_or_zero
 from skedasis.report import figures as report_figures
 from skedasis.report import text as report_text
+from skedasis.report.code import program
 from skedasis.report.content import ModelSection, ReportContent
 from skedasis.report.contexts import (
     Caution,
@@ -78,22 +79,16 @@ from skedasis.results.surface import Surface
 # ------------------------------------------------------------------------------ methods and cost
 def provenance_rows(section: ModelSection) -> list[tuple[str, ...]]:
     """Return a row per pass: method, settings, model rows, calls, slope, check and score rows, seconds."""
-    lines: list[tuple[str, ...]] = []
-    for made in section.passes:
-        p = made.provenance
-        lines.append(
-            (
-                _method(section, p),
-                settings(p.get("settings", {})),
-                f"{p.get('model_rows', 0):,}",
-                f"{p.get('model_calls', 0):,}",
-                f"{p.get('slope_rows', 0):,}",
-                f"{p.get('check_rows', 0):,}",
-                f"{p.get('score_rows', 0):,}",
-                f"{p.get('seconds', 0.0):.2f}",
-            )
+    counts = ("model_rows", "model_calls", "slope_rows", "check_rows", "score_rows")
+    return [
+        (
+            _method(section, p),
+            settings(p.get("settings", {})),
+            *(f"{p.get(name, 0):,}" for name in counts),
+            f"{p.get('seconds', 0.0):.2f}",
         )
-    return lines
+        for p in (one.provenance for one in section.passes)
+    ]
 
 
 def _method(section: ModelSection, made: Mapping[str, object]) -> str:
@@ -209,7 +204,7 @@ def _surface(section: ModelSection, surface: Surface, ident: str) -> SurfaceCont
         "names": (feature_title(a), feature_title(b)),
         "name": f"{feature_named(a)} × {feature_named(b)}",
         "figure": report_figures.surface_figure(surface, ident),
-        "code": _pairs_code(section, [("pair", a, b)]),
+        "code": program(section.code, [("pair", a, b)]),
     }
 
 
@@ -247,11 +242,6 @@ def _dependence(pair: PairStrength) -> str:
 
 def _known(value: float, text: str) -> str:
     return text if math.isfinite(value) else ""
-
-
-def _pairs_code(section: ModelSection, keys: list[tuple[str, ...]]) -> str:
-    lines = [section.code[key] for key in keys if key in section.code]
-    return "\n".join([section.code["import",], "", *lines]) if lines else ""
 
 
 def uncertainty_section(content: ReportContent) -> Section[UncertaintyOfModel] | None:
@@ -304,7 +294,7 @@ def _model_uncertainty(
             {"name": name, "figures": report_figures.draw_overview(effects, f"{ident}-{letter}")}
             for name, (effects, letter) in grids.items()
         ],
-        "code": _pairs_code(section, keys),
+        "code": program(section.code, keys),
     }
 
 
@@ -395,18 +385,12 @@ def model_context(
         "given_table": rows_table(section, content.features),
         "cohorts": cohort_tables(section, content.features),
         "origins": _provenance_table(section),
-        "code": _overview_code(section),
+        "code": program(section.code, [("places",), ("all",)]),
     }
 
 
 def _present(*figures: PageFigure | None) -> list[PageFigure]:
     return [f for f in figures if f is not None]
-
-
-def _overview_code(section: ModelSection) -> str:
-    """Return the code that reproduces the ranking and the figures of all features."""
-    lines = [section.code[key] for key in (("places",), ("all",)) if key in section.code]
-    return "\n".join([section.code["import",], "", *lines]) if lines else ""
 
 
 def _tiles(section: ModelSection) -> list[tuple[str, str, str]]:

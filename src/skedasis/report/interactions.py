@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from skedasis.analysis.interactions import interactions_of
-from skedasis.engine.regions import RegionPass
+from skedasis.engine.region_pass import RegionPass
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.plots.scales import ROUNDING_NOISE, counted

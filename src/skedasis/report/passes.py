@@ -13,11 +13,12 @@ import numpy as np
 from skedasis._types import Floats, Ints, Json, OutputLabel, TableLike, Values
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.engine.argument_types import GivenRegions
-from skedasis.engine.assemble import collect_results, finalize_all, provenance
+from skedasis.engine.assemble import collect_results, finalize, provenance
 from skedasis.engine.explain import explain
 from skedasis.engine.options import ExplainKeywords, ExplainOptions
-from skedasis.engine.regions import RegionPass, region_pass
-from skedasis.engine.rounds import Prepared, compute, prepare, prepare_rows
+from skedasis.engine.prepare import Job, prepare, prepare_rows
+from skedasis.engine.region_pass import RegionPass, region_pass
+from skedasis.engine.rounds import compute
 from skedasis.errors import BinningWarning, CostWarning, diverted
 from skedasis.methods.base import Parameters
 from skedasis.methods.pdp import PDP
@@ -62,11 +63,11 @@ class ModelRunner:
     options: ExplainOptions
     binning_warnings: list[str] = field(default_factory=list)
     passes: list[Effects | ReportPass] = field(default_factory=list)
-    prepared: Prepared | None = None
+    prepared: Job | None = None
     preparing: float = 0.0
     announced: bool = False
 
-    def prepare(self, names: Sequence[str]) -> Prepared:
+    def prepare(self, names: Sequence[str]) -> Job:
         """Plan the main effects, and check the model, once: the pass itself may follow later."""
         if self.prepared is None:
             started = time.perf_counter()
@@ -105,14 +106,13 @@ class ModelRunner:
             return self.effects(method, names, **UNSCORED), {}
         options = replace(self.options, heterogeneity_rows=0)
         with self.catch_binning_warnings():
-            prepared = prepare(self.quantity, self.X, list(names), method, options)
-            job = prepared.job
+            job = prepare(self.quantity, self.X, list(names), method, options)
             drawn, kept = job.sample_mask, job.sample_mask
             if kept is not None:
                 kept = kept.copy()
                 kept[rows] = True
             # The pass computes the curves of all rows; which of them it keeps does not change what it calls.
-            done = compute(replace(prepared, job=replace(job, sample=kept)))
+            done = compute(replace(job, sample=kept))
         stored = np.arange(len(job.dataset)) if kept is None else np.flatnonzero(kept)
         at = np.searchsorted(stored, rows)
         curves: dict[Label, dict[str, Floats]] = {label: {} for label in job.outputs}
@@ -123,10 +123,11 @@ class ModelRunner:
                 ids = None if local.row_id is None else local.row_id[some]
                 own = {name: values[some] for name, values in local.kept.items()}
                 done.gathered[label, key] = replace(local, kept=own, row_id=ids)
-        results = finalize_all(job, done.gathered, done.scores, done.finalized)
-        record = provenance(job, done.scores, time.perf_counter() - prepared.started)
+        results = finalize(job, done.gathered, done.scores, job.plans)
+        record = provenance(job, done.scores)
         found: dict[Label, Effects] = {}
-        for label, by_key in results.items():
+        for label in job.outputs:
+            by_key = {task.key: results[label, task.key] for task in job.tasks}
             explained = collect_results(job, by_key, record)
             if isinstance(explained, Effects):
                 found[label] = explained

@@ -57,7 +57,7 @@ class Report:
         Returns
         -------
         dict
-            With the keys "schema" (1), "version", "confidence_level", "left_out", "data" and "models". The reference
+            With the keys "schema" (2), "version", "confidence_level", "left_out", "data" and "models". The reference
             page of the report describes all keys. Numbers that are not finite are None.
 
         Notes

@@ -278,12 +278,12 @@ def summary(section: ModelSection) -> list[str]:
     if not effective:
         return [
             *quality_sentences(section),
-            f"No feature changes {_quantity_phrase(section)} on average.",
+            f"No feature changes {quantity_phrase(section)} on average.",
         ]
     first = [r.feature for r in effective[:3]]
     sentences = [
         *quality_sentences(section),
-        f"On average, {_quantity_phrase(section)} depends most on {listed_features(first)}.",
+        f"On average, {quantity_phrase(section)} depends most on {listed_features(first)}.",
     ]
     sentences += _heterogeneity_summary(section)
     sentences += [*variance_sentences(section), *interaction_sentences(section)]
@@ -294,7 +294,7 @@ def summary(section: ModelSection) -> list[str]:
     return sentences
 
 
-def _quantity_phrase(section: ModelSection) -> str:
+def quantity_phrase(section: ModelSection) -> str:
     """Return the quantity's name as part of a sentence."""
     # "prediction" is the default name, not one that the user has chosen.
     return "the prediction" if section.quantity == "prediction" else named(section.quantity)
@@ -413,28 +413,21 @@ def rhale_caption(section: ModelSection, feature: str) -> Caption:
     """Return the caption of a feature's RHALE, or of a nominal feature's ALE."""
     effect = section.rhale[feature]
     method, title = effect.spec.method, _title(feature, effect)
+    where = f"in {counted(len(effect.bins) if isinstance(effect, BinnedEffect) else 0, 'bin')}"
+    text = "RHALE: the average effect and how rows differ from it; below, the slopes in each bin."
     if isinstance(effect.axis, LevelAxis):
-        sentences = (
-            effect_sentence(effect, ""),
-            heterogeneity_sentence(effect),
-            missing_sentence(effect),
-        )
-        at = counted(len(effect.points), "level")
+        where = f"at {counted(len(effect.points), 'level')}"
         text = (
             f"{method} at each level: the average effect and how rows differ from it; "
             "below, the differences between adjacent levels."
         )
-        alt = f"{_described(title, section, effect)}, at {at}. {_join(sentences)}"
-        return Caption(f"{feature} {method}", alt, text, title)
-    bins = len(effect.bins) if isinstance(effect, BinnedEffect) else 0
     sentences = (
         effect_sentence(effect, unit_of(effect)),
         heterogeneity_sentence(effect),
         missing_sentence(effect),
     )
-    alt = f"{_described(title, section, effect)}, in {counted(bins, 'bin')}. {_join(sentences)}"
-    text = "RHALE: the average effect and how rows differ from it; below, the slopes in each bin."
-    return Caption(f"{feature} RHALE", alt, text, title)
+    alt = f"{_described(title, section, effect)}, {where}. {_join(sentences)}"
+    return Caption(f"{feature} {method}", alt, text, title)
 
 
 def comparison_caption(section: ModelSection, feature: str, methods: Sequence[str]) -> Caption:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from skedasis._arguments import check_int, check_name, check_probability, shown
 from skedasis._types import Bools, Floats, Json
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.registry import listed_methods
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.ale_statistics_bootstrap import (
     AccumulatedResult,
     Percentiles,
@@ -27,10 +26,10 @@ from skedasis.results.ale_statistics_bootstrap import (
     positions,
     replicated_statistics,
 )
+from skedasis.results.described import Keys, listed, object_of
 from skedasis.results.display import SavedResult, count
 from skedasis.results.effect import AccumulatedEffect, Effect, LevelStepsEffect
 from skedasis.results.export import Content, Exportable, ExportOptions
-from skedasis.results.immutable import Immutable
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import bootstrap
 
@@ -58,16 +57,25 @@ class Statistic(Exportable):
         ALE deviation: the mean over the rows of abs(ALE), where ALE is centred to zero mean, in units of the quantity.
     aler : (float, float)
         ALE range: the smallest and the largest ALE of a row.
-    naled, naler : float, (float, float)
-        The same in percentiles of y; NaN without y. See `statistics`.
-    aled_interval, naled_interval : (float, float)
-    aler_interval, naler_interval : ((float, float), (float, float))
-        Intervals of the lower and of the upper end.
-    noise, noise_limit : float
-        The ALED of a flat effect with the same standard errors: its mean, and its quantile at `confidence_level`. An
-        ALED below the limit is not significantly different from zero.
+    naled : float
+        ALE deviation in percentiles of y; NaN without y. See `statistics`.
+    naler : (float, float)
+        ALE range in percentiles of y.
+    aled_interval : (float, float)
+        Ends of the interval of `aled`.
+    aler_interval : ((float, float), (float, float))
+        Intervals of the lower and of the upper end of `aler`.
+    naled_interval : (float, float)
+        Ends of the interval of `naled`.
+    naler_interval : ((float, float), (float, float))
+        Intervals of the lower and of the upper end of `naler`.
+    noise : float
+        Mean of the ALED of a flat effect with the same standard errors.
+    noise_limit : float
+        Its quantile at the confidence level. An ALED below it is not significantly different from zero.
     p_value : float
-        P-value of the ALED: the fraction of random features with an ALED at least as large. NaN without a null.
+        P-value of the ALED: the fraction of random features with an ALED at least as large. NaN without a null
+        distribution.
     p_aler : (float, float)
         P-values of the two ends of the ALER.
     okoli : (float, float, float)
@@ -131,6 +139,7 @@ class Statistics(SavedResult):
     Parameters
     ----------
     lines : tuple of Statistic
+        The statistics of each feature, in X's order.
     confidence_level : float
         Confidence level of the intervals.
     method, quantity : str
@@ -139,6 +148,7 @@ class Statistics(SavedResult):
     provenance : dict
     """
 
+    exported = ("quantity", "method", "confidence_level", "lines as statistics", "provenance")
     lines: tuple[Statistic, ...]
     confidence_level: float = 0.95
     method: str = "ALE"
@@ -165,32 +175,12 @@ class Statistics(SavedResult):
         return as_text(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the statistics as a data frame with one row per feature.
-
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars", "pyarrow"; by default the library of X.
-
-        Raises
-        ------
-        UnsupportedError
-            If no data frame library is installed.
-        """
+        """Return the statistics as a data frame with one row per feature."""
         return operations.to_data_frame(columns(self), backend or self.library)
-
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "quantity": self.quantity,
-            "method": self.method,
-            "confidence_level": self.confidence_level,
-            "statistics": self.lines,
-            "provenance": self.provenance,
-        }
 
 
 @dataclass(frozen=True, eq=False)
-class NullDistribution(Immutable, Exportable):
+class NullDistribution(SavedResult):
     """Null distribution of ALE statistics: those of random features, which the learner was given in addition to X.
 
     Parameters
@@ -230,6 +220,26 @@ class NullDistribution(Immutable, Exportable):
             "provenance": self.provenance,
         }
 
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            "features": listed(
+                object_of(
+                    "One feature; its numbers have one entry per permuted copy.",
+                    {
+                        "feature": schema.text("Name of the feature."),
+                        **schema.METHOD,
+                        "quantity": schema.QUANTITY["quantity"],
+                        "aled": schema.numbers("ALE deviation."),
+                        "aler_low": schema.numbers("Lower end of the ALE range."),
+                        "aler_high": schema.numbers("Upper end of the ALE range."),
+                    },
+                ),
+                "The features.",
+            ),
+            **schema.RECORD,
+        }, {}
+
     def _columns(self) -> Content:
         """Return the columns of `to_frame`: one row per random feature."""
         drawn = np.concatenate([*self.draws.values(), np.zeros((0, 3))])
@@ -240,10 +250,6 @@ class NullDistribution(Immutable, Exportable):
             "aler_low": drawn[:, 1],
             "aler_high": drawn[:, 2],
         }
-
-    def save(self, path: str | Path) -> None:
-        """Save the null distribution to a file that `skedasis.load` reads."""
-        operations.save(self, path)
 
 
 def columns(found: Iterable[Statistic]) -> dict[str, list[str | float]]:

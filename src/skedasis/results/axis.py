@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -138,7 +138,7 @@ def numbers_of(values: object, what: str, points: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Axis(Immutable):
+class Axis(Immutable, ABC):
     """The points of one feature at which an effect has values: `NumericAxis`, `TimedAxis` or `LevelAxis`."""
 
     noun: ClassVar[str] = "point"
@@ -310,7 +310,7 @@ Position = tuple[Ints, Floats, Bools]
 
 
 @dataclass(frozen=True, eq=False)
-class PairAxis(Immutable):
+class PairAxis(Immutable, ABC):
     """One of the two features of a surface: `BinPairAxis`, `GridPairAxis` or `LevelPairAxis`.
 
     Its *nodes* are the points at which the surface has values. Its *homes* are the groups of rows: each row has one

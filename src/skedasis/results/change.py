@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 
@@ -14,8 +14,9 @@ from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.containers import ResultMapping, TableColumns
+from skedasis.results.described import Keys, columns_of, keys_of, listed, object_of, or_null
 from skedasis.results.display import (
     Ranking,
     RankLine,
@@ -23,12 +24,11 @@ from skedasis.results.display import (
     align_columns,
     count,
     sample_text,
-    save_if,
 )
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import RandomState
 from skedasis.stats.resampling import (
@@ -45,8 +45,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import ChangeFigure, ChangeKeywords, ChangesKeywords
     from skedasis.results.checks.check import Checks
+    from skedasis.results.keywords import (
+        ChangeKeywords,
+        ChangesKeywords,
+        ChangesViewKeywords,
+        ChangeViewKeywords,
+    )
 
 MoveKind: TypeAlias = Literal["step", "factor", "value", "level"]
 """How a feature moves: by a step, by a factor, to a number or a time, or to a level."""
@@ -74,6 +79,7 @@ class MovedFeature:
     ----------
     feature : Feature
     kind : {"step", "factor", "value", "level"}
+        How it moves.
     amount : float
         The step, factor or value; of times in days, on the axis of the feature. For a level its index in `labels`.
     text : str
@@ -177,14 +183,25 @@ class ChangeRegion:
     region : str
         Its rule.
     rows : int
+        Number of its rows.
     share : float
         Share of the weight.
-    value, std, std_error, df : float
-        As in `Change`. NaN without enough rows.
-    lower, upper : float
-        The 95 % interval of `value`.
-    increases, decreases : float
-        Shares of the region's weight at which the quantity increases and decreases.
+    value : float
+        Mean change over its rows, in units of the quantity.
+    std : float
+        Standard deviation of the changes over its rows.
+    std_error : float
+        Standard error of `value`; like the others NaN without enough rows.
+    df : float
+        Degrees of freedom of the error.
+    lower : float
+        Lower end of the interval of `value`, here at 95 %.
+    upper : float
+        Upper end.
+    increases : float
+        Share of the region's weight at which the quantity increases.
+    decreases : float
+        Share at which it decreases.
     outside : float
         Share at which a moved value leaves the observed range.
     """
@@ -211,8 +228,12 @@ class ChangeRank(RankLine):
     ----------
     change : str
         The move in words.
-    value, std_error, std : float
-        As in `Change`.
+    value : float
+        Mean change over the rows, in units of the quantity.
+    std_error : float
+        Its standard error.
+    std : float
+        Standard deviation of the changes over the rows.
     rows : int
     """
 
@@ -356,7 +377,7 @@ class Change(SavedResult):
 
     @property
     def by(self) -> Ranking[ChangeRegion]:
-        """Return one line per region, in the order of `rules`; it prints as a table. Empty without regions."""
+        """Return the regions, in the order of `rules`; none without regions. They print as a table."""
         if not self.rules:
             return Ranking()
         m, kind = self.moments[CHANGE], self.weight_kind
@@ -426,6 +447,39 @@ class Change(SavedResult):
         if options.rows:
             content["kept_rows"] = None if self.rows is None else self._kept_document(self.rows)
         return content
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        moved = {
+            **schema.FEATURE,
+            **keys_of(MovedFeature, "kind as move", "text", "outside", "missing"),
+            "amount": schema.value("The step, factor, value or level; a step of times in days."),
+        }
+        keys = {
+            **keys_of(cls, "text as change", "quantity", "unit"),
+            "moved": schema.lines("The features that move.", "One feature.", moved),
+            **keys_of(cls, "value", "std", "std_error", "df"),
+            "lower": schema.number("Lower end of the interval of `value`."),
+            "upper": schema.number("Upper end."),
+            **schema.LEVEL,
+            **keys_of(cls, "before", "after", "increases", "decreases", "already"),
+            **keys_of(cls, "n_rows as rows", "missing", "outside", "regions_by", "by as regions"),
+            **schema.RECORD,
+        }
+        kept = object_of(
+            "The kept rows; null if none are kept. With `rows=True`.",
+            {
+                "row": schema.integers("Index of each row in X."),
+                "x": listed(
+                    schema.points("Values of one feature."), "The values of each moved feature."
+                ),
+                "before": schema.numbers("The quantity at the rows."),
+                "change": schema.numbers("The change of each row."),
+                "region": schema.integers("Number of each row's region."),
+                **schema.KEPT,
+            },
+        )
+        return keys, {"kept_rows": or_null(kept)}
 
     def _kept_document(self, kept: ChangeRows) -> Content:
         return {
@@ -626,21 +680,15 @@ class Change(SavedResult):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"summary", "regions", "rows"}
             One row in all; one row per region, with the columns of `ChangeRegion`; or one row per kept row.
-
-        Returns
-        -------
-        data frame
 
         Raises
         ------
         DataError
             For another `of`.
         UnsupportedError
-            If no data frame library is installed; for "regions" without regions; for "rows" if none are kept.
+            For "regions" without regions; for "rows" if none are kept.
         """
         return operations.to_data_frame(self.table(of), backend or self.library)
 
@@ -657,12 +705,7 @@ class Change(SavedResult):
                     "one with regions",
                     "Name them: sd.what_if(..., by='column')",
                 )
-            lines = self.by
-            numbers = [f.name for f in fields(ChangeRegion)][1:]
-            columns: TableColumns = {"region": list(self.rules)}
-            for name in numbers:
-                columns[name] = np.array([vars(line)[name] for line in lines])
-            return columns
+            return {**columns_of(ChangeRegion, self.by)}
         m = self._whole(CHANGE)
         lower, upper = t_interval(
             m.mean, m.mean_error(1, self.weight_kind), _df(m, self.weight_kind), 0.95
@@ -711,80 +754,32 @@ class Change(SavedResult):
         found = {"summary": self.table("summary")}
         return found | ({"regions": self.table("regions")} if self.rules else {})
 
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ChangeKeywords]) -> Figure:
         """Plot the mean change of each region with its interval, or the distribution of the changes of rows.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on. By default a figure is created.
-        kind : {"regions", "rows"}, optional
-            One dot per region, below the dot of all rows; or a histogram of the changes of single rows, with their
-            mean. By default regions where there are some, else rows.
-        confidence_level : float
-            Confidence level of the intervals.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For an invalid value of an option.
         UnsupportedError
             For "rows" if none are kept, and for "regions" if there are none.
-        TypeError
-            For an unknown option.
-
-        Notes
-        -----
-        No model row.
         """
-        return operations.plot_change(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: ChangeFigure | None = None,
-        confidence_level: float = 0.95,
         title: str | None = None,
+        **options: Unpack[ChangeViewKeywords],
     ) -> Explorable:
         """Return the figure as an interactive page with tooltips, and its numbers as a table.
 
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind, confidence_level
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-
         Notes
         -----
-        The page has no data of single rows, only a histogram of them. No model row.
+        The page has no data of single rows, only a histogram of them.
         """
-        page = operations.change_page(
-            self, kind=kind, confidence_level=confidence_level, title=title
-        )
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)
 
     def with_provenance(self, entries: Mapping[str, object]) -> Change:
         """Return the change with entries added to its provenance."""
@@ -832,8 +827,16 @@ class Changes(ResultMapping[str, Change]):
     0.2
     """
 
+    exported = ("ranking", "changes", "provenance")
     noun = "named move"
     tables = ("summary", "regions", "rows", "ranking")
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        line = {"name": schema.text("Its name."), **keys_of(ChangeRank)}
+        text = "The changes, the largest mean change of either sign first."
+        ranking = schema.lines(text, "One change.", line)
+        return {"ranking": ranking, **keys_of(cls, "changes", "provenance")}, {}
 
     @property
     def changes(self) -> Mapping[str, Change]:
@@ -849,111 +852,32 @@ class Changes(ResultMapping[str, Change]):
     def __str__(self) -> str:
         return changes_text(self)
 
-    def checks(self) -> Checks:
-        """Return the findings on all changes; each message begins with the name of the change.
-
-        Returns
-        -------
-        Checks
-            As `Change.checks`.
-
-        Notes
-        -----
-        No model row.
-        """
-        found = [
-            replace(check, message=f"{name!r}: {check.message}")
-            for name, c in self.items()
-            for check in c.checks()
-        ]
-        return operations.checks_in_order(found)
-
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "ranking": tuple(self.ranking()),
-            "changes": dict(self),
-            "provenance": self.provenance,
-        }
-
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ChangesKeywords]) -> Figure:
         """Plot the mean change of each move with its interval, or the distributions of the changes of rows.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on, for a figure of one panel. By default a figure is created.
-        kind : {"regions", "rows"}, optional
-            One dot per move, in their order, with one per region below it, if there are regions; or a histogram of the
-            changes of single rows for each move, side by side. By default dots.
-        confidence_level : float
-            Confidence level of the intervals.
-        top : int or None
-            Largest number of moves, by default 30, those with the largest mean changes; None for all.
-        columns : int, optional
-            Number of columns of the grid of histograms.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For no change, an invalid value of an option, and `ax` with several panels.
         UnsupportedError
             For "rows" if none are kept, and for "regions" if there are none.
-        TypeError
-            For an unknown option.
-
-        Notes
-        -----
-        No model row.
         """
-        return operations.plot_changes(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: ChangeFigure | None = None,
-        confidence_level: float = 0.95,
-        top: int | None = 30,
         title: str | None = None,
+        **options: Unpack[ChangesViewKeywords],
     ) -> Explorable:
         """Return the figure of `plot` as an interactive page with tooltips, and the numbers of each change.
 
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind, confidence_level, top
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-
         Notes
         -----
-        The page has no data of single rows, only histograms of them. No model row.
+        The page has no data of single rows, only histograms of them.
         """
-        page = operations.changes_page(
-            self, kind=kind, confidence_level=confidence_level, top=top, title=title
-        )
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)
 
 
 def _plain_zero(change: Change, spread: float) -> float:

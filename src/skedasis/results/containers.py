@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cache, cached_property
 from typing import (
     TYPE_CHECKING,
@@ -27,7 +27,8 @@ from skedasis.data.factorize import equality_key
 from skedasis.data.features import Feature, find_feature, label_position
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, nearest
-from skedasis.results import operations
+from skedasis.results import operations, schema
+from skedasis.results.described import Keys, columns_of
 from skedasis.results.display import Ranking, RankLine, SavedResult, count
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, as_provenance, no_provenance
@@ -35,6 +36,7 @@ from skedasis.results.provenance import Provenance, as_provenance, no_provenance
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from skedasis.results.checks.check import Check, Checks
     from skedasis.results.effect import About
 
 TableColumn: TypeAlias = Values | Sequence[object] | TimePoints
@@ -81,6 +83,13 @@ class HasInterval(OutputResult, Protocol[IntervalT_co]):
     def interval(
         self, confidence_level: float = ..., *args: Any, **options: Any
     ) -> IntervalT_co: ...
+
+
+@runtime_checkable
+class HasChecks(Protocol):
+    """A result with reliability checks."""
+
+    def checks(self, *args: Any, **options: Any) -> Checks: ...
 
 
 KeyT = TypeVar("KeyT", bound=Hashable)
@@ -332,6 +341,40 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
             found[key] = member.interval(confidence_level, *args, **options)
         return found
 
+    def checks(self, *args: Any, **options: Any) -> Checks:
+        """Run the reliability checks on all members; each finding names the member.
+
+        Parameters
+        ----------
+        *args, **options
+            As in the members' `checks`.
+
+        Returns
+        -------
+        Checks
+
+        Raises
+        ------
+        DataError
+            As the members' `checks`.
+        UnsupportedError
+            If the members have no checks.
+
+        Notes
+        -----
+        No model row.
+        """
+        found: list[Check] = []
+        for key, member in self.items():
+            if not isinstance(member, HasChecks):
+                raise self._without("checks", member, "effects or surfaces")
+            found += [self._named_in(check, key) for check in member.checks(*args, **options)]
+        return operations.checks_in_order(found)
+
+    def _named_in(self, check: Check, key: KeyT) -> Check:
+        """Return a finding that names its member."""
+        return replace(check, message=f"{key_text(key)!r}: {check.message}")
+
     def _without(self, what: str, member: object, expected: str) -> UnsupportedError:
         """Return the error for an operation that the members do not have."""
         name = type(member).__name__
@@ -343,12 +386,10 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : str, optional
             One of the tables of the members' `to_frame`, or "ranking" for the lines of `ranking`; by default the
-            members' first table, of regions the ranking. If the points of the members are of several kinds, there is a
-            column for each: ``"x"`` (or ``"left"`` and ``"right"``), NaN for levels and times, ``"level"`` and
+            members' first table, of regions the ranking. If the points of the members are of several kinds, there
+            is a column for each: ``"x"`` (or ``"left"`` and ``"right"``), NaN for levels and times, ``"level"`` and
             ``"time"``; of pairs ``"x0"``, ``"level0"``, ``"time0"``, and so on.
 
         Returns
@@ -386,7 +427,7 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
             lines = self.ranking()
             if not lines:
                 raise no_members_error("to_frame(of='ranking')", "line")
-            columns = operations.ranking_table(lines)
+            columns: TableColumns = {**columns_of(type(lines[0]), lines)}
             keys = columns.get(self.column)
             return columns if keys is None else {**columns, self.column: key_column(keys)}
         tables = [m.table() if of is None else m.table(of) for m in self.values()]
@@ -398,11 +439,24 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
         return {self.column: key_column(self, sizes)}
 
     def _document(self, options: ExportOptions) -> Content:
+        if self.exported:
+            return super()._document(options)
         each = [
             {self.column: key if isinstance(key, (str, int, float)) else key_text(key), "result": m}
             for key, m in self.items()
         ]
         return {f"{self.noun}s": each, "provenance": self.provenance}
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        if cls.exported:
+            return super()._keys()
+        one = {
+            cls.column: schema.label(f"What names the {cls.noun}."),
+            "result": schema.result(schema.RESULT, "Its result."),
+        }
+        each = schema.lines(f"The {cls.noun}s, in their order.", f"One {cls.noun}.", one)
+        return {f"{cls.noun}s": each, **schema.RECORD}, {}
 
 
 class FeatureMapping(ResultMapping[str, FeatureResultT_co], Generic[FeatureResultT_co, LineT]):
@@ -444,14 +498,10 @@ class FeatureMapping(ResultMapping[str, FeatureResultT_co], Generic[FeatureResul
         """
         return ordered(self._lines(), by, self.orders)
 
-    def _contents(self, name: str) -> Content:
-        """Return the document: the features, their ranking, and the members under a name of their own."""
-        return {
-            "features": list(self),
-            "ranking": tuple(self.ranking()),
-            name: self.members,
-            "provenance": self.provenance,
-        }
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Return the names of the features, in X's order."""
+        return tuple(self)
 
 
 def key_text(key: Hashable) -> str:

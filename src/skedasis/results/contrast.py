@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Literal, TypeAlias, overload
@@ -13,8 +13,8 @@ import numpy as np
 from skedasis._types import Level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
+from skedasis.results.described import Columns, columns_of
 from skedasis.results.display import SavedResult, align_columns, count
-from skedasis.results.export import Content, ExportOptions
 from skedasis.stats.resampling import t_interval
 
 Point: TypeAlias = "Level | float | date | timedelta"
@@ -37,14 +37,18 @@ class Contrast(SavedResult):
         The two values in words.
     value : float
         The change, effect(b) - effect(a), in units of the quantity.
-    std_error, df : float
-        Standard error of the change, and its degrees of freedom. 0 if the change is known exactly.
-    lower, upper : float
-        Limits of the confidence interval; NaN where no variance can be estimated.
+    std_error : float
+        Standard error of the change; 0 if it is known exactly.
+    df : float
+        Its degrees of freedom.
+    lower : float
+        Lower limit of the confidence interval; NaN where no variance can be estimated.
+    upper : float
+        Upper limit.
     confidence_level : float
     method : {"analytic", "bootstrap", "learner", "bound", "models"}
-        "analytic" and "bootstrap": the error is due to the sample of rows. The others are intervals for several models
-        (`MultiModelEffect.interval`): the error is due to the variation between models.
+        Method of the interval. "analytic" and "bootstrap": the error is due to the sample of rows. The others are
+        intervals for several models (`MultiModelEffect.interval`): the error is due to the variation between models.
     rows : int
         Number of rows that the change is estimated from: those of the bins between the two values, or of the levels
         between them in the order of accumulation; for PDP, ICE and their derivatives, all rows. For several models the
@@ -80,6 +84,11 @@ class Contrast(SavedResult):
     (10.02, 200, True)
     """
 
+    exported = (
+        *("feature", "feature_unit", "quantity", "unit", "_rule as rule", "_a as a", "_b as b"),
+        *("value", "std_error", "lower", "upper", "confidence_level", "p_value", "comparisons"),
+        *("method", "rows", "exact", "notes"),
+    )
     feature: str
     quantity: str
     a: Point
@@ -151,34 +160,24 @@ class Contrast(SavedResult):
         """Return the contrast as a data frame with one row; see `Contrasts.to_frame`."""
         return Contrasts((self,)).to_frame(backend)
 
-    def table(self) -> dict[str, np.ndarray]:
+    def table(self) -> Columns:
         """Return the columns of `to_frame`."""
         return Contrasts((self,)).table()
 
-    def _document(self, options: ExportOptions) -> Content:
-        def value(end: Point, text: str) -> object:
-            return end if isinstance(end, (float, date, timedelta)) else text
+    @property
+    def _rule(self) -> str | None:
+        """Return the rule of the region that the change is of; None for all rows."""
+        return self.rule or None
 
-        return {
-            "feature": self.feature,
-            "feature_unit": self.feature_unit,
-            "quantity": self.quantity,
-            "unit": self.unit,
-            "rule": self.rule or None,
-            "a": value(self.a, self.a_text),
-            "b": value(self.b, self.b_text),
-            "value": self.value,
-            "error": self.std_error,
-            "lower": self.lower,
-            "upper": self.upper,
-            "confidence_level": self.confidence_level,
-            "p_value": self.p_value,
-            "comparisons": self.comparisons,
-            "method": self.method,
-            "rows": self.rows,
-            "exact": self.exact,
-            "notes": self.notes,
-        }
+    @property
+    def _a(self) -> float | date | timedelta | str:
+        """Return the first value: a number, or a time or the label of a level as text."""
+        return self.a if isinstance(self.a, (float, date, timedelta)) else self.a_text
+
+    @property
+    def _b(self) -> float | date | timedelta | str:
+        """Return the second value."""
+        return self.b if isinstance(self.b, (float, date, timedelta)) else self.b_text
 
 
 @dataclass(frozen=True)
@@ -188,6 +187,7 @@ class Contrasts(SavedResult, Sequence[Contrast]):
     Attributes
     ----------
     items : tuple of Contrast
+        The contrasts.
 
     Notes
     -----
@@ -205,6 +205,7 @@ class Contrasts(SavedResult, Sequence[Contrast]):
     (2, 0.8)
     """
 
+    exported = ("items as contrasts",)
     items: tuple[Contrast, ...]
 
     def __len__(self) -> int:
@@ -336,58 +337,28 @@ class Contrasts(SavedResult, Sequence[Contrast]):
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the contrasts as a data frame with one row each.
 
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the library of X, or the first installed one if X is an array.
-
         Returns
         -------
         data frame
             Columns "feature", "quantity", "rule" (of regions only), "a", "b", "value", "std_error", "df", "lower",
-            "upper", "p_value", "confidence_level", "method", "rows" and "exact". "a" and "b" are numbers if all are,
-            otherwise text.
-
-        Raises
-        ------
-        UnsupportedError
-            If no data frame library is installed.
+            "upper", "p_value", "confidence_level", "method", "rows" and "exact". "a" and "b" are numbers if all
+            are, otherwise text.
         """
         library = self.items[0].library if self.items else None
         return operations.to_data_frame(self.table(), backend or library)
 
-    def table(self) -> dict[str, np.ndarray]:
+    def table(self) -> Columns:
         """Return the columns of `to_frame`."""
         items = self.items
         numbers = all(isinstance(v, float) for c in items for v in (c.a, c.b))
-        columns = {
-            "feature": _texts(c.feature for c in items),
-            "quantity": _texts(c.quantity for c in items),
-        }
-        if any(c.rule for c in items):
-            columns["rule"] = _texts(c.rule for c in items)
-        if numbers:
-            columns["a"] = np.array([c.a for c in items], dtype=float)
-            columns["b"] = np.array([c.b for c in items], dtype=float)
-        else:
-            columns["a"] = _texts(c.a_text for c in items)
-            columns["b"] = _texts(c.b_text for c in items)
-        columns |= {
-            "value": np.array([c.value for c in items], dtype=float),
-            "std_error": np.array([c.std_error for c in items], dtype=float),
-            "df": np.array([c.df for c in items], dtype=float),
-            "lower": np.array([c.lower for c in items], dtype=float),
-            "upper": np.array([c.upper for c in items], dtype=float),
-            "p_value": np.array([c.p_value for c in items], dtype=float),
-            "confidence_level": np.array([c.confidence_level for c in items], dtype=float),
-            "method": _texts(c.method for c in items),
-            "rows": np.array([c.rows for c in items], dtype=np.int64),
-            "exact": np.array([c.exact for c in items], dtype=bool),
-        }
-        return columns
-
-    def _document(self, options: ExportOptions) -> Content:
-        return {"contrasts": self.items}
+        rule = ("rule",) if any(c.rule for c in items) else ()
+        ends = ("a", "b") if numbers else ("a_text as a", "b_text as b")
+        return columns_of(
+            Contrast,
+            items,
+            *("feature", "quantity", *rule, *ends, "value", "std_error", "df", "lower", "upper"),
+            *("p_value", "confidence_level", "method", "rows", "exact"),
+        )
 
 
 # --- intervals from standard errors ---------------------------------------------------------------
@@ -469,8 +440,3 @@ def _line(contrast: Contrast, *, regions: bool) -> list[str]:
     p = c.p_value
     p_text = "" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.2g}"
     return [*cells, change, limits, p_text, f"{c.rows:,}"]
-
-
-def _texts(texts: Iterable[str]) -> np.ndarray:
-    """Return text as a column."""
-    return np.array(list(texts), dtype=object)

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from skedasis._arguments import check_name
-from skedasis._calls import checked_call
 from skedasis._types import Floats, Json
-from skedasis.results import operations
-from skedasis.results.display import SavedResult, align_columns, save_if
+from skedasis.results import operations, schema
+from skedasis.results.described import Keys, content_of, keys_of, listed, object_of
+from skedasis.results.display import SavedResult, align_columns
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance, ImportanceRank
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import DiagnosisKeywords
+    from skedasis.results.keywords import DiagnosisKeywords, DiagnosisViewKeywords
 
 Kind = Literal[
     "unused",
@@ -47,9 +47,9 @@ class Verdict:
     ----------
     feature : str
     kind : str
-        One of `Kind`.
+        Kind of the verdict.
     text : str
-        A sentence with the numbers that the verdict is based on.
+        The verdict as a sentence, with the numbers that it is based on.
     next : str
         The recommended next step.
     """
@@ -69,8 +69,10 @@ class Finding:
     feature : str
     likelihood, entropy : ImportanceRank
         Likelihood-PFI and Entropy-PFI, in nats.
-    r2_others, r2_with_target : float
-        As in `Diagnosis`.
+    r2_others : float
+        Out-of-bag R² of a random forest that predicts the feature from the others.
+    r2_with_target : float
+        The same from the others and the label.
     partners : tuple of str
         The features that it shares most information with.
     verdict : Verdict
@@ -85,9 +87,16 @@ class Finding:
     verdict: Verdict
 
 
+_MORE = (
+    *("r2_others", "r2_with_target", "partners", "verdict.kind as verdict"),
+    *("verdict.text as text", "verdict.next as next"),
+)
+"""What documents say of a feature, beside the two importances."""
+
+
 @dataclass(frozen=True, eq=False)
 class Diagnosis(SavedResult):
-    """Features classified by Likelihood-PFI and Entropy-PFI. Computed by `skedasis.diagnose`.
+    """Features classified by Likelihood-PFI and Entropy-PFI, in nats. Computed by `skedasis.diagnose`.
 
     Attributes
     ----------
@@ -168,21 +177,11 @@ class Diagnosis(SavedResult):
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a tidy data frame with one row per feature, in X's order.
 
-        Parameters
-        ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
-
         Returns
         -------
         data frame
-            Columns ``feature``, ``likelihood`` and ``entropy`` with their intervals, ``r2_others``, ``r2_with_target``,
-            ``partners``, ``verdict``, ``text`` and ``next``.
-
-        Raises
-        ------
-        UnsupportedError
-            If no data frame library is installed.
+            Columns ``feature``, ``likelihood`` and ``entropy`` with their intervals, ``r2_others``,
+            ``r2_with_target``, ``partners``, ``verdict``, ``text`` and ``next``.
         """
         return operations.to_data_frame(self.table(), backend or self.likelihood.library)
 
@@ -207,9 +206,7 @@ class Diagnosis(SavedResult):
             for name, measure in (("likelihood", self.likelihood), ("entropy", self.entropy))
         }
         return {
-            "features": self.features,
-            "rows": self.likelihood.rows,
-            "confidence_level": self.confidence_level,
+            **content_of(self, "features", "likelihood.rows as rows", "confidence_level"),
             "diagnosis": [
                 {
                     "feature": name,
@@ -217,88 +214,56 @@ class Diagnosis(SavedResult):
                     "likelihood_interval": ends["likelihood"][k],
                     "entropy": self.entropy.mean[k],
                     "entropy_interval": ends["entropy"][k],
-                    "r2_others": self.r2_others[k],
-                    "r2_with_target": self.r2_with_target[k],
-                    "partners": self.partners[k],
-                    "verdict": self.verdicts[k].kind,
-                    "text": self.verdicts[k].text,
-                    "next": self.verdicts[k].next,
+                    **content_of(self[name], *_MORE),
                 }
                 for k, name in enumerate(self.features)
             ],
-            "notes": self.notes,
-            "provenance": self.provenance,
+            **content_of(self, "notes", "provenance"),
         }
 
-    @shows_keywords
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **keys_of(cls, "features", "likelihood.rows as rows", "confidence_level"),
+            "diagnosis": listed(
+                object_of(
+                    "One feature.",
+                    {
+                        "feature": schema.text("Name of the feature."),
+                        "likelihood": schema.number("Likelihood-PFI."),
+                        "likelihood_interval": schema.interval("Ends of its interval."),
+                        "entropy": schema.number("Entropy-PFI."),
+                        "entropy_interval": schema.interval("Ends of its interval."),
+                        **keys_of(Finding, *_MORE),
+                    },
+                ),
+                "The features, in X's order.",
+            ),
+            **keys_of(cls, "notes", "provenance"),
+        }, {}
+
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[DiagnosisKeywords]) -> Figure:
         """Plot the two importances against each other, and how well other features predict each feature.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes for the scatter plot alone. By default a figure with both panels is created.
-        confidence_level : float, optional
-            Confidence level of the intervals; by default that of the verdicts.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For an invalid value of an option.
-        TypeError
-            For an unknown option.
 
         Notes
         -----
         How to read it (entropy_importance, sec. 3.5): the importance of features on the right near the horizontal axis
         can be read at face value; features further up share their information with other features. Names without free
-        space are omitted. No model row.
+        space are omitted.
         """
-        return operations.plot_diagnosis(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        confidence_level: float | None = None,
         title: str | None = None,
+        **options: Unpack[DiagnosisViewKeywords],
     ) -> Explorable:
-        """Return the features in the plane of the two importances as an interactive page with tooltips.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        confidence_level : float, optional
-            Confidence level of the intervals; by default that of the verdicts.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For a `confidence_level` outside (0, 1), and if `path` is a folder.
-
-        Notes
-        -----
-        A table below the figure lists the verdicts. No model row.
-        """
-        return save_if(
-            operations.diagnosis_page(self, confidence_level=confidence_level, title=title), path
-        )
+        """Return the features in the plane of the two importances as an interactive page with tooltips."""
+        return operations.explore(self, path, title, **options)
 
     def __repr__(self) -> str:
         kinds = [v.kind for v in self.verdicts]

@@ -23,14 +23,14 @@ from skedasis._escaping import Printed
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.registry import methods_that, title_of
 from skedasis.results import operations
-from skedasis.results.export import Content, Exportable, ExportOptions
+from skedasis.results.described import Content, Keys, columns_of, listed
+from skedasis.results.export import Exportable, ExportOptions
 from skedasis.results.immutable import Immutable
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from skedasis._types import Floats
-    from skedasis.plots.html import Explorable
     from skedasis.results.effect import BinStats
     from skedasis.results.importance import Importance
     from skedasis.results.provenance import Provenance
@@ -341,15 +341,13 @@ class Ranking(Exportable, DisplayMixin, tuple[Line, ...]):
     def _document(self, options: ExportOptions) -> Content:
         return {"ranking": tuple(self)}
 
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        line = {"type": "object", "description": "One line, with the fields of its class as keys."}
+        return {"ranking": listed(line, "The lines, in order.")}, {}
+
     def _columns(self) -> Content:
-        return operations.ranking_table(self)
+        return {**columns_of(type(self[0]), self)} if len(self) else {"feature": []}
 
     def __str__(self) -> str:
         return ranking_text(self) if len(self) else "()"
-
-
-def save_if(page: Explorable, path: str | Path | None) -> Explorable:
-    """Return the page; write it to `path` first if that is not None."""
-    if path is not None:
-        page.save(path)
-    return page

@@ -7,7 +7,9 @@ import numpy as np
 from skedasis._types import Floats, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimePoints
+from skedasis.results import schema
 from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, LevelStats
+from skedasis.results.described import Content, Keys, listed, object_of, or_null
 from skedasis.results.effect import (
     About,
     AnyMPlot,
@@ -18,7 +20,7 @@ from skedasis.results.effect import (
     MissingPoint,
     Rows,
 )
-from skedasis.results.export import Content, ExportOptions
+from skedasis.results.export import ExportOptions
 from skedasis.results.frames import axis_column, point_column
 from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
 from skedasis.stats.resampling import t_interval
@@ -76,7 +78,6 @@ def effect_document(effect: Effect, options: ExportOptions) -> Content:
     score, level = effect.swap_score, options.confidence_level
     lower, upper = t_interval(effect.value, effect.std_error, effect.df, level)
     content: Content = {
-        "kind": "Effect",
         **about_document(effect.about),
         "method": effect.spec.method,
         "rule": effect.rule or None,
@@ -105,6 +106,158 @@ def effect_document(effect: Effect, options: ExportOptions) -> Content:
         content["kept_rows"] = None if effect.rows is None else _rows(effect, effect.rows)
         content["ice"] = None if effect.curves is None else _curves(effect, effect.curves)
     return content
+
+
+_BIN_KEYS = or_null(
+    object_of(
+        "The bins from left to right; for a categorical feature the steps between levels. Null for PDP and ICE, and "
+        "for M-plots of categorical features.",
+        {
+            "left": schema.points("Left ends: numbers, times, or the labels before a step."),
+            "right": schema.points("Right ends."),
+            "rows": schema.integers("Number of rows."),
+            "weight": schema.numbers("Weight of the rows."),
+            "std": schema.numbers("Standard deviation of the local effects in the bin."),
+            "error": schema.numbers("Standard error of `slope`, or `mean`."),
+        },
+        {
+            "slope": schema.numbers(
+                "Mean of the local effects, in units of the quantity per unit of the feature, of times per day; for "
+                "differences across bins or cells the mean slope of the curve; for a categorical feature the mean "
+                "difference per step."
+            ),
+            "rise": schema.numbers(
+                "Value of the curve at the right end minus that at the left end, in units of the quantity. Absent for "
+                "an M-plot."
+            ),
+            "mean": schema.numbers("For an M-plot instead of `slope`: the mean of the quantity."),
+            "slope_change": schema.numbers(
+                "Change of the slope per unit of the feature within the bin. Absent if slopes are constant in all "
+                "bins."
+            ),
+        },
+    )
+)
+
+
+_SPREAD_KEYS = or_null(
+    object_of(
+        "The spread between rows on cells of its own; null if it was not computed.",
+        {
+            "x": schema.points("Mean of the feature in each cell, or the level."),
+            "value": schema.numbers("Standard deviation of the effect there between rows."),
+            "error": schema.numbers("Its standard error."),
+            "weight": schema.numbers("Fraction of the rows in the cell."),
+        },
+    )
+)
+
+
+_DEPENDS_KEYS = or_null(
+    object_of(
+        "The other feature that explains most of the heterogeneity; null if none explains much.",
+        {
+            "name": schema.text("Name of the feature."),
+            "share": schema.number(
+                "Share of the squared heterogeneity score that it explains, on held-out rows."
+            ),
+            "error": schema.number("Standard error of the share."),
+        },
+    )
+)
+
+
+_MISSING_KEYS = object_of(
+    "Rows in which the feature is missing.",
+    {
+        "rows": schema.integer("Their number."),
+        "value": schema.number(
+            "Their effect, on the scale of the curve; null without any, or for a level."
+        ),
+        "error": schema.number("Its standard error."),
+    },
+)
+
+
+_KEPT_KEYS = or_null(
+    object_of(
+        "Kept rows, only with rows=True; null if none are kept.",
+        {
+            "x": schema.points("Values of the feature."),
+            "local_effect": or_null(
+                listed(
+                    {"type": ["number", "null", "array"]},
+                    "Their local effects; for a categorical feature the two adjacent steps. Null for PDP and ICE.",
+                )
+            ),
+            **schema.KEPT,
+        },
+    )
+)
+
+
+_ICE_KEYS = or_null(
+    object_of(
+        "Individual curves of kept rows, only with rows=True; null if none are kept.",
+        {
+            "row": schema.integers("Index of each row in X."),
+            "x": schema.points("The rows' own values of the feature."),
+            "value": schema.table("One curve per row, at the points of `curve`."),
+            **schema.KEPT,
+        },
+    )
+)
+
+
+def effect_keys() -> tuple[Keys, Keys]:
+    """Return the schema of the keys of an effect, and of those that only some have."""
+    return (
+        {
+            **schema.FEATURE,
+            **schema.QUANTITY,
+            **schema.METHOD,
+            "rule": or_null(
+                schema.text("Rule of the region that the effect is of; null for all rows.")
+            ),
+            **schema.LEVEL,
+            "importance": schema.number("Standard deviation of the effect over the data."),
+            **schema.SCORE,
+            "heterogeneity_score_interval": {
+                **schema.interval(
+                    "Ends of the interval of the heterogeneity score; null if it is unknown."
+                ),
+                "type": ["array", "null"],
+            },
+            "score_off_support": schema.number(
+                "The largest share of the score's swapped rows that are far from the data, in at most three columns."
+            ),
+            "curve": object_of(
+                "The effect at its points, in units of the quantity.",
+                {
+                    "value": schema.numbers("The effect."),
+                    "error": schema.numbers("Its standard error."),
+                    "lower": schema.numbers("Lower end of its pointwise interval."),
+                    "upper": schema.numbers("Upper end."),
+                    "heterogeneity": schema.numbers(
+                        "Spread: standard deviation of the effect there between rows."
+                    ),
+                    "accumulated_std": or_null(
+                        schema.numbers(
+                            "Standard deviations of local effects, accumulated from the left end; null for PDP and "
+                            "M-plots.",
+                        )
+                    ),
+                },
+                schema.AXIS,
+            ),
+            "bins": _BIN_KEYS,
+            "spread": _SPREAD_KEYS,
+            "depends_on": _DEPENDS_KEYS,
+            "missing": _MISSING_KEYS,
+            **schema.RECORD,
+        },
+        {"kept_rows": _KEPT_KEYS, "ice": _ICE_KEYS},
+    )
 
 
 def _bins(effect: Effect) -> Content | None:
@@ -179,7 +332,6 @@ def surface_document(surface: Surface, options: ExportOptions) -> Content:
     error = surface.std_error
     lower, upper = t_interval(surface.value, error, surface.df, level)
     content: Content = {
-        "kind": "Surface",
         "features": surface.features,
         "axes": surface_axes(surface),
         "quantity": surface.about.quantity,
@@ -199,6 +351,65 @@ def surface_document(surface: Surface, options: ExportOptions) -> Content:
     if options.rows:
         content["kept_rows"] = _pair_rows(surface)
     return content
+
+
+_CELL_KEYS = or_null(
+    object_of(
+        "The cells of an ALE or DALE, by the bins or steps of the first and of the second feature. Null for a "
+        "PDP.",
+        {
+            "rows": listed({"type": "array", "items": {"type": "integer"}}, "Number of rows."),
+            "weight": schema.table("Weight of the rows."),
+            "difference": schema.table(
+                "Mean double difference across the cell, in units of the quantity."
+            ),
+            "std": schema.table("Standard deviation of the rows' double differences."),
+            "error": schema.table("Standard error of `difference`."),
+        },
+    )
+)
+
+
+def surface_keys() -> tuple[Keys, Keys]:
+    """Return the schema of the keys of a surface, and of those that only some have."""
+    return (
+        {
+            **schema.PAIR,
+            **schema.LEVEL,
+            "includes_main_effects": schema.flag(
+                "Whether values include the main effects of the features."
+            ),
+            "interaction_strength": schema.number(
+                "Standard deviation of the surface over the data; null if no rows are kept."
+            ),
+            "value": schema.table(
+                "The effect, in units of the quantity; a row for each point of the first feature."
+            ),
+            "error": schema.table("Its standard error."),
+            "lower": schema.table("Lower end of its pointwise interval."),
+            "upper": schema.table("Upper end."),
+            "heterogeneity": schema.table("Standard deviation between rows."),
+            "cells": _CELL_KEYS,
+            **schema.RECORD,
+        },
+        {
+            "kept_rows": or_null(
+                object_of(
+                    "Kept rows, only with rows=True; null if none are kept.",
+                    {
+                        "x0": schema.points("Values of the first feature."),
+                        "x1": schema.points("Values of the second feature."),
+                        "local_effect": or_null(
+                            schema.numbers(
+                                "Mixed derivatives; null if local effects are differences."
+                            )
+                        ),
+                        **schema.KEPT,
+                    },
+                )
+            )
+        },
+    )
 
 
 def surface_axes(surface: Surface) -> list[Content]:

@@ -27,6 +27,7 @@ from skedasis.results.axis import (
     TimedAxis,
 )
 from skedasis.results.containers import TableColumns
+from skedasis.results.described import Keys
 from skedasis.results.display import (
     DisplayMixin,
     SavedResult,
@@ -34,14 +35,15 @@ from skedasis.results.display import (
     count,
     outside_text,
     sample_text,
-    save_if,
 )
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.immutable import Immutable, make_read_only
 from skedasis.results.provenance import Provenance, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.ale_math import Accumulate
+from skedasis.stats.depends_on import DependsOn
 from skedasis.stats.grid import Cells
+from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import RandomState
 
@@ -51,15 +53,13 @@ if TYPE_CHECKING:
 
     from skedasis.binning import Binning
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import BandKind, EffectKeywords, Ice
     from skedasis.results.checks.check import Checks, Ignore
     from skedasis.results.checks.elevated_regions import ElevatedRegion
     from skedasis.results.checks.extrapolation import FeatureSpace
     from skedasis.results.checks.heterogeneity_test import HeterogeneityTest
     from skedasis.results.checks.variance_decomposition import VarianceDecomposition
     from skedasis.results.contrast import Contrast, Contrasts
-    from skedasis.stats.depends_on import DependsOn
-    from skedasis.stats.heterogeneity_score import HeterogeneityScore
+    from skedasis.results.keywords import EffectKeywords, EffectViewKeywords
 
 
 # --- description of a result: plain values that can be written as JSON ----------------------------
@@ -72,7 +72,7 @@ class Spec:
     Parameters
     ----------
     method : str
-        "ALE", "RHALE", "PDP", …
+        The method, such as "RHALE".
     center : {"mean", "start", "anchor", None}
     local_effects : str
         The kind of the local effects. "slopes", central "differences" and the "values" of an M-plot belong to points of
@@ -1131,16 +1131,14 @@ class Effect(SavedResult):
 
         Parameters
         ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the library of X, or the first installed one if X is an array.
         of : {"effect", "bins", "spread", "curves", "missing"}
-            One row per point of `x`, per bin, per cell of the spread, or per point of each curve of a row; or one row
-            for the missing values.
+            One row per point of `x`, per bin, per cell of the spread, or per point of each curve of a row; or one
+            row for the missing values.
 
         Raises
         ------
         UnsupportedError
-            If no data frame library is installed, or the effect has no bins, curves or missing values.
+            If the effect has no bins, curves or missing values.
         """
         return operations.to_data_frame(self.table(of), backend or self.about.library)
 
@@ -1151,78 +1149,31 @@ class Effect(SavedResult):
     def _document(self, options: ExportOptions) -> Content:
         return operations.effect_document(self, options)
 
-    @shows_keywords
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return operations.effect_keys()
+
+    @classmethod
+    def json_kind(cls) -> str:
+        """Return "Effect", also for the classes that derive from it."""
+        return Effect.__name__
+
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[EffectKeywords]) -> Figure:
         """Plot the effect.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes for the main panel alone. Their style stays as it is, and so do a title, labels, limits and ticks that
-            are set on them, unless an option names them. By default a figure with all panels is created.
-        ice : {"centered", "raw", None}
-            Individual curves: centred, as computed, or none. They are those that PDP and ICE keep, or those of
-            ``sd.explain(..., curves=30)``. "centered"
-            subtracts the anchor of each curve of a PDP or ICE (its left end for ``center="start"``, else its mean over
-            the data) and centres the average likewise; curves of other methods are centred as the effect is. "raw"
-            draws the curves unchanged; None draws no curves.
-        own : bool
-            Whether the observed value of each row is marked on its curve.
-        curves : int, optional
-            Largest number of curves, by default 200 of those that the result keeps.
-        confidence_level : float
-            Confidence level of the intervals of the average, by default 0.95.
-        color : color or array_like, shape (n,), optional
-            A colour: that of the average and its interval. An array with one value for each row of X: its curve is
-            coloured by it. Numbers get a colour scale; text, booleans and integers with at most 8 distinct values get
-            a colour and a line style each.
-        color_name : str, optional
-            Name of these values, such as "temperature [°C]"; by default the name of the series.
-        group_averages : bool
-            Whether the average curve of each group of `color` is drawn over the curves, by default True: the weighted
-            mean of all kept curves of its rows. Numbers on a scale are cut into thirds.
-        elevated_regions : bool, optional
-            Whether elevated regions of the curves are marked at the lower end of the panel, with the verdict whether
-            rows observed there support them (`Effect.elevated_regions`). By default only if the quantity is an
-            entropy, a variance or another uncertainty.
-        histogram : bool
-            Whether a second panel shows the histogram of the feature in each group of `color`, such as classes:
-            ``plot(color=y, histogram=True)``.
-        values : array_like, shape (n,), optional
-            The feature's value in each row of X, for these histograms. By default those of the rows whose curves are
-            kept; the notes state their number.
-        simultaneous : bool
-            Whether the intervals form a simultaneous band instead of being pointwise.
-        band : {"spread", "accumulated", None}
-            The band around the average: the spread between rows, the accumulated standard deviation (Eq. 16), or none.
-            By default the spread, which is the standard deviation of the effect at x (`Effect.spread`). "accumulated":
-            the standard deviations of the local effects, accumulated from the left end, as in the figures of the papers
-            (`Effect.accumulated_std`; RHALE Eq. 16, UALE Eq. 9). None: no band.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For an invalid value of an option, colours or values without one entry per row, a histogram without colours,
-            or a logarithmic axis with values that are not positive.
         UnsupportedError
             For raw curves of a centred effect, for colours or a number of curves if the result keeps no curves, for
             elevated regions without ICE curves over a numeric feature, for a histogram if colours are not groups, for
             a logarithmic axis of levels or times, and for the accumulated band of PDP, ICE and M-plots.
-        TypeError
-            For an unknown option.
 
         Notes
         -----
         Levels of a categorical feature are drawn at positions 0, 1, … in the order of the effect. Of more than 40
         nominal levels those with most rows are shown, and the notes say so. In a small figure lower panels, and then
-        notes, are left out. No model row.
+        notes, are left out.
 
         Examples
         --------
@@ -1233,55 +1184,22 @@ class Effect(SavedResult):
         >>> [ax.get_ylabel() for ax in e.plot(title="Effect of x0", size=(5, 5)).axes]
         ['effect on prediction', 'slope [prediction per x0]']
         """
-        return operations.plot_effect(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        ice: Ice = "centered",
-        own: bool = False,
-        curves: int | None = None,
-        confidence_level: float = 0.95,
-        color: Any = None,
-        color_name: str | None = None,
-        group_averages: bool = True,
-        elevated_regions: bool | None = None,
-        histogram: bool = False,
-        values: Any = None,
-        simultaneous: bool = False,
-        band: BandKind = "spread",
         title: str | None = None,
+        **options: Unpack[EffectViewKeywords],
     ) -> Explorable:
         """Return the figure as an interactive page with tooltips for bins, points and curves.
 
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        ice, own, curves, confidence_level, color, color_name, group_averages, elevated_regions, histogram, values
-            As in `plot`.
-        simultaneous, band
-            As in `plot`.
-        title : str, optional
-            Title of the page; by default that of the figure.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-
         Notes
         -----
-        The page is a single file that loads nothing from the network. Arrow keys move between bins and between curves.
-        Tables below the figure hold its numbers. The page contains those data of single rows that the figure shows:
-        ICE curves with row indices, the rug, and the local effects of bins with few rows. No model row.
+        Arrow keys move between bins and between curves. The page contains those data of single rows that the figure
+        shows: ICE curves with row indices, the rug, and the local effects of bins with few rows.
 
         Examples
         --------
@@ -1293,21 +1211,7 @@ class Effect(SavedResult):
         >>> page.title, page.html.count("<svg ")
         ('x0: effect on prediction (ALE)', 1)
         """
-        view = operations.EffectPlotOptions(
-            ice,
-            own,
-            curves,
-            confidence_level,
-            color=color,
-            color_name=color_name,
-            group_averages=group_averages,
-            elevated_regions=elevated_regions,
-            histogram=histogram,
-            values=values,
-            simultaneous=simultaneous,
-            band=band,
-        )
-        return save_if(operations.effect_page(self, view, title=title), path)
+        return operations.explore(self, path, title, **options)
 
     def with_provenance(self, entries: Mapping[str, object]) -> Self:
         """Return the effect with entries added to its provenance."""

@@ -26,11 +26,9 @@ from skedasis.results.display import (
     outside_texts,
     ranking_text,
     sample_text,
-    save_if,
 )
 from skedasis.results.effect import Effect
-from skedasis.results.export import Content, ExportOptions
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.depends_on import DependsOn
 from skedasis.stats.random import RandomState
 
@@ -38,11 +36,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import BandKind, EffectsKeywords, Ice
     from skedasis.results.ale_statistics import NullDistribution, Statistics
     from skedasis.results.checks.check import Checks, IgnoreByFeature
     from skedasis.results.checks.extrapolation import FeatureSpace
     from skedasis.results.contrast import Contrasts
+    from skedasis.results.keywords import EffectsKeywords, EffectsViewKeywords
 
 
 @dataclass(frozen=True)
@@ -52,9 +50,12 @@ class Rank(RankLine):
     Parameters
     ----------
     feature : str
-    importance, heterogeneity_score, heterogeneity_score_error : float
-        The standard deviation of the effect over the data, the heterogeneity score, and its standard error, all in
-        units of the quantity.
+    importance : float
+        Standard deviation of the effect over the data, in units of the quantity.
+    heterogeneity_score : float
+        Heterogeneity score, in units of the quantity.
+    heterogeneity_score_error : float
+        Its standard error.
     bins : int
         Number of bins, of points of the grid, or of levels.
     untrusted_rows : int
@@ -63,8 +64,10 @@ class Rank(RankLine):
         Number of rows in which the feature is missing.
     depends_on : str or None
         The other feature that explains most of the heterogeneity; None if none explains much.
-    depends_on_share, depends_on_error : float
-        The share of the squared score that it explains, and its standard error; NaN without such a feature.
+    depends_on_share : float
+        Share of the squared score that it explains, on held-out rows; NaN without such a feature.
+    depends_on_error : float
+        Standard error of the share.
     """
 
     ordered_by = "importance"
@@ -124,8 +127,8 @@ class Effects(FeatureMapping[Effect, Rank]):
     (['x0', 'x1'], 11)
     """
 
+    exported = ("features", "ranking", "effects", "provenance")
     prints_ranking = True
-
     tables = ("effect", "bins", "spread", "curves", "missing", "ranking")
 
     @property
@@ -297,10 +300,11 @@ class Effects(FeatureMapping[Effect, Rank]):
         x0 0.2 → 0.6  +0.410    0.376 to 0.443  < 0.001   300
         x1 0.5 → 0.1  −0.453  −0.482 to −0.423  < 0.001   300
         """
+        pairs = operations.pairs_of(changes, self)
         options = operations.ContrastOptions(
             confidence_level, method, replicates, random_state, n_jobs, source
         )
-        return operations.contrasts_of_effects(self, changes, options)
+        return operations.contrasts_of_effects(self, pairs, options)
 
     @checked_call
     def checks(
@@ -387,54 +391,9 @@ class Effects(FeatureMapping[Effect, Rank]):
             return Effects(some).table(of)
         return super().table(of)
 
-    def _document(self, options: ExportOptions) -> Content:
-        return self._contents("effects")
-
-    @shows_keywords
+    @takes_figure_options
     def plot(self, **options: Unpack[EffectsKeywords]) -> Figure:
         """Plot the effects side by side on shared scales, most important first, or an overview of them.
-
-        Parameters
-        ----------
-        kind : {"effects", "overview"}
-            An effect per feature; or one point per feature: its importance against its heterogeneity score.
-        by : {"importance", "heterogeneity_score"}
-            Order of the features, largest first.
-        top : int or None
-            Largest number of features, by default 30; None for all, 30 on each page.
-        page : int
-            Which page, from 1.
-        columns : int, optional
-            Number of columns of the grid.
-        lower : bool
-            Whether to draw the slopes per bin, too. They are given per standard deviation of the feature, because
-            slopes per unit of different features are not comparable.
-        ice, curves, confidence_level, band
-            As in `Effect.plot`; by default at most 60 curves.
-        axes : sequence of matplotlib Axes, optional
-            Axes for the main panels, one for each effect that is drawn.
-        ax : matplotlib Axes, optional
-            Axes for the overview.
-        color : color, optional
-            Colour of the averages and their intervals.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For no effect, and for an invalid value of an option.
-        TypeError
-            For an unknown option.
-
-        Notes
-        -----
-        No model row.
 
         Examples
         --------
@@ -445,53 +404,22 @@ class Effects(FeatureMapping[Effect, Rank]):
         >>> [ax.get_title(loc="left") for ax in es.plot(top=2, lower=False).axes]
         ['1. x1', '2. x0']
         """
-        return operations.plot_effects(self, **options)
+        return operations.plot(self, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        by: Literal["importance", "heterogeneity_score"] = "importance",
-        top: int | None = None,
-        columns: int | None = None,
-        lower: bool = True,
-        ice: Ice = "centered",
-        curves: int | None = 60,
-        confidence_level: float = 0.95,
-        band: BandKind = "spread",
         title: str | None = None,
+        **options: Unpack[EffectsViewKeywords],
     ) -> Explorable:
         """Return all effects on shared scales as an interactive page with filter, sorting and tooltips.
 
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        by : {"importance", "heterogeneity_score"}
-            Initial order. The page can also sort by name and by X's order.
-        top : int, optional
-            Show only this many effects.
-        columns : int, optional
-            Maximum number of effects side by side; by default as many as fit.
-        lower, ice, curves, confidence_level, band
-            As in `plot`.
-        title : str, optional
-            Title of the page; by default that of the figure.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            If there is nothing to show, for invalid `by`, `top` or `columns`, and if `path` is a folder.
-
         Notes
         -----
-        The page is a single file that loads nothing from the network. No model row.
+        `by` is the initial order; the page can also sort by name and by X's order. All effects are on the page, unless
+        `top` says how many.
 
         Examples
         --------
@@ -502,8 +430,4 @@ class Effects(FeatureMapping[Effect, Rank]):
         >>> es.explore(top=2).html.count('class="skd-item"')
         2
         """
-        view = operations.EffectPlotOptions(ice, False, curves, confidence_level, band=band)
-        page = operations.effects_page(
-            self, view, by=by, top=top, columns=columns, lower=lower, title=title
-        )
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)

@@ -7,10 +7,10 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from datetime import date, time, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -24,9 +24,8 @@ from skedasis.data.categories import labels_of
 from skedasis.data.time_columns import PER_DAY, Times, is_points, is_times
 from skedasis.data.times import TimePoints
 from skedasis.results import operations
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from skedasis.results.described import Content, Keys, content_of, keys_of
+from skedasis.results.signatures import document_table
 
 SCHEMA = 2
 """Version of the schema: it changes if a key is renamed or removed, or gets another meaning; not if one is added."""
@@ -34,10 +33,6 @@ SCHEMA = 2
 
 Object: TypeAlias = dict[str, JsonValue]
 """An object of JSON."""
-
-
-Content: TypeAlias = dict[str, object]
-"""What a result says, by key: values of any type, which `document` converts."""
 
 
 # --- text, numbers and files ----------------------------------------------------------------------
@@ -145,11 +140,25 @@ class ExportOptions:
 class Exportable(Printed):
     """A result that can be written as plain data and as JSON, and converted to a data frame.
 
-    A class with a method `_document`, or a dataclass all of whose fields say something, gets `to_dict` and `to_json`;
-    one with a method `_columns` gets `to_frame`. Its keys belong into `skedasis.results.schema`.
+    A dataclass writes its fields, or the attributes that it names in `exported`; `skedasis.results.described` has the
+    rules. A class whose document is computed has methods `_document` and `_keys`, and one with other columns than its
+    numbers and texts a method `_columns`.
     """
 
     __slots__ = ()
+
+    exported: ClassVar[tuple[str, ...]] = ()
+    """The attributes that `to_dict` writes, in order (`described.Exporting`); by default the fields."""
+
+    @classmethod
+    def json_kind(cls) -> str:
+        """Return the name of this kind of result in JSON."""
+        return cls.__name__
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "to_frame" in vars(cls):
+            document_table(cls.to_frame)
 
     @checked_call
     def to_dict(self, *, rows: bool = False, confidence_level: float = 0.95) -> Object:
@@ -167,7 +176,7 @@ class Exportable(Printed):
         Returns
         -------
         dict
-            With the keys "kind", "schema" (1), "version" and those of this kind of result, which the reference page
+            With the keys "kind", "schema" (2), "version" and those of this kind of result, which the reference page
             "JSON" and `skedasis.results.schema.json_schema` describe. Numbers that are not finite are None, times ISO
             8601 text, levels their labels.
 
@@ -244,12 +253,17 @@ class Exportable(Printed):
         return operations.to_data_frame(self._columns(), backend)
 
     def _document(self, options: ExportOptions) -> Content:
-        """Return the content for `to_dict`: by default the fields of the dataclass."""
-        return _fields_of(self) if is_dataclass(self) else {}
+        """Return the content for `to_dict`."""
+        return content_of(self) if is_dataclass(self) else {}
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        """Return the schema of each key of `_document`, and of those that only some documents have."""
+        return keys_of(cls) if is_dataclass(cls) else {}, {}
 
     def _columns(self) -> Content:
-        """Return the columns of `to_frame`: by default one row with the fields of the dataclass that are scalars."""
-        content = _fields_of(self) if is_dataclass(self) else {}
+        """Return the columns of `to_frame`: by default one row with what is a number or a text."""
+        content = content_of(self) if is_dataclass(self) else {}
         return {
             key: [value]
             for key, value in content.items()
@@ -277,23 +291,6 @@ def document(result: Exportable, options: ExportOptions) -> Object:
 # --- from values of any type to JSON --------------------------------------------------------------
 
 
-def _key(name: str) -> str:
-    """Return the key of a field."""
-    if name.endswith("std_error"):
-        return name.removesuffix("std_error") + "error"
-    return {"count": "rows", "n": "rows"}.get(name, name)
-
-
-def _fields_of(value: DataclassInstance) -> Content:
-    """Return the fields of a dataclass by key; the two features of a pair are a list."""
-    content = {_key(f.name): vars(value)[f.name] for f in fields(value) if f.init}
-    for first, second in (("feature_0", "feature_1"), ("feature0", "feature1")):
-        if first in content and second in content:
-            pair = [content.pop(first), content.pop(second)]
-            return {"features": pair, **content}
-    return content
-
-
 class _Writer:
     """Converts the content of a document, and remembers its texts."""
 
@@ -305,7 +302,7 @@ class _Writer:
     def result(self, result: Exportable) -> Object:
         """Return a result, with what its provenance says beyond that of the result that contains it."""
         content = dict(result._document(self.options))  # noqa: SLF001 - declared in this module
-        content = {"kind": content.pop("kind", type(result).__name__), **content}
+        content = {"kind": result.json_kind(), **content}
         outer, own = self.provenance, content.get("provenance")
         if isinstance(own, Mapping):
             content["provenance"] = {
@@ -331,7 +328,7 @@ class _Writer:
         if isinstance(value, Mapping):
             return self._mapping(value)
         if is_dataclass(value) and not isinstance(value, (type, TimePoints)):
-            return self._mapping(_fields_of(value))
+            return self._mapping(content_of(value))
         return self._other(value)
 
     def _scalar(self, value: str | int | float | None) -> JsonValue:

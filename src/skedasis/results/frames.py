@@ -20,7 +20,7 @@ from skedasis.results.effect import BinStats, Effect
 from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+    pass
 
 Table = dict[str, Any]
 
@@ -277,16 +277,6 @@ def column_pairs(
         else np.repeat(np.asarray(first), times)
     )
     return repeated, tile_column(second, len(first))
-
-
-def ranking_table(lines: Sequence[DataclassInstance]) -> Table:
-    """Return a ranking as columns; several features in one cell, of variance shares, as text."""
-    names = [field.name for field in fields(lines[0])] if lines else ["feature"]
-    return {name: [_cell(vars(line)[name]) for line in lines] for name in names}
-
-
-def _cell(value: object) -> object:
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
 # --- columns and data frames ----------------------------------------------------------------------

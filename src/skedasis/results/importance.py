@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
@@ -13,7 +13,8 @@ from skedasis._arguments import check_flag, check_name, check_option, check_prob
 from skedasis._calls import NearestAttribute, checked_call
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
-from skedasis.results import operations
+from skedasis.results import operations, schema
+from skedasis.results.described import Keys, columns_of, content_of, described, keys_of, or_null
 from skedasis.results.display import (
     Ranking,
     RankLine,
@@ -21,12 +22,11 @@ from skedasis.results.display import (
     count,
     importance_table,
     no_interval_error,
-    save_if,
 )
 from skedasis.results.export import Content, Exportable, ExportOptions
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import ImportanceKeywords
+    from skedasis.results.keywords import ImportanceKeywords, ImportanceViewKeywords
 
 IntervalMethod = Literal["analytic", "repeats"]
 
@@ -46,10 +46,16 @@ class ImportanceRank(RankLine):
     Parameters
     ----------
     feature : str
-    mean, std, std_error : float
-        In units of the quantity.
-    lower, upper : float
-        The analytic 95 % interval; NaN if there is none.
+    mean : float
+        The importance: the mean over the repeats, in units of the quantity.
+    std : float
+        Standard deviation over the repeats.
+    std_error : float
+        Standard error of `mean`.
+    lower : float
+        Lower end of the analytic interval, here at 95 %; NaN if there is none.
+    upper : float
+        Upper end.
     """
 
     ordered_by = "mean"
@@ -72,13 +78,13 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
     ----------
     features : tuple of str
     row : ndarray of int, shape (m,)
-        Indices of the rows in X.
+        Index of each row in X.
     before : ndarray of float, shape (m,)
         The quantity at the rows.
     after : ndarray of float, shape (features, m, repeats)
         The quantity at the rows with the feature's value from a donor row.
     weight : ndarray of float, shape (m,), optional
-        None means weight 1 for each row.
+        Weights of the rows; None if all are 1.
     exact : bool
         Whether these are all rows; otherwise they are a random sample with a fixed seed.
 
@@ -89,6 +95,7 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
     a mean over all pairs of rows, including each row with itself.
     """
 
+    exported = ("features", "row", "before", "_by_feature as difference", "weight", "exact")
     features: tuple[str, ...]
     row: Ints
     before: Floats
@@ -121,15 +128,10 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
         k = _index(self.features, feature)
         return (self.after[k] - self.before[:, None]).mean(axis=1)
 
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "features": self.features,
-            "row": self.row,
-            "before": self.before,
-            "difference": dict(zip(self.features, self.difference, strict=True)),
-            "weight": self.weight,
-            "exact": self.exact,
-        }
+    @property
+    def _by_feature(self) -> Mapping[str, Floats]:
+        """Return by feature the mean increase of each row with the feature's values of other rows."""
+        return dict(zip(self.features, self.difference, strict=True))
 
     def _columns(self) -> Content:
         return {**self.table()}
@@ -197,6 +199,10 @@ class Importance(SavedResult):
     0.0
     """
 
+    exported = (
+        *("features", "quantity", "unit", "method", "metric", "baseline", "rows"),
+        "is_exact as all_pairs",
+    )
     features: tuple[str, ...]
     values: Floats
     std_error: Floats
@@ -352,15 +358,13 @@ class Importance(SavedResult):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"importance", "values", "local"}
             One row per feature, in X's order; per feature and repeat; or per feature and kept row.
 
         Raises
         ------
         UnsupportedError
-            If no data frame library is installed; for "local", if no rows are kept.
+            For "local", if no rows are kept.
         """
         return operations.to_data_frame(self.table(of), backend or self.library)
 
@@ -368,12 +372,7 @@ class Importance(SavedResult):
         """Return the columns of `to_frame`."""
         names = np.array(self.features, dtype=object)
         if of == "importance":
-            lines = self._lines()
-            numbers = [f.name for f in fields(ImportanceRank)][1:]
-            return {
-                "feature": list(self.features),
-                **{n: np.array([getattr(line, n) for line in lines]) for n in numbers},
-            }
+            return {**columns_of(ImportanceRank, self._lines())}
         if of == "values":
             repeats = self.values.shape[1]
             return {
@@ -395,71 +394,50 @@ class Importance(SavedResult):
         level = options.confidence_level
         lower, upper = t_interval(self.mean, self.std_error, self.df, level)
         lines = [
-            {
-                "feature": name,
-                "mean": self.mean[k],
-                "std": self.std[k],
-                "error": self.std_error[k],
-                "lower": lower[k],
-                "upper": upper[k],
-                "values": self.values[k],
-            }
-            for k, name in enumerate(self.features)
+            {**content_of(line), "lower": lower[k], "upper": upper[k], "values": self.values[k]}
+            for k, line in enumerate(self._lines())
         ]
         content: Content = {
-            "features": self.features,
-            "quantity": self.quantity,
-            "unit": self.unit,
-            "method": self.method,
-            "metric": self.metric,
-            "baseline": self.baseline,
-            "rows": self.rows,
-            "all_pairs": self.is_exact,
+            **content_of(self),
             "confidence_level": level,
             "ranking": [lines[k] for k in np.argsort(-self.mean, kind="stable").tolist()],
             "provenance": self.provenance,
         }
         return {**content, "local": self.local} if options.rows else content
 
-    @shows_keywords
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **keys_of(cls),
+            **schema.LEVEL,
+            "ranking": schema.lines(
+                "The features, most important first.",
+                "One line of the ranking.",
+                {
+                    **keys_of(ImportanceRank),
+                    "values": schema.numbers("The importance in each repeat."),
+                },
+            ),
+            **schema.RECORD,
+        }, {
+            "local": described(
+                or_null(schema.result("LocalImportance")),
+                "Values of single rows, only with rows=True; null if none are kept.",
+            )
+        }
+
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ImportanceKeywords]) -> Figure:
         """Plot the importances as bars with confidence intervals, most important first.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on; for "local" only with one feature. By default a figure is created.
-        kind : {"bars", "local"}
-            Bars; or histograms of single rows before and after permutation (entropy_importance, Fig. 2).
-        features : sequence of str, optional
-            Show only these features. By default all; for "local" the six most important ones.
-        top : int, optional
-            Show only this many features, the most important ones.
-        confidence_level : float
-            Confidence level of the intervals.
-        color : color, optional
-            Colour of the bars.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For an invalid value of an option, unknown features, or `ax` for the rows of several features.
         UnsupportedError
             For "local" if no rows were kept.
-        TypeError
-            For an unknown option.
 
         Notes
         -----
         Negative importances are drawn as negative bars. Intervals that would flatten all bars extend beyond the panel.
-        No model row.
 
         Examples
         --------
@@ -469,44 +447,21 @@ class Importance(SavedResult):
         >>> [t.get_text() for t in pf.plot().axes[0].get_yticklabels()]
         ['noise', 'age']
         """
-        return operations.plot_importance(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: Literal["bars", "local"] = "bars",
-        features: Sequence[str] | None = None,
-        top: int | None = None,
-        confidence_level: float = 0.95,
         title: str | None = None,
+        **options: Unpack[ImportanceViewKeywords],
     ) -> Explorable:
         """Return the bars, or histograms of rows before and after permutation, as an interactive page with tooltips.
 
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind, features, top, confidence_level
-            As in `plot`.
-        title : str, optional
-            Title of the page; by default that of the figure.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-
         Notes
         -----
-        The page is a single file that loads nothing from the network. It contains no data of single rows, only
-        histograms of them. No model row.
+        The page contains no data of single rows, only histograms of them.
 
         Examples
         --------
@@ -517,15 +472,7 @@ class Importance(SavedResult):
         >>> pf.explore().title
         '2 features: importance for prediction (PFI)'
         """
-        page = operations.importance_page(
-            self,
-            kind=kind,
-            features=features,
-            top=top,
-            confidence_level=confidence_level,
-            title=title,
-        )
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)
 
     def with_provenance(self, entries: Mapping[str, object]) -> Importance:
         """Return the importances with entries added to their provenance."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -11,27 +11,26 @@ import numpy as np
 
 from skedasis._arguments import shown
 from skedasis._calls import checked_call
-from skedasis._types import Values
 from skedasis.errors import DataError
 from skedasis.results import operations
+from skedasis.results.described import Columns, columns_of
 from skedasis.results.display import (
     Ranking,
     SavedResult,
     align_columns,
     count,
     sample_text,
-    save_if,
 )
-from skedasis.results.export import Content, ExportOptions
+from skedasis.results.keywords import Measure
 from skedasis.results.provenance import Provenance, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import InteractionsKeywords
+    from skedasis.results.keywords import InteractionsKeywords, InteractionsViewKeywords
 
 _PRINTED = 20
 """Most pairs in the printed table."""
@@ -53,12 +52,16 @@ class PairInteraction:
     feature_0, feature_1 : str
     h2 : float
         Share of the variance of the joint partial dependence that is not the sum of both single ones.
-    h2_unnormalized, std_error : float
-        Root mean square of the interaction, in units of the quantity, and its standard error.
+    h2_unnormalized : float
+        Root mean square of the interaction, in units of the quantity.
+    std_error : float
+        Standard error of `h2_unnormalized`.
     ale_strength : float
-        `Surface.interaction_strength` of the second-order ALE, in units of the quantity.
-    depends_01, depends_10 : float
-        Share of the heterogeneity of `feature_0`'s effect that the value of `feature_1` explains; and the reverse.
+        Interaction strength of the second-order ALE, in units of the quantity (`Surface.interaction_strength`).
+    depends_01 : float
+        Share of the heterogeneity of the first feature's effect that the value of the second explains.
+    depends_10 : float
+        The reverse.
     exact : bool
         Whether `h2` is computed from all rows; True if it was not asked for.
     """
@@ -105,8 +108,10 @@ class FeatureInteraction:
         Share of the variance of the quantity that is the feature's interaction with all others.
     h2_unnormalized : float
         Root mean square of that interaction, in units of the quantity.
-    importance, heterogeneity_score : float
-        Of the feature's effect, in units of the quantity.
+    importance : float
+        Standard deviation of the feature's effect over the data, in units of the quantity.
+    heterogeneity_score : float
+        Its heterogeneity score, in units of the quantity.
     """
 
     feature: str
@@ -115,9 +120,6 @@ class FeatureInteraction:
     importance: float
     heterogeneity_score: float
 
-
-Measure = Literal["h2_unnormalized", "h2", "ale_strength", "depends"]
-"""What pairs are ordered by, and figures show."""
 
 MEASURES: tuple[Measure, ...] = ("h2_unnormalized", "h2", "ale_strength", "depends")
 
@@ -132,7 +134,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
     Attributes
     ----------
     features : tuple of str
-        All features, in X's order.
+        Names of all features, in X's order.
     pairs : tuple of PairInteraction
         In the order in which they were asked for.
     by_feature : tuple of FeatureInteraction
@@ -161,6 +163,10 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
     (True, 'x2')
     """
 
+    exported = (
+        *("features", "quantity", "unit", "h2", "exact", "measure"),
+        *("ranking as pairs", "overall", "provenance"),
+    )
     features: tuple[str, ...]
     pairs: tuple[PairInteraction, ...]
     by_feature: tuple[FeatureInteraction, ...]
@@ -186,7 +192,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
 
     @property
     def overall(self) -> Ranking[FeatureInteraction]:
-        """Return the interaction of each feature with all others, strongest first; it prints as a table."""
+        """Return the features, the strongest interaction with all others first; they print as a table."""
         by_heterogeneity = all(np.isnan(o.h2_unnormalized) for o in self.by_feature)
 
         def size(line: FeatureInteraction) -> float:
@@ -237,8 +243,6 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"pairs", "overall"}
             One row per pair, or per feature.
 
@@ -246,110 +250,46 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         -------
         data frame
             The columns are the fields of `PairInteraction` or `FeatureInteraction`.
-
-        Raises
-        ------
-        UnsupportedError
-            If no data frame library is installed.
         """
         return operations.to_data_frame(self.table(of), backend or self.library)
 
-    def table(self, of: str = "pairs") -> dict[str, list[str] | Values]:
+    def table(self, of: str = "pairs") -> Columns:
         """Return the columns of `to_frame`."""
         if of == "overall":
-            return _columns(FeatureInteraction, self.overall)
+            return columns_of(FeatureInteraction, self.overall)
         if of != "pairs":
             raise DataError("to_frame(of)", shown(of), "'pairs' or 'overall'", "Use one of these")
-        return _columns(PairInteraction, self.ranking())
+        return columns_of(PairInteraction, self.ranking())
 
-    def tables(self) -> dict[str, dict[str, list[str] | Values]]:
+    def tables(self) -> dict[str, Columns]:
         """Return the columns of both frames by name."""
         return {"pairs": self.table("pairs"), "overall": self.table("overall")}
 
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "features": self.features,
-            "quantity": self.quantity,
-            "unit": self.unit,
-            "h2": self.h2,
-            "exact": self.exact,
-            "measure": self.measure,
-            "pairs": tuple(self.ranking()),
-            "overall": tuple(self.overall),
-            "provenance": self.provenance,
-        }
-
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[InteractionsKeywords]) -> Figure:
         """Plot the pairs as a heat map or a network.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on; without the colour scale. By default a figure is created.
-        kind : {"heatmap", "network"}
-            A heat map of all pairs, with the features in the order of their overall strength; or features on a circle,
-            with an area that shows their importance, and lines whose width and darkness show the interaction.
-        measure : {"h2_unnormalized", "h2", "ale_strength", "depends"}, optional
-            What is shown: by default what the pairs are ordered by.
-        top : int, optional
-            Most features that are drawn, those with the strongest interactions; by default 40.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For an invalid value of an option.
         UnsupportedError
             For a measure that was not computed.
-        TypeError
-            For an unknown option.
 
         Notes
         -----
-        The network leaves out lines below 5 % of the strongest one, and says how many. No model row.
+        The network leaves out lines below 5 % of the strongest one, and says how many.
         """
-        return operations.plot_interactions(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: Literal["heatmap", "network"] = "heatmap",
         title: str | None = None,
+        **options: Unpack[InteractionsViewKeywords],
     ) -> Explorable:
-        """Return the figure as an interactive page with tooltips, and a table of all pairs.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind : {"heatmap", "network"}
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For another `kind`, and if `path` is a folder.
-
-        Notes
-        -----
-        No model row.
-        """
-        return save_if(operations.interactions_page(self, kind=kind, title=title), path)
+        """Return the figure as an interactive page with tooltips, and a table of all pairs."""
+        return operations.explore(self, path, title, **options)
 
     def __repr__(self) -> str:
         strongest = next(iter(self.ranking()))
@@ -414,15 +354,3 @@ def _number(value: float, least: float) -> str:
     if np.isnan(value):
         return "-"
     return "0" if abs(value) <= least else f"{value:.4g}"
-
-
-def _columns(
-    kind: type[PairInteraction] | type[FeatureInteraction],
-    lines: Ranking[PairInteraction] | Ranking[FeatureInteraction],
-) -> dict[str, list[str] | Values]:
-    """Return the fields of lines as columns: numbers as arrays, names as lists."""
-    values = {f.name: [vars(line)[f.name] for line in lines] for f in fields(kind)}
-    return {
-        name: column if name.startswith("feature") else np.array(column)
-        for name, column in values.items()
-    }

@@ -23,84 +23,17 @@ from skedasis._arguments import as_bytes, counted_bytes, shown
 from skedasis._calls import checked_call
 from skedasis._files import binary_file, check_writable
 from skedasis._types import DType, JsonValue, Values
-from skedasis.data.features import Feature
-from skedasis.data.gaps import Gap
-from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, FileError, format_error
-from skedasis.results.ale_statistics import NullDistribution, Statistic, Statistics
-from skedasis.results.axis import (
-    BinPairAxis,
-    GridPairAxis,
-    LevelAxis,
-    LevelPairAxis,
-    LevelStats,
-    NumericAxis,
-    TimedAxis,
-)
-from skedasis.results.change import Change, ChangeRows, Changes, MovedFeature, Outside
-from skedasis.results.contrast import Contrast, Contrasts
-from skedasis.results.diagnosis import Diagnosis, Verdict
-from skedasis.results.effect import (
-    BEFORE_SPREAD,
-    About,
-    AccumulatedEffect,
-    BinStats,
-    Curves,
-    Effect,
-    LevelMeansEffect,
-    LevelStepsEffect,
-    MissingPoint,
-    MPlotEffect,
-    PartialDependence,
-    Rows,
-    Spec,
-    Spread,
-    ValueStepsEffect,
-)
-from skedasis.results.effects import Effects
-from skedasis.results.importance import Importance, LocalImportance
-from skedasis.results.interactions import FeatureInteraction, Interactions, PairInteraction
-from skedasis.results.multi_model import (
-    MultiModelEffect,
-    MultiModelEffects,
-    MultiModelImportance,
-    MultiModelSurface,
-)
-from skedasis.results.multi_output import MultiOutput
+from skedasis.results.display import SavedResult
+from skedasis.results.effect import BEFORE_SPREAD
 from skedasis.results.provenance import model_names
-from skedasis.results.regions import (
-    Condition,
-    MultiModelRegions,
-    MultiModelRegionsByFeature,
-    RegionNode,
-    Regions,
-    RegionsByFeature,
-    RegionScores,
-    Split,
-)
-from skedasis.results.saved_fields import FieldError, check_fields
-from skedasis.results.surface import (
-    AccumulatedSurface,
-    CellStats,
-    PairRows,
-    PartialDependenceSurface,
-    Surface,
-)
-from skedasis.results.surfaces import Surfaces
-from skedasis.results.variance_shares import VariancePart, VarianceShares
-from skedasis.stats.depends_on import DependsOn
-from skedasis.stats.grid import Cells
-from skedasis.stats.heterogeneity_score import HeterogeneityScore
-from skedasis.stats.moments import Moments
+from skedasis.results.saved_fields import FieldError, Kinds, check_fields, saved_kinds
 
 # --- values to JSON -------------------------------------------------------------------------------
 
 
 MARK = "$"
 """The key that marks a JSON object as an encoded value of another type."""
-
-
-Kinds = Mapping[str, type[Any]]
 
 
 Arrays = dict[str, Values]
@@ -213,7 +146,7 @@ def _made(kind: str, parts: Any, kinds: Kinds) -> Any:
     if kind == "mapping":
         return dict(parts)
     made = kinds[kind]
-    check_fields(made, parts, kinds)
+    check_fields(made, parts)
     return made(**parts)
 
 
@@ -234,57 +167,7 @@ FORMAT, OLDEST = 8, 6
 _HEADER = "header"
 
 
-_RESULTS = (
-    *(Change, Diagnosis, Effect, Effects, Importance, Interactions, VarianceShares, Surface),
-    *(MultiModelEffect, MultiModelEffects, MultiModelImportance, MultiModelSurface),
-    *(NullDistribution, Statistics),
-    *(Regions, RegionsByFeature, MultiModelRegions),
-    *(Contrast, Contrasts),
-    *(Changes, Surfaces, MultiOutput, MultiModelRegionsByFeature),
-)
-
-
-_PARTS = (
-    *(ChangeRows, MovedFeature, Outside),
-    *(
-        About,
-        BinStats,
-        CellStats,
-        Cells,
-        Curves,
-        Feature,
-        Gap,
-        HeterogeneityScore,
-        DependsOn,
-        Spread,
-    ),
-    *(
-        FeatureInteraction,
-        VariancePart,
-        LevelStats,
-        LocalImportance,
-        MissingPoint,
-        Moments,
-        Statistic,
-    ),
-    *(PairInteraction, TimeAxis, Verdict),
-    *(Condition, RegionNode, RegionScores, Split),
-)
-
-
-_KINDS_OF_RESULTS = (
-    *(AccumulatedEffect, ValueStepsEffect, MPlotEffect, LevelStepsEffect, LevelMeansEffect),
-    *(PartialDependence, AccumulatedSurface, PartialDependenceSurface),
-    *(NumericAxis, TimedAxis, LevelAxis, BinPairAxis, GridPairAxis, LevelPairAxis),
-)
-
-
-_KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (*_RESULTS, *_KINDS_OF_RESULTS, *_PARTS, PairRows, Rows, Spec)
-}
-
-
-_ACCUMULATED = {kind.__name__ for kind in (AccumulatedEffect, ValueStepsEffect, LevelStepsEffect)}
+_ACCUMULATED = {"AccumulatedEffect", "ValueStepsEffect", "LevelStepsEffect"}
 
 
 _OLD_FIELDS = {
@@ -335,7 +218,7 @@ def save(result: object, path: str | Path) -> None:
             "Pass a result of sd.explain, sd.regions, sd.interactions, sd.variance_shares or sd.diagnose",
         )
     _check_suffix(path)
-    packer = Packer(_KINDS)
+    packer = Packer(saved_kinds())
     header = {"skedasis": FORMAT, "result": packer.packed(result, "result")}
     arrays: Arrays = {
         _HEADER: np.array(json.dumps(header, allow_nan=False)),
@@ -468,7 +351,7 @@ def _read(path: str | Path, most: int | None) -> tuple[int, object]:
             return version, None
         archive.check()
         node = header["result"] if version == FORMAT else _updated(header["result"], archive.read)
-        result = unpack(node, archive.read, _KINDS)
+        result = unpack(node, archive.read, saved_kinds())
         archive.check_all_were_read()
         return version, result
 
@@ -492,7 +375,9 @@ def _updated(node: JsonValue, array: Callable[[str], Values]) -> JsonValue:
         if kind in _ACCUMULATED:
             parts["accumulated_std"] = parts.pop(old)
         else:
-            unpack(parts.pop(old), array, _KINDS)  # so that all arrays of the file have been read
+            unpack(
+                parts.pop(old), array, saved_kinds()
+            )  # so that all arrays of the file have been read
         record = parts.get("provenance")
         if isinstance(record, dict):
             parts["provenance"] = {**record, "spread": BEFORE_SPREAD}
@@ -653,6 +538,6 @@ class Archive:
 
 def _is_result(value: object) -> bool:
     """Return whether this is a result, or a mapping of results."""
-    if isinstance(value, _RESULTS):
+    if isinstance(value, SavedResult):
         return True
     return isinstance(value, Mapping) and len(value) > 0 and all(map(_is_result, value.values()))

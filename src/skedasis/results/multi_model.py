@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeGuard, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeGuard, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Json, Level, Values
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.axis import (
     Axis,
     LevelAxis,
@@ -26,6 +26,7 @@ from skedasis.results.axis import (
 )
 from skedasis.results.containers import FeatureMapping, frame_library
 from skedasis.results.curve_words import one_line
+from skedasis.results.described import Keys, listed, object_of, or_null
 from skedasis.results.display import (
     MOST_LINES,
     Ranking,
@@ -34,15 +35,16 @@ from skedasis.results.display import (
     count,
     outside_text,
     ranking_text,
-    save_if,
 )
 from skedasis.results.effect import About, Effect, MPlotEffect, Spec
 from skedasis.results.effect_words import kind_of, method_of
+from skedasis.results.effects import Effects
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance
-from skedasis.results.provenance import model_names
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.provenance import as_provenance, model_names
+from skedasis.results.signatures import takes_figure_options
 from skedasis.results.surface import AccumulatedSurface, Surface
+from skedasis.results.surfaces import Surfaces
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
@@ -50,24 +52,38 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import (
-        AllModelsKeywords,
-        ModelImportanceKeywords,
-        ModelsKeywords,
-        SurfaceKeywords,
-    )
     from skedasis.results.contrast import Contrast, Contrasts
     from skedasis.results.frames import Table
+    from skedasis.results.keywords import (
+        AllModelsKeywords,
+        AllModelsViewKeywords,
+        IntervalTarget,
+        ModelImportanceKeywords,
+        ModelImportanceViewKeywords,
+        ModelsKeywords,
+        ModelsViewKeywords,
+        SurfaceKeywords,
+        SurfaceViewKeywords,
+    )
 
 
 # --- mean, standard deviation between models, and intervals ---------------------------------------
 
 
-IntervalTarget = Literal["learner", "bound", "models"]
-"""The estimand and the variance of `MultiModelResult.interval`."""
-
+_MODEL_KEYS: Keys = {
+    "n_models": schema.integer("Number of models."),
+    "correction": schema.number(
+        "Number of held-out rows over number of training rows; null if unknown."
+    ),
+    "overlap": schema.number(
+        "Fraction of the training rows that two models share; null if unknown."
+    ),
+    **schema.LEVEL,
+}
+"""What is known of the models."""
 
 ResultT = TypeVar("ResultT", Effect, Surface, Importance)
+KindT = TypeVar("KindT")
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,8 +288,6 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : str, optional
             "effect" (of importances "importance"), the default, has one row per point, or per feature; "models" has
             one row per model and point, or per model and feature.
@@ -373,7 +387,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
     @classmethod
     def of(
         cls,
-        found: tuple[Effect, ...],
+        found: Sequence[Effect],
         correction: float | None,
         overlap: float | None,
         record: Json,
@@ -383,7 +397,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         if isinstance(first, MPlotEffect):
             axis = NumericAxis.of(first.about.feature, x[~np.isnan(x)])
         values = _at_points(found, [e.value for e in found])
-        return cls(values, correction, overlap, record, found, axis)
+        return cls(values, correction, overlap, record, tuple(found), axis)
 
     @property
     def within(self) -> Floats:
@@ -550,64 +564,68 @@ class MultiModelEffect(MultiModelResult[Effect]):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **schema.FEATURE,
+            **schema.QUANTITY,
+            **schema.METHOD,
+            **_MODEL_KEYS,
+            "importance": schema.number("Mean over the models of the importance."),
+            "heterogeneity_score": schema.number(
+                "Mean over the models of the heterogeneity score."
+            ),
+            "heterogeneity_score_error": schema.number(
+                "Its standard error, due to the sample of rows."
+            ),
+            "curve": object_of(
+                "The mean over the models at its points, in units of the quantity.",
+                {
+                    "value": schema.numbers("The mean."),
+                    "between": schema.numbers("Standard deviation between models."),
+                    "error": schema.numbers("Standard error of the mean."),
+                    "lower": schema.numbers("Lower end of its pointwise interval."),
+                    "upper": schema.numbers("Upper end."),
+                    "reached": schema.integers("Number of models that have a value."),
+                    "heterogeneity": schema.numbers("Mean over the models of the heterogeneity."),
+                },
+                schema.AXIS,
+            ),
+            "models": listed(
+                object_of(
+                    "One model.",
+                    {
+                        "importance": schema.number("Its importance."),
+                        "heterogeneity_score": schema.number("Its heterogeneity score."),
+                        "value": schema.numbers("Its effect, at the points of `curve`."),
+                        "heterogeneity": schema.numbers("Its heterogeneity there."),
+                    },
+                ),
+                "The models, in the order given.",
+            ),
+            **schema.RECORD,
+        }, {}
+
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ModelsKeywords]) -> Figure:
         """Plot each model's curve as a thin line, their mean as a thick one, and its interval as a band.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on. By default a figure is created.
-        confidence_level, of
-            As in `interval`.
-        color : color, optional
-            Colour of the mean and its interval.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError, UnsupportedError
-            As `interval`, and for an invalid value of an option.
-        TypeError
-            For an unknown option.
+        UnsupportedError
+            As `interval`.
         """
-        return operations.plot_models(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        confidence_level: float = 0.95,
-        of: IntervalTarget | None = None,
         title: str | None = None,
+        **options: Unpack[ModelsViewKeywords],
     ) -> Explorable:
         """Return the models' curves and their mean as an interactive page with tooltips.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        confidence_level, of
-            As in `plot`.
-        title : str, optional
-            Title of the page; by default that of the figure.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `interval`, and if `path` is a folder.
 
         Examples
         --------
@@ -618,10 +636,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         >>> sd.explain(models, X, 0, method=sd.ALE(bins=4)).explore().title
         'x0: effect on prediction, 2 models (ALE)'
         """
-        page = operations.multi_model_effect_page(
-            self, confidence_level=confidence_level, of=of, title=title
-        )
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)
 
 
 @dataclass(frozen=True)
@@ -631,11 +646,12 @@ class ModelsRank(RankLine):
     Parameters
     ----------
     feature : str
-    importance, between : float
-        The mean of the importance over the models, and its standard deviation between them (ddof 1), in units of the
-        quantity.
+    importance : float
+        Mean over the models of the importance, in units of the quantity.
+    between : float
+        Its standard deviation between models (ddof 1).
     heterogeneity_score : float
-        The mean over the models.
+        Mean over the models of the heterogeneity score, in units of the quantity.
     first : int
         Number of models in which this feature is the most important one.
     """
@@ -668,8 +684,8 @@ class MultiModelEffects(FeatureMapping[MultiModelEffect, ModelsRank]):
     [('x0', 2), ('x1', 0)]
     """
 
+    exported = ("features", "ranking", "effects", "provenance")
     prints_ranking = True
-
     tables = ("effect", "models", "ranking")
 
     @property
@@ -723,78 +739,25 @@ class MultiModelEffects(FeatureMapping[MultiModelEffect, ModelsRank]):
         """
         return operations.contrasts(
             self,
-            changes,
+            operations.pairs_of(changes, self),
             lambda e, a, b: [operations.contrast_of_models(e, a, b, confidence_level, of)],
         )
 
-    def _document(self, options: ExportOptions) -> Content:
-        return self._contents("effects")
-
-    @shows_keywords
+    @takes_figure_options
     def plot(self, **options: Unpack[AllModelsKeywords]) -> Figure:
-        """Plot the effects side by side on shared scales, most important first.
+        """Plot the effects side by side on shared scales, most important first."""
+        return operations.plot(self, **options)
 
-        Parameters
-        ----------
-        by, top, page, columns, axes
-            As in `Effects.plot`.
-        confidence_level, of
-            As in `MultiModelEffect.interval`.
-        color : color, optional
-            Colour of the means and their intervals.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-        """
-        return operations.plot_all_models(self, **options)
-
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        by: Literal["importance", "heterogeneity_score"] = "importance",
-        top: int | None = None,
-        columns: int | None = None,
-        confidence_level: float = 0.95,
-        of: IntervalTarget | None = None,
         title: str | None = None,
+        **options: Unpack[AllModelsViewKeywords],
     ) -> Explorable:
-        """Return all effects on shared scales as an interactive page with filter, sorting and tooltips.
-
-        Parameters
-        ----------
-        path, title
-            As in `MultiModelEffect.explore`.
-        by, top, columns
-            As in `Effects.explore`.
-        confidence_level, of
-            As in `plot`.
-
-        Returns
-        -------
-        Explorable
-            As `MultiModelEffect.explore`.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-        """
-        page = operations.multi_model_effects_page(
-            self,
-            by=by,
-            top=top,
-            columns=columns,
-            confidence_level=confidence_level,
-            of=of,
-            title=title,
-        )
-        return save_if(page, path)
+        """Return all effects on shared scales as an interactive page with filter, sorting and tooltips."""
+        return operations.explore(self, path, title, **options)
 
 
 def on_bins(effect: Effect, numbers: Floats) -> Floats:
@@ -840,6 +803,18 @@ class MultiModelSurface(MultiModelResult[Surface]):
     >>> sm.value.shape, bool(np.allclose(sm.value, 2 * sm.models[0].value))
     ((4, 4), True)
     """
+
+    @classmethod
+    def of(
+        cls,
+        found: Sequence[Surface],
+        correction: float | None,
+        overlap: float | None,
+        record: Json,
+    ) -> MultiModelSurface:
+        """Return the surface for several models; see `combine_models`."""
+        values = np.stack([s.value for s in found])
+        return cls(values, correction, overlap, record, tuple(found))
 
     @property
     def x(self) -> tuple[Values, Values]:
@@ -939,14 +914,55 @@ class MultiModelSurface(MultiModelResult[Surface]):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
-    def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
-        """Plot the mean over the models as a heat map; options as in `Surface.plot`."""
-        return self.mean().plot(ax=ax, **options)
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **schema.PAIR,
+            **_MODEL_KEYS,
+            "interaction_strength": schema.number(
+                "Mean over the models of the interaction strength."
+            ),
+            "value": schema.table("The mean over the models."),
+            "between": schema.table("Standard deviation between models."),
+            "error": schema.table("Standard error of the mean."),
+            "lower": schema.table("Lower end of its pointwise interval."),
+            "upper": schema.table("Upper end."),
+            "reached": listed(
+                {"type": "array", "items": {"type": "integer"}},
+                "Number of models that have a value.",
+            ),
+            "heterogeneity": schema.table("Mean over the models of the heterogeneity."),
+            "models": listed(
+                object_of(
+                    "One model.",
+                    {
+                        "interaction_strength": schema.number("Its interaction strength."),
+                        "value": schema.table("Its surface."),
+                    },
+                ),
+                "The models, in the order given.",
+            ),
+            **schema.RECORD,
+        }, {}
 
-    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+    @takes_figure_options
+    def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
+        """Plot the mean over the models as a heat map with contours; see `Surface.plot`."""
+        return operations.plot(self.mean(), ax=ax, **options)
+
+    @takes_figure_options
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[SurfaceViewKeywords],
+    ) -> Explorable:
         """Return the mean over the models as an interactive page; see `Surface.explore`."""
-        return self.mean().explore(path, title=title)
+        return operations.explore(self.mean(), path, title, **options)
+
+    def _repr_html_(self) -> str:
+        return operations.notebook_html(self.mean())
 
 
 # --- importances ----------------------------------------------------------------------------------
@@ -1081,90 +1097,91 @@ class MultiModelImportance(MultiModelResult[Importance]):
             "provenance": self.provenance,
         }
 
-    @shows_keywords
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **schema.FEATURES,
+            **schema.QUANTITY,
+            **schema.METHOD,
+            "metric": or_null(
+                schema.text("Name of the metric; null if the quantity is a mean over rows.")
+            ),
+            "baseline": schema.number(
+                "Mean over the models of the quantity at the rows, or of the metric."
+            ),
+            **_MODEL_KEYS,
+            "ranking": schema.lines(
+                "The features, most important first.",
+                "One line of the ranking.",
+                {
+                    "feature": schema.text("Name of the feature."),
+                    "mean": schema.number(
+                        "The importance: the mean over the repeats, in units of the quantity."
+                    ),
+                    "error": schema.number("Its standard error."),
+                    "lower": schema.number("Lower end of its interval."),
+                    "upper": schema.number("Upper end."),
+                    "between": schema.number("Standard deviation between models."),
+                    "reached": schema.integer("Number of models that have a value."),
+                    "values": schema.numbers("The importance for each model."),
+                },
+            ),
+            **schema.RECORD,
+        }, {}
+
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[ModelImportanceKeywords]) -> Figure:
-        """Plot the means with their intervals, and each model's importance as a mark, most important first.
+        """Plot the means with their intervals, and each model's importance as a mark, most important first."""
+        return operations.plot(self, ax=ax, **options)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on. By default a figure is created.
-        features, top
-            As in `Importance.plot`.
-        confidence_level, of
-            As in `interval`.
-        color : color, optional
-            Colour of the bars.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-        """
-        return operations.plot_models_importance(self, ax, **options)
-
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        features: Sequence[str] | None = None,
-        top: int | None = None,
-        confidence_level: float = 0.95,
-        of: IntervalTarget | None = None,
         title: str | None = None,
+        **options: Unpack[ModelImportanceViewKeywords],
     ) -> Explorable:
-        """Return the bars as an interactive page with tooltips.
-
-        Parameters
-        ----------
-        path, title
-            As in `MultiModelEffect.explore`.
-        features, top, confidence_level, of
-            As in `plot`.
-
-        Returns
-        -------
-        Explorable
-            As `MultiModelEffect.explore`.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-        """
-        page = operations.multi_model_importance_page(
-            self,
-            features=features,
-            top=top,
-            confidence_level=confidence_level,
-            of=of,
-            title=title,
-        )
-        return save_if(page, path)
+        """Return the bars as an interactive page with tooltips."""
+        return operations.explore(self, path, title, **options)
 
 
 # --- from the results of single models ------------------------------------------------------------
 
 
+AnyMultiModel: TypeAlias = (
+    MultiModelEffect
+    | MultiModelSurface
+    | MultiModelImportance
+    | MultiModelEffects
+    | Surfaces[MultiModelSurface]
+)
+"""What `explain` returns for several models and one output."""
+
+
 def combine_models(
-    found: tuple[Effect, ...] | tuple[Surface, ...] | tuple[Importance, ...],
-    correction: float | None,
-    overlap: float | None,
-    record: Json,
-) -> MultiModelEffect | MultiModelSurface | MultiModelImportance:
-    """Combine the results of several models into one."""
+    found: Sequence[object], correction: float | None, overlap: float | None, record: Json
+) -> AnyMultiModel:
+    """Combine the results of several models into one: those of single features or pairs, or containers of these."""
     common = (correction, overlap, record)
+    if _all_are(found, Effects):
+        effects = {
+            name: MultiModelEffect.of([es[name] for es in found], *common) for name in found[0]
+        }
+        return MultiModelEffects(effects, as_provenance(record))
+    if _all_are(found, Surfaces):
+        surfaces = {
+            pair: MultiModelSurface.of([s[pair] for s in found], *common) for pair in found[0]
+        }
+        return Surfaces(surfaces, as_provenance(record))
     if _all_are(found, Importance):
-        return MultiModelImportance(np.stack([pf.mean for pf in found]), *common, found)
+        return MultiModelImportance(np.stack([pf.mean for pf in found]), *common, tuple(found))
     if _all_are(found, Surface):
-        return MultiModelSurface(np.stack([s.value for s in found]), *common, found)
+        return MultiModelSurface.of(found, *common)
     if _all_are(found, Effect):
         return MultiModelEffect.of(found, *common)
     raise TypeError("the results of several models are of one class")
 
 
-def _all_are(found: tuple[object, ...], kind: type[ResultT]) -> TypeGuard[tuple[ResultT, ...]]:
+def _all_are(found: Sequence[object], kind: type[KindT]) -> TypeGuard[Sequence[KindT]]:
     return all(isinstance(result, kind) for result in found)

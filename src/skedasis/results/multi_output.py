@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
 from skedasis._types import OutputLabel
 from skedasis.results import operations
@@ -16,24 +16,18 @@ from skedasis.results.display import (
     count,
     outside_text,
     ranking_text,
-    save_if,
 )
 from skedasis.results.effects import DETAILS
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import OutputsKeywords
-    from skedasis.results.checks.check import Checks
+    from skedasis.results.checks.check import Check
+    from skedasis.results.keywords import OutputsKeywords, OutputsViewKeywords
 
 ResultT_co = TypeVar("ResultT_co", bound=OutputResult, covariant=True)
-
-
-@runtime_checkable
-class _HasChecks(Protocol):
-    def checks(self, **options: Any) -> Checks: ...
 
 
 @dataclass(frozen=True)
@@ -112,77 +106,16 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
             return f"{self!r}\n{ranking_text(self.ranking(), DETAILS, MOST_LINES)}"
         return super().__str__()
 
-    def checks(self, **options: Any) -> Checks:
-        """Run the reliability checks on the results of all outputs; each finding names its `output`.
+    def _named_in(self, check: Check, key: OutputLabel) -> Check:
+        return replace(check, output=key)
 
-        Parameters
-        ----------
-        **options
-            As in the members' `checks`.
-
-        Returns
-        -------
-        Checks
-
-        Raises
-        ------
-        DataError
-            As the members' `checks`.
-        UnsupportedError
-            If the members have no checks.
-
-        Notes
-        -----
-        No model row.
-        """
-        found = []
-        for label, member in self.items():
-            if not isinstance(member, _HasChecks):
-                raise self._without("checks", member, "effects or surfaces")
-            found += [replace(check, output=label) for check in member.checks(**options)]
-        return operations.checks_in_order(found)
-
-    @shows_keywords
+    @takes_figure_options
     def plot(self, **options: Unpack[OutputsKeywords]) -> Figure:
         """Plot the results of all outputs in one figure.
 
-        Effects of one feature are overlaid, each output with a colour, a line style and a mark of its own. Of several
-        features there is one overlay for each, the most important first. Other results are side by side, surfaces on
-        one colour scale.
-
-        Parameters
-        ----------
-        top : int or None
-            Largest number of features, of pairs, or of outputs that are side by side, by default 30; None for all, 30
-            on each page. Overlays have the 8 outputs with the largest importance.
-        page : int
-            Which page, from 1.
-        columns : int, optional
-            Number of columns of the grid.
-        center : {"mean", None}
-            Of overlaid effects: "mean" subtracts from each its mean over the data; None leaves them unchanged.
-        confidence_level : float
-            Confidence level of the intervals, which overlays have for at most 3 outputs.
-        ax : matplotlib Axes, optional
-            Axes to draw on, for a figure of one panel. By default a figure is created.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For no output, and for an invalid value of an option.
-        TypeError
-            For an unknown option.
-
-        Notes
-        -----
-        No model row.
+        Effects of one feature are overlaid, each output with a colour, a line style and a mark of its own; of more than
+        8 outputs those with the largest importance. Of several features there is one overlay for each, the most
+        important first. Other results are side by side, surfaces on one colour scale.
 
         Examples
         --------
@@ -194,34 +127,15 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
         >>> every.plot().axes[0].get_ylabel()
         'effect on prediction'
         """
-        return operations.plot_outputs(self, **options)
+        return operations.plot(self, **options)
 
+    @takes_figure_options
     def explore(
-        self, path: str | Path | None = None, *, top: int | None = 30, title: str | None = None
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[OutputsViewKeywords],
     ) -> Explorable:
-        """Return the results of all outputs as an interactive page: the figure of `plot`, and the numbers of each.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        top : int or None
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For no output, for an invalid `top`, and if `path` is a folder.
-
-        Notes
-        -----
-        The page is a single file that loads nothing from the network. No model row.
-        """
-        return save_if(operations.outputs_page(self, top=top, title=title), path)
+        """Return the results of all outputs as an interactive page: the figure of `plot`, and the numbers of each."""
+        return operations.explore(self, path, title, **options)

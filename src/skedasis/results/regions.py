@@ -20,9 +20,10 @@ from skedasis.data.factorize import equality_key, to_python
 from skedasis.data.features import Feature
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, format_error
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.containers import FeatureMapping, ResultMapping, TableColumns, ordered
 from skedasis.results.curve_words import curve_words, one_line
+from skedasis.results.described import Keys, columns_of, content_of, keys_of, listed, schema_of
 from skedasis.results.display import (
     DisplayMixin,
     Ranking,
@@ -31,7 +32,6 @@ from skedasis.results.display import (
     count,
     outside_text,
     sample_text,
-    save_if,
 )
 from skedasis.results.effect import About, Effect
 from skedasis.results.effect_words import percent_text, score_text, share_text
@@ -40,7 +40,7 @@ from skedasis.results.export import Content, ExportOptions, iso_times
 from skedasis.results.immutable import Immutable
 from skedasis.results.main_stretch import beyond_text
 from skedasis.results.provenance import Provenance, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
@@ -48,13 +48,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import (
-        MultiModelRegionsByFeatureKeywords,
-        MultiModelRegionsKeywords,
-        RegionsByFeatureKeywords,
-        RegionsKeywords,
-    )
     from skedasis.results.contrast import Contrasts
+    from skedasis.results.keywords import (
+        FigureKeywords,
+        MultiModelRegionsByFeatureKeywords,
+        MultiModelRegionsViewKeywords,
+        RegionsByFeatureKeywords,
+        RegionsByFeatureViewKeywords,
+        RegionsKeywords,
+        RegionsViewKeywords,
+        SideBySideKeywords,
+    )
 
 # --- conditions: words, intersections, rows -------------------------------------------------------
 
@@ -96,6 +100,10 @@ class Condition:
         For a group of columns: their names. Without names they are found by position.
     """
 
+    exported = (
+        *("feature.name as feature", "text", "_above as above", "_up_to as up_to"),
+        *("_labels as levels", "excluded", "missing"),
+    )
     feature: Feature
     low: float = -math.inf
     high: float = math.inf
@@ -108,6 +116,27 @@ class Condition:
     def __post_init__(self) -> None:
         if isinstance(self.levels, tuple) and None in self.levels:
             object.__setattr__(self, "missing", not self.excluded)
+
+    @property
+    def _above(self) -> float | str | None:
+        """Return the end above which rows satisfy it: a number, or a time as text; None without, and for levels."""
+        return self._end(self.low)
+
+    @property
+    def _up_to(self) -> float | str | None:
+        """Return the largest value that satisfies it: a number, or a time as text; None without, and for levels."""
+        return self._end(self.high)
+
+    def _end(self, value: float) -> float | str | None:
+        time = self.feature.time
+        if time is None or not math.isfinite(value):
+            return value
+        return iso_times(TimePoints(time, np.array([value])))[0]
+
+    @property
+    def _labels(self) -> Sequence[str] | None:
+        """Return the labels of the levels that satisfy it; None for numbers and times."""
+        return None if self.levels is None else labels_of(self.levels, self.feature)
 
     def holds(self, dataset: Dataset) -> Bools:
         """Return which rows satisfy the condition, shape (n,).
@@ -428,10 +457,12 @@ class Split:
     conditions : tuple of Condition
         The condition of each child, in the order of the children.
     p_value : float
-        One-sided, from rows that did not choose the split; NaN for given regions.
-    share, share_error : float
-        Share of the whole's loss that the split explains, from rows that did not choose it, and its standard error.
-        For curves of step functions relative to the squared heterogeneity score, and possibly above 1.
+        One-sided p-value, from rows that did not choose the split; NaN for given regions.
+    share : float
+        Share of the whole's loss that the split explains, from rows that did not choose it. For curves of step
+        functions relative to the squared heterogeneity score, and possibly above 1.
+    share_error : float
+        Its standard error.
     share_in_sample : float
         The same from all rows, which also chose the split: too large on average.
     stability : float
@@ -445,6 +476,7 @@ class Split:
         The best split of the other half of the rows, by the condition of its first side; empty if it is unknown.
     """
 
+    exported = ("feature", "p_value", "share", "share_error", "stability", "another", "rows")
     feature: str
     conditions: tuple[Condition, ...]
     p_value: float
@@ -483,14 +515,16 @@ class RegionNode:
     parent : int
         Number of the parent; -1 for the whole.
     children : tuple of int
-        Empty for leaves. A split has two children; given regions are any number of children of the whole.
+        Numbers of its children, none for leaves. A split has two children; given regions are any number of children of
+        the whole.
     depth : int
+        Number of splits above it.
     count : int
         Number of rows.
     weight : float
         Sum of their weights.
     split : Split or None
-        How the node was split.
+        How the node was split; None for a leaf.
     region : int
         For a leaf, its index in the sequence of regions; otherwise -1.
     loss : float
@@ -499,6 +533,10 @@ class RegionNode:
         Why a leaf was not split further; otherwise empty.
     """
 
+    exported = (
+        *("condition", "rule", "_parent as parent", "children", "depth", "count", "weight"),
+        *("_region as region", "note", "split"),
+    )
     condition: str
     rule: str
     conditions: tuple[Condition, ...]
@@ -511,6 +549,16 @@ class RegionNode:
     region: int
     loss: float
     note: str = ""
+
+    @property
+    def _parent(self) -> int | None:
+        """Return the number of the parent; None for the whole."""
+        return self.parent if self.parent >= 0 else None
+
+    @property
+    def _region(self) -> int | None:
+        """Return for a leaf its index in the sequence of regions; None for a node that was split."""
+        return self.region if self.region >= 0 else None
 
 
 class RegionTree(DisplayMixin, tuple[RegionNode, ...]):
@@ -528,14 +576,21 @@ class RegionScores(Immutable):
 
     Parameters
     ----------
-    whole, whole_error : float
-        The score of all rows and its standard error, in units of the quantity.
+    whole : float
+        Heterogeneity score of all rows, in units of the quantity.
+    whole_error : float
+        Its standard error.
     regions, regions_error : ndarray of float, shape (R,)
         The score of each region, from pairs of rows within it.
-    within, within_error : float
-        Root of the weighted mean of the squared scores of the regions: what the regions leave.
-    explained, explained_error : float
-        1 - within² / whole², from pairs of rows that did not choose the splits (given regions: all pairs).
+    within : float
+        The score that is left within the regions: root of the weighted mean of their squared scores.
+    within_error : float
+        Its standard error.
+    explained : float
+        Share of the squared score that the regions explain: 1 - within² / whole², from pairs of rows that did not
+        choose the splits (given regions: all pairs).
+    explained_error : float
+        Its standard error.
     pairs : int
         Number of pairs of rows.
     """
@@ -581,9 +636,10 @@ class Regions(SavedResult, Sequence[Effect]):
     criterion : {"within", "curves", "given"}
         What the splits minimise: the squared deviations of the local effects from the effect of their node, or the
         squared differences between curves. "given" for regions that were given.
-    loss_explained, loss_explained_error : float
-        Share of the criterion's loss that all splits explain, from rows that did not choose them, and its standard
-        error.
+    loss_explained : float
+        Share of the criterion's loss that all splits explain, from rows that did not choose them.
+    loss_explained_error : float
+        Its standard error.
     loss_explained_in_sample : float
         The same from all rows.
     left_out : dict of str to str
@@ -840,19 +896,17 @@ class Regions(SavedResult, Sequence[Effect]):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"regions", "splits", "effect", "bins"}
-            One line per region: its rule, its rows, its heterogeneity score; one line per split: what it explains, how
-            certain it is; or the points or the bins of the effects in all regions, with the columns ``"region"`` and
-            ``"rule"`` before those of `Effect.to_frame`.
+            One line per region: its rule, its rows, its heterogeneity score; one line per split: what it explains,
+            how certain it is; or the points or the bins of the effects in all regions, with the columns
+            ``"region"`` and ``"rule"`` before those of `Effect.to_frame`.
 
         Raises
         ------
         DataError
             For another `of`.
         UnsupportedError
-            If no data frame library is installed, or if the effects have no bins.
+            If the effects have no bins.
         """
         return operations.to_data_frame(self.table(of), backend or self.about.library)
 
@@ -907,24 +961,31 @@ class Regions(SavedResult, Sequence[Effect]):
             tables.append({**named, **columns})
         return operations.stack_tables(tables)
 
+    @property
+    def _by(self) -> str | None:
+        """Return how given regions were given; None for regions that were found."""
+        return self.by or None
+
+    _attributes = (
+        *(
+            "whole.spec.method as method",
+            "criterion",
+            "_by as by",
+            "whole.importance as importance",
+        ),
+        *("scores.whole as heterogeneity_score", "scores.whole_error as heterogeneity_score_error"),
+        "scores.within as heterogeneity_score_within",
+        "scores.within_error as heterogeneity_score_within_error",
+        "scores.explained as heterogeneity_explained",
+        "scores.explained_error as heterogeneity_explained_error",
+        *("loss_explained", "loss_explained_error", "left_out", "whole"),
+    )
+
     def _document(self, options: ExportOptions) -> Content:
         shares, scores = self.shares, self.scores
         return {
             **operations.about_document(self.about),
-            "method": self.whole.spec.method,
-            "criterion": self.criterion,
-            "by": self.by or None,
-            "importance": self.whole.importance,
-            "heterogeneity_score": scores.whole,
-            "heterogeneity_score_error": scores.whole_error,
-            "heterogeneity_score_within": scores.within,
-            "heterogeneity_score_within_error": scores.within_error,
-            "heterogeneity_explained": scores.explained,
-            "heterogeneity_explained_error": scores.explained_error,
-            "loss_explained": self.loss_explained,
-            "loss_explained_error": self.loss_explained_error,
-            "left_out": self.left_out,
-            "whole": self.whole,
+            **content_of(self, *self._attributes),
             "regions": [
                 {
                     "rule": leaf.rule,
@@ -934,136 +995,62 @@ class Regions(SavedResult, Sequence[Effect]):
                     "importance": self.effects[k].importance,
                     "heterogeneity_score": scores.regions[k],
                     "heterogeneity_score_error": scores.regions_error[k],
-                    "conditions": [_condition_document(c) for c in leaf.conditions],
+                    "conditions": leaf.conditions,
                     "effect": self.effects[k],
                 }
                 for k, leaf in enumerate(self.leaves)
             ],
-            "nodes": [_node_document(node) for node in self.nodes],
+            "nodes": tuple(self.nodes),
             "provenance": self.provenance,
         }
 
-    @shows_keywords
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            **schema.FEATURE,
+            **schema.QUANTITY,
+            **keys_of(cls, *cls._attributes),
+            "regions": schema.lines(
+                "The regions.",
+                "One region.",
+                {
+                    "rule": schema.text('Its rule, such as "workingday = 0".'),
+                    "rows": schema.integer("Number of rows."),
+                    "weight": schema.number("Their weight."),
+                    "share": schema.number("Fraction of the weight."),
+                    "importance": schema.number(
+                        "Standard deviation of the effect within the region."
+                    ),
+                    **schema.SCORE,
+                    "conditions": listed(
+                        schema_of(Condition),
+                        "The conditions of the rule, all of which hold. Empty for regions given by labels or masks.",
+                    ),
+                    "effect": schema.result("Effect", "The effect within the region."),
+                },
+            ),
+            "nodes": listed(
+                schema_of(RegionNode),
+                "The tree of rules, depth first; the first node is the whole.",
+            ),
+            **schema.RECORD,
+        }, {}
+
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsKeywords]) -> Figure:
-        """Plot the effects in the regions on one scale, with the effect in all rows, and the scores before and after.
+        """Plot the effects in the regions on one scale, with the effect in all rows, and the scores."""
+        return operations.plot(self, ax=ax, **options)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on, for ``kind="together"`` only. By default a figure is created.
-        kind : {"panels", "together"}
-            One panel per region, with the effect in all rows as a thin line in each; or all curves in one panel, for at
-            most 8 regions.
-        confidence_level : float
-            Confidence level of the intervals of the effects.
-        scores : bool
-            Whether to draw the heterogeneity scores of the whole, of each region and within the regions.
-        columns : int, optional
-            Largest number of panels side by side.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For an invalid value of an option.
-        TypeError
-            For an unknown option.
-
-        Notes
-        -----
-        No model row.
-        """
-        return operations.plot_regions(self, ax, **options)
-
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        kind: Literal["panels", "together"] = "panels",
-        confidence_level: float = 0.95,
         title: str | None = None,
+        **options: Unpack[RegionsViewKeywords],
     ) -> Explorable:
-        """Return the regions as an interactive page: the figure with tooltips, the tree, and the numbers.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind, confidence_level
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For an invalid option, and if `path` is a folder.
-        """
-        page = operations.regions_page(
-            self, kind=kind, confidence_level=confidence_level, title=title
-        )
-        return save_if(page, path)
-
-
-def _condition_document(condition: Condition) -> Content:
-    """Return a condition for `to_dict`: its ends as numbers or times, and the labels of its levels."""
-    time = condition.feature.time
-
-    def end(value: float) -> float | str | None:
-        if time is None or not math.isfinite(value):
-            return value
-        return iso_times(TimePoints(time, np.array([value])))[0]
-
-    known = condition.levels
-    levels = labels_of(known, condition.feature) if isinstance(known, tuple) else None
-    return {
-        "feature": condition.feature.name,
-        "text": condition.text,
-        "above": end(condition.low),
-        "up_to": end(condition.high),
-        "levels": levels,
-        "excluded": condition.excluded,
-        "missing": condition.missing,
-    }
-
-
-def _node_document(node: RegionNode) -> Content:
-    """Return a node of the tree of rules for `to_dict`."""
-    split = node.split
-    return {
-        "condition": node.condition,
-        "rule": node.rule,
-        "parent": node.parent if node.parent >= 0 else None,
-        "children": node.children,
-        "depth": node.depth,
-        "rows": node.count,
-        "weight": node.weight,
-        "region": node.region if node.region >= 0 else None,
-        "note": node.note,
-        "split": None
-        if split is None
-        else {
-            "feature": split.feature,
-            "p_value": split.p_value,
-            "share": split.share,
-            "share_error": split.share_error,
-            "stability": split.stability,
-            "another": split.another,
-            "rows": split.rows,
-        },
-    }
+        """Return the regions as an interactive page: the figure with tooltips, the tree, and the numbers."""
+        return operations.explore(self, path, title, **options)
 
 
 def _texts(texts: Iterable[str]) -> Values:
@@ -1227,10 +1214,14 @@ class RegionsRank(RankLine):
     Parameters
     ----------
     feature : str
-    importance, heterogeneity_score : float
-        Of all rows, in units of the quantity.
-    explained, explained_error : float
-        Share of the heterogeneity that the regions explain, and its standard error; NaN without scores.
+    importance : float
+        Standard deviation of the effect over all data, in units of the quantity.
+    heterogeneity_score : float
+        Heterogeneity score of all rows, in units of the quantity.
+    explained : float
+        Share of the heterogeneity that the regions explain; NaN without scores.
+    explained_error : float
+        Its standard error.
     regions : int
         Number of regions.
     first_split : str
@@ -1268,6 +1259,7 @@ class RegionsByFeature(FeatureMapping[Regions, RegionsRank]):
         Whether all features have the same regions: one partition of the rows for all of them.
     """
 
+    exported = ("features", "joint", "ranking", "regions", "provenance")
     column = "of"
     tables = ("ranking", "regions", "splits", "effect", "bins")
     orders = ("heterogeneity_score", "explained", "importance")
@@ -1350,11 +1342,12 @@ class RegionsByFeature(FeatureMapping[Regions, RegionsRank]):
         DataError, UnsupportedError
             As `Regions.contrast`, and for an unknown feature.
         """
+        pairs = operations.pairs_of(changes, self)
         options = operations.ContrastOptions(
             confidence_level, method, replicates, random_state, n_jobs, source
         )
         return operations.contrasts(
-            self, changes, lambda r, a, b: operations.contrasts_of_regions(r.effects, a, b, options)
+            self, pairs, lambda r, a, b: operations.contrasts_of_regions(r.effects, a, b, options)
         )
 
     def assign(self, X_new: TableLike) -> Ints:
@@ -1381,35 +1374,21 @@ class RegionsByFeature(FeatureMapping[Regions, RegionsRank]):
             del found["of"]  # which is the feature
         return found
 
-    def _document(self, options: ExportOptions) -> Content:
-        own = self._contents("regions")
-        return {"features": own.pop("features"), "joint": self.joint, **own}
-
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsByFeatureKeywords]) -> Figure:
-        """Plot the features' heterogeneity scores, in all rows and within the regions, with the first split.
+        """Plot the features' heterogeneity scores, in all rows and within the regions, with the first split."""
+        return operations.plot(self, ax=ax, **options)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        kind : {"overview"}
-            Bars, the largest heterogeneity first.
-        by : {"heterogeneity_score", "explained", "importance"}
-            Order of the features.
-        top : int or None
-            Largest number of features, by default 30.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
-        return operations.plot_regions_by_feature(self, ax, **options)
-
-    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+    @takes_figure_options
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[RegionsByFeatureViewKeywords],
+    ) -> Explorable:
         """Return the overview and the regions of each feature as an interactive page; see `Regions.explore`."""
-        return save_if(operations.regions_by_feature_page(self, title=title), path)
+        return operations.explore(self, path, title, **options)
 
 
 # --- regions for several models -------------------------------------------------------------------
@@ -1451,6 +1430,7 @@ class MultiModelRegions(ResultMapping[str | int, Regions]):
     provenance : dict
     """
 
+    exported = ("feature", "recurrence", "models", "provenance")
     noun = column = "model"
     tables = ("recurrence", "regions", "splits", "effect", "bins")
 
@@ -1519,35 +1499,23 @@ class MultiModelRegions(ResultMapping[str | int, Regions]):
     def table(self, of: str | None = None) -> TableColumns:
         """Return the columns of `to_frame`."""
         recur = of in (None, "recurrence")
-        return operations.ranking_table(self.recurrence) if recur else super().table(of)
+        return {**columns_of(Recurrence, self.recurrence)} if recur else super().table(of)
 
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "feature": self.feature,
-            "recurrence": tuple(self.recurrence),
-            "models": self.models,
-            "provenance": self.provenance,
-        }
+    @takes_figure_options
+    def plot(self, ax: Axes | None = None, **options: Unpack[FigureKeywords]) -> Figure:
+        """Plot how many models have their first split on which feature, as bars with the thresholds."""
+        return operations.plot(self, ax=ax, **options)
 
-    @shows_keywords
-    def plot(self, ax: Axes | None = None, **options: Unpack[MultiModelRegionsKeywords]) -> Figure:
-        """Plot how many models have their first split on which feature, as bars with the thresholds.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
-        return operations.plot_multi_model_regions(self, ax, **options)
-
-    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+    @takes_figure_options
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[MultiModelRegionsViewKeywords],
+    ) -> Explorable:
         """Return the recurrence and the regions of each model as an interactive page; see `Regions.explore`."""
-        return save_if(operations.multi_model_regions_page(self, title=title), path)
+        return operations.explore(self, path, title, **options)
 
 
 @dataclass(frozen=True)
@@ -1557,8 +1525,10 @@ class RecurrenceRank(RankLine):
     Parameters
     ----------
     feature : str
-    importance, heterogeneity_score : float
-        Means over the models, of all rows, in units of the quantity.
+    importance : float
+        Mean over the models of the importance, in units of the quantity.
+    heterogeneity_score : float
+        Mean over the models of the heterogeneity score, in units of the quantity.
     models_with_regions : int
         Number of models with a split.
     first_split : str
@@ -1566,7 +1536,7 @@ class RecurrenceRank(RankLine):
     models : int
         Number of models with this first split.
     condition : str
-        As in `Recurrence`.
+        Condition of the first region, or how conditions differ.
     """
 
     ordered_by = "heterogeneity_score"
@@ -1590,6 +1560,7 @@ class MultiModelRegionsByFeature(FeatureMapping[MultiModelRegions, RecurrenceRan
         Record of the pass that computed them: the entries that the regions of all features share.
     """
 
+    exported = ("features", "ranking", "regions", "provenance")
     column = "of"
     tables = ("ranking", "recurrence", "regions", "splits", "effect", "bins")
     orders = ("heterogeneity_score", "importance")
@@ -1626,37 +1597,21 @@ class MultiModelRegionsByFeature(FeatureMapping[MultiModelRegions, RecurrenceRan
             )
         return sorted(lines, key=lambda line: -line.importance)
 
-    def _document(self, options: ExportOptions) -> Content:
-        return self._contents("regions")
-
-    @shows_keywords
+    @takes_figure_options
     def plot(self, **options: Unpack[MultiModelRegionsByFeatureKeywords]) -> Figure:
-        """Plot for each feature how many models have their first split on which feature, side by side.
+        """Plot for each feature how many models have their first split on which feature, side by side."""
+        return operations.plot(self, **options)
 
-        Parameters
-        ----------
-        top : int or None
-            Largest number of features, by default 30, the largest heterogeneity score first; None for all, 30 on each
-            page.
-        page : int
-            Which page, from 1.
-        columns : int, optional
-            Number of columns of the grid.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
-        return operations.plot_all_multi_model_regions(self, **options)
-
+    @takes_figure_options
     def explore(
-        self, path: str | Path | None = None, *, top: int | None = 30, title: str | None = None
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[SideBySideKeywords],
     ) -> Explorable:
         """Return the figure of `plot` and the regions of each model as an interactive page; see `Regions.explore`."""
-        page = operations.all_multi_model_regions_page(self, top=top, title=title)
-        return save_if(page, path)
+        return operations.explore(self, path, title, **options)
 
 
 def _agreement(splits: Sequence[Split]) -> str:

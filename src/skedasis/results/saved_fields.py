@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
-from dataclasses import fields
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Sized
+from dataclasses import is_dataclass
 from datetime import date, timedelta
 from functools import cache
 from typing import (
     Any,
     ForwardRef,
-    Generic,
     Literal,
     NamedTuple,
     Protocol,
@@ -29,19 +28,52 @@ import numpy as np
 
 from skedasis._types import DType, Floats
 from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelAxis, LevelPairAxis, PairAxis
+from skedasis.results.described import Hint, hints_of, import_results, is_base, subclasses
+from skedasis.results.display import SavedResult
 from skedasis.results.immutable import Immutable
 
 SavedParts: TypeAlias = Mapping[str, Any]
 """The values of the fields of one object, of any type until they are checked."""
-Hint: TypeAlias = Any
-"""A type as `typing.get_type_hints` returns it: a class, a union, a literal, a type variable."""
 Hints: TypeAlias = tuple[Any, ...]
 SavedClass: TypeAlias = type[Any]
 """A dataclass of a file."""
+Kinds: TypeAlias = Mapping[str, SavedClass]
+"""The classes of which files have objects, by name."""
 
 
 class FieldError(ValueError):
     """A field has a value that no result has."""
+
+
+# --- classes --------------------------------------------------------------------------------------
+
+
+def saved_kinds() -> Kinds:
+    """Return the classes of which files may have objects: all results, and what the types of their fields name."""
+    import_results()
+    return _with_parts(tuple(filter(is_dataclass, subclasses(SavedResult))))
+
+
+@cache
+def _with_parts(results: tuple[SavedClass, ...]) -> Kinds:
+    """Return classes and those of their parts by name, without abstract ones."""
+    found: dict[str, SavedClass] = {}
+    waiting = [*results]
+    for kind in waiting:  # to which more are added
+        if kind.__name__ not in found:
+            found[kind.__name__] = kind
+            parts = {part for hint in hints_of(kind).values() for part in _classes_in(hint)}
+            every = {one for part in parts for one in (part, *subclasses(part))}
+            waiting += sorted(every, key=lambda one: one.__name__)
+    return {name: kind for name, kind in found.items() if not is_base(kind)}
+
+
+def _classes_in(hint: Hint) -> Iterator[SavedClass]:
+    """Yield the dataclasses that a type names."""
+    if is_dataclass(hint):
+        yield cast("SavedClass", hint)
+    for argument in get_args(hint):
+        yield from _classes_in(argument)
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -204,9 +236,9 @@ LAYOUT: Mapping[str, Mapping[str, SavedLayout]] = {
 # --- the check of one object ----------------------------------------------------------------------
 
 
-def check_fields(kind: SavedClass, parts: SavedParts, kinds: Mapping[str, SavedClass]) -> None:
+def check_fields(kind: SavedClass, parts: SavedParts) -> None:
     """Raise if the values are not those of a result."""
-    hints = _hints(kind, tuple(kinds.items()))
+    hints = hints_of(kind)
     for name, value in parts.items():
         if name in hints and not _fits(value, hints[name]):
             raise FieldError(f"{kind.__name__}.{name} is {_described(value)}")
@@ -220,34 +252,6 @@ def check_fields(kind: SavedClass, parts: SavedParts, kinds: Mapping[str, SavedC
             wrong = _ACROSS[base.__name__](parts)
             if wrong:
                 raise FieldError(f"{kind.__name__}: {wrong}")
-
-
-@cache
-def _hints(kind: SavedClass, kinds: tuple[tuple[str, SavedClass], ...]) -> dict[str, Hint]:
-    """Return the types of the fields of a class that its constructor takes."""
-    names = {**dict(kinds), "JsonValue": object, "Sequence": Sequence}
-    hints, known = get_type_hints(kind, localns=names), _variables(kind)
-    return {f.name: _substituted(hints[f.name], known) for f in fields(kind) if f.init}
-
-
-def _variables(kind: SavedClass) -> dict[Hint, Hint]:
-    """Return what the type variables of the generic bases of a class stand for."""
-    found: dict[Hint, Hint] = {}
-    for of in (of for base in kind.__mro__ for of in vars(base).get("__orig_bases__", ())):
-        base = get_origin(of)
-        if isinstance(base, type) and issubclass(base, Generic) and base is not Generic:
-            variables: Hints = vars(base)["__parameters__"]
-            given = zip(variables, get_args(of), strict=True)
-            found |= {variable: _substituted(hint, found) for variable, hint in given}
-    return found
-
-
-def _substituted(hint: Hint, known: Mapping[Hint, Hint]) -> Hint:
-    """Return a type with what its variables stand for."""
-    if isinstance(hint, TypeVar):
-        return known.get(hint, hint)
-    free = () if get_origin(hint) is None else hint.__parameters__
-    return hint[tuple(known.get(v, v) for v in free)] if free else hint
 
 
 @cache

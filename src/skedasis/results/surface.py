@@ -25,12 +25,13 @@ from skedasis.results.axis import (
     between,
 )
 from skedasis.results.containers import TableColumns
-from skedasis.results.display import SavedResult, outside_text, save_if
+from skedasis.results.described import Keys
+from skedasis.results.display import SavedResult, outside_text
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState
 
@@ -40,10 +41,10 @@ if TYPE_CHECKING:
 
     from skedasis.binning import Binning
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import SurfaceKeywords
     from skedasis.results.checks.check import Checks, Ignore
     from skedasis.results.checks.extrapolation import FeatureSpace
     from skedasis.results.intervals.surfaces import SurfaceError
+    from skedasis.results.keywords import SurfaceKeywords, SurfaceViewKeywords
 
 
 # --- cells and rows -------------------------------------------------------------------------------
@@ -555,8 +556,6 @@ class Surface(SavedResult):
 
         Parameters
         ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
         of : {"effect", "cells"}
             One row per point of the surface, or per cell.
         """
@@ -569,50 +568,28 @@ class Surface(SavedResult):
     def _document(self, options: ExportOptions) -> Content:
         return operations.surface_document(self, options)
 
-    @shows_keywords
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return operations.surface_keys()
+
+    @classmethod
+    def json_kind(cls) -> str:
+        """Return "Surface", also for the classes that derive from it."""
+        return Surface.__name__
+
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
         """Plot the surface as a heat map with contours.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes for the map alone. By default a figure is created.
-        points : bool
-            Whether rows are drawn as dots: all, or a sample of 1,000. Those of a categorical feature or of one with two
-            values are spread randomly over their band.
-        density : bool
-            Whether to draw marginal histograms of the rows above and beside the map.
-        empty : {"hatched", "filled", "blank"}
-            Cells of an ALE or DALE without rows: hatched on grey, filled with the colour of their value, or blank.
-            Their values do not affect the colour scale.
-        step : bool
-            Draw the step function of the papers (see `Surface.__call__`) instead of the bilinear interpolation.
-        levels : int or sequence of float, optional
-            Approximate number of contours, or their values; by default 7.
-        confidence_level : float, optional
-            Confidence level such as 0.95: a dotted pattern marks where the pointwise interval of an interaction effect
-            (`Surface.interval`), interpolated like the values, contains zero.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For an invalid value of an option.
         UnsupportedError
             For `confidence_level` if the values include main effects.
-        TypeError
-            For an unknown option.
 
         Notes
         -----
         The colours of an interaction effect diverge from zero. Contours below zero are dashed, and a plus and a minus
-        sign mark the maximum and the minimum, so that the sign is visible without colours. No model row.
+        sign mark the maximum and the minimum, so that the sign is visible without colours.
 
         Examples
         --------
@@ -624,32 +601,17 @@ class Surface(SavedResult):
         >>> figure.axes[0].get_xlabel(), figure.axes[1].get_xlabel()
         ('x0', 'interaction effect on prediction')
         """
-        return operations.plot_surface(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+    @takes_figure_options
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[SurfaceViewKeywords],
+    ) -> Explorable:
         """Return the heat map as an interactive page with a tooltip for each cell.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        title : str, optional
-            Title of the page; by default that of the figure.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            If `path` is a folder.
-
-        Notes
-        -----
-        The page is a single file that loads nothing from the network. A table below the figure holds its numbers. No
-        model row.
 
         Examples
         --------
@@ -660,7 +622,7 @@ class Surface(SavedResult):
         >>> s.explore().title
         'x0 × x1: interaction effect on prediction (ALE)'
         """
-        return save_if(operations.surface_page(self, title=title), path)
+        return operations.explore(self, path, title, **options)
 
     def with_provenance(self, entries: Mapping[str, object]) -> Self:
         """Return the surface with entries added to its provenance."""

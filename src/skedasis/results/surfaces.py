@@ -11,7 +11,7 @@ from skedasis._arguments import shown
 from skedasis._calls import checked_call
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
-from skedasis.results import operations
+from skedasis.results import operations, schema
 from skedasis.results.containers import (
     ResultMapping,
     TableColumns,
@@ -19,15 +19,17 @@ from skedasis.results.containers import (
     key_column,
     ordered,
 )
-from skedasis.results.display import Ranking, RankLine, count, outside_texts, save_if
+from skedasis.results.described import Keys, keys_of, listed
+from skedasis.results.display import Ranking, RankLine, count, outside_texts
 from skedasis.results.export import Content, ExportOptions
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import SurfacesKeywords
+    from skedasis.results.checks.check import Check
+    from skedasis.results.keywords import SurfacesKeywords, SurfacesViewKeywords
     from skedasis.results.multi_model import MultiModelSurface
     from skedasis.results.surface import Surface
 
@@ -148,6 +150,9 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
         lines = [SurfaceRank(*key, s.interaction_strength()) for key, s in self.items()]
         return ordered(lines, by, ("interaction_strength",))
 
+    def _named_in(self, check: Check, key: tuple[str, str]) -> Check:
+        return check  # whose feature is the pair
+
     def _key_columns(self, sizes: Sequence[int]) -> TableColumns:
         return {f"feature{i}": key_column((pair[i] for pair in self), sizes) for i in (0, 1)}
 
@@ -158,40 +163,24 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
             "provenance": self.provenance,
         }
 
-    @shows_keywords
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        some = {"anyOf": [schema.result("Surface"), schema.result("MultiModelSurface")]}
+        surfaces = listed(some, "The surfaces, in the order of the pairs.")
+        return {**keys_of(cls, "ranking", "provenance"), "surfaces": surfaces}, {}
+
+    @takes_figure_options
     def plot(self, **options: Unpack[SurfacesKeywords]) -> Figure:
         """Plot the surfaces as heat maps side by side on one colour scale, the strongest interaction first.
 
-        Parameters
-        ----------
-        top : int or None
-            Largest number of pairs, by default 30; None for all, 30 on each page.
-        page : int
-            Which page, from 1.
-        columns : int, optional
-            Number of columns of the grid.
-        points, density, empty, step, levels, confidence_level
-            As in `Surface.plot`; by default without marginal histograms.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
         Raises
         ------
-        DataError
-            For no surface, and for an invalid value of an option.
         UnsupportedError
             For `confidence_level` if the values include main effects.
-        TypeError
-            For an unknown option.
 
         Notes
         -----
-        Of several models the means over the models are drawn. No model row.
+        Of several models the means over the models are drawn.
 
         Examples
         --------
@@ -203,37 +192,18 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
         >>> found.plot().axes[0].get_title(loc="left")
         '1. x0 × x2'
         """
-        return operations.plot_surfaces(self, **options)
+        return operations.plot(self, **options)
 
+    @takes_figure_options
     def explore(
-        self, path: str | Path | None = None, *, top: int | None = 30, title: str | None = None
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[SurfacesViewKeywords],
     ) -> Explorable:
-        """Return the heat maps as an interactive page with a tooltip for each cell.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        top : int or None
-            Largest number of pairs; None for all.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For no surface, for an invalid `top`, and if `path` is a folder.
-
-        Notes
-        -----
-        The page is a single file that loads nothing from the network. No model row.
-        """
-        return save_if(operations.surfaces_page(self, top=top, title=title), path)
+        """Return the heat maps as an interactive page with a tooltip for each cell."""
+        return operations.explore(self, path, title, **options)
 
 
 def _is_pair(pair: object) -> TypeGuard[Sequence[Hashable]]:

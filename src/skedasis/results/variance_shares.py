@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from skedasis._arguments import check_name, check_option
-from skedasis._calls import checked_call
 from skedasis._types import JsonValue
 from skedasis.results import operations
-from skedasis.results.display import RankLine, SavedResult, align_columns, count, save_if
-from skedasis.results.export import Content, ExportOptions
-from skedasis.results.signatures import shows_keywords
+from skedasis.results.described import columns_of
+from skedasis.results.display import RankLine, SavedResult, align_columns, count
+from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import VarianceSharesKeywords
+    from skedasis.results.keywords import LevelKeywords, VarianceSharesKeywords
 
 NAN = float("nan")
 
@@ -37,18 +36,22 @@ class VariancePart(RankLine):
     name : str
         "main effects", "regions of a", "a × b", or "not explained".
     kind : {"main", "regions", "pairs", "unexplained"}
+        Its kind.
     features : tuple of str
         The feature with regions, or the two of a pair.
     r2 : float
         R² at the held-out rows of the function with this part and all parts before; 1 for "not explained".
-    share, std_error : float
-        The difference to the R² of the part before, which may be negative, and its standard error over the held-out
-        rows.
-    label_r2, label_std_error : float
+    share : float
+        What the part adds to R²: the difference to that of the part before, which may be negative.
+    std_error : float
+        Standard error of `share` over the held-out rows.
+    label_r2 : float
         R² at the held-out rows for the label instead of the quantity, of the same function; for "not explained" of the
         quantity itself. NaN without labels.
+    label_std_error : float
+        Its standard error.
     label : str, optional
-        The name for people, if features have labels.
+        The name for people, if features have labels; else None.
     """
 
     ordered_by = "share"
@@ -76,17 +79,20 @@ class VarianceShares(SavedResult):
     Attributes
     ----------
     parts : tuple of VariancePart
-        In the order in which they were added; the shares sum to 1. The last part is what is not explained.
-    as_drawn, as_drawn_std_error : float
-        R² at the held-out rows of the sum of effect curves, and its standard error; NaN if it was not computed. It is
-        no part: if features depend on one another, curves may add up to less than nothing while the best additive
-        function explains much.
+        The parts, in the order in which they were added; shares sum to 1. The last part is what is not explained.
+    as_drawn : float
+        R² at the held-out rows of the sum of effect curves; NaN if it was not computed. It is no part: if features
+        depend on one another, curves may add up to less than nothing while the best additive function explains much.
+    as_drawn_std_error : float
+        Its standard error.
     drawn_by : str
         Method of these curves.
     variance : float
         Variance of the quantity at the held-out rows, in its unit squared.
-    rows_fitting, rows_held_out : int
-        Number of rows on which the parts were chosen and fitted, and on which they are measured.
+    rows_fitting : int
+        Number of rows on which the parts were chosen and fitted.
+    rows_held_out : int
+        Number of rows on which they are measured.
     quantity, unit, library : str
         Name and unit of the quantity; data frame library of X, which `to_frame` uses by default.
     provenance : dict
@@ -105,6 +111,10 @@ class VarianceShares(SavedResult):
     [('main effects', 0.5), ('x1 × x2', 0.5), ('not explained', 0.0)]
     """
 
+    exported = (
+        *("quantity", "unit", "parts", "as_drawn", "as_drawn_std_error", "drawn_by", "variance"),
+        *("rows_fitting", "rows_held_out", "provenance"),
+    )
     parts: tuple[VariancePart, ...]
     as_drawn: float
     as_drawn_std_error: float
@@ -134,82 +144,29 @@ class VarianceShares(SavedResult):
     def table(self, of: str = "parts") -> dict[str, list[object]]:
         """Return the columns of `to_frame`; there is one table, of the parts."""
         check_option("to_frame(of)", of, ("parts",), "Omit it")
-        columns: dict[str, list[object]] = {
-            "part": [p.name for p in self.parts],
-            "kind": [p.kind for p in self.parts],
-            "features": [", ".join(p.features) for p in self.parts],
-            "r2": [p.r2 for p in self.parts],
-            "share": [p.share for p in self.parts],
-            "std_error": [p.std_error for p in self.parts],
-        }
-        if self.has_labels:
-            columns["label_r2"] = [p.label_r2 for p in self.parts]
-            columns["label_std_error"] = [p.label_std_error for p in self.parts]
-        return columns
+        found = columns_of(VariancePart, self.parts)
+        found = {"part": found["name"], **found}
+        hidden = {"name", "label"} | (set() if self.has_labels else {"label_r2", "label_std_error"})
+        return {name: column for name, column in found.items() if name not in hidden}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a tidy data frame with one row per part.
 
-        Parameters
-        ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
-
         Returns
         -------
         data frame
-            Columns ``part``, ``kind``, ``features``, ``r2``, ``share`` and ``std_error``; with labels also ``label_r2``
-            and ``label_std_error``.
-
-        Raises
-        ------
-        UnsupportedError
-            If no data frame library is installed.
+            Columns ``part``, ``kind``, ``features``, ``r2``, ``share`` and ``std_error``; with labels also
+            ``label_r2`` and ``label_std_error``.
         """
         return operations.to_data_frame(self.table(), backend or self.library)
 
-    def _document(self, options: ExportOptions) -> Content:
-        return {
-            "quantity": self.quantity,
-            "unit": self.unit,
-            "parts": self.parts,
-            "as_drawn": self.as_drawn,
-            "as_drawn_error": self.as_drawn_std_error,
-            "drawn_by": self.drawn_by,
-            "variance": self.variance,
-            "rows_fitting": self.rows_fitting,
-            "rows_held_out": self.rows_held_out,
-            "provenance": self.provenance,
-        }
-
-    @shows_keywords
+    @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[VarianceSharesKeywords]) -> Figure:
         """Plot the parts as one bar, with the error of each, and mark what the main effects as drawn explain.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on. By default a figure is created.
-        confidence_level : float
-            Confidence level of the intervals.
-        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-            Options of every figure: `skedasis.plots.plot.FigureOptions`.
-
-        Returns
-        -------
-        matplotlib Figure
-            Notebooks display it; ``savefig`` writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For an invalid value of an option.
-        TypeError
-            For an unknown option.
-
         Notes
         -----
-        Parts below zero are not drawn; a note states them. No model row.
+        Parts below zero are not drawn; a note states them.
 
         Examples
         --------
@@ -220,43 +177,18 @@ class VarianceShares(SavedResult):
         >>> figure.axes[0].get_xlabel()
         'part of the variance of prediction [%]'
         """
-        return operations.plot_variance_shares(self, ax, **options)
+        return operations.plot(self, ax=ax, **options)
 
-    @checked_call
+    @takes_figure_options
     def explore(
         self,
         path: str | Path | None = None,
         *,
-        confidence_level: float = 0.95,
         title: str | None = None,
+        **options: Unpack[LevelKeywords],
     ) -> Explorable:
-        """Return the parts as an interactive page with tooltips.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        confidence_level : float
-            Confidence level of the intervals.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For a `confidence_level` outside (0, 1), and if `path` is a folder.
-
-        Notes
-        -----
-        No model row.
-        """
-        page = operations.variance_shares_page(self, confidence_level=confidence_level, title=title)
-        return save_if(page, path)
+        """Return the parts as an interactive page with tooltips."""
+        return operations.explore(self, path, title, **options)
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{p.title} {percent(p.share)}" for p in self.parts)

@@ -138,8 +138,8 @@ class CellParts:
         self._first = np.full(_BUCKETS + 1, np.inf)
         self._last = np.full(_BUCKETS + 1, -np.inf)
 
-    def add(self, x: Floats) -> None:
-        """Add values; those outside the stretch and NaN are left out."""
+    def add(self, x: Floats, weights: Floats | None = None) -> None:
+        """Add values; those outside the stretch and NaN are left out. Weights do not matter."""
         x = x[(x >= self._low) & (x <= self._high)] + 0.0
         code = bucket(x, self._low, self._high)
         if code is not None:

@@ -123,6 +123,11 @@ class ScoreRows:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def take(self, some: Ints) -> ScoreRows:
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[some]
+        return ScoreRows(self.rows[some], weights, self.noise[some], self.half[some], self.exact)
+
 
 def score_rows(
     row_id: np.ndarray, weights: Floats | None, limit: int | None, random_state: int

@@ -26,7 +26,7 @@ from skedasis.errors import UnsupportedError
 from skedasis.stats.grid import CellParts, Ordered
 from skedasis.stats.integer_weights import integer_sums, quantised
 from skedasis.stats.moments import Moments
-from skedasis.stream.order_statistics import ColumnCounts, RankSearch, Tally
+from skedasis.stream.order_statistics import ColumnCounts, RankSearch
 
 MAX_DISTINCT = 1_000_000
 """Largest number of distinct values of a column that are collected from data beyond memory."""
@@ -35,35 +35,31 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 AnswerT = TypeVar("AnswerT")
 AnswerT_co = TypeVar("AnswerT_co", covariant=True)
 TallyT = TypeVar("TallyT")
-GathererT = TypeVar("GathererT")
+GathererT = TypeVar("GathererT", bound="Gatherer")
 
 
 class Questions(Generic[KeyT, AnswerT]):
     """What was asked, and the answers of passes over the data."""
 
     def __init__(self) -> None:
-        self.open: set[KeyT] = set()
+        self.open: dict[KeyT, None] = {}  # a set that keeps its order
         self._known: dict[KeyT, AnswerT] = {}
 
     def ask(self, keys: Iterable[KeyT]) -> None:
         """Note what the next pass is to answer."""
-        self.open |= set(keys) - self._known.keys()
-
-    def unknown(self, key: KeyT) -> bool:
-        """Return whether no pass has given the answer."""
-        return key not in self._known
+        self.open |= dict.fromkeys(key for key in keys if key not in self._known)
 
     def of(self, key: KeyT) -> AnswerT:
         """Return the answer; ask, and raise `NotYetKnown` if no pass has given it."""
         if key not in self._known:
-            self.open.add(key)
+            self.open[key] = None
             raise NotYetKnown
         return self._known[key]
 
     def answer(self, key: KeyT, found: AnswerT) -> None:
         """Note an answer."""
         self._known[key] = found
-        self.open.discard(key)
+        self.open.pop(key, None)
 
     def answers(self) -> list[AnswerT]:
         """Return all answers."""
@@ -109,99 +105,49 @@ class Search(Protocol[TallyT, AnswerT_co]):
         ...
 
 
+class Gatherer(Protocol):
+    """What one pass gathers of a column."""
+
+    def add(self, x: Floats, weights: Floats | None, /) -> None: ...
+
+
+@dataclass(eq=False)
 class Once(Generic[GathererT, AnswerT]):
     """A search that ends with one pass, whose answer is computed from what the pass gathers."""
 
-    def __init__(
-        self,
-        make: Callable[[], GathererT],
-        add: Callable[[GathererT, Floats, Floats | None], object],
-        answer: Callable[[GathererT], AnswerT],
-    ) -> None:
-        self._make, self._add, self._answer = make, add, answer
-        self._taken: GathererT | None = None
+    make: Callable[[], GathererT]
+    said: Callable[[GathererT], AnswerT]
+    taken: GathererT | None = None
 
     @property
     def found(self) -> bool:
         """Whether no further pass is needed."""
-        return self._taken is not None
+        return self.taken is not None
 
     def tally(self) -> GathererT:
         """Return what the pass gathers, of no rows."""
-        return self._make()
+        return self.make()
 
     def add(self, tally: GathererT, x: Floats, weights: Floats | None) -> None:
         """Add rows to a tally."""
-        self._add(tally, x, weights)
+        tally.add(x, weights)
 
     def take(self, tally: GathererT) -> None:
         """Take the tally of all rows."""
-        self._taken = tally
+        self.taken = tally
 
     def answer(self) -> AnswerT:
         """Return what was found."""
-        if self._taken is None:
+        if self.taken is None:
             raise TypeError("the pass has not been made")
-        return self._answer(self._taken)
+        return self.said(self.taken)
 
 
-# ------------------------------------------------------------------------------------ requests
-class Request(Protocol[AnswerT_co]):
-    """What a column is asked for and does not know."""
+AnyTally: TypeAlias = Any
+"""What a pass gathers for a search. Each search has its own kind."""
 
-    def search(self, column: CountedColumn, budget: int) -> Search[Any, AnswerT_co]:
-        """Return the search for the answer, which may need `budget` bytes."""
-        ...
-
-
-@dataclass(frozen=True)
-class DistinctRequest:
-    """A request for all distinct values, if there are at most `limit`."""
-
-    limit: int
-
-    def search(self, column: CountedColumn, budget: int) -> Search[Distinct, Floats | None]:
-        """Return the search for the answer."""
-        return Once(partial(Distinct, self.limit), Distinct.add, Distinct.answer)
-
-
-@dataclass(frozen=True)
-class RankRequest:
-    """A request for the values at which the cumulative weight first reaches given integers."""
-
-    targets: tuple[int, ...]
-
-    def search(self, column: CountedColumn, budget: int) -> Search[Tally, Floats]:
-        """Return the search for the answer."""
-        return RankSearch(column.counts, np.array(self.targets, dtype=np.int64), budget)
-
-
-@dataclass(frozen=True)
-class UptoRequest:
-    """A request for the number, the weight and the largest of the values up to each point; see `Column.upto`."""
-
-    points: tuple[float, ...]
-
-    def search(self, column: CountedColumn, budget: int) -> Search[CountedUpto, Upto]:
-        """Return the search for the answer."""
-        make = partial(CountedUpto, np.array(self.points), column.quantum)
-        return Once(make, CountedUpto.add, CountedUpto.answer)
-
-
-@dataclass(frozen=True)
-class PartsRequest:
-    """A request for the smallest and the largest value in each of equal parts of a stretch; see `CellParts`."""
-
-    low: float
-    high: float
-
-    def search(self, column: CountedColumn, budget: int) -> Search[CellParts, CellParts]:
-        """Return the search for the answer."""
-        return Once(partial(CellParts, self.low, self.high), _add_to_parts, same)
-
-
-def _add_to_parts(parts: CellParts, x: Floats, _: Floats | None) -> None:
-    parts.add(x)
+MakeSearch: TypeAlias = Callable[[int], Search[AnyTally, AnswerT]]
+"""Makes a search, which may need a number of bytes."""
 
 
 def same(tally: GathererT) -> GathererT:
@@ -285,7 +231,8 @@ class CountedColumn(Column):
         self.feature, self.dtype, self.counts = feature, dtype, counts
         self.missing, self.present = counts.missing, None
         self.x, self.weights, self.weighted = np.zeros(0), None, quantum is not None
-        self.questions: Questions[Request[object], object] = Questions()
+        self.questions: Questions[Hashable, object] = Questions()
+        self.searches: dict[Hashable, MakeSearch[object]] = {}
         self.within: LevelColumn | None = None
         self._upto: dict[float, tuple[int, int, float]] = {}
         check_integers(feature, ends)
@@ -317,7 +264,9 @@ class CountedColumn(Column):
         if limit is not None and limit <= self.counts.max_distinct:
             return None
         most = MAX_DISTINCT if limit is None else min(limit, MAX_DISTINCT)
-        values = self._answered(DistinctRequest(most))
+        values = self._answered(
+            ("distinct", most), lambda _: Once(partial(Distinct, most), Distinct.answer)
+        )
         if values is None and (limit is None or limit > MAX_DISTINCT):
             raise UnsupportedError(
                 f"feature {self.feature.name!r}",
@@ -354,7 +303,8 @@ class CountedColumn(Column):
         """Return the values at which the cumulative weight first reaches ascending targets; see `Column.at_weights`."""
         few = self.counts.distinct()
         if few is None:
-            return self._answered(RankRequest(tuple(targets.tolist())))
+            key = "ranks", *targets.tolist()
+            return self._answered(key, lambda budget: RankSearch(self.counts, targets, budget))
         found = np.searchsorted(np.cumsum(few[2]), targets, side="left")
         return few[0][np.minimum(found, len(few[0]) - 1)]
 
@@ -364,7 +314,9 @@ class CountedColumn(Column):
         if few is None:
             new = tuple(z for z in points.tolist() if z not in self._upto)
             if new:
-                found = zip(*(v.tolist() for v in self._answered(UptoRequest(new))), strict=True)
+                make = partial(CountedUpto, np.array(new), self.quantum)
+                answer = self._answered(("upto", *new), lambda _: Once(make, CountedUpto.answer))
+                found = zip(*(values.tolist() for values in answer), strict=True)
                 self._upto |= dict(zip(new, found, strict=True))
             rows, weight, largest = zip(*(self._upto[z] for z in points.tolist()), strict=True)
             return Upto(np.array(rows), np.array(weight), np.array(largest))
@@ -380,9 +332,10 @@ class CountedColumn(Column):
         if few is not None:
             parts = [(few[0][(few[0] >= a) & (few[0] <= b)], a, b) for a, b in stretches]
             return [Ordered(*part).wide_steps(share) for part in parts]
-        requests = [PartsRequest(low, high) for low, high in stretches]
-        self.questions.ask(requests)
-        return [self._answered(request).wide_steps(share) for request in requests]
+        asked = [_parts(*stretch) for stretch in stretches]
+        for question in asked:
+            self._ask(*question)
+        return [self._answered(*question).wide_steps(share) for question in asked]
 
     def quantile_floors(self) -> Floats:
         """Return the distinct values at or below the quantiles at which distributions are compared."""
@@ -390,11 +343,22 @@ class CountedColumn(Column):
         targets = [step * last // STEPS + 1 for step in range(STEPS + 1)]
         return np.unique(self.at_weights(np.array(targets, dtype=np.int64)))
 
-    def _answered(self, request: Request[AnswerT]) -> AnswerT:
-        """Return the answer to a request, or ask for it, and for the gaps, which follow sooner or later."""
-        if self.questions.unknown(request):
-            self.questions.ask([PartsRequest(self.low, self.high)])
-        return cast("AnswerT", self.questions.of(request))
+    def _answered(self, key: Hashable, search: MakeSearch[AnswerT]) -> AnswerT:
+        """Return an answer, or ask for it, and for the gaps, which follow sooner or later."""
+        if self._ask(key, search):
+            self._ask(*_parts(self.low, self.high))
+        return cast("AnswerT", self.questions.of(key))
+
+    def _ask(self, key: Hashable, search: MakeSearch[object]) -> bool:
+        """Note a search for the next pass; return whether its answer is unknown."""
+        self.searches[key] = search
+        self.questions.ask([key])
+        return key in self.questions.open
 
     def release(self) -> None:
         """Do nothing: there are no values to free."""
+
+
+def _parts(low: float, high: float) -> tuple[Hashable, MakeSearch[CellParts]]:
+    """Return the question for the smallest and the largest value in each of equal parts of a stretch."""
+    return ("parts", low, high), lambda _: Once(partial(CellParts, low, high), same)

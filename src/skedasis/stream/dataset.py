@@ -27,7 +27,7 @@ from skedasis.data.category_order import (
     sum_of_distances,
 )
 from skedasis.data.column_stats import Column, NotYetKnown, column_moments
-from skedasis.data.dataset import Batch, BatchFold, Dataset, Fold, StateT, needs_memory
+from skedasis.data.dataset import Batch, BatchPass, Dataset, Pass, StateT, needs_memory
 from skedasis.data.factorize import Factorized
 from skedasis.data.features import Feature, NoValues
 from skedasis.data.kept_rows import HashedRows, hashed_rows
@@ -154,13 +154,13 @@ class StreamedDataset(Dataset):
     def before_passes(self, work: Callable[[], object]) -> None:
         """Return None: not all rows are at hand."""
 
-    def fold(self, work: Fold[StateT, Dataset], text: str, record: str) -> StateT:
+    def fold(self, work: Pass[StateT, Dataset], text: str, record: str) -> StateT:
         """Return the state of all rows, after a pass over the data."""
         return self.passes.run(_OfChunks(self.reader, work), text, record)
 
     def fold_batches(
         self,
-        work: BatchFold[StateT],
+        work: BatchPass[StateT],
         size: int,
         memory: int,
         n_jobs: int,
@@ -371,7 +371,7 @@ def even_places(n: int, count: int) -> Ints:
 class _OfChunks(Generic[StateT]):
     """Work on rows in memory, of each chunk."""
 
-    def __init__(self, reader: ChunkReader, work: Fold[StateT, Dataset]) -> None:
+    def __init__(self, reader: ChunkReader, work: Pass[StateT, Dataset]) -> None:
         self.reader, self.work = reader, work
 
     def state(self) -> StateT:
@@ -390,7 +390,7 @@ class _OfChunks(Generic[StateT]):
 class _OfBatches(Generic[StateT]):
     """Work on batches, of rows in memory that begin at the border of a batch."""
 
-    def __init__(self, work: BatchFold[StateT], size: int) -> None:
+    def __init__(self, work: BatchPass[StateT], size: int) -> None:
         self.work, self.size, self.state, self.merge = work, size, work.state, work.merge
 
     def add(self, state: StateT, first: int, rows: Dataset) -> None:
@@ -413,11 +413,11 @@ def _answer(dataset: StreamedDataset) -> None:
         return
     within = dataset.within.answers()
     columns = [c for c in (*dataset.columns.values(), *within) if isinstance(c, CountedColumn)]
-    asked = [(column, request) for column in columns for request in column.questions.open]
+    asked = [(column, key) for column in columns for key in column.questions.open]
     budget = _BUDGET // max(1, len(asked))
     questions = [
-        Question(column.feature.position, request.search(column, budget), column.within)
-        for column, request in asked
+        Question(column.feature.position, column.searches[key](budget), column.within)
+        for column, key in asked
     ]
     pending = questions
     while pending:
@@ -426,8 +426,8 @@ def _answer(dataset: StreamedDataset) -> None:
         for question, tally in zip(pending, found, strict=True):
             question.search.take(tally)
         pending = [question for question in pending if not question.search.found]
-    for (column, request), question in zip(asked, questions, strict=True):
-        column.questions.answer(request, question.search.answer())
+    for (column, key), question in zip(asked, questions, strict=True):
+        column.questions.answer(key, question.search.answer())
     if dataset.tables.open and not questions:
         _count_jointly(dataset)
 
@@ -445,7 +445,7 @@ def _count_within(dataset: StreamedDataset) -> None:
         column, other = _compared(dataset, request)
         known = dataset.columns[other.position]
         pivot = known.counts.pivot if isinstance(known, CountedColumn) else 0.0
-        search = Once(partial(ColumnCounts, pivot, dataset.quantum), ColumnCounts.add, same)
+        search = Once(partial(ColumnCounts, pivot, dataset.quantum), same)
         questions.append(Question(other.position, search, column))
     work = AnswerPass(questions)
     found = dataset.fold(work, "Comparing levels", "values in the rows with a level")

@@ -193,7 +193,6 @@ def _reader(passes: Passes, declared: Schema | None) -> tuple[ChunkReader, Datas
 
     source = passes.source
     library = source.container or default_library()
-
     schema = pa.schema([source.schema.field(name) for name in source.columns])
     types = pa.schema([field.with_type(_type_of(field, source, library)) for field in schema])
     weighted = source.weight_name is not None

@@ -9,7 +9,9 @@ for any parts in any order, and equals that of sorting all values.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -105,10 +107,8 @@ class ColumnCounts:
         self.low, self.high = min(self.low, other.low), max(self.high, other.high)
         self.integer = self.integer and other.integer
         self.whole_weights = self.whole_weights and other.whole_weights
-        both = self._few is not None and other._few is not None
-        if self._few is not None and other._few is not None:
-            self._few = self._few.merge(other._few).limited(MAX_DISTINCT)
-        self._few = self._few if both else None
+        few = [values for values in (self._few, other._few) if values is not None]
+        self._few = _Values.joined(few).limited(MAX_DISTINCT) if len(few) == 2 else None
         return self
 
     def distinct(self) -> tuple[Floats, Ints, Ints] | None:
@@ -188,15 +188,17 @@ class _Values:
         """Return this, or None if there are more values than `most`."""
         return self if len(self.values) <= most else None
 
-    def merge(self, other: Self) -> Self:
-        """Return the values of both."""
-        both = np.concatenate([self.values, other.values])
-        values, code = np.unique(both, return_inverse=True)
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the values of several parts."""
+        if not parts:
+            return cls.none()
+        values, code = np.unique(np.concatenate([p.values for p in parts]), return_inverse=True)
         rows, weights = (
-            integer_sums(code, np.concatenate(pair), len(values))
-            for pair in ((self.rows, other.rows), (self.weights, other.weights))
+            integer_sums(code, np.concatenate(counts), len(values))
+            for counts in ([p.rows for p in parts], [p.weights for p in parts])
         )
-        return type(self)(values, rows, weights)
+        return cls(values, rows, weights)
 
     def with_values(self, x: Floats, weights: Ints, most: int) -> Self | None:
         """Return the values together with those of a part; None if there are more than `most`."""
@@ -209,7 +211,7 @@ class _Values:
         new = self.values[code] != x
         if new.any():
             found = self.of(x[new], weights[new] if len(weights) else weights)
-            merged = self.merge(found).limited(most)
+            merged = self.joined([self, found]).limited(most)
             if merged is None:
                 return None
             return merged.with_values(x[~new], weights[~new] if len(weights) else weights, most)
@@ -263,22 +265,10 @@ class Tally:
         self.found.append(values)
         self._more += len(values.values)
         if self._more > _MERGED and len(self.found) > 1:
-            self.found = [self.candidates()]
+            self.found = [_Values.joined(self.found)]
             self._more = 0
             if len(self.found[0].values) > self.most:
                 self.found, self.overflown = [], True
-
-    def candidates(self) -> _Values:
-        """Return all candidates."""
-        if not self.found:
-            return _Values.none()
-        values = np.concatenate([f.values for f in self.found])
-        distinct, code = np.unique(values, return_inverse=True)
-        rows, weights = (
-            integer_sums(code, np.concatenate(parts), len(distinct))
-            for parts in ([f.rows for f in self.found], [f.weights for f in self.found])
-        )
-        return _Values(distinct, rows, weights)
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has found."""
@@ -325,8 +315,14 @@ class RankSearch:
         some = np.unique(np.minimum(wanted, len(reached) - 1))
         self._prefixes, self._rows, self._weights = prefixes[some], rows[some], weights[some]
         self._before, self._tied = (reached - weights)[some], tied[some]
-        self._wanted: Bools = np.zeros(1 << _LEADING, dtype=bool)
-        self._wanted[(self._prefixes >> np.uint64(self._bits - _LEADING)).astype(np.int64)] = True
+        vars(self).pop("_wanted", None)
+
+    @cached_property
+    def _wanted(self) -> Bools:
+        """The buckets of the leading bits that hold a target."""
+        wanted = np.zeros(1 << _LEADING, dtype=bool)
+        wanted[(self._prefixes >> np.uint64(self._bits - _LEADING)).astype(np.int64)] = True
+        return wanted
 
     @property
     def narrows(self) -> bool:
@@ -342,13 +338,7 @@ class RankSearch:
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state without the table of wanted buckets, which follows from the prefixes."""
-        return {**vars(self), "_wanted": None}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        """Restore the state."""
-        vars(self).update(state)
-        self._wanted = np.zeros(1 << _LEADING, dtype=bool)
-        self._wanted[(self._prefixes >> np.uint64(self._bits - _LEADING)).astype(np.int64)] = True
+        return {name: value for name, value in vars(self).items() if name != "_wanted"}
 
     def tally(self) -> Tally:
         """Return an empty tally of the next pass."""
@@ -404,7 +394,7 @@ class RankSearch:
         """Take the tally of all parts: choose among the finer buckets, or note the candidates."""
         if tally.rows is None:
             self._overflown = tally.overflown
-            self._found = None if tally.overflown else tally.candidates()
+            self._found = None if tally.overflown else _Values.joined(tally.found)
             return
         self._overflown = False
         size, further = 1 << self._further, self._further

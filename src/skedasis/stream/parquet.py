@@ -28,7 +28,7 @@ from skedasis.data.arrow import (
     FileSystem,
     ParquetReader,
 )
-from skedasis.data.dataset import RowSource, check_weight_sizes
+from skedasis.data.dataset import ChunkedRows, check_weight_sizes
 from skedasis.data.features import check_names
 from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.stats.integer_weights import exact_sum, rounded
@@ -96,7 +96,7 @@ class _Used:
 
 
 @dataclass(frozen=True, eq=False)
-class ParquetData(RowSource):
+class ParquetData(ChunkedRows):
     """Rows of Parquet files; see `parquet`, which makes it.
 
     Parameters

@@ -23,7 +23,7 @@ from skedasis.stats.heterogeneity_score import draw_keys
 from skedasis.stats.integer_weights import integer_sums, quantised
 from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
 from skedasis.stream.chunks import ChunkReader
-from skedasis.stream.columns import ColumnPositions, Search, TableRequest
+from skedasis.stream.columns import AnyTally, ColumnPositions, Search, TableRequest
 from skedasis.stream.order_statistics import ColumnCounts
 from skedasis.stream.parquet import ParquetData
 
@@ -485,7 +485,7 @@ class Question:
     """A search among the values of a column, in the rows that have a level of another one or in all."""
 
     column: int
-    search: Search[Any, object]
+    search: Search[AnyTally, object]
     within: LevelColumn | None = None
 
 
@@ -495,11 +495,11 @@ class AnswerPass:
     def __init__(self, questions: Sequence[Question]) -> None:
         self.questions = questions
 
-    def state(self) -> list[Any]:
+    def state(self) -> list[AnyTally]:
         """Return the tallies of no rows."""
         return [question.search.tally() for question in self.questions]
 
-    def add(self, state: list[Any], first: int, chunk: Dataset) -> None:
+    def add(self, state: list[AnyTally], first: int, chunk: Dataset) -> None:
         """Add a chunk of rows to the tallies."""
         read: dict[int, Floats] = {}
         for question, tally in zip(self.questions, state, strict=True):
@@ -511,7 +511,7 @@ class AnswerPass:
                 x, weights = x[there], None if weights is None else weights[there]
             question.search.add(tally, x, weights)
 
-    def merge(self, state: list[Any], other: list[Any]) -> None:
+    def merge(self, state: list[AnyTally], other: list[AnyTally]) -> None:
         """Add the tallies of another range."""
         for own, more in zip(state, other, strict=True):
             own.merge(more)

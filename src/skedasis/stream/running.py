@@ -10,7 +10,7 @@ from typing import Generic, TypeAlias
 
 from skedasis._progress import Further, Progress, map_in_order
 from skedasis.data.arrow import ArrowTable
-from skedasis.data.dataset import Fold, StateT
+from skedasis.data.dataset import Pass, StateT
 from skedasis.stats.moments import STATS_LEAF
 from skedasis.stream.cluster import Client, map_ranges, ranges_of
 from skedasis.stream.parquet import ParquetData, located
@@ -21,7 +21,7 @@ CHUNK_ROWS = 4 * STATS_LEAF
 _FURTHER = Further(1.0, certain=False)
 """What follows a pass that calls no model: at least the one that does, which reads as much."""
 
-RowFold: TypeAlias = Fold[StateT, ArrowTable]
+ChunkPass: TypeAlias = Pass[StateT, ArrowTable]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Passes:
     progress: bool | None
     made: list[str] = field(default_factory=list[str])
 
-    def run(self, work: RowFold[StateT], text: str, record: str) -> StateT:
+    def run(self, work: ChunkPass[StateT], text: str, record: str) -> StateT:
         """Return the state of all rows."""
         whole = work.state()
         threads = _StateOfThread(work)
@@ -52,7 +52,7 @@ class Passes:
 
     def each(
         self,
-        work: RowFold[StateT],
+        work: ChunkPass[StateT],
         size: int,
         begin: Callable[[], object] | None = None,
         stop: Callable[[], object] | None = None,
@@ -76,7 +76,7 @@ class Passes:
 class _StateOfThread(Generic[StateT]):
     """Work whose states are one for each thread."""
 
-    def __init__(self, work: RowFold[StateT]) -> None:
+    def __init__(self, work: ChunkPass[StateT]) -> None:
         self.add, self.merge, self._make = work.add, work.merge, work.state
         self.states: dict[int, StateT] = {}
         self._lock = threading.Lock()
@@ -90,7 +90,7 @@ class _StateOfThread(Generic[StateT]):
             return self.states[thread]
 
 
-_Shared: TypeAlias = tuple[ParquetData, RowFold[StateT], int]
+_Shared: TypeAlias = tuple[ParquetData, ChunkPass[StateT], int]
 
 
 def _state_of_range(shared: _Shared[StateT], start: int, stop: int) -> StateT:

@@ -6,7 +6,7 @@ import errno
 import importlib.util
 import os
 import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -378,7 +378,7 @@ def _tables(lazy: Any, kind: str) -> Iterator[ArrowTable]:
         yield from _of_polars(lazy)
         return
     if kind in ("Arrow data set", "Arrow scanner"):
-        batches: Any = lazy.to_batches()
+        batches: Iterable[ArrowTable] = lazy.to_batches()
     elif kind == "DuckDB relation":
         batches = pa.RecordBatchReader.from_stream(lazy)
     else:
@@ -392,7 +392,7 @@ def _tables(lazy: Any, kind: str) -> Iterator[ArrowTable]:
                 "rows of named columns",
                 "Pass a table: pyarrow.table({'name': X})",
             ) from error
-    held: list[Any] = []
+    held: list[ArrowTable] = []
     # Small batches would make as many row groups.
     for batch in batches:
         held.append(batch)
@@ -403,9 +403,24 @@ def _tables(lazy: Any, kind: str) -> Iterator[ArrowTable]:
         yield pa.Table.from_batches(held)
 
 
+class _PolarsFrame(Protocol):
+    """What is used of a data frame of Polars."""
+
+    def to_arrow(self) -> ArrowTable: ...
+
+
+@runtime_checkable
+class _InBatches(Protocol):
+    """What is used of a lazy frame of Polars 1.34 or later."""
+
+    def collect_batches(
+        self, *, chunk_size: int, maintain_order: bool
+    ) -> Iterator[_PolarsFrame]: ...
+
+
 def _of_polars(lazy: Any) -> Iterator[ArrowTable]:
     """Yield the rows of a lazy frame as they are computed."""
-    if hasattr(lazy, "collect_batches"):
+    if isinstance(lazy, _InBatches):
         for frame in lazy.collect_batches(chunk_size=_ROWS, maintain_order=True):
             yield frame.to_arrow()
         return

@@ -11,9 +11,9 @@ import pytest
 
 import skedasis as sd
 from skedasis.analysis.interactions import interactions_of
-from skedasis.engine.assemble import finalize_all
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.rounds import Computed, compute, prepare
+from skedasis.engine.prepare import prepare
+from skedasis.engine.rounds import compute
 from tests.helpers import refused
 
 FAST: dict[str, Any] = {"ale": False, "heterogeneity_rows": 0}
@@ -146,14 +146,8 @@ def test_work_of_explain_gives_modulation_at_no_model_row():
     assert repr(alone.by_feature) == repr(same.by_feature)
     known = alone.provenance
     assert known["model_rows"] + known["check_rows"] + known["score_rows"] == rows
-    # The work is not used up: effects can be made of it, and given.
-    effects = {label: sd.Effects(e, alone.provenance) for label, e in finalized(done).items()}
+    effects: Any = {label: sd.Effects(e, alone.provenance) for label, e in done.results.items()}
     assert repr(interactions_of(done, effects)[None].pairs) == repr(alone.pairs)
-
-
-def finalized(done: Computed) -> dict[Any, dict[str, sd.Effect]]:
-    found: Any = finalize_all(done.job, dict(done.gathered), done.scores, done.finalized)
-    return found
 
 
 def test_few_rows_tell_the_share_too():

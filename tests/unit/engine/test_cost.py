@@ -13,7 +13,8 @@ from skedasis.engine import run
 from skedasis.engine.cost import COUNTED, count_rows, count_rows_of
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.rounds import Prepared, compute, prepare
+from skedasis.engine.prepare import Job, prepare
+from skedasis.engine.rounds import compute
 from skedasis.quantities.outputs import as_quantity
 from tests.helpers import paired
 
@@ -69,7 +70,7 @@ CASES = {
 }
 
 
-def prepared(function, X) -> tuple[Prepared, Counter]:
+def prepared(function, X) -> tuple[Job, Counter]:
     model = Counter(function)
     return prepare(as_quantity(model), X, None, None, ExplainOptions()), model
 
@@ -79,16 +80,16 @@ def test_the_count_of_the_main_pass_is_what_it_spends_and_calls_no_model(case):
     """The rows are counted by the model itself; only checks of slopes come on top, of which provenances tell."""
     ready, model = prepared(*CASES[case])
     before = model.rows
-    counted, scores = count_rows(ready.job), count_score_rows(ready.job)
+    counted, scores = count_rows(ready), count_score_rows(ready)
     assert model.rows == before
-    checks = ready.job.checked.stats.rows
+    checks = ready.checked.stats.rows
     done = compute(ready)
     model_rows = sum(count.model for count in counted.values())
     later = sum(count.later for count in counted.values())
     spent = model.rows - before - (done.job.checked.stats.rows - checks)
     # Where a score is zero, no curves are evaluated for its spread.
     idle = sum(score.value == 0 for score in done.scores.found.values())
-    least = scores - idle * min(4000, 4 * len(ready.job.dataset))
+    least = scores - idle * min(4000, 4 * len(ready.dataset))
     assert least <= done.scores.stats.rows <= scores
     assert (done.scores.stats.rows == scores) == (idle == 0)
     spread = done.scores.stats.rows
@@ -101,8 +102,8 @@ def test_the_count_of_the_main_pass_is_what_it_spends_and_calls_no_model(case):
 def test_the_count_of_another_method_is_what_it_spends(case, name):
     function, X = CASES[case]
     ready, model = prepared(function, X)
-    names, before = [t.key for t in ready.job.tasks], model.rows
-    counted = count_rows_of(ready.job, METHODS[name], names)
+    names, before = [t.key for t in ready.tasks], model.rows
+    counted = count_rows_of(ready, METHODS[name], names)
     assert model.rows == before
     assert list(counted) == names
     spent = sd.explain(function, X, method=METHODS[name], heterogeneity_rows=0).provenance
@@ -117,7 +118,7 @@ def test_outputs_of_one_model_share_its_rows():
     model = LogisticRegression().fit(X, labels)
     every = sd.probability(model, class_="all")
     slopes = sd.RHALE(local_effects="slopes")  # no slopes are replaced, which would cost more
-    job = prepare(every, X, None, slopes, ExplainOptions()).job
+    job = prepare(every, X, None, slopes, ExplainOptions())
     done = sd.explain(every, X, method=slopes, heterogeneity_rows=0)
     record = next(iter(done.values())).provenance
     counted = count_rows(job).values()
@@ -129,7 +130,7 @@ def test_outputs_of_one_model_share_its_rows():
 
 
 def test_a_method_that_needs_derivatives_is_not_planned_without_the_model():
-    job = prepared(*CASES["smooth"])[0].job
+    job = prepared(*CASES["smooth"])[0]
     with pytest.raises(TypeError, match="derivatives"):
         count_rows_of(job, sd.RHALE(), ["x0"])
 

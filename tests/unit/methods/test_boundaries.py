@@ -13,6 +13,7 @@ import pytest
 import skedasis as sd
 from skedasis.data.dataset import as_dataset
 from skedasis.methods.ale import _largest
+from skedasis.methods.ale_categorical import steps_of_levels
 from skedasis.methods.base import BatchStats, RowStore, plain, quantile_scheme
 from skedasis.methods.pdp import grid_shares
 from skedasis.methods.permutation_plan import (
@@ -25,7 +26,6 @@ from skedasis.methods.permutation_plan import (
     _targets,
     draw_donors,
 )
-from skedasis.methods.regional import _steps_of_levels
 from tests.helpers import refused
 
 
@@ -662,7 +662,7 @@ def test_equal_weights_of_a_sample_are_no_weights(settings, n):
 def test_the_largest_step_between_levels_may_go_down():
     kept = {"effect": np.array([[np.nan, -1.0], [-5.0, 2.0], [2.0, np.nan]]), "x": np.arange(3.0)}
     plan = sd.explain(_linear, _town(), "town", method=sd.ALE())
-    assert _steps_of_levels(range(3), kept).largest == 5.0
+    assert steps_of_levels(range(3), kept, None).largest == 5.0
     assert plan.value.shape == (3,)
 
 

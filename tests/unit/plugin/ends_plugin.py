@@ -9,13 +9,13 @@ import numpy as np
 
 from skedasis.methods.base import (
     BatchStats,
-    Evaluator,
     GridPlan,
     NumericMethod,
     kept_rows,
     select_rows,
 )
 from skedasis.methods.pdp import axis_moments
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.quantities.outputs import FromModel, respond
 from skedasis.registry import METHODS, QUANTITIES, MethodEntry, QuantityEntry
 from skedasis.results.build.pdp import partial_dependence
@@ -56,7 +56,7 @@ class Ends(NumericMethod[GridPlan]):
         """Return the bytes of a value and a weight."""
         return 16
 
-    def compute(self, evaluator: Evaluator, plan: GridPlan, keep) -> BatchStats:
+    def compute(self, evaluator: BatchEvaluator, plan: GridPlan, keep) -> BatchStats:
         """Evaluate each row at both ends."""
         j = plan.column.feature.position
         x, weights = evaluator.column(j), evaluator.weights

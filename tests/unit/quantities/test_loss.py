@@ -15,7 +15,7 @@ from sklearn.metrics import mean_squared_error
 from sklearn.tree import DecisionTreeRegressor
 
 import skedasis as sd
-from skedasis.engine import plan
+from skedasis.engine import prepare
 from tests.helpers import Remembers, bent, bent_slope, linear, paired, refused, same_effect, table
 
 X = table(60)
@@ -198,7 +198,7 @@ def test_batches_do_not_matter(method, q, monkeypatch):
     w = np.arange(60) % 3 + 0.5
     effects = []
     for size in (100_000, 17, 64):
-        monkeypatch.setattr(plan, "CALL_ROWS", size)
+        monkeypatch.setattr(prepare, "CALL_ROWS", size)
         effects.append(sd.explain(quantity, X, 1, method=method, y=y, sample_weight=w))
     for e in effects[1:]:
         same_effect(e, effects[0], rtol=1e-9)

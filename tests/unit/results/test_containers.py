@@ -340,7 +340,7 @@ class Cities(ResultMapping[str, sd.Effect]):
     """The effects of one feature, by city."""
 
 
-def test_a_container_is_written_in_two_lines():
+def test_a_container_is_written_in_two_lines(tmp_path):
     effects = made("effect")
     found = Cities({"Bern": effects[0], "Basel": effects[1]})
     assert list(found) == ["Bern", "Basel"]
@@ -362,6 +362,11 @@ def test_a_container_is_written_in_two_lines():
     assert found.provenance["method"] == "ALE"
     assert [part["name"] for part in found.to_dict()["members"]] == ["Bern", "Basel"]
     assert repr(pickle.loads(pickle.dumps(found))) == repr(found)
+    found.save(tmp_path / "cities.npz")
+    again = sd.load(tmp_path / "cities.npz")
+    assert type(again) is Cities
+    assert again.to_json() == found.to_json()
+    np.testing.assert_array_equal(again["Basel"].value, effects[1].value)
     with pytest.raises(AttributeError):
         found.note = "is not kept"
     with pytest.raises(ValueError, match="read-only"):
@@ -372,3 +377,12 @@ def test_a_container_is_written_in_two_lines():
 def test_members_without_an_operation_are_refused():
     regions = made("regions of features")[0]
     assert "features of class Regions" in message_of(sd.UnsupportedError, regions.interval)
+
+
+def test_findings_are_those_of_the_members():
+    found = made("surfaces")
+    each = [check.message for surface in found.values() for check in surface.checks()]
+    assert sorted(check.message for check in found.checks()) == sorted(each)
+    outputs = made("surfaces of outputs").checks()
+    assert {check.output for check in outputs} == {0, 1}
+    assert "effects or surfaces" in message_of(sd.UnsupportedError, made("importance").checks)

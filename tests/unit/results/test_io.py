@@ -27,7 +27,6 @@ from hypothesis import given
 
 import skedasis as sd
 from skedasis.results.io import (
-    _KINDS,
     _READ_ERRORS,
     FORMAT,
     OLDEST,
@@ -36,6 +35,7 @@ from skedasis.results.io import (
     save,
     unpack,
 )
+from skedasis.results.saved_fields import saved_kinds
 from tests.helpers import refused
 from tests.made_results import every_column, every_result, of_every_column
 
@@ -467,7 +467,7 @@ def places(node: Any) -> Iterator[tuple[str, str, Any]]:
             yield from places(part)
     elif isinstance(node, dict):
         of = node.get("of")
-        if node.get("$") in _KINDS:
+        if node.get("$") in saved_kinds():
             for field in of:
                 yield node["$"], field, of
         for part in node.values():
@@ -480,7 +480,7 @@ def packed() -> list[tuple[Any, dict[str, np.ndarray]]]:
     found = []
     for result in [*every_result().values(), *more_results()]:
         if _is_result(result):
-            packer = Packer(_KINDS)
+            packer = Packer(saved_kinds())
             found.append((packer.packed(result, "result"), packer.arrays))
     return found
 
@@ -510,7 +510,7 @@ def first_places() -> Iterator[tuple[str, str, Any, Any, dict[str, np.ndarray]]]
 
 def loads(header: Any, arrays: dict[str, np.ndarray]) -> bool:
     try:
-        unpack(header, arrays.__getitem__, _KINDS)
+        unpack(header, arrays.__getitem__, saved_kinds())
     except _READ_ERRORS:
         return False
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import tarfile
@@ -9,9 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import skedasis as sd
+from skedasis.results.saved_fields import saved_kinds
 
 ARCHIVE = Path(__file__).parent / "saved" / "files.tar.xz"
 
@@ -69,3 +72,14 @@ def test_a_file_says_what_the_version_that_wrote_it_said(name, tmp_path):
     path = tmp_path / "result.npz"
     path.write_bytes(members()[name])
     compare(said(sd.load(path)), written, name, old=folder == "format_6")
+
+
+def test_a_file_of_format_7_has_each_class():
+    """There are no objects of the other classes, which others derive from."""
+    named = set()
+    for name, content in members().items():
+        if name.startswith("format_7/") and name.endswith(".npz"):
+            with np.load(io.BytesIO(content)) as file:
+                named |= set(re.findall(r'"\$": "([A-Z]\w+)"', str(file["header"])))
+    own = {name for name, kind in saved_kinds().items() if kind.__module__.startswith("skedasis")}
+    assert own - named == {"BinnedEffect", "Effect", "Surface"}

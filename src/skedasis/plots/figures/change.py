@@ -46,7 +46,7 @@ from skedasis.plots.scales import (
 from skedasis.results.change import Change, rows_text, share_text
 
 if TYPE_CHECKING:
-    from skedasis.plots.keywords import ChangeFigure
+    from skedasis.results.keywords import ChangeFigure
 
 NAME = 44
 """Most characters of a region's rule."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -59,14 +59,12 @@ from skedasis.results.build.linear_form import AXIS, curve_polygon
 from skedasis.results.effect import BinnedEffect, Effect, PartialDependence
 from skedasis.results.effect_words import method_of
 from skedasis.results.effects import Effects
+from skedasis.results.keywords import Zero
 from skedasis.results.main_stretch import main_part
 from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelSurface
 from skedasis.results.regions import ALL_ROWS, Regions
 from skedasis.results.surface import Surface
 from skedasis.results.time_axis import align_time_axis
-
-Zero: TypeAlias = Literal["mean"] | None
-"""What zero is for each effect: its mean over the data, or its own zero."""
 
 Comparable: TypeAlias = (
     Effect | Effects | Surface | Regions | MultiModelEffect | MultiModelEffects | MultiModelSurface

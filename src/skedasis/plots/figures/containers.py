@@ -19,7 +19,7 @@ from skedasis.plots.figures.change import (
     mean_changes,
     means_figure,
 )
-from skedasis.plots.figures.compare import MOST, Zero, overlay_figure, overlays
+from skedasis.plots.figures.compare import MOST, overlay_figure, overlays
 from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.importance import importance_figure
 from skedasis.plots.figures.interactions import heatmap_figure
@@ -65,7 +65,7 @@ from skedasis.results.surfaces import Surfaces
 from skedasis.results.variance_shares import VarianceShares
 
 if TYPE_CHECKING:
-    from skedasis.plots.keywords import ChangeFigure
+    from skedasis.results.keywords import ChangeFigure, Zero
 
 AnySurface = Surface | MultiModelSurface
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.figures.options import EffectPlotOptions
-from skedasis.plots.keywords import BandKind
 from skedasis.plots.marks import (
     Area,
     Heat,
@@ -39,6 +38,7 @@ from skedasis.results.effect import (
     Spread,
 )
 from skedasis.results.effect_words import depends_on_text
+from skedasis.results.keywords import BandKind
 from skedasis.results.main_stretch import beyond, beyond_text, main_part
 from skedasis.stats.resampling import t_interval
 

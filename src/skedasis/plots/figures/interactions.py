@@ -30,10 +30,10 @@ from skedasis.results.interactions import (
     MEASURES,
     FeatureInteraction,
     Interactions,
-    Measure,
     PairInteraction,
     bounded,
 )
+from skedasis.results.keywords import Measure
 
 TOP = 40
 """Most features in a figure, unless the user asks for another number; more names do not fit."""
@@ -187,12 +187,12 @@ def _measure(found: Interactions, measure: object) -> Measure:
     """Return what is shown."""
     if measure is None:
         return found.measure
-    check_option("Interactions.plot(measure)", measure, MEASURES)
+    check_option("plot(measure)", measure, MEASURES)
     chosen: Measure = MEASURES[MEASURES.index(cast("Measure", measure))]
     if not any(np.isfinite(p.strength(chosen)) for p in found.pairs):
         known = [m for m in MEASURES if any(np.isfinite(p.strength(m)) for p in found.pairs)]
         raise UnsupportedError(
-            "Interactions.plot(measure)",
+            "plot(measure)",
             f"{shown(measure)}, which was not computed",
             " or ".join(map(repr, known)) or "a measure that was computed",
             "Compute it: sd.interactions(..., h2=True, ale=True)",
@@ -202,7 +202,7 @@ def _measure(found: Interactions, measure: object) -> Measure:
 
 def _features(found: Interactions, measure: Measure, top: object) -> tuple[list[str], int]:
     """Return the names of the features with the strongest interactions, strongest first, and how many are left out."""
-    most = check_int_or_none("Interactions.plot(top)", top, 2, "Use 20, or None for all features")
+    most = check_int_or_none("plot(top)", top, 2, "Use 20, or None for all features")
     strength = dict.fromkeys(found.features, 0.0)
     in_pairs: set[str] = set()
     for pair in found.pairs:

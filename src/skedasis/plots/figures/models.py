@@ -41,6 +41,7 @@ from skedasis.results.axis import LevelAxis, NumericAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import AnyMPlot
 from skedasis.results.importance import Importance
+from skedasis.results.keywords import IntervalTarget
 from skedasis.results.main_stretch import (
     along,
     beyond_text,
@@ -48,7 +49,7 @@ from skedasis.results.main_stretch import (
     main_part,
     stretch_points,
 )
-from skedasis.results.multi_model import IntervalTarget, MultiModelEffect, MultiModelImportance
+from skedasis.results.multi_model import MultiModelEffect, MultiModelImportance
 
 MEAN, EACH = "mean of the models", "individual models"
 

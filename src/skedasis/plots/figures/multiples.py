@@ -16,7 +16,6 @@ from skedasis.plots.figures.effect_texts import alt_text, heterogeneity_text
 from skedasis.plots.figures.models import models_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.keywords import RankedBy
 from skedasis.plots.marks import (
     FigureSpec,
     Heat,
@@ -33,8 +32,8 @@ from skedasis.plots.scales import PlotAxis, counted, number, number_or_zero, sho
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
+from skedasis.results.keywords import IntervalTarget, RankedBy
 from skedasis.results.multi_model import (
-    IntervalTarget,
     ModelsRank,
     MultiModelEffect,
     MultiModelEffects,

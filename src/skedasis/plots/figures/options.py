@@ -12,7 +12,7 @@ from skedasis._arguments import (
     check_probability,
 )
 from skedasis.errors import DataError
-from skedasis.plots.keywords import BandKind, Ice, RegionsKind
+from skedasis.results.keywords import BandKind, Ice, RegionsKind
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

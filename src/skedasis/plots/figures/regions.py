@@ -25,7 +25,6 @@ from skedasis.plots.figures.compare import (
     BANDS,
     MOST,
     OverlaidCurve,
-    Zero,
     overlaid_curve,
     overlaid_horizontal,
     overlaid_panel,
@@ -37,7 +36,6 @@ from skedasis.plots.figures.multiples import PER_PAGE, relabelled
 from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
 from skedasis.plots.figures.places import Places
 from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.keywords import RegionsBy
 from skedasis.plots.marks import (
     FigureSpec,
     Mark,
@@ -60,6 +58,7 @@ from skedasis.plots.scales import (
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
 from skedasis.results.effect_words import percent_text, share_text
+from skedasis.results.keywords import RegionsBy, Zero
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
     ALL_ROWS,

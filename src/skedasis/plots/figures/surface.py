@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -15,7 +16,6 @@ from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures.titles import surface_title
-from skedasis.plots.keywords import Empty
 from skedasis.plots.marks import (
     Contour,
     FigureSpec,
@@ -43,6 +43,7 @@ from skedasis.plots.scales import (
 from skedasis.plots.theme import HEAT_SHADES
 from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelPairAxis, PairAxis
 from skedasis.results.build.pairs import HOME, corners_with_rows, homes_with_rows
+from skedasis.results.keywords import Empty
 from skedasis.results.surface import PairRows, Surface
 
 FINE = 200
@@ -108,44 +109,40 @@ def surface_figure(
     options = SurfacePlotOptions() if options is None else options
     if surface.cells is None:  # a grid of points has no step function
         options = replace(options, step=False)
-    order = order_of(surface)
-    x, y = (
-        heatmap_axis(surface.sides[i], surface.abouts[i].feature, step=options.step, most=most)
-        for i, most in zip(order, (MOST_ACROSS, MOST_UP), strict=True)
-    )
-    # The two values of a feature share one cell, so the step function would not distinguish them.
-    first, second = (options.step and s.strips is None for s in surface.sides)
-    value = _evaluated(surface, x.at, y.at, order, (first, second))
-    count = counts(surface, order)
-    empty = _empty(surface, count, x, y, order)
-    if options.empty != "filled":
-        value = np.where(_in_empty_cells(empty, x, y), np.nan, value)
+    shown = _Map.of(surface, step=options.step)
+    x, y, empty = shown.x, shown.y, shown.empty
+    value = shown.evaluated(surface)
+    if options.empty != "filled" and empty.size:
+        i = np.arange(len(y.at)) if y.discrete else y.home
+        j = np.arange(len(x.at)) if x.discrete else x.home
+        value = np.where(empty[np.ix_(i, j)], np.nan, value)
     scale, diverging = _scale(surface, value)
     if limits is not None:
         scale = replace(scale, least=limits[0], most=limits[1])
     heat = Heat(x.edges, y.edges, value, scale.limits, diverging)
-    tiles = _tiles(heat, scale, x, y, count, step=options.step)
+    tiles = _tiles(heat, scale, shown) if options.step or (x.discrete and y.discrete) else []
     # Tiles have numbers instead of contours, and contours of rounding errors are meaningless.
     plain = x.discrete or options.step or is_rounding_only(surface)
-    levels = () if plain else _levels(options.levels, scale)
-    lines = _lines(x, y, value, levels)
+    lines = _lines(x, y, value, () if plain else _levels(options.levels, scale))
     written = y.discrete and len(y.at) <= 15
     numbers = _numbers(lines, scale, x.axis.limits, aside=options.points) if written else []
     signs = [] if tiles or (lines and y.discrete) else _signs(heat, x, y)
     marks: list[Mark] = [heat, *_between(x, y)]
     if options.empty == "hatched" and empty.any():
-        marks.append(_rowless(empty, x, y))
+        i, j = np.argwhere(empty).T
+        a, b = x.cells, y.cells
+        marks.append(Rectangles(a[j], a[j + 1], b[i], b[i + 1], "rowless", "no rows"))
     if options.confidence_level is not None:
-        marks += _contains_zero(surface, heat, (x, y), order, options, (first, second))
+        marks += _contains_zero(shown, heat, options.confidence_level)
     marks += _contours(lines, scale, diverging=diverging, numbers=not y.discrete)
     # Tiles state the number of rows; dots would only hide the text.
     dots = options.points and not (tiles and x.discrete and y.discrete)
-    marks += _rows(surface, order, (x, y), dots=dots, density=options.density)
+    marks += _rows(shown, dots=dots, density=options.density)
     height = HEIGHT
     if y.discrete:
         band = WRITTEN_BAND if numbers or (tiles and len(y.at) <= 12) else BAND
         height = float(np.clip(band * len(y.at), *BAND_LIMITS))
-    notes = _notes(surface, empty, (x, y), options)
+    notes = _notes(shown, filled=options.empty == "filled")
     signed = ("+ maximum, \N{MINUS SIGN} minimum",) if signs else ()
     main = Panel(
         x.axis,
@@ -156,10 +153,69 @@ def surface_figure(
         notes=(*notes, *signed),
         texts=(*signs, *tiles, *numbers),
         grid="",
-        tooltips=_tooltips(surface, x, y, order, count),
+        tooltips=_tooltips(shown),
     )
     bar = colour_scale(scale, tuple(lines), diverging=diverging)
     return FigureSpec(((main, bar),), str(main.title), _alt_text(heat, scale, x, y, notes))
+
+
+@dataclass(frozen=True, eq=False)
+class _Map:
+    """A surface with both sides as they are drawn; `order` says which feature is on which side."""
+
+    surface: Surface
+    order: tuple[int, int]
+    x: HeatmapAxis
+    y: HeatmapAxis
+    step: tuple[bool, bool]
+    count: Ints | None
+
+    @classmethod
+    def of(cls, surface: Surface, *, step: bool) -> _Map:
+        """Choose the sides: bands of levels and of single values are stacked, so that their names are not rotated."""
+        bands = [is_discrete(s) for s in surface.sides]
+        order = (1, 0) if bands[0] and not bands[1] else (0, 1)
+        x, y = (
+            heatmap_axis(surface.sides[i], surface.abouts[i].feature, step=step, most=most)
+            for i, most in zip(order, (MOST_ACROSS, MOST_UP), strict=True)
+        )
+        # The two values of a feature share one cell, so the step function would not distinguish them.
+        first, second = (step and s.strips is None for s in surface.sides)
+        return cls(surface, order, x, y, (first, second), _counts(surface, order))
+
+    @property
+    def rims(self) -> tuple[HeatmapAxis, HeatmapAxis]:
+        """Return both sides."""
+        return self.x, self.y
+
+    def evaluated(self, surface: Surface) -> Floats:
+        """Return the values of this or a similar surface in the patches, (q, p)."""
+        return self.at(surface, self.x.at, self.y.at, self.step)
+
+    def at(self, surface: Surface, x: Values, y: Values, step: tuple[bool, bool]) -> Floats:
+        """Return the values of a surface at points of the axes, (q, p)."""
+        asked = (x[None, :], y[:, None]) if self.order == (0, 1) else (y[:, None], x[None, :])
+        return surface.at(*asked, step=step)
+
+    @cached_property
+    def empty(self) -> Bools:
+        """Return which of the shown cells have no rows, (h of y, h of x)."""
+        surface, x, y = self.surface, self.x, self.y
+        if surface.cells is None:
+            return np.zeros((0, 0), dtype=bool)
+        if self.count is not None:
+            empty = self.count == 0
+        else:
+            # If not all rows were kept, it is known per bin only, and both values of a feature may share a bin.
+            known = homes_with_rows(surface)
+            if known is None:
+                return np.zeros((0, 0), dtype=bool)
+            for axis, side in enumerate(surface.sides):
+                if side.strips is not None:
+                    known = known.take(side.home_of(np.array(side.strips)), axis=axis)
+            empty = ~(known.T if self.order == (0, 1) else known)
+        empty = empty[y.home] if y.discrete else empty
+        return empty[:, x.home] if x.discrete else empty
 
 
 def is_discrete(side: PairAxis) -> bool:
@@ -246,25 +302,10 @@ def _bands(
     return HeatmapAxis(side, axis, np.arange(n + 1, dtype=np.float64) - 0.5, at, home)
 
 
-def order_of(surface: Surface) -> tuple[int, int]:
-    """Return which feature is on the horizontal axis, and which on the vertical one."""
-    # Bands of levels and strips of two values are stacked vertically, so that their names are not rotated.
-    bands = [is_discrete(s) for s in surface.sides]
-    return (1, 0) if bands[0] and not bands[1] else (0, 1)
-
-
-def _evaluated(
-    surface: Surface, x: Values, y: Values, order: tuple[int, int], step: tuple[bool, bool]
-) -> Floats:
-    """Return the values of a surface at points of the axes, (q, p)."""
-    asked = (x[None, :], y[:, None]) if order == (0, 1) else (y[:, None], x[None, :])
-    return surface.at(*asked, step=step)
-
-
 # --- cells and rows ------------------------------------------------------------------------------
 
 
-def counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
+def _counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
     """Return the number of rows in each cell, (h of y, h of x); None if it is unknown."""
     sides, rows = surface.sides, surface.rows
     strips = any(s.strips is not None for s in sides)
@@ -290,56 +331,9 @@ def _home(side: PairAxis, x: Floats) -> Ints:
     return np.where(x == low, 0, np.where(x == high, 1, -1)).astype(np.int64)
 
 
-def _empty(
-    surface: Surface, count: Ints | None, x: HeatmapAxis, y: HeatmapAxis, order: tuple[int, int]
-) -> Bools:
-    """Return which of the shown cells have no rows, (h of y, h of x)."""
-    if surface.cells is None:
-        return np.zeros((0, 0), dtype=bool)
-    if count is not None:
-        empty = count == 0
-    else:
-        # If not all rows were kept, it is known per bin only, and both values of a feature may share a bin.
-        known = homes_with_rows(surface)
-        if known is None:
-            return np.zeros((0, 0), dtype=bool)
-        for axis, side in enumerate(surface.sides):
-            if side.strips is not None:
-                known = known.take(side.home_of(np.array(side.strips)), axis=axis)
-        empty = ~(known.T if order == (0, 1) else known)
-    if y.discrete:
-        empty = empty[y.home]
-    return empty[:, x.home] if x.discrete else empty
-
-
-def _in_empty_cells(empty: Bools, x: HeatmapAxis, y: HeatmapAxis) -> Bools:
-    """Return which patches are in cells without rows."""
-    if empty.size == 0:
-        return np.zeros((len(y.at), len(x.at)), dtype=bool)
-    i = np.arange(len(y.at)) if y.discrete else y.home
-    j = np.arange(len(x.at)) if x.discrete else x.home
-    return empty[np.ix_(i, j)]
-
-
-def _rowless(empty: Bools, x: HeatmapAxis, y: HeatmapAxis) -> Rectangles:
-    """Return the cells without rows."""
-    i, j = np.argwhere(empty).T
-    a, b = x.cells, y.cells
-    return Rectangles(a[j], a[j + 1], b[i], b[i + 1], "rowless", "no rows")
-
-
-def _contains_zero(
-    surface: Surface,
-    heat: Heat,
-    rims: tuple[HeatmapAxis, HeatmapAxis],
-    order: tuple[int, int],
-    options: SurfacePlotOptions,
-    step: tuple[bool, bool],
-) -> list[Mark]:
+def _contains_zero(shown: _Map, heat: Heat, level: float) -> list[Mark]:
     """Return rectangles in which the confidence interval of an interaction effect contains zero."""
-    level = options.confidence_level
-    if level is None:
-        return []
+    surface = shown.surface
     if surface.includes_main_effects:
         raise UnsupportedError(
             f"plot(confidence_level) of a {surface.spec.method}'s surface",
@@ -347,18 +341,15 @@ def _contains_zero(
             "an interaction effect alone, as ALE and DALE return it",
             "Omit confidence_level=",
         )
-    x, y = rims
-    low, high = (
-        _evaluated(replace(surface, value=v), x.at, y.at, order, step)
-        for v in surface.interval(level)
-    )
+    ends = surface.interval(level)
+    low, high = (shown.evaluated(replace(surface, value=end)) for end in ends)
     holds = np.isfinite(heat.value) & ~((low > 0) | (high < 0))
     change = np.diff(np.pad(holds.astype(int), ((0, 0), (1, 1))), axis=1)
     (i, start), (_, stop) = np.nonzero(change > 0), np.nonzero(change < 0)
     if len(i) == 0:
         return []
-    ends = heat.x[start], heat.x[stop], heat.y[i], heat.y[i + 1]
-    return [Rectangles(*ends, "unclear", "interval contains zero")]
+    sides = heat.x[start], heat.x[stop], heat.y[i], heat.y[i + 1]
+    return [Rectangles(*sides, "unclear", "interval contains zero")]
 
 
 def _between(x: HeatmapAxis, y: HeatmapAxis) -> list[Mark]:
@@ -373,20 +364,13 @@ def _between(x: HeatmapAxis, y: HeatmapAxis) -> list[Mark]:
     return found
 
 
-def _rows(
-    surface: Surface,
-    order: tuple[int, int],
-    rims: tuple[HeatmapAxis, HeatmapAxis],
-    *,
-    dots: bool,
-    density: bool,
-) -> list[Mark]:
+def _rows(shown: _Map, *, dots: bool, density: bool) -> list[Mark]:
     """Return the rows as dots, and the marginal histograms."""
-    rows = surface.rows
+    rows, rims = shown.surface.rows, shown.rims
     if rows is None or len(rows) == 0:
         return []
     found: list[Mark] = []
-    at, weight = _located(rows, order, rims)
+    at, weight = _located(rows, shown)
     n = len(at)
     if dots and n:
         rng = np.random.default_rng(SEED)
@@ -404,12 +388,10 @@ def _rows(
     return found
 
 
-def _located(
-    rows: PairRows, order: tuple[int, int], rims: tuple[HeatmapAxis, HeatmapAxis]
-) -> tuple[Floats, Floats]:
+def _located(rows: PairRows, shown: _Map) -> tuple[Floats, Floats]:
     """Return the positions of the rows inside both axes, (r, 2), and their weights."""
-    given = (rows.x0, rows.x1)
-    at = np.column_stack([rim.place(given[i]) for i, rim in zip(order, rims, strict=True)])
+    given, rims = (rows.x0, rows.x1), shown.rims
+    at = np.column_stack([rim.place(given[i]) for i, rim in zip(shown.order, rims, strict=True)])
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     inside = np.isfinite(at).all(axis=1) & (weight > 0)
     for k, rim in enumerate(rims):
@@ -588,16 +570,14 @@ def _signs(heat: Heat, x: HeatmapAxis, y: HeatmapAxis) -> list[Text]:
     return found
 
 
-def _tiles(
-    heat: Heat, scale: PlotAxis, x: HeatmapAxis, y: HeatmapAxis, count: Ints | None, *, step: bool
-) -> list[Text]:
+def _tiles(heat: Heat, scale: PlotAxis, shown: _Map) -> list[Text]:
     """Return the texts in patches that are large enough for them."""
-    both = x.discrete and y.discrete
-    if not (both or step) or len(x.at) > 14 or len(y.at) > 20:
+    x, y, count = shown.x, shown.y, shown.count
+    if len(x.at) > 14 or len(y.at) > 20:
         return []
     wide, high = (np.diff(e) / (e[-1] - e[0]) for e in (x.edges, y.edges))
     rows: list[list[str]] = []
-    if both and count is not None:
+    if x.discrete and y.discrete and count is not None:
         rows = [[f"n={n:,}" for n in line] for line in count[np.ix_(y.home, x.home)].tolist()]
     found: list[Text] = []
     for i, j in np.argwhere(np.isfinite(heat.value)):
@@ -623,13 +603,9 @@ def value_text(value: float, scale: PlotAxis) -> str:
 # --- words ---------------------------------------------------------------------------------------
 
 
-def _notes(
-    surface: Surface,
-    empty: Bools,
-    rims: tuple[HeatmapAxis, HeatmapAxis],
-    options: SurfacePlotOptions,
-) -> tuple[str, ...]:
+def _notes(shown: _Map, *, filled: bool) -> tuple[str, ...]:
     """Return notes on rows, cells, the size of the interaction, and what is omitted."""
+    surface, empty = shown.surface, shown.empty
     known = surface.provenance
     rows = known.get("rows", 0 if surface.rows is None else len(surface.rows))
     outside = known.get("rows_outside", 0)
@@ -646,23 +622,23 @@ def _notes(
     if missing:
         notes.append(f"{counted(int(missing), 'row')} with a missing value")
     if empty.any():
-        filled = options.empty == "filled" and surface.provenance.get("empty_cells") == "nearest"
-        said = "cells without rows" + (", filled from the nearest cell" if filled else "")
+        nearest = filled and known.get("empty_cells") == "nearest"
+        said = "cells without rows" + (", filled from the nearest cell" if nearest else "")
         notes.append(f"{int(empty.sum())} of {empty.size} {said}")
     strength = surface.interaction_strength()
     if np.isfinite(strength):
-        shown = 0.0 if is_rounding_only(surface) else strength
+        size = 0.0 if is_rounding_only(surface) else strength
         what = "standard deviation" if surface.includes_main_effects else "interaction strength"
-        notes.append(f"{what} {shown:.3g} {surface.about.unit or ''}".strip())
+        notes.append(f"{what} {size:.3g} {surface.about.unit or ''}".strip())
     if surface.includes_main_effects:
         notes.append("with main effects")
     else:
         notes.append("second-order effect, without main effects")
-    for rim in rims:
-        shown, all_ = len(rim.at), rim.side.n_nodes
-        if isinstance(rim.side, LevelPairAxis) and shown < all_:
+    for rim in shown.rims:
+        some, all_ = len(rim.at), rim.side.n_nodes
+        if isinstance(rim.side, LevelPairAxis) and some < all_:
             notes.append(
-                f"{shown} of {all_:,} levels of {shorten(rim.axis.name, 24)}, with most rows"
+                f"{some} of {all_:,} levels of {shorten(rim.axis.name, 24)}, with most rows"
             )
     return tuple(notes)
 
@@ -721,12 +697,11 @@ class _CellIntervals:
     homes: list[Ints]
 
 
-def _tooltips(
-    surface: Surface, x: HeatmapAxis, y: HeatmapAxis, order: tuple[int, int], rows: Ints | None
-) -> tuple[Tooltip, ...]:
+def _tooltips(shown: _Map) -> tuple[Tooltip, ...]:
     """Return the tooltips of cells, row by row from below: the value in the centre, or at a point of a grid."""
-    across, up = _merged_intervals(x, y)
-    value = _evaluated(surface, across.at, up.at, order, (False, False))
+    surface, rows = shown.surface, shown.count
+    across, up = _merged_intervals(*shown.rims)
+    value = shown.at(surface, across.at, up.at, (False, False))
     unit = f" {clean(surface.about.unit)}" if surface.about.unit else ""
     what = "effect" if surface.includes_main_effects else "interaction effect"
     found: list[Tooltip] = []

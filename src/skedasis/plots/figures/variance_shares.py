@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -41,50 +42,47 @@ def variance_shares_figure(
 ) -> FigureSpec:
     """Return the parts of the variance as one bar."""
     level = check_probability("plot(confidence_level)", confidence_level)
-    z = _reach(level)
-    of = shorten(variance_shares.quantity, LONG)
-    end = 0.0
-    bars: list[Mark] = []
-    texts: list[Text] = []
-    tips: list[Tooltip] = []
-    whiskers: list[tuple[float, float, float]] = []
+    z, of = _reach(level), shorten(variance_shares.quantity, LONG)
     drawn = [p for p in variance_shares.parts if p.share >= 0]
-    zero, one = np.zeros(1), np.ones(1)
-    for part in drawn:
-        left, right = 100 * end, 100 * (end + part.share)
-        end += part.share
-        label, style = _label(part), _style(part, variance_shares)
-        bars.append(Rectangles(np.array([left]), np.array([right]), zero, one, style, label))
-        if part.share > 0:
-            texts.append(_text(part, left, right))
-        tips.append(Tooltip(left, right, _tip(part, z), 0.0, 1.0))
-        half = 100 * z * part.std_error
-        if math.isfinite(half) and part.kind != "unexplained":
-            whiskers.append((right - half, right + half, (0.1, 0.2)[len(whiskers) % 2]))
-    low, marks = _mark(variance_shares, z)
-    high = max(
-        100.0,
-        100 * end,
-        *(w[1] for w in whiskers),
-        *(m.x[0] for m in marks if isinstance(m, Points)),
-    )
-    if whiskers:
-        x0, x1, y = (np.array(v) for v in zip(*whiskers, strict=True))
+    ends = 100 * np.cumsum([0.0, *(p.share for p in drawn)])
+    pairs = list(itertools.pairwise(ends.tolist()))
+    marks: list[Mark] = [
+        Rectangles(
+            ends[k : k + 1],
+            ends[k + 1 : k + 2],
+            np.zeros(1),
+            np.ones(1),
+            _style(part, variance_shares),
+            _label(part),
+        )
+        for k, part in enumerate(drawn)
+    ]
+    half = 100 * z * np.array([_error(part) for part in drawn])
+    known = np.isfinite(half)
+    left, right = (ends[1:] - half)[known], (ends[1:] + half)[known]
+    if known.any():
+        # Neighbouring intervals are at two heights.
+        y = np.where(np.arange(len(left)) % 2, 0.2, 0.1)
         interval = f"{100 * level:g} % interval of a part"
-        bars.append(Segments(x0, y, x1, y, "whisker", interval, caps=4.0))
-    beyond = (vertical_line(100.0),) if end > 1.0005 else ()
+        marks.append(Segments(left, y, right, y, "whisker", interval, caps=4.0))
+    low, as_drawn = _mark(variance_shares, z)
+    shown = [float(m.x[0]) for m in as_drawn if isinstance(m, Points)]
+    high = max([100.0, float(ends[-1]), *right.tolist(), *shown])
+    beyond = (vertical_line(100.0),) if ends[-1] > 100.05 else ()
     zero_line = (vertical_line(0.0),) if low < 0 else ()
     notes = _notes(variance_shares)
     panel = Panel(
         PlotAxis(f"part of the variance of {of}", "%", min(low, 0.0), high, 0.0),
-        PlotAxis("", None, 0.0, TOP if marks else 1.0, 0.0, hidden=True),
-        (*bars, *beyond, *zero_line, *marks),
-        58.0 if marks else 42.0,
+        PlotAxis("", None, 0.0, TOP if as_drawn else 1.0, 0.0, hidden=True),
+        (*marks, *beyond, *zero_line, *as_drawn),
+        58.0 if as_drawn else 42.0,
         Title(f"What explains the variance of {of}"),
         notes=(counted(variance_shares.rows_held_out, "held-out row"),),
-        texts=tuple(texts),
+        texts=tuple(_text(p, a, b) for p, (a, b) in zip(drawn, pairs, strict=True) if p.share > 0),
         grid="",
-        tooltips=tuple(tips),
+        tooltips=tuple(
+            Tooltip(a, b, _tip(p, z), 0.0, 1.0) for p, (a, b) in zip(drawn, pairs, strict=True)
+        ),
     )
     said = "; ".join(_label(p) for p in variance_shares.parts)
     alt = [f"Parts of the variance of {of} at held-out rows: {said}."]
@@ -99,6 +97,11 @@ def _reach(level: float) -> float:
     from scipy.special import ndtri
 
     return float(ndtri(0.5 + level / 2))
+
+
+def _error(part: VariancePart) -> float:
+    """Return the standard error of a part that has an interval; NaN for others."""
+    return math.nan if part.kind == "unexplained" else part.std_error
 
 
 def _style(part: VariancePart, variance_shares: VarianceShares) -> str:

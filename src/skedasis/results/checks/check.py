@@ -13,7 +13,9 @@ from skedasis._calls import NearestAttribute
 from skedasis._types import Bools, OutputLabel
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
+from skedasis.results import schema
 from skedasis.results.containers import key_column
+from skedasis.results.described import Keys
 from skedasis.results.display import DisplayMixin, count
 from skedasis.results.export import Content, Exportable, ExportOptions
 
@@ -132,6 +134,7 @@ class Check(Exportable, NearestAttribute):
     code : str
         The code of the check, such as "few_rows"; `page` explains it. Codes are stable: they keep their meaning later.
     severity : {"note", "warning"}
+        How serious it is.
     message : str
         What is wrong, the numbers behind it, and what to do, in one to three sentences.
     rows : int or None
@@ -206,6 +209,10 @@ class Checks(Exportable, DisplayMixin, tuple[Check, ...]):
 
     def _document(self, options: ExportOptions) -> Content:
         return {"checks": tuple(self)}
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {"checks": schema.results("Check", "The findings, warnings first.")}, {}
 
     def _columns(self) -> Content:
         ends = [f.where if isinstance(f.where, tuple) else (np.nan, np.nan) for f in self]

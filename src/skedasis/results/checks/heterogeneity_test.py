@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from skedasis._calls import NearestAttribute
 from skedasis.errors import DataError
 from skedasis.results.display import no_score_error
 from skedasis.results.effect import Effect
-from skedasis.results.export import Content, Exportable, ExportOptions
+from skedasis.results.export import Exportable
 
 NEGLIGIBLE = 1e-6
 """The default threshold, as a fraction of the quantity's standard deviation."""
@@ -19,12 +20,14 @@ NEGLIGIBLE = 1e-6
 
 @dataclass(frozen=True)
 class HeterogeneityTest(Exportable, NearestAttribute):
-    """The result of `heterogeneity_test`.
+    """A test whether the heterogeneity score exceeds a threshold: the result of `heterogeneity_test`.
 
     Parameters
     ----------
-    score, std_error : float
-        The heterogeneity score and its standard error, in units of the quantity.
+    score : float
+        The heterogeneity score, in units of the quantity.
+    std_error : float
+        Its standard error.
     lower : float
         One-sided lower confidence bound of the score, at the test's level.
     p_value : float
@@ -33,10 +36,15 @@ class HeterogeneityTest(Exportable, NearestAttribute):
     above : float
         The threshold, in units of the quantity.
     effective_pairs : float
-        See `HeterogeneityScore`. Below 50 the standard error, and so the p-value, is not reliable.
+        Effective number of pairs of rows (see `HeterogeneityScore`). Below 50 the standard error, and so the p-value,
+        is not reliable.
     confidence_level : float
     """
 
+    exported = (
+        *("score", "std_error", "lower", "p_value", "above", "effective_pairs"),
+        *("confidence_level", "verdict", "text"),
+    )
     score: float
     std_error: float
     lower: float
@@ -46,7 +54,7 @@ class HeterogeneityTest(Exportable, NearestAttribute):
     confidence_level: float = 0.95
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Literal["heterogeneous", "none", "unclear"]:
         """The verdict: "heterogeneous", "none" (the score is not above the threshold) or "unclear"."""
         if self.p_value <= 1 - self.confidence_level:
             return "heterogeneous"
@@ -78,12 +86,6 @@ class HeterogeneityTest(Exportable, NearestAttribute):
             f"The effect depends on the other features: heterogeneity score {self.score:.3g} "
             f"(at least {self.lower:.3g}, {p})."
         )
-
-    def _document(self, options: ExportOptions) -> Content:
-        return {**super()._document(options), "verdict": self.verdict, "text": self.text}
-
-    def _columns(self) -> Content:
-        return {**super()._columns(), "verdict": [self.verdict], "text": [self.text]}
 
     def __repr__(self) -> str:
         return f"<HeterogeneityTest: {self.text}>"

@@ -10,8 +10,10 @@ import numpy as np
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.times import TimePoints
 from skedasis.errors import UnsupportedError
+from skedasis.results import schema
 from skedasis.results.axis import Axis, LevelAxis, TimedAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
+from skedasis.results.described import Keys, object_of
 from skedasis.results.display import DisplayMixin
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.export import Content, Exportable, ExportOptions
@@ -270,6 +272,34 @@ class VarianceDecomposition(Immutable, Exportable, DisplayMixin):
                 ("rows" if k == "count" else k): v for k, v in columns.items() if k != "feature"
             },
         }
+
+    @classmethod
+    def _keys(cls) -> tuple[Keys, Keys]:
+        return {
+            "feature": schema.text("Name of the feature."),
+            "bins": object_of(
+                "The bins from left to right.",
+                {
+                    "left": schema.points(
+                        "Left ends: numbers, times, or the labels before a step."
+                    ),
+                    "right": schema.points("Right ends."),
+                    "rows": schema.integers("Number of rows."),
+                    "total": schema.numbers("Variance of the local effects."),
+                    "within": schema.numbers(
+                        "Variance at given values of the feature: the heterogeneity."
+                    ),
+                    "residual": schema.numbers("The rest: the mean slope changes within the bin."),
+                    "share": schema.numbers("`residual` as a fraction of `total`."),
+                    "p_value": schema.numbers(
+                        "P-value of the hypothesis that the mean slope is constant."
+                    ),
+                    "p_value_adjusted": schema.numbers(
+                        "The same, corrected for the number of bins."
+                    ),
+                },
+            ),
+        }, {}
 
     def _columns(self) -> Content:
         """Return the columns of `to_frame`: one row per bin."""

@@ -25,7 +25,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -69,7 +69,8 @@ from skedasis.results.intervals.statistics import (
     linear_slope_bins,
     moments_of_bins,
 )
-from skedasis.results.multi_model import IntervalTarget, MultiModelEffect
+from skedasis.results.keywords import IntervalTarget
+from skedasis.results.multi_model import MultiModelEffect
 from skedasis.stats import ale_math
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState, as_seed
@@ -85,6 +86,9 @@ from skedasis.stats.resampling import (
 
 MemberT = TypeVar("MemberT", bound=FeatureResult)
 LineT = TypeVar("LineT", bound=RankLine)
+
+Pairs: TypeAlias = dict[str, tuple[object, object]]
+"""Two values of each of several features."""
 
 # --- options, and the two values ------------------------------------------------------------------
 
@@ -246,31 +250,25 @@ def contrast(effect: Effect, a: object, b: object, options: ContrastOptions) -> 
     return _contrasts({"": ValuePair.of(effect, a, b)}, options)[""]
 
 
-def contrasts_of_effects(effects: Effects, changes: object, options: ContrastOptions) -> Contrasts:
-    """Return the change of the effect of each feature between the two values that `changes` has for it.
+def contrasts_of_effects(effects: Effects, pairs: Pairs, options: ContrastOptions) -> Contrasts:
+    """Return the change of the effect of each feature between its two values.
 
     See `Effects.contrast`. Effects of the same rows share the draws of a bootstrap.
     """
-    found = {
-        name: ValuePair.of(effects[name], *pair)
-        for name, pair in _pairs_of(changes, effects).items()
-    }
+    found = {name: ValuePair.of(effects[name], a, b) for name, (a, b) in pairs.items()}
     return Contrasts(tuple(_contrasts(found, options).values()))
 
 
 def contrasts(
     found: FeatureMapping[MemberT, LineT],
-    changes: object,
+    pairs: Pairs,
     of: Callable[[MemberT, object, object], Iterable[Contrast]],
 ) -> Contrasts:
-    """Return the contrasts of several features, those of each from its member and the two values of `changes`."""
-    pairs = _pairs_of(changes, found).items()
-    return Contrasts(tuple(c for name, (a, b) in pairs for c in of(found[name], a, b)))
+    """Return the contrasts of several features, those of each from its member and its two values."""
+    return Contrasts(tuple(c for name, (a, b) in pairs.items() for c in of(found[name], a, b)))
 
 
-def _pairs_of(
-    changes: object, found: FeatureMapping[MemberT, LineT]
-) -> dict[str, tuple[object, object]]:
+def pairs_of(changes: object, found: FeatureMapping[MemberT, LineT]) -> Pairs:
     """Return the two values of each feature, checked."""
     what, example = "contrast(changes)", next(iter(found), "age")
     if not isinstance(changes, Mapping):
@@ -280,7 +278,7 @@ def _pairs_of(
     fix = f"Pass two values for each feature, such as {{{example!r}: (30, 50)}}"
     if not changes:
         raise DataError(what, shown(changes), "a mapping from features to two values", fix)
-    pairs: dict[str, tuple[object, object]] = {}
+    pairs: Pairs = {}
     for feature, pair in changes.items():
         name = found[feature].about.feature.name
         several = isinstance(pair, (tuple, list, np.ndarray)) and len(pair) == 2

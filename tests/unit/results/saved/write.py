@@ -18,8 +18,8 @@ import skedasis as sd
 from skedasis.results.io import save
 
 # Version 0.2.0 had other names.
-what_if: Any = vars(sd).get("what_if") or vars(sd)["change"]
-variance_shares: Any = vars(sd).get("variance_shares") or vars(sd)["ledger"]
+what_if: Any = getattr(sd, "what_if", None) or getattr(sd, "change", None)
+variance_shares: Any = getattr(sd, "variance_shares", None) or getattr(sd, "ledger", None)
 
 N = 32
 

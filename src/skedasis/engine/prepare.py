@@ -1,21 +1,36 @@
-"""Before the first batch: check the model, plan every feature, and choose the batch size."""
+"""Prepare: from the arguments of `explain` to a job, before the first batch.
+
+In: a quantity, rows, features, a method and options. Out: a `Job`: the model is checked, every feature is planned, and
+the size of the batches is chosen. What can be refused has been.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from skedasis._types import Bools, Ints, OutputLabel, ResultKey, TreeMode
+from skedasis._types import Bools, Ints, OutputLabel, ResultKey, TableLike, TreeMode
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, NotYetKnown
 from skedasis.data.dataset import AnyColumn, Dataset, needs_memory
 from skedasis.data.features import check_slopes
 from skedasis.data.kept_rows import HashedRows
-from skedasis.engine.options import ExplainOptions
-from skedasis.engine.select import AnyPlan, FeatureSelection, FeatureTask, Task, check_curves
+from skedasis.engine.opening import open_rows
+from skedasis.engine.options import ExplainOptions, Need
+from skedasis.engine.select import (
+    AnyPlan,
+    FeatureSelection,
+    FeatureTask,
+    Task,
+    as_method,
+    check_curves,
+)
+from skedasis.errors import DataError
 from skedasis.methods.base import NumericPlan, ResolvedMethod
 from skedasis.methods.missing import Donors, donors_of
 from skedasis.models.adapters import DerivativeInfo
@@ -57,9 +72,23 @@ class Job:
     batch_rows: int
     sample: Bools | HashedRows | None
     options: ExplainOptions
+    started: float
     stats: CallStats = field(default_factory=CallStats)
     curve_stats: CallStats = field(default_factory=CallStats)
     trees: str | None = None
+
+    @cached_property
+    def _task_of(self) -> dict[ResultKey, Task]:
+        return {task.key: task for task in self.tasks}
+
+    def task(self, key: TaskKey) -> Task:
+        """Return the feature or pair of a plan."""
+        return self._task_of[key[1]]
+
+    def may_continue(self, key: TaskKey) -> bool:
+        """Return whether a second round may follow for a plan."""
+        task = self.task(key)
+        return isinstance(task, FeatureTask) and task.variant.may_continue(self.plans[key])
 
     @property
     def single(self) -> bool:
@@ -81,6 +110,77 @@ class Job:
         return self.sample
 
 
+def prepare(
+    quantity: Quantity,
+    X: TableLike,
+    features: object,
+    method: object,
+    options: ExplainOptions,
+    rows: Ints | None = None,
+    need: Need | None = None,
+) -> Job:
+    """Select the features and plan the work of `explain` for one model, before the pass over the rows."""
+    _check_one_model(options)
+    started = time.perf_counter()
+    dataset, options = open_rows(quantity, X, features, method, options, need)
+    if rows is not None:
+        dataset = dataset.subset(rows)
+    return prepare_rows(quantity, dataset, features, method, options, started)
+
+
+def prepare_rows(
+    quantity: Quantity,
+    dataset: Dataset,
+    features: object,
+    method: object,
+    options: ExplainOptions,
+    started: float | None = None,
+) -> Job:
+    """Select the features and plan the work of `explain` at the rows of a dataset."""
+    started = time.perf_counter() if started is None else started
+    resolved, selection = resolve_method_and_selection(method, quantity, dataset, features, options)
+    return prepare_job(quantity, resolved, selection, options, started=started)
+
+
+def _check_one_model(options: ExplainOptions) -> None:
+    """Raise if arguments for several models are given with a single model."""
+    for name, value in (("cv", options.cv), ("correction", options.correction)):
+        if value is not None:
+            raise DataError(
+                name,
+                "one model",
+                "a list of models, one for each fold",
+                f"Remove {name}, or pass all models: sd.explain([m1, m2, m3], X, {name}=...)",
+            )
+
+
+def resolve_method_and_selection(
+    method: object,
+    quantity: Quantity,
+    dataset: Dataset,
+    features: object,
+    options: ExplainOptions,
+) -> tuple[ResolvedMethod, FeatureSelection]:
+    """Return the method for these rows, and the selected features."""
+    requested, groups = None if method is None else as_method(method), options.groups
+    if requested is not None:
+        dataset, groups = requested.rows_and_groups(dataset, groups, options.seed)
+    overlapping = requested is not None and requested.donor_rows > 0
+    selection = FeatureSelection(
+        dataset, features, groups, free=requested is None, overlapping=overlapping
+    )
+    chosen = as_method(None, pair=selection.pairs) if requested is None else requested
+    names = {f.name for f in dataset.features}
+    chosen.check_features(
+        (*dataset.features, *(f for f in selection.features if f.name not in names))
+    )
+    return chosen.for_rows(quantity, dataset, options.seed), selection
+
+
+# ------------------------------------------------------------------------------------------
+# Plans.
+
+
 def prepare_job(
     quantity: Quantity,
     method: ResolvedMethod,
@@ -88,35 +188,23 @@ def prepare_job(
     options: ExplainOptions,
     part: RowSubset | None = None,
     agreed: Mapping[TaskKey, DerivativeInfo] | None = None,
+    started: float | None = None,
 ) -> Job:
     """Check the model, plan every feature, and size the batches."""
+    started = time.perf_counter() if started is None else started
     dataset, tasks = selection.dataset, selection.tasks(method)
     if options.curves:
         check_curves(tasks)
     evaluated, checked = _check_model(quantity, dataset, tasks, options.tree)
-    outputs = evaluated.outputs
-    infos: dict[TaskKey, list[DerivativeInfo]] = {}
-    plans: Plans = {}
-
-    def plan_all() -> None:
-        unknown: Exception | None = None
-        try:
-            _plan_all(plans, infos, outputs, dataset, tasks, checked, agreed or {})
-        except NotYetKnown as error:
-            unknown = error
-        # One pass over the data answers what plans and donors ask for.
-        _donors(tasks, plans)
-        if unknown is not None:
-            raise unknown
-
-    dataset.once_known(plan_all)
-    all_tasks = tasks
+    planner = _Planner(evaluated.outputs, dataset, tasks, checked, agreed or {})
+    dataset.once_known(planner.plan_all)
+    plans, all_tasks = planner.plans, tasks
     if part is not None:
         dataset, tasks, plans = part.restrict(dataset, list(tasks), plans)
     donors = _donors(tasks, plans)
     for column in (c for t in (*all_tasks, *tasks) for c in t.columns if isinstance(c, Column)):
         column.release()  # together, the sorted columns need as much memory as X
-    rows, copies = _batch_size(dataset, tasks, plans, evaluated, options.memory_bytes)
+    batch_rows, copies = _batch_size(dataset, tasks, plans, evaluated, options.memory_bytes)
     variants = {t.key: t.variant for t in tasks}
     row_bytes = sum(variants[k].row_bytes(p) for (_, k), p in plans.items())
     budget = options.keep_bytes // max(1, row_bytes + dataset.kept_row_bytes)
@@ -125,19 +213,20 @@ def prepare_job(
     if kept < requested:
         plans = {(o, k): variants[k].with_fine_cells(p) for (o, k), p in plans.items()}
     return Job(
-        quantity,
-        outputs,
-        method,
-        selection,
-        dataset,
-        tasks,
-        plans,
-        donors,
-        checked,
-        copies,
-        rows,
-        dataset.rows_to_keep(kept, options.seed),
-        options,
+        quantity=quantity,
+        outputs=evaluated.outputs,
+        method=method,
+        selection=selection,
+        dataset=dataset,
+        tasks=tasks,
+        plans=plans,
+        donors=donors,
+        checked=checked,
+        copies=copies,
+        batch_rows=batch_rows,
+        sample=dataset.rows_to_keep(kept, options.seed),
+        options=options,
+        started=started,
         trees=evaluated.said,
     )
 
@@ -149,15 +238,15 @@ def planned_like(job: Job, method: ResolvedMethod, selection: FeatureSelection) 
         raise TypeError(
             "A method that uses derivatives cannot be planned without calling the model"
         )
-    plans: Plans = {}
-    _plan_all(plans, {}, job.outputs, job.dataset, tasks, job.checked, {})
+    planner = _Planner(job.outputs, job.dataset, tasks, job.checked)
+    planner.plan_all()
     return replace(
         job,
         method=method,
         selection=selection,
         tasks=tasks,
-        plans=plans,
-        donors=_donors(tasks, plans),
+        plans=planner.plans,
+        donors=_donors(tasks, planner.plans),
         stats=CallStats(),
     )
 
@@ -231,45 +320,71 @@ def _donors(tasks: Sequence[Task], plans: Plans) -> dict[TaskKey, Donors]:
     return donors
 
 
-def _plan_all(
-    plans: Plans,
-    infos: dict[TaskKey, list[DerivativeInfo]],
-    outputs: Outputs,
-    dataset: Dataset,
-    tasks: Sequence[Task],
-    checked: ProbeResult,
-    agreed: Mapping[TaskKey, DerivativeInfo],
-) -> None:
-    """Plan every feature for every output; once for all outputs if the method uses no derivatives."""
-    unknown: Exception | None = None
-    for task in tasks:
-        cache = ResponseCache() if len(outputs) > 1 else None
-        for label, quantity in outputs.items():
-            key = label, task.key
-            if key in plans:
-                continue
-            try:
-                for column in task.columns:
-                    # A quantity that is zero at the probe's rows may have slopes at others.
-                    if isinstance(column, Column) and checked.largest >= SMALLEST:
-                        check_slopes(column.feature, column.low, column.high, checked.largest)
-                if not task.variant.uses_slopes:
-                    plan = task.plan((_NO_DERIVATIVES,) * len(task.columns))
-                    plans.update({(name, task.key): plan for name in outputs})
-                    continue
-                if key not in infos:
-                    infos[key] = [
-                        _derivative_info(quantity, dataset, c, checked, cache, task)
-                        for c in task.columns
-                    ]
-                plans[key] = _plan_of(task, infos[key], agreed.get(key))
-            except NotYetKnown as error:
-                unknown = error
-    if unknown is not None:
-        raise unknown
-
-
 _NO_DERIVATIVES = DerivativeInfo("none", "")
+
+
+@dataclass(frozen=True, eq=False)
+class _Planner:
+    """Plans every feature for every output; once for all outputs if the method uses no derivatives."""
+
+    outputs: Outputs
+    dataset: Dataset
+    tasks: Sequence[Task]
+    checked: ProbeResult
+    agreed: Mapping[TaskKey, DerivativeInfo] = field(default_factory=dict)
+    """The kind of local effect that several models agree on."""
+    plans: Plans = field(default_factory=dict)
+    infos: dict[TaskKey, list[DerivativeInfo]] = field(default_factory=dict)
+
+    def plan_all(self) -> None:
+        """Plan what is not planned yet; raise if columns are to be counted first."""
+        unknown: Exception | None = None
+        for task in self.tasks:
+            cache = ResponseCache() if len(self.outputs) > 1 else None
+            for label in self.outputs:
+                try:
+                    self._plan(task, label, cache)
+                except NotYetKnown as error:
+                    unknown = error
+        # One pass over the data answers what plans and donors ask for.
+        _donors(self.tasks, self.plans)
+        if unknown is not None:
+            raise unknown
+
+    def _plan(self, task: Task, label: OutputLabel, cache: ResponseCache | None) -> None:
+        key = label, task.key
+        if key in self.plans:
+            return
+        for column in task.columns:
+            # A quantity that is zero at the probe's rows may have slopes at others.
+            if isinstance(column, Column) and self.checked.largest >= SMALLEST:
+                check_slopes(column.feature, column.low, column.high, self.checked.largest)
+        if not task.variant.uses_slopes:
+            plan = task.plan((_NO_DERIVATIVES,) * len(task.columns))
+            self.plans.update({(name, task.key): plan for name in self.outputs})
+            return
+        if key not in self.infos:
+            quantity = self.outputs[label]
+            self.infos[key] = [
+                self._derivative_info(quantity, c, cache, task) for c in task.columns
+            ]
+        self.plans[key] = _plan_of(task, self.infos[key], self.agreed.get(key))
+
+    def _derivative_info(
+        self, quantity: Quantity, column: AnyColumn, cache: ResponseCache | None, task: Task
+    ) -> DerivativeInfo:
+        """Return how the local effects of a column are computed."""
+        if not isinstance(column, Column):
+            return DerivativeInfo("levels", "differences between levels")
+        known = quantity.derivative_info(column.feature)
+        if isinstance(task, FeatureTask) and task.variant.observed_only(column):
+            # Probing derivatives would evaluate the model between observed values.
+            return known
+        whole = column.discrete and known.kind == "differences"
+        values = column.values_to_step_between() if whole else None
+        return derivative_info_of(
+            quantity, self.dataset, column.summary(), self.checked, cache, values
+        )
 
 
 def _plan_of(task: Task, infos: Sequence[DerivativeInfo], common: DerivativeInfo | None) -> AnyPlan:
@@ -296,22 +411,3 @@ def _present(dataset: Dataset, tasks: Sequence[Task]) -> Ints | None:
     for other in found[1:]:
         present = np.intersect1d(present, other)
     return present if len(present) else None
-
-
-def _derivative_info(
-    quantity: Quantity,
-    dataset: Dataset,
-    column: AnyColumn,
-    checked: ProbeResult,
-    cache: ResponseCache | None,
-    task: Task,
-) -> DerivativeInfo:
-    if not isinstance(column, Column):
-        return DerivativeInfo("levels", "differences between levels")
-    derivative_info = quantity.derivative_info(column.feature)
-    if isinstance(task, FeatureTask) and task.variant.observed_only(column):
-        # Probing derivatives would evaluate the model between observed values.
-        return derivative_info
-    whole = column.discrete and derivative_info.kind == "differences"
-    values = column.values_to_step_between() if whole else None
-    return derivative_info_of(quantity, dataset, column.summary(), checked, cache, values)

@@ -1,0 +1,559 @@
+"""How each kind of result is drawn: one row per kind, from which `plot`, `explore` and notebook output follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import (
+    TYPE_CHECKING,
+    Concatenate,
+    Generic,
+    Never,
+    TypeVar,
+    Unpack,
+    cast,
+)
+
+from markupsafe import Markup
+
+from skedasis._arguments import check_option
+from skedasis.errors import DataError
+from skedasis.plots import html
+from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
+from skedasis.plots.elements import joined, tag
+from skedasis.plots.figures.change import change_figure
+from skedasis.plots.figures.containers import (
+    changes_figure,
+    outputs_figure,
+    recurrences_figure,
+    surfaces_figure,
+)
+from skedasis.plots.figures.diagnosis import diagnosis_figure
+from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.effect_texts import lead
+from skedasis.plots.figures.importance import importance_figure, permutation_figure
+from skedasis.plots.figures.interactions import heatmap_figure, network_figure
+from skedasis.plots.figures.models import models_figure, models_importance_figure
+from skedasis.plots.figures.multiples import effects_figure, models_effects_figure
+from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
+from skedasis.plots.figures.overview import importance_points, overview_figure
+from skedasis.plots.figures.regions import (
+    recurrence_figure,
+    regions_figure,
+    regions_overview_figure,
+)
+from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
+from skedasis.plots.figures.variance_shares import variance_shares_figure
+from skedasis.plots.marks import CurveSet, FigureSpec
+from skedasis.plots.plot import FigureOptions, check_one_panel, drawn, drawn_on_each
+from skedasis.plots.scales import counted, number, sentence
+from skedasis.results import keywords
+from skedasis.results.change import Change, Changes, rows_text
+from skedasis.results.diagnosis import Diagnosis
+from skedasis.results.effect import Effect
+from skedasis.results.effects import Effects
+from skedasis.results.importance import Importance
+from skedasis.results.interactions import Interactions
+from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelImportance
+from skedasis.results.multi_output import MultiOutput, OutputResult
+from skedasis.results.regions import (
+    MultiModelRegions,
+    MultiModelRegionsByFeature,
+    Regions,
+    RegionsByFeature,
+    heading_text,
+    regions_text,
+)
+from skedasis.results.surface import Surface
+from skedasis.results.surfaces import AnySurface, Surfaces
+from skedasis.results.variance_shares import VarianceShares
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    class _EffectsOptions(keywords.EffectsViewKeywords, keywords.PagedKeywords, total=False):
+        """Options of the figure of `Effects`, also on pages."""
+
+        most_levels: int
+
+
+MOST = 12
+"""Most small figures in a notebook; `explore()` shows all of them."""
+
+MOST_BARS = 30
+"""Most bars in a notebook."""
+
+PARTS = 30
+"""Most results of which a page has a part of its own."""
+
+POINTS, LEAST = 60_000, 20
+"""Most points of all individual curves on a page together, and the number of curves that is always allowed."""
+
+LEVELS, SMALL_LEVELS = 24, 10
+"""Most levels of a categorical feature in a figure on a page, and in one of many small figures."""
+
+
+# --- what a row says ------------------------------------------------------------------------------
+
+
+ResultT_contra = TypeVar("ResultT_contra", contravariant=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnKind(Generic[ResultT_contra]):
+    """How the results of a class are drawn.
+
+    Parameters
+    ----------
+    figure : callable
+        Returns the figure of a result; takes the options of `plot` and `explore` that are its own.
+    lead : callable, optional
+        Returns the line below the title of a page; not of small figures that can be sorted, which have their own.
+    on_page, in_notebook, on_axes : mapping
+        Options of the figure on a page, where the user gives none; of the static one; and on axes of a user.
+    colors_rows : bool
+        Whether `color` may be one value per row.
+    note : callable, optional
+        Returns the line below the figure in a notebook.
+    ranking : callable, optional
+        Returns the order in which a page shows small figures that can be filtered and sorted.
+    tiles : bool
+        Whether a notebook arranges the panels of a figure by its width.
+    wide : bool
+        Whether a figure of several panels fills the width of a page.
+    table : str
+        Summary of the folded table of numbers.
+    below, parts : callable, optional
+        Return what follows the figure, and the end of a page.
+    one_panel : str
+        How to get a figure of one panel for `ax`; "" if only the main panel of a figure is drawn there.
+    empty : str
+        What a notebook shows of a container without results.
+    """
+
+    figure: Callable[Concatenate[ResultT_contra, ...], FigureSpec]
+    lead: Callable[[ResultT_contra], str] = lambda _: ""
+    on_page: Mapping[str, object] = field(default_factory=dict)
+    in_notebook: Mapping[str, object] = field(default_factory=dict)
+    on_axes: Mapping[str, object] = field(default_factory=dict)
+    colors_rows: bool = False
+    note: Callable[[ResultT_contra], str] | None = None
+    ranking: Callable[[ResultT_contra, keywords.RankedBy], Sequence[html.Ranked]] | None = None
+    tiles: bool = False
+    wide: bool = False
+    table: str = "Numbers"
+    below: Callable[[ResultT_contra], Markup] | None = None
+    parts: Callable[[ResultT_contra], Sequence[Markup]] | None = None
+    one_panel: str = ""
+    empty: str = "No features."
+
+
+# --- figures whose options choose between several ------------------------------------------------
+
+
+def page_effect(effect: Effect, view: EffectPlotOptions | None = None) -> FigureSpec:
+    """Return the figure of an effect for a page, with as many individual curves as keep the page small."""
+    view = EffectPlotOptions() if view is None else view
+    most = max(LEAST, POINTS // max(len(effect.points), 1))
+    if effect.curves is not None:
+        view = replace(view, curves=min(view.most_curves, most))
+    return effect_figure(effect, replace(view, most_levels=LEVELS))
+
+
+def _effect(
+    effect: Effect, *, page: bool = False, **options: Unpack[keywords.EffectViewKeywords]
+) -> FigureSpec:
+    options.setdefault("elevated_regions", None)
+    view = EffectPlotOptions(**options)
+    return page_effect(effect, view) if page else effect_figure(effect, view)
+
+
+def _effects(
+    effects: Effects, *, kind: keywords.EffectsKind = "effects", **options: Unpack[_EffectsOptions]
+) -> FigureSpec:
+    check_option("plot(kind)", kind, ("effects", "overview"))
+    if kind == "overview":
+        for name in sorted(options.keys() - {"confidence_level"}):
+            got = f"{name} with kind='overview'"
+            raise DataError(f"plot({name})", got, "an option of the overview", "Omit it")
+        level = options.get("confidence_level", 0.95)
+        first = next(iter(effects.values()), None)
+        unit = None if first is None else first.about.unit
+        return overview_figure(importance_points(effects, level), unit=unit, confidence_level=level)
+    chosen, shown = _separated(options, "by", "top", "columns", "lower", "page")
+    view = EffectPlotOptions(**{"curves": 60, **shown})  # pyright: ignore[reportArgumentType]
+    return effects_figure(effects, options=view, **cast("keywords.MultiplesKeywords", chosen))
+
+
+def _surface(surface: Surface, **options: Unpack[keywords.SurfaceViewKeywords]) -> FigureSpec:
+    return surface_figure(surface, SurfacePlotOptions(**options))
+
+
+def _surfaces(
+    found: Surfaces[AnySurface], **options: Unpack[keywords.SurfacesViewKeywords]
+) -> FigureSpec:
+    chosen, shown = _separated(options, "top", "columns", "page")
+    view = SurfacePlotOptions(**cast("keywords.SurfaceViewKeywords", {"density": False, **shown}))
+    return surfaces_figure(found, options=view, **cast("keywords.SideBySideKeywords", chosen))
+
+
+def _separated(
+    options: Mapping[str, object], *names: str
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Return the options of these names, and the others."""
+    chosen = {name: value for name, value in options.items() if name in names}
+    return chosen, {name: value for name, value in options.items() if name not in names}
+
+
+def _importance(
+    found: Importance,
+    *,
+    kind: keywords.ImportanceFigure = "bars",
+    **options: Unpack[keywords.BarKeywords],
+) -> FigureSpec:
+    check_option("plot(kind)", kind, ("bars", "local"))
+    if kind == "bars":
+        return importance_figure(found, **options)
+    if "confidence_level" in options:
+        got, fix = "confidence_level with kind='local'", "Omit it: histograms have no interval"
+        raise DataError("plot(confidence_level)", got, "an option of histograms", fix)
+    return permutation_figure(found, features=options.get("features"), top=options.get("top"))
+
+
+def _interactions(
+    found: Interactions,
+    *,
+    kind: keywords.InteractionsFigure = "heatmap",
+    **options: Unpack[keywords.StrongestKeywords],
+) -> FigureSpec:
+    check_option("plot(kind)", kind, ("heatmap", "network"))
+    return (heatmap_figure if kind == "heatmap" else network_figure)(found, **options)
+
+
+def _regions(regions: Regions, **options: Unpack[keywords.RegionsViewKeywords]) -> FigureSpec:
+    return regions_figure(regions, RegionsPlotOptions(**options))
+
+
+def _regions_by_feature(
+    found: RegionsByFeature,
+    *,
+    kind: keywords.OverviewKind = "overview",
+    **options: Unpack[keywords.SplitKeywords],
+) -> FigureSpec:
+    check_option("plot(kind)", kind, ("overview",))
+    return regions_overview_figure(found, **options)
+
+
+# --- what is below figures ------------------------------------------------------------------------
+
+
+def _text_of(regions: Regions) -> Markup:
+    """Return the tree of rules and the curves in words; long lines are broken."""
+    return tag("pre", regions_text(regions).partition("\n\n")[2], class_="skd-text")
+
+
+def _parts_of_features(found: RegionsByFeature) -> list[Markup]:
+    split = [found[r.feature] for r in found.ranking() if r.regions > 1]
+    parts: list[Markup] = []
+    for i, regions in enumerate(split[:PARTS]):
+        one = draw(regions_figure(regions), ident=f"regions{i}", width=html.WIDE_PAGE)
+        inside = [tag("figure", one.svg, class_="skd-figure"), _text_of(regions)]
+        parts.append(html.folded(heading_text(regions), *inside, *html.numbers_of(regions)))
+    return parts
+
+
+def _parts_of_models(found: MultiModelRegions) -> list[Markup]:
+    return [
+        html.folded(f"Model {i}: {heading_text(r)}", _text_of(r), *html.numbers_of(r))
+        for i, r in enumerate(found.models)
+    ]
+
+
+def _parts_of_recurrences(found: MultiModelRegionsByFeature) -> list[Markup]:
+    ranks = found.ranking()[:PARTS]
+    return [
+        html.folded(f"Regions of {r.feature}", *html.numbers_of(found[r.feature])) for r in ranks
+    ]
+
+
+def _parts_of_outputs(found: MultiOutput[OutputResult]) -> list[Markup]:
+    return [
+        html.folded(f"Output {label}", *html.numbers_of(member))
+        for label, member in [*found.items()][:PARTS]
+    ]
+
+
+# --- texts ----------------------------------------------------------------------------------------
+
+
+def _with_hint(of: Callable[[ResultT_contra], str], found: ResultT_contra) -> str:
+    return f"{of(found)} explore() shows values on hover."
+
+
+def _drawn_effects(found: Effects | MultiModelEffects) -> str:
+    left = f", the {MOST} most important are drawn" if len(found) > MOST else ""
+    return f"Effects of {counted(len(found), 'feature')}{left}. explore() filters and sorts them."
+
+
+def _drawn_pairs(found: Surfaces[AnySurface]) -> str:
+    left = f", the {MOST} strongest are drawn" if len(found) > MOST else ""
+    return f"Surfaces of {counted(len(found), 'pair')}{left}. explore() shows values on hover."
+
+
+def _lead_of_pairs(found: Surfaces[AnySurface]) -> str:
+    quantity = next(iter(found.values())).about.quantity
+    return f"Surfaces of {counted(len(found), 'pair')} on {quantity}, strongest interaction first."
+
+
+def _lead_of_moves(found: Changes) -> str:
+    quantity = next(iter(found.values())).quantity
+    return f"Changes of {quantity} for {counted(len(found), 'named move')}."
+
+
+def _lead_of_models(found: MultiModelEffect) -> str:
+    unit = f" {found.about.unit}" if found.about.unit else ""
+    models = counted(len(found), "model")
+    return f"Importance {number(found.importance)}{unit}, the mean over {models}."
+
+
+def _lead_of_diagnosis(found: Diagnosis) -> str:
+    features = counted(len(found), "feature")
+    return f"Effect of permuting each of {features} on the likelihood and on the entropy."
+
+
+def _lead_of_shares(found: VarianceShares) -> str:
+    rows = counted(found.rows_held_out, "held-out row")
+    return f"Parts of the variance of {found.quantity} at {rows}."
+
+
+# --- the kinds ------------------------------------------------------------------------------------
+
+_ALL: Mapping[str, object] = {"page": None}
+_FIRST: Mapping[str, object] = {"top": MOST, "page": None}
+_BARS: Mapping[str, object] = {"top": MOST_BARS}
+_SMALL: Mapping[str, object] = {"page": None, "most_levels": SMALL_LEVELS}
+
+KINDS: Mapping[type, DrawnKind[Never]] = {
+    Effect: DrawnKind[Effect](
+        figure=_effect,
+        lead=lead,
+        on_page={"page": True},
+        in_notebook={"page": True, "elevated_regions": False},
+        colors_rows=True,
+        note=partial(_with_hint, lead),
+    ),
+    Effects: DrawnKind[Effects](
+        figure=_effects,
+        on_page={"top": None, **_SMALL},
+        in_notebook={"top": MOST, **_SMALL},
+        note=_drawn_effects,
+        ranking=Effects.ranking,
+        tiles=True,
+        table="Ranking",
+        one_panel="Pass a list of axes, one per effect: axes=",
+        empty="No effects.",
+    ),
+    Surface: DrawnKind[Surface](figure=_surface, lead=lead, note=partial(_with_hint, lead)),
+    Surfaces: DrawnKind[Surfaces[AnySurface]](
+        figure=_surfaces,
+        lead=_lead_of_pairs,
+        on_page=_ALL,
+        in_notebook=_FIRST,
+        note=_drawn_pairs,
+        tiles=True,
+        wide=True,
+        table="Ranking",
+        empty="No surfaces.",
+    ),
+    Importance: DrawnKind[Importance](
+        figure=_importance,
+        lead=lambda found: sentence(found.axis),
+        in_notebook=_BARS,
+        one_panel="Use features= with one name, or omit ax",
+    ),
+    Diagnosis: DrawnKind[Diagnosis](
+        figure=diagnosis_figure, lead=_lead_of_diagnosis, table="Verdicts and numbers"
+    ),
+    VarianceShares: DrawnKind[VarianceShares](figure=variance_shares_figure, lead=_lead_of_shares),
+    Interactions: DrawnKind[Interactions](
+        figure=_interactions,
+        lead=lambda found: f"How strongly {counted(len(found), 'pair')} of features interact.",
+    ),
+    Change: DrawnKind[Change](
+        figure=change_figure,
+        lead=lambda found: f"Change of {found.quantity} if {found.text}, at {rows_text(found)}.",
+    ),
+    Changes: DrawnKind[Changes](
+        figure=changes_figure,
+        lead=_lead_of_moves,
+        wide=True,
+        one_panel="Omit ax, or plot one of the changes",
+        empty="No changes.",
+    ),
+    Regions: DrawnKind[Regions](
+        figure=_regions,
+        lead=lambda found: f"{heading_text(found)}.",
+        on_axes={"scores": False},
+        wide=True,
+        below=_text_of,
+        one_panel="Use kind='together', or omit ax",
+    ),
+    RegionsByFeature: DrawnKind[RegionsByFeature](
+        figure=_regions_by_feature,
+        lead=lambda _: "The heterogeneity of each effect, and what regions explain of it.",
+        table="Ranking",
+        parts=_parts_of_features,
+    ),
+    MultiModelEffect: DrawnKind[MultiModelEffect](
+        figure=models_figure,
+        lead=_lead_of_models,
+        note=lambda _: "explore() shows values on hover.",
+    ),
+    MultiModelEffects: DrawnKind[MultiModelEffects](
+        figure=models_effects_figure,
+        on_page={"top": None, "page": None},
+        in_notebook=_FIRST,
+        note=_drawn_effects,
+        ranking=MultiModelEffects.ranking,
+        tiles=True,
+        table="Ranking",
+        empty="No effects.",
+    ),
+    MultiModelImportance: DrawnKind[MultiModelImportance](
+        figure=models_importance_figure,
+        lead=lambda found: sentence(f"{found.models[0].axis}, for {counted(len(found), 'model')}"),
+        in_notebook=_BARS,
+    ),
+    MultiModelRegions: DrawnKind[MultiModelRegions](
+        figure=recurrence_figure,
+        lead=lambda _: "How many models have their first split on which feature.",
+        table="First splits",
+        parts=_parts_of_models,
+    ),
+    MultiModelRegionsByFeature: DrawnKind[MultiModelRegionsByFeature](
+        figure=recurrences_figure,
+        lead=lambda _: "For each feature, how many models have their first split on which feature.",
+        on_page=_ALL,
+        in_notebook=_FIRST,
+        tiles=True,
+        wide=True,
+        table="Ranking",
+        parts=_parts_of_recurrences,
+    ),
+    MultiOutput: DrawnKind[MultiOutput[OutputResult]](
+        figure=outputs_figure,
+        lead=lambda found: f"Results of {counted(len(found), 'output')}, from the same model rows.",
+        on_page=_ALL,
+        in_notebook=_FIRST,
+        note=lambda found: f"{repr(found)[1:-1]}.",
+        tiles=True,
+        wide=True,
+        table="Ranking",
+        parts=_parts_of_outputs,
+        one_panel="Omit ax, or plot one output or feature",
+        empty="No outputs.",
+    ),
+}
+"""Class → how its results are drawn."""
+
+
+def _kind_of(result: ResultT_contra) -> DrawnKind[ResultT_contra] | None:
+    """Return how a result is drawn; None for results that are shown as tables."""
+    found = next((KINDS[kind] for kind in type(result).__mro__ if kind in KINDS), None)
+    return cast("DrawnKind[ResultT_contra] | None", found)
+
+
+# --- what follows from them -----------------------------------------------------------------------
+
+
+def _drawn_kind(result: ResultT_contra) -> DrawnKind[ResultT_contra]:
+    kind = _kind_of(result)
+    if kind is None:
+        raise TypeError(f"no figure is known of a {type(result).__name__}")
+    return kind
+
+
+def plot(
+    result: object,
+    ax: Axes | None = None,
+    axes: Sequence[Axes] | None = None,
+    **options: object,
+) -> Figure:
+    """Draw a result by matplotlib; see the method `plot` of its class."""
+    kind = _drawn_kind(result)
+    given = axes if ax is None else ax
+    every, own = FigureOptions.of(options, given, colors_rows=kind.colors_rows)
+    spec = kind.figure(result, **own, **({} if ax is None else kind.on_axes))
+    if axes is not None:
+        return drawn_on_each(spec, every, axes)
+    if ax is not None and kind.one_panel:
+        check_one_panel(spec, kind.one_panel)
+    return drawn(spec, every, ax)
+
+
+def explore(
+    result: object, path: str | Path | None, title: str | None, **options: object
+) -> html.Explorable:
+    """Return a result as a page, and write it to a file if there is one; see the method `explore` of its class."""
+    kind = _drawn_kind(result)
+    spec = kind.figure(result, **{**kind.on_page, **options})
+    named = title or spec.title
+    if kind.ranking is None:
+        page = _page(kind, result, spec, named)
+    else:
+        by = cast("keywords.RankedBy", options.get("by", "importance"))
+        columns = cast("int | None", options.get("columns"))
+        features = list(cast("Mapping[str, object]", result))
+        tiles = draw_tiles(spec, ident="small")
+        gallery = html.Gallery(*tiles, kind.ranking(result, by), features, by, columns)
+        page = html.of_many(named, gallery, html.numbers_of(result))
+    if path is not None:
+        page.save(path)
+    return page
+
+
+def _page(
+    kind: DrawnKind[ResultT_contra], result: ResultT_contra, spec: FigureSpec, title: str
+) -> html.Explorable:
+    """Return the page of one figure."""
+    width = html.WIDE_PAGE if kind.wide and len(spec.stacks) > 1 else WIDTH
+    one = draw(spec, ident="figure", width=width)
+    curves = any(isinstance(mark, CurveSet) for panel in spec.panels for mark in panel.marks)
+    tables = html.numbers_of(result)
+    parts = [] if kind.parts is None else kind.parts(result)
+    body = [
+        html.head(title, kind.lead(result)),
+        tag("figure", one.svg, class_="skd-figure"),
+        tag("p", f"{html.HINT} {html.CURVES}" if curves else html.HINT, class_="skd-hint"),
+        *([] if kind.below is None else [kind.below(result)]),
+        *([html.folded(kind.table, *tables)] if tables else []),
+        *parts,
+    ]
+    return html.explorable(title, joined(body), 1.2 * one.height + (300 if parts else 190))
+
+
+def notebook_html(result: object) -> str:
+    """Return a result as self-contained HTML for a notebook."""
+    return html.static(*_static_parts(result))
+
+
+def _static_parts(result: object) -> list[Markup]:
+    """Return the elements that display a result, from top to bottom."""
+    kind = _kind_of(result)
+    if kind is None:
+        return html.numbers_of(result)
+    if isinstance(result, Sized) and not len(result):
+        return [html.note(kind.empty)]
+    spec = kind.figure(result, **kind.in_notebook)
+    tiled = kind.tiles and (len(spec.stacks) > 1 or spec.small)
+    parts = html.still_many(spec) if tiled else [html.still(spec)]
+    if kind.below is not None:
+        parts.append(kind.below(result))
+    if kind.note is not None:
+        parts.append(html.note(kind.note(result)))
+    if kind.note is None or kind.tiles:
+        parts.append(html.folded(kind.table, *html.numbers_of(result)))
+    return parts

@@ -1,0 +1,382 @@
+"""What results write, described once: documents, their schema and columns follow from the fields of their classes.
+
+A class names the attributes that it writes in `exported`; by default these are the fields of the dataclass. The type of
+an attribute gives the type in JSON, and its entry in the docstring of the class, or the docstring of the property, the
+text of the schema.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from datetime import date, timedelta
+from functools import cache
+from importlib import import_module
+from operator import attrgetter
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+    runtime_checkable,
+)
+
+import numpy as np
+
+from skedasis import _MODULES
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+JsonSchema: TypeAlias = Mapping[str, object]
+"""A JSON Schema, or a part of one."""
+Keys: TypeAlias = Mapping[str, JsonSchema]
+"""The schema of each key of an object."""
+Content: TypeAlias = dict[str, object]
+"""What a result says, by key: values of any type, which `export.document` converts."""
+Columns: TypeAlias = dict[str, list[object]]
+"""A table as columns."""
+Hint: TypeAlias = Any
+"""A type as `typing.get_type_hints` returns it: a class, a union, a literal, a type variable."""
+
+
+@runtime_checkable
+class Exporting(Protocol):
+    """A class that names what it writes."""
+
+    exported: ClassVar[tuple[str, ...]]
+    """The attributes, or "name.name" for one of theirs; "name as key" for another key than `key_of` gives."""
+
+
+@runtime_checkable
+class OwnKind(Protocol):
+    """A class that is a kind of documents of its own, so that others refer to it."""
+
+    @classmethod
+    def json_kind(cls) -> str:
+        """Return the name of the kind."""
+        ...
+
+
+# --- classes --------------------------------------------------------------------------------------
+
+
+def import_results() -> None:
+    """Import the modules of all public results, so that their classes are known."""
+    for module in dict.fromkeys(_MODULES.values()):
+        if module.startswith("skedasis.results."):
+            import_module(module)
+
+
+ClassT = TypeVar("ClassT")
+
+
+def subclasses(kind: type[ClassT]) -> Iterator[type[ClassT]]:
+    """Yield the classes that derive from a class, directly or not; those of other packages, too."""
+    for one in kind.__subclasses__():
+        yield one
+        yield from subclasses(one)
+
+
+def is_base(kind: type) -> bool:
+    """Return whether a class is abstract, or generic with classes that derive from it, so that no result is of it."""
+    generic = bool(vars(kind).get("__parameters__"))
+    return inspect.isabstract(kind) or (generic and bool(kind.__subclasses__()))
+
+
+# --- attributes -----------------------------------------------------------------------------------
+
+
+def key_of(name: str) -> str:
+    """Return the key of an attribute in JSON."""
+    if name.endswith("std_error"):
+        return name.removesuffix("std_error") + "error"
+    return {"count": "rows", "n": "rows"}.get(name, name)
+
+
+@cache
+def exported(kind: type[DataclassInstance], names: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the attributes that a class writes, or those of them that are given, each with its key."""
+    named = kind.exported if isinstance(kind, Exporting) else ()
+    names = names or named or tuple(f.name for f in fields(kind) if f.init)
+    parts = [name.partition(" as ") for name in names]
+    return {name: key or key_of(name) for name, _, key in parts}
+
+
+def content_of(value: DataclassInstance, *names: str) -> Content:
+    """Return what an object says, by key; the two features of a pair are a list."""
+    content: Content = {}
+    for name, key in exported(type(value), names).items():
+        found = attrgetter(name)(value)
+        found = found() if inspect.ismethod(found) else found
+        # A ranking is a document of its own, unless it is a part of another one.
+        content[key] = tuple(found) if isinstance(found, tuple) else found
+    return _with_pair(content, lambda first, second: [first, second])
+
+
+PartT = TypeVar("PartT")
+
+
+def _with_pair(
+    content: dict[str, PartT], pair: Callable[[PartT, PartT], PartT]
+) -> dict[str, PartT]:
+    """Return content whose entries of two features are one."""
+    names = [name for name in content if re.fullmatch("feature_?[01]", name)]
+    if len(names) < 2:
+        return content
+    first, second = (content.pop(name) for name in names)
+    return {"features": pair(first, second), **content}
+
+
+def columns_of(kind: type[DataclassInstance], lines: Iterable[object], *names: str) -> Columns:
+    """Return attributes of lines of one class as columns, by default their fields; several texts in a cell as one."""
+    rows = list(lines)
+    columns: Columns = {}
+    for entry in names or [f.name for f in fields(kind)]:
+        name, _, column = entry.partition(" as ")
+        columns[column or name] = [_cell(attrgetter(name)(row)) for row in rows]
+    return columns
+
+
+def _cell(value: object) -> object:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else value
+
+
+# --- texts ----------------------------------------------------------------------------------------
+
+
+USUAL_TEXTS: Mapping[str, str] = {
+    "confidence_level": "Confidence level of the intervals.",
+    "count": "Number of rows.",
+    "feature": "Name of the feature.",
+    "feature_0": "Names of the two features.",
+    "feature0": "Names of the two features.",
+    "feature_unit": "Unit of the feature.",
+    "features": "Names of the features, in X's order.",
+    "lower": "Lower end of its interval.",
+    "method": 'The method, such as "RHALE".',
+    "n": "Number of rows.",
+    "quantity": "Name of the quantity that is explained.",
+    "rows": "Number of rows.",
+    "std_error": "Its standard error.",
+    "unit": "Its unit.",
+    "upper": "Upper end.",
+}
+"""Texts of attributes whose class says nothing else."""
+
+PROVENANCE: JsonSchema = {
+    "type": "object",
+    "description": "How the result was computed: the entries of `Provenance`. Within another result: those that differ "
+    "from the entries of the whole.",
+}
+
+
+@cache
+def texts_of(kind: type) -> dict[str, str]:
+    """Return what a class says of its attributes: in its docstring, and in those of its properties."""
+    found = dict(USUAL_TEXTS)
+    for base in reversed(kind.__mro__):
+        found |= {name: text for name, text in _entries(base.__doc__ or "") if text}
+        for name, member in vars(base).items():
+            if isinstance(member, (property, types.FunctionType)) and member.__doc__:
+                first = inspect.cleandoc(member.__doc__).split("\n\n")[0]
+                found[name] = _sentence(first.removeprefix("Return "))
+    return found
+
+
+def _entries(docstring: str) -> Iterator[tuple[str, str]]:
+    """Yield the names of a docstring's sections "Parameters" and "Attributes", each with its text."""
+    for entry in re.finditer(r"(?m)^(\w+) : .*\n((?: +\S.*\n?)+)", inspect.cleandoc(docstring)):
+        yield entry[1], _sentence(entry[2])
+
+
+def _sentence(text: str) -> str:
+    """Return a text on one line that begins with a capital; what is NaN or None in Python is null in JSON."""
+    line = " ".join(text.split()).replace("``", "`")
+    line = re.sub(r"(?<=\. )(NaN|None)\b", "Null", line)
+    line = re.sub(r"\b(NaN|None)\b", "null", line)
+    return line[:1].upper() + line[1:]
+
+
+def summary_of(kind: type) -> str:
+    """Return the first sentence of a class's docstring."""
+    first = (kind.__doc__ or "").strip().partition("\n")[0]
+    return _sentence(f"{first.partition('. ')[0].removesuffix('.')}.")
+
+
+# --- schemas --------------------------------------------------------------------------------------
+
+
+def described(schema: JsonSchema, text: str) -> JsonSchema:
+    """Return a schema with its description."""
+    return {**schema, "description": text}
+
+
+def listed(items: JsonSchema, text: str = "") -> JsonSchema:
+    """Return the schema of a list."""
+    return {"type": "array", "items": items, **({"description": text} if text else {})}
+
+
+def object_of(text: str, keys: Keys, optional: Keys | None = None) -> JsonSchema:
+    """Return the schema of an object with these keys, of which only the optional ones may be absent."""
+    properties = {**keys, **(optional or {})}
+    return {
+        "type": "object",
+        "description": text,
+        "properties": properties,
+        "required": list(keys),
+    }
+
+
+def or_null(schema: JsonSchema) -> JsonSchema:
+    """Return the schema of what may also be null."""
+    if "type" not in schema:
+        if "enum" in schema:
+            return {**schema, "enum": [*_listed(schema["enum"]), None]}
+        return {"anyOf": [{"type": "null"}, schema]}
+    names = _listed(schema["type"])
+    return {**schema, "type": names if "null" in names else [*names, "null"]}
+
+
+def _listed(value: object) -> list[object]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def keys_of(kind: type[DataclassInstance], *names: str) -> dict[str, JsonSchema]:
+    """Return the schema of each key that a class writes, or of those of the given attributes."""
+    found = {
+        key: PROVENANCE
+        if key == "provenance"
+        else described(schema_of(_hint(kind, name)), _text(kind, name, key))
+        for name, key in exported(kind, names).items()
+    }
+    return _with_pair(found, lambda first, _: {**listed(TEXT), **first, "type": "array"})
+
+
+def _text(kind: type[DataclassInstance], name: str, key: str) -> str:
+    """Return the text of an attribute."""
+    name, _, inner = name.partition(".")
+    if inner:
+        return _text(_hint(kind, name), inner, key)
+    return texts_of(kind).get(name) or USUAL_TEXTS.get(key, "")
+
+
+def _hint(kind: type[DataclassInstance], name: str) -> Hint:
+    """Return the type of an attribute: of a field, or of what a property or a method returns."""
+    name, _, inner = name.partition(".")
+    if inner:
+        return _hint(_hint(kind, name), inner)
+    for base in kind.__mro__:
+        member = vars(base).get(name)
+        getter = member.fget if isinstance(member, property) else member
+        if isinstance(getter, types.FunctionType):
+            return _substituted(get_type_hints(getter)["return"], _variables(kind))
+    return hints_of(kind)[name]
+
+
+@cache
+def hints_of(kind: type[DataclassInstance]) -> dict[str, Hint]:
+    """Return the types of the fields of a class that its constructor takes."""
+    hints = get_type_hints(kind, localns={"JsonValue": object, "Sequence": Sequence})
+    known = _variables(kind)
+    return {f.name: _substituted(hints[f.name], known) for f in fields(kind) if f.init}
+
+
+def _variables(kind: type) -> dict[Hint, Hint]:
+    """Return what the type variables of the generic bases of a class stand for."""
+    found: dict[Hint, Hint] = {}
+    for of in (of for base in kind.__mro__ for of in vars(base).get("__orig_bases__", ())):
+        base = get_origin(of)
+        if isinstance(base, type) and issubclass(base, Generic) and base is not Generic:
+            variables: tuple[Any, ...] = vars(base)["__parameters__"]
+            given = zip(variables, get_args(of), strict=True)
+            found |= {variable: _substituted(hint, found) for variable, hint in given}
+    return found
+
+
+def _substituted(hint: Hint, known: Mapping[Hint, Hint]) -> Hint:
+    """Return a type with what its variables stand for."""
+    if isinstance(hint, TypeVar):
+        return known.get(hint, hint)
+    free = () if get_origin(hint) is None else hint.__parameters__
+    return hint[tuple(known.get(v, v) for v in free)] if free else hint
+
+
+TEXT: JsonSchema = {"type": "string"}
+NUMBER: JsonSchema = {"type": ["number", "null"]}
+"""A number that may be unknown."""
+INTEGER: JsonSchema = {"type": "integer"}
+FLAG: JsonSchema = {"type": "boolean"}
+LABEL: JsonSchema = {"type": ["string", "number", "boolean", "null"]}
+"""A level, or the label of an output."""
+
+_PLAIN: Mapping[Hint, JsonSchema] = {
+    str: TEXT,
+    float: NUMBER,
+    int: INTEGER,
+    bool: FLAG,
+    date: TEXT,
+    timedelta: TEXT,
+    object: {},
+    Any: {},
+    Hashable: LABEL,
+}
+
+
+def schema_of(hint: Hint) -> JsonSchema:
+    """Return the schema of values of a type."""
+    arguments = get_args(hint)
+    kind = get_origin(hint) or hint
+    if hint in _PLAIN:
+        found = _PLAIN[hint]
+    elif kind in (Union, types.UnionType):
+        found = _any_of([schema_of(a) for a in arguments if a is not type(None)])
+        found = or_null(found) if type(None) in arguments else found
+    elif kind is Literal:
+        found = {"enum": list(arguments)}
+    elif kind is np.ndarray:
+        found = listed(schema_of(_OF_NUMPY[np.dtype(get_args(arguments[1])[0]).kind]))
+    elif is_typeddict(kind):
+        found = {"type": "object"}
+    elif not arguments and (reference := _reference(kind)):
+        found = reference
+    elif issubclass(kind, Mapping):
+        values = schema_of(arguments[1])
+        found = {"type": "object", **({"additionalProperties": values} if values else {})}
+    elif issubclass(kind, Sequence):
+        found = listed(schema_of(arguments[0]))
+        if arguments == (float, float):
+            found = {**found, "minItems": 2, "maxItems": 2}
+    else:
+        found = object_of(summary_of(kind), keys_of(kind))
+    return found
+
+
+def _reference(kind: object) -> JsonSchema | None:
+    """Return the schema of a class of results; None for any other class."""
+    return {"$ref": f"#/$defs/{kind.json_kind()}"} if isinstance(kind, OwnKind) else None
+
+
+_OF_NUMPY: Mapping[str, type] = {"f": float, "i": int, "b": bool}
+
+
+def _any_of(some: list[JsonSchema]) -> JsonSchema:
+    """Return the schema of a union."""
+    if len(some) == 1:
+        return some[0]
+    if any("$ref" in one for one in some):
+        return {"anyOf": some}
+    names = [name for one in some for name in _listed(one["type"])]
+    return {"type": list(dict.fromkeys(names))}
