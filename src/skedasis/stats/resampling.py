@@ -193,7 +193,7 @@ def _expanded(tail: Floats, df: Floats) -> Floats:
 
 
 def sup_band(
-    value: Floats, draws: Floats, confidence_level: float, df: Floats | None = None
+    value: Floats, draws: Floats, confidence_level: float, df: Floats
 ) -> tuple[Floats, Floats]:
     """Return the simultaneous band value -+ q * s from replicates.
 
@@ -201,12 +201,12 @@ def sup_band(
 
     Parameters
     ----------
-    value : ndarray of float, shape (...)
-    draws : ndarray of float, shape (R, ...)
+    value : ndarray of float, shape (m,)
+    draws : ndarray of float, shape (R, m)
         The replicates; NaN where a replicate has no value.
     confidence_level : float
         Confidence level, between 0 and 1.
-    df : ndarray of float, shape (...), optional
+    df : ndarray of float, shape (m,)
         Degrees of freedom of each point's error: the fewer, the wider the band, as in `percentiles`.
     """
     from scipy.special import ndtr
@@ -221,8 +221,6 @@ def sup_band(
         return value - std, value + std
     largest = (np.abs(deviation[:, used]) / std[used]).max(axis=1)
     critical = float(np.quantile(largest, confidence_level))
-    if df is None:
-        return value - critical * std, value + critical * std
     # Far in the tail the normal probability underflows: convert up to _TAIL and extrapolate in proportion.
     converted = min(critical, _TAIL)
     df = np.where(np.isfinite(df), np.maximum(df, 1.0), 1e12)

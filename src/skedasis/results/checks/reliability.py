@@ -503,7 +503,8 @@ def _check_slope_mismatch(effect: Effect) -> Iterator[Check]:
     if not found:
         return
     # Files of earlier versions have no range.
-    check = SlopeCheck(**{"range": 0.0, "range_limit": 0.0, **found})
+    along = found.get("range", 0.0), found.get("range_limit", 0.0)
+    check = SlopeCheck(found["distance"], found["limit"], *along, found["rows"])
     if check.passed:
         return
     is_own = effect.spec.local_effects == "slopes"

@@ -37,7 +37,7 @@ from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, linear_form
 from skedasis.results.build.steps import Steps, step_errors
 from skedasis.results.containers import FeatureMapping, FeatureResult
-from skedasis.results.contrast import Contrast, Contrasts, Point
+from skedasis.results.contrast import Contrast, ContrastMethod, Contrasts, Point
 from skedasis.results.curve_words import one_line
 from skedasis.results.display import RankLine, count
 from skedasis.results.effect import (
@@ -347,7 +347,8 @@ def _unknown(
             ends += _ends(effect, _coordinate(effect, value, name))
         except DataError:  # a level that does not occur in the region
             ends.append((str(value), one_line(str(value))))
-    numbers = (math.nan,) * 5
+    nan = math.nan
+    numbers = (nan, nan, nan, nan, nan)
     return _result(
         effect, ends, numbers, options.confidence_level, options.method, 0, (_reason(error),)
     )
@@ -358,7 +359,7 @@ def _result(
     ends: Sequence[tuple[Point, str]],
     numbers: tuple[float, float, float, float, float],
     confidence_level: float,
-    method: str,
+    method: ContrastMethod,
     rows: int,
     notes: tuple[str, ...],
     *,

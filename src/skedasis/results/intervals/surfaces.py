@@ -46,8 +46,7 @@ from skedasis.stats.resampling import (
     check_counts,
     check_interval,
     draw_in_parts,
-    percentiles,
-    sup_band,
+    exceeds_rounding,
     t_interval,
 )
 
@@ -746,9 +745,9 @@ def interval(
         value = shown.value
         if isinstance(shown, AccumulatedSurface) and of == "cells":
             value = shown.cells.effect
-        ends = percentiles(drawn, confidence_level)
+        ends = _percentiles(drawn, value.shape, confidence_level)
         if simultaneous:
-            ends = sup_band(value, drawn, confidence_level)
+            ends = _band(drawn, value, confidence_level)
     elif isinstance(shown, AccumulatedSurface) and of == "cells":
         ends = _interval_of_cells(shown, confidence_level, simultaneous=simultaneous)
     else:
@@ -815,3 +814,31 @@ def _interval_of_cells(
     known = int(np.count_nonzero(cells.std_error > 0))
     each = _sidak(confidence_level, known) if simultaneous else confidence_level
     return t_interval(cells.effect, cells.std_error, size - 1.0, each)
+
+
+def _percentiles(drawn: Floats, shape: tuple[int, ...], confidence_level: float) -> Ends:
+    """Return percentiles over replicates; NaN where all replicates are NaN."""
+    tail = (1 - confidence_level) / 2
+    flat = drawn.reshape(len(drawn), -1)
+    ends = np.full((2, flat.shape[1]), np.nan)
+    there = ~np.isnan(flat).all(axis=0)
+    gaps = bool(np.isnan(flat[:, there]).any())
+    quantile = np.nanquantile if gaps else np.quantile
+    ends[:, there] = quantile(flat[:, there], [tail, 1 - tail], axis=0)
+    return ends[0].reshape(shape), ends[1].reshape(shape)
+
+
+def _band(drawn: Floats, value: Floats, confidence_level: float) -> Ends:
+    """Return a band from the largest deviation of each replicate, in units of the replicates' standard deviation."""
+    # A point or cell may be NaN in some or all replicates.
+    count = np.count_nonzero(~np.isnan(drawn), axis=0)
+    some = np.maximum(count, 1)
+    mean = np.nansum(drawn, axis=0) / some
+    std = np.sqrt(np.nansum((drawn - mean) ** 2, axis=0) / np.maximum(count - 1, 1))
+    std = np.where(count > 1, std, np.nan)
+    moving = exceeds_rounding(std, value)
+    half = std * 0.0
+    if moving.any():
+        off = np.abs(drawn[:, moving] - value[moving]) / std[moving]
+        half = std * float(np.quantile(np.nan_to_num(off).max(axis=1), confidence_level))
+    return value - half, value + half
