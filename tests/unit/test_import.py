@@ -45,7 +45,8 @@ def test_explaining_an_array_loads_no_optional_library():
 
 def test_importing_makes_few_calls(tmp_path):
     # Counted, since times swing by half while a machine is busy: calls of Python and of C, most of which make classes.
-    # There were 89,147 when this was written, where NumPy made 147,212, and 94,300 with Python 3.12.
+    # There were 89,147 when this was written, where NumPy made 147,212, and 94,300 with Python 3.12. Docstrings and
+    # documents that follow from descriptions took 5,000 more, 1 to 2 % of the time.
     code = (
         "import sys; calls = 0\n"
         "def count(frame, event, arg):\n"
@@ -58,7 +59,7 @@ def test_importing_makes_few_calls(tmp_path):
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPYCACHEPREFIX"] = str(tmp_path)
     calls = [int(in_a_new_process(code, env)) for _ in range(2)]
-    assert 0 < calls[-1] < 105_000
+    assert 0 < calls[-1] < 110_000
 
 
 def test_explaining_one_feature_of_a_function_touches_few_files():

@@ -60,16 +60,12 @@ _DEFAULT = _Default()
 def takes_figure_options(function: Function) -> Function:
     """Return a function whose signature, docstring and errors name the keys of its ``**options: Unpack[...]``."""
     signature = inspect.signature(function)
-    *own, last = signature.parameters.values()
-    named = str(last.annotation).removeprefix("Unpack[").removesuffix("]")
+    *own, last = signature.parameters
+    named = str(signature.parameters[last].annotation).removeprefix("Unpack[").removesuffix("]")
     # Of two options of one name, that of the function itself counts.
-    options = [
-        _parameter(name, kind)
-        for name, kind in _types(named).items()
-        if name not in signature.parameters
-    ]
-    parameters = [*own, *options]
-    kinds = {p.name: str(p.annotation) for p in parameters}
+    kinds = {name: kind for name, kind in _types(named).items() if name not in own}
+    options = [_parameter(*option) for option in kinds.items()]
+    parameters = [*signature.parameters.values()][:-1] + options
     method = function.__qualname__
     bound = int("." in method)
 
@@ -80,22 +76,22 @@ def takes_figure_options(function: Function) -> Function:
         if problem is not None:
             raise problem
         for name, value in given.items():
-            _check_type(method, name, value, kinds[name])
+            _check_type(method, name, value, str(passed.parameters[name].annotation))
         with errors_named(method):
             return with_own_errors(function, *args, **given)
 
     called.__dict__["__signature__"] = signature.replace(parameters=parameters)
     if function.__doc__ is not None:
         shared = SHARED[function.__name__ if bound else "plot"]
-        entries = _entries("MethodKeywords", [p.name for p in own])
+        entries = _entries("MethodKeywords", own)
         if function.__name__ == "explore":
-            entries += [f"{', '.join(p.name for p in options)}\n    As in `plot`."] * bool(options)
+            entries += [f"{', '.join(kinds)}\n    As in `plot`."] * bool(kinds)
         else:
             every = keywords.FigureKeywords.__annotations__
-            entries += _entries(named, [p.name for p in options if p.name not in every])
+            entries += _entries(named, [name for name in kinds if name not in every])
             whose = "Options of every figure: `skedasis.plots.plot.FigureOptions`."
             entries.append(f"{', '.join(every)}\n    {whose}")
-        called.__doc__ = documented(function.__doc__, entries, shared, list(kinds))
+        called.__doc__ = documented(function.__doc__, entries, shared, [*own, *kinds])
     return cast(Function, called)
 
 
@@ -131,26 +127,25 @@ def errors_named(method: str) -> Generator[None]:
 def document_table(method: Callable[..., object]) -> None:
     """Add to the docstring of a method `to_frame` what those of all results share."""
     if method.__doc__ is not None:
-        names = list(inspect.signature(method).parameters)
-        entries = _entries("MethodKeywords", names)
-        method.__doc__ = documented(method.__doc__, entries, SHARED["to_frame"], names)
+        entries = _entries("MethodKeywords", ["backend"])
+        method.__doc__ = documented(method.__doc__, entries, SHARED["to_frame"])
 
 
 def document_options(holder: type, named: str) -> None:
     """Add to the docstring of a class that holds the options of a dictionary what each of them is."""
     if holder.__doc__ is not None:
-        names = list(_types(named))
-        holder.__doc__ = documented(holder.__doc__, _entries(named, names), {}, names)
+        holder.__doc__ = documented(holder.__doc__, _entries(named, _types(named)), {})
 
 
 def documented(
-    text: str, entries: Collection[str], shared: Mapping[str, str], names: Sequence[str]
+    text: str, entries: Collection[str], shared: Mapping[str, str], order: Sequence[str] = ()
 ) -> str:
-    """Return a docstring with further entries of parameters, in the order of their names, and shared sections."""
+    """Return a docstring with further entries of parameters before its own, or in an order, and shared sections."""
     own = _sections(text)
     if "Parameters" in own:
         entries = [*entries, *_split(own["Parameters"])]
-        entries.sort(key=lambda entry: names.index(entry.lstrip("*").replace(",", " ").split()[0]))
+        if order:
+            entries.sort(key=lambda e: order.index(e.lstrip("*").replace(",", " ").split()[0]))
     parts = [own[""]]
     for name in SECTIONS:
         said = "\n".join(entries) if name == "Parameters" else shared.get(name, "")
