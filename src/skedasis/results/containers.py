@@ -63,7 +63,6 @@ class OutputResult(HasProvenance, Protocol):
         ...
 
 
-@runtime_checkable
 class FeatureResult(OutputResult, Protocol):
     """A result of one feature."""
 
