@@ -17,6 +17,7 @@ defined in one module.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -95,6 +96,9 @@ def defined_twice(source: Path = SOURCE) -> list[str]:
                 places[node.name].add(str(path.relative_to(source)))
             elif isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias":
                 places[ast.unparse(node.target)].add(str(path.relative_to(source)))
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript | ast.BinOp):
+                names = re.findall(r"\A_?[A-Z]\w*[a-z]\w*\Z", ast.unparse(node.targets[0]))
+                places.update({n: places[n] | {str(path.relative_to(source))} for n in names})
     return [
         f"{name} is defined in {', '.join(sorted(p))}" for name, p in places.items() if len(p) > 1
     ]

@@ -13,7 +13,7 @@ from skedasis.plots.figures.diagnosis import KINDS, diagnosis_figure
 from skedasis.plots.layout import arrange
 from skedasis.plots.marks import Points, Rectangles, Segments, marks_of
 from skedasis.plots.theme import STYLES
-from skedasis.results.diagnosis import Diagnosis, Kind, Verdict
+from skedasis.results.diagnosis import Diagnosis, Verdict, VerdictKind
 from skedasis.results.importance import Importance
 from tests.plots.specs import assert_readable, box_of, labels, mark, tips
 
@@ -88,7 +88,7 @@ class TestScatter:
         assert (tip.left, tip.lower) == (tip.right, tip.upper) == pytest.approx((0.4, 0.3))
 
     def test_every_kind_has_a_mark_of_its_own_without_colours(self):
-        assert set(KINDS) == set(get_args(Kind))
+        assert set(KINDS) == set(get_args(VerdictKind))
         looks = [STYLES[kind.replace(" ", "-")] for kind in KINDS]
         assert len({(s.shape, s.fill == "ground") for s in looks}) == len(KINDS)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats
 from skedasis.analysis.dependence import Dependence
-from skedasis.results.diagnosis import Kind, Verdict, format_number, format_r2
+from skedasis.results.diagnosis import Verdict, VerdictKind, format_number, format_r2
 from skedasis.results.importance import Importance
 
 # --- limits ---------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def _verdict(e: Evidence) -> Verdict:
     return Verdict(e.feature, kind, *_SENTENCES[kind](e))
 
 
-def _kind(e: Evidence) -> Kind:
+def _kind(e: Evidence) -> VerdictKind:
     if e.likelihood.kind == "negative":
         return "misleading"
     if e.likelihood.wide:
@@ -208,7 +208,7 @@ def _kind(e: Evidence) -> Kind:
     return _kind_if_informative(e) if e.likelihood.above_zero else _kind_if_not_informative(e)
 
 
-def _kind_if_not_informative(e: Evidence) -> Kind:
+def _kind_if_not_informative(e: Evidence) -> VerdictKind:
     """Return the verdict if the model is not significantly worse without the feature."""
     if not e.entropy.about_zero:
         return "uninformative"
@@ -220,7 +220,7 @@ def _kind_if_not_informative(e: Evidence) -> Kind:
     return "unused" if kinds == {"zero"} else "no effect"
 
 
-def _kind_if_informative(e: Evidence) -> Kind:
+def _kind_if_informative(e: Evidence) -> VerdictKind:
     """Return the verdict if the model is significantly worse without the feature, even if by little."""
     if not e.entropy.about_zero:
         return "informative" if e.unlinked else "shared"
@@ -339,7 +339,7 @@ def _misleading(e: Evidence) -> tuple[str, str]:
     return text, _REFIT
 
 
-_SENTENCES: dict[Kind, Callable[[Evidence], tuple[str, str]]] = {
+_SENTENCES: dict[VerdictKind, Callable[[Evidence], tuple[str, str]]] = {
     "unused": _unused,
     "no effect": _no_effect,
     "little effect": _little_effect,

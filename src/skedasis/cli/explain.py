@@ -66,7 +66,7 @@ class EffectOptions(FeatureOptions, CommandOptions):
             complete=completion.methods,
         ),
     ] = None
-    bins: options.Bins = None
+    bins: options.BinCount = None
     with_: Annotated[
         str | None,
         options.column("Second feature, to explain the interaction of two features.", "--with"),
@@ -80,9 +80,9 @@ class EffectOptions(FeatureOptions, CommandOptions):
         ),
     ] = None
     quantity: options.QuantityName = None
-    loss: options.LossName = None
+    loss: options.LossOption = None
     heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
-    curves: options.Curves = 0
+    curves: options.CurveRows = 0
 
 
 def effect(opts: EffectOptions, terminal: Terminal) -> Document:
@@ -430,7 +430,7 @@ class ReportOptions(FeatureOptions, ModelsOptions):
         options.option("Title of the page.", metavar="TEXT", panel=PAGE_PANEL),
     ] = None
     quantity: options.QuantityName = None
-    loss: options.LossName = None
+    loss: options.LossOption = None
     pairs: Annotated[
         int,
         options.option(

@@ -68,9 +68,9 @@ class InteractionsOptions(FeatureOptions, CommandOptions):
             complete=completion.methods,
         ),
     ] = None
-    bins: options.Bins = None
+    bins: options.BinCount = None
     quantity: options.QuantityName = None
-    loss: options.LossName = None
+    loss: options.LossOption = None
     heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
 
 

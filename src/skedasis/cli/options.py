@@ -198,7 +198,7 @@ QuantityName = Annotated[
 ]
 
 
-LossName = Annotated[
+LossOption = Annotated[
     str | None,
     option(
         f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
@@ -208,10 +208,10 @@ LossName = Annotated[
 ]
 
 
-Curves = Annotated[int, option(help_of("curves"), metavar="N", least=0)]
+CurveRows = Annotated[int, option(help_of("curves"), metavar="N", least=0)]
 
 
-Bins = Annotated[
+BinCount = Annotated[
     int | None,
     option("Number of bins, or of grid points for pdp and ice.", metavar="N", least=1),
 ]

@@ -62,7 +62,7 @@ class RegionsOptions(FeatureOptions, CommandOptions):
             complete=completion.methods,
         ),
     ] = None
-    bins: options.Bins = None
+    bins: options.BinCount = None
     max_depth: Annotated[
         int,
         options.option(
@@ -112,7 +112,7 @@ class RegionsOptions(FeatureOptions, CommandOptions):
         options.column("Take the values of this column as regions, instead of a search."),
     ] = None
     quantity: options.QuantityName = None
-    loss: options.LossName = None
+    loss: options.LossOption = None
     heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
 
 

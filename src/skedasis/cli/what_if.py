@@ -71,7 +71,7 @@ class WhatIfOptions(CommandOptions):
         options.option("CSV file for the change of each row.", metavar="FILE"),
     ] = None
     quantity: options.QuantityName = None
-    loss: options.LossName = None
+    loss: options.LossOption = None
 
 
 def what_if(opts: WhatIfOptions, terminal: Terminal) -> Document:

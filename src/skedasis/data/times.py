@@ -417,9 +417,9 @@ def given_times(values: object) -> tuple[TimeLike, ...] | None:
 
 
 # ------------------------------------------------------------------------ text of points in time
-_Unit = Literal["D", "h", "m", "s", "ms", "us", "ns"]
+TimeUnit = Literal["D", "h", "m", "s", "ms", "us", "ns"]
 
-_UNITS: tuple[_Unit, ...] = ("D", "h", "m", "s", "ms", "us", "ns")
+_UNITS: tuple[TimeUnit, ...] = ("D", "h", "m", "s", "ms", "us", "ns")
 
 _ROUND_STEPS = {
     "s": (1, 2, 5, 10, 15, 30),
@@ -437,7 +437,7 @@ _YEAR_0 = 12 * 1970
 _MONDAY = 4
 """Days from 1970-01-01 to a Monday, where weeks start."""
 
-_TEXT_UNIT: dict[_Unit, _Unit] = {
+_TEXT_UNIT: dict[TimeUnit, TimeUnit] = {
     "D": "D",
     "h": "m",
     "m": "m",
@@ -469,15 +469,15 @@ def written(axis: TimeAxis, days: Floats, step: float | None, *, short: bool = F
     return texts.tolist()
 
 
-def _precision(days: Floats, local: Times, step: float | None) -> _Unit:
+def _precision(days: Floats, local: Times, step: float | None) -> TimeUnit:
     """Return the coarsest unit in which neighbours differ in text."""
     if step is None:
         gaps = np.diff(np.unique(days))
         step = float(gaps.min()) if len(gaps) else None
     # A single value has no neighbour to be distinguished from, so seconds are enough.
-    finest: _Unit = "s"
+    finest: TimeUnit = "s"
     if step is not None:
-        fine: list[_Unit] = [u for u in _UNITS if step * PER_DAY[u] >= 2]
+        fine: list[TimeUnit] = [u for u in _UNITS if step * PER_DAY[u] >= 2]
         finest = fine[0] if fine else "ns"
     unit = np.datetime_data(local.dtype)[0]
     ticks = local.astype(np.int64)
@@ -489,7 +489,7 @@ def _precision(days: Floats, local: Times, step: float | None) -> _Unit:
     return finest
 
 
-def _points(local: NDArray[np.datetime64], unit: _Unit, *, short: bool) -> list[str]:
+def _points(local: NDArray[np.datetime64], unit: TimeUnit, *, short: bool) -> list[str]:
     """Return points in time as ISO 8601 text, with a space between date and time."""
     if short and unit == "D" and len(local) > 1:
         coarser: tuple[Literal["Y", "M"], ...] = ("Y", "M")
@@ -500,7 +500,7 @@ def _points(local: NDArray[np.datetime64], unit: _Unit, *, short: bool) -> list[
     return [t.replace("T", " ") for t in texts]
 
 
-def _clock(time: np.timedelta64, unit: _Unit) -> str:
+def _clock(time: np.timedelta64, unit: TimeUnit) -> str:
     """Return a time of day as text."""
     if time == np.timedelta64(1, "D"):
         return "24:00"

@@ -23,7 +23,7 @@ from skedasis.distributions.skpro import SkproPredictor, is_skpro
 from skedasis.errors import UnsupportedError
 from skedasis.models.introspection import is_classifier, title, with_article
 
-Row: TypeAlias = tuple[Callable[[Any], bool], Callable[[Any], Predictor]]
+PredictorRow: TypeAlias = tuple[Callable[[Any], bool], Callable[[Any], Predictor]]
 """A test of a model, and the predictor for models that pass it."""
 
 
@@ -46,7 +46,7 @@ def _bare_module(model: object) -> Predictor:
     )
 
 
-_TABLE: tuple[Row, ...] = (
+_TABLE: tuple[PredictorRow, ...] = (
     (lambda model: isinstance(model, Predictor), lambda model: model),
     (is_process, as_process),
     (_is_torch, _bare_module),

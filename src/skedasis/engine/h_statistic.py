@@ -27,7 +27,7 @@ from skedasis.trees.partial_dependence import TreePartialDependence
 _HELD = 4_000_000
 """Largest number of values of the quantity that are held at a time, when the model is called."""
 
-Pairs = Sequence[tuple[int, int]]
+ColumnPairs = Sequence[tuple[int, int]]
 """Pairs of features, by their indices."""
 
 
@@ -77,7 +77,7 @@ def h_statistics(
     quantity: Quantity,
     dataset: Dataset,
     features: Sequence[Feature],
-    pairs: Pairs,
+    pairs: ColumnPairs,
     max_rows: int | None,
     options: ExplainOptions,
 ) -> HComputation:
@@ -111,7 +111,7 @@ def h_statistics(
 
 
 def exact_pairs(
-    job: Job, features: Sequence[Feature], pairs: Pairs
+    job: Job, features: Sequence[Feature], pairs: ColumnPairs
 ) -> dict[OutputLabel, list[HStatistic]] | None:
     """Return H² of pairs from the leaves that the outputs of a job sum; None if one of them is no such sum."""
     found: dict[OutputLabel, list[HStatistic]] = {}
@@ -137,7 +137,7 @@ def sample_by_hash(dataset: Dataset, most: int | None, seed: int) -> Dataset:
 
 
 def _statistics(
-    partial: _PartialDependence, rows: HRows, features: int, pairs: Pairs, *, exact: bool
+    partial: _PartialDependence, rows: HRows, features: int, pairs: ColumnPairs, *, exact: bool
 ) -> HStatistics:
     """Return the statistics from partial dependence."""
     single = [partial.of(i) for i in range(features)]
@@ -169,7 +169,7 @@ def _tree_partial_dependence(
     leaf_sum: tuple[TreeModelProxy, int, float],
     dataset: Dataset,
     features: Sequence[Feature],
-    pairs: Pairs,
+    pairs: ColumnPairs,
     *,
     rest: bool = True,
 ) -> TreePartialDependence:
@@ -224,7 +224,7 @@ def _call_model(
     outputs: Mapping[OutputLabel, Quantity],
     part: Dataset,
     features: Sequence[Feature],
-    pairs: Pairs,
+    pairs: ColumnPairs,
     checked: ProbeResult,
     options: ExplainOptions,
     stats: CallStats,

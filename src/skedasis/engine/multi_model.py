@@ -53,7 +53,7 @@ from skedasis.methods.base import AnyFeatureMethod, MethodResult
 from skedasis.methods.missing import MISSING
 from skedasis.methods.pdp import PairGrid
 from skedasis.methods.plans import BatchStats, CellPlan, NumericPlan, RowArrays
-from skedasis.models.adapters import DerivativeInfo, LocalEffects
+from skedasis.models.adapters import DerivativeInfo, LocalEffectKind
 from skedasis.models.introspection import fitted_names, fitted_width, labels_of
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import as_quantity, listed
@@ -219,7 +219,7 @@ def _plan(plan: AnyPlan, task: Task) -> AnyPlan:
 # Shared decisions: the kind of local effect, and the bins.
 
 
-_KINDS: tuple[LocalEffects, ...] = (
+_KINDS: tuple[LocalEffectKind, ...] = (
     "slopes",
     "differences",
     "steps",
@@ -231,7 +231,7 @@ _KINDS: tuple[LocalEffects, ...] = (
 """Kinds of local effects. A model that supports one of them also supports the later ones."""
 
 
-_KIND_OF_QUANTITY: dict[LocalEffects, LocalEffects] = {
+_KIND_OF_QUANTITY: dict[LocalEffectKind, LocalEffectKind] = {
     "value_steps": "differences",
     "integer_steps": "differences",
 }
@@ -261,10 +261,10 @@ def common_derivative_info(jobs: Sequence[Job]) -> dict[TaskKey, DerivativeInfo]
         plans = [p for p in (job.plans[key] for job in jobs) if isinstance(p, NumericPlan)]
         if len(plans) < len(jobs) or _same_cells(plans):
             continue
-        kinds: list[LocalEffects] = [
+        kinds: list[LocalEffectKind] = [
             _KIND_OF_QUANTITY.get(p.derivative_info.kind, p.derivative_info.kind) for p in plans
         ]
-        local: LocalEffects = max(kinds, key=_KINDS.index)
+        local: LocalEffectKind = max(kinds, key=_KINDS.index)
         infos = [p.derivative_info for p in plans]
         said = "differences, the kind of local effect that all models support"
         agreed[key] = DerivativeInfo(

@@ -37,7 +37,7 @@ from skedasis.methods.base import (
     param_for_feature,
 )
 from skedasis.methods.plans import BatchStats, Notes, select_rows
-from skedasis.models.adapters import DerivativeInfo, LocalEffects
+from skedasis.models.adapters import DerivativeInfo, LocalEffectKind
 from skedasis.quantities.evaluator import BatchEvaluator, SweptValues
 from skedasis.results.axis import (
     BinPairAxis,
@@ -470,7 +470,7 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
     order: Order | ByFeature[Order] = None
 
     batch_rows = 25_000
-    local_effects: ClassVar[LocalEffects] = "edges"
+    local_effects: ClassVar[LocalEffectKind] = "edges"
 
     def plan(
         self, columns: ColumnPair, derivative_info: tuple[DerivativeInfo, DerivativeInfo]
@@ -571,7 +571,7 @@ class PairDALE(PairALE):
     """The second-order ALE from mixed derivatives; other cells can be chosen later without calling the model."""
 
     uses_slopes = True
-    local_effects: ClassVar[LocalEffects] = "slopes"
+    local_effects: ClassVar[LocalEffectKind] = "slopes"
 
     def plan(
         self, columns: ColumnPair, derivative_info: tuple[DerivativeInfo, DerivativeInfo]

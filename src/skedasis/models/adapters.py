@@ -204,7 +204,7 @@ def first_line(error: BaseException) -> str:
 # --- derivative capability ------------------------------------------------------------------------
 
 
-LocalEffects = Literal[
+LocalEffectKind = Literal[
     "slopes",
     "differences",
     "steps",
@@ -229,7 +229,7 @@ Breakpoints: TypeAlias = Floats | Callable[[], Floats | None] | None
 class DerivativeInfo:
     """The derivatives that a quantity has with respect to one feature."""
 
-    kind: LocalEffects
+    kind: LocalEffectKind
     description: str
     exact: bool = True
     breakpoints: Breakpoints = None

@@ -15,11 +15,11 @@ from skedasis.models.onnx import as_onnx, is_onnx
 from skedasis.models.protocols import AdaptedModel
 from skedasis.models.torch import TorchModel, is_module
 
-Row = tuple[Callable[[object], bool], Callable[[Any], AdaptedModel]]
+AdapterRow = tuple[Callable[[object], bool], Callable[[Any], AdaptedModel]]
 """A test of a model, and the adapter for models that pass it."""
 
 
-TABLE: tuple[Row, ...] = (
+TABLE: tuple[AdapterRow, ...] = (
     (is_booster, XGBooster),
     (is_keras, as_keras),  # before torch: with the torch back end it is also a torch module
     (is_module, TorchModel),

@@ -773,7 +773,7 @@ def _texts_beside(ticks: Ticks, frame: PlotFrame, letters: Lettering) -> Iterato
 
 # --- texts inside panels -------------------------------------------------------------------------
 
-Box = tuple[float, float, float, float]
+BoxEnds = tuple[float, float, float, float]
 """Left, upper, right and lower end."""
 
 POINT = 4.0
@@ -788,7 +788,7 @@ def place_texts(
 ) -> tuple[tuple[PlacedText, ...], Floats]:
     """Return the texts in and above a panel for which there is room, and the lines from points to their names."""
     found: list[PlacedText] = []
-    boxes: list[Box] = []
+    boxes: list[BoxEnds] = []
     points = _points(panel, frame)
     for text in _alike(panel.texts, frame, letters):
         placed = _place(text, frame, letters, boxes, points)
@@ -856,8 +856,8 @@ def head_lengths(ends: Floats, size: float) -> Floats:
 
 
 def _place(
-    text: Text, frame: PlotFrame, letters: Lettering, taken: Sequence[Box], points: Floats
-) -> tuple[PlacedText, Box] | None:
+    text: Text, frame: PlotFrame, letters: Lettering, taken: Sequence[BoxEnds], points: Floats
+) -> tuple[PlacedText, BoxEnds] | None:
     """Return the first alternative of a text that fits, with its box."""
     room = _room_of(text, frame)
     # Of texts in rooms side by side, none takes the place of the next one.
@@ -892,7 +892,7 @@ def _place(
     return None
 
 
-def _room_of(text: Text, frame: PlotFrame) -> Box:
+def _room_of(text: Text, frame: PlotFrame) -> BoxEnds:
     """Return the area that a text must not leave."""
     box = (frame.left, frame.top, frame.right, frame.bottom)
     if text.room is None:
@@ -902,7 +902,7 @@ def _room_of(text: Text, frame: PlotFrame) -> Box:
     return max(a, box[0]), max(c, box[1]), min(b, box[2]), min(d, box[3])
 
 
-def _inside(box: Box, room: Box, slack: float) -> bool:
+def _inside(box: BoxEnds, room: BoxEnds, slack: float) -> bool:
     """Return whether a box leaves its room by no more than a number of points."""
     return bool(
         box[0] >= room[0] - slack
@@ -912,18 +912,18 @@ def _inside(box: Box, room: Box, slack: float) -> bool:
     )
 
 
-def _touches(box: Box, others: Sequence[Box]) -> bool:
+def _touches(box: BoxEnds, others: Sequence[BoxEnds]) -> bool:
     return any(box[0] < o[2] and o[0] < box[2] and box[1] < o[3] and o[1] < box[3] for o in others)
 
 
-def _covers(box: Box, points: Floats) -> bool:
+def _covers(box: BoxEnds, points: Floats) -> bool:
     x, y = points.T
     near = (x > box[0] - POINT) & (x < box[2] + POINT) & (y > box[1] - POINT) & (y < box[3] + POINT)
     return bool(near.any())
 
 
 def _names(
-    panel: Panel, frame: PlotFrame, letters: Lettering, taken: Sequence[Box]
+    panel: Panel, frame: PlotFrame, letters: Lettering, taken: Sequence[BoxEnds]
 ) -> tuple[list[PlacedText], Floats]:
     """Return names beside points, and the lines to their points."""
     names = panel.names
@@ -988,7 +988,7 @@ def _lead(point: Floats, box: tuple[float, float, float, float]) -> Floats | Non
 
 
 def _numbers_on(
-    contour: Contour, frame: PlotFrame, letters: Lettering, taken: list[Box]
+    contour: Contour, frame: PlotFrame, letters: Lettering, taken: list[BoxEnds]
 ) -> Iterator[PlacedText]:
     """Yield the number of a contour on its two longest lines, on straight parts away from other texts."""
     lines = [
@@ -1011,7 +1011,7 @@ def _numbers_on(
 
 
 def _number_place(
-    line: Floats, width: float, size: float, frame: PlotFrame, taken: Sequence[Box]
+    line: Floats, width: float, size: float, frame: PlotFrame, taken: Sequence[BoxEnds]
 ) -> tuple[tuple[float, float], float] | None:
     """Return the centre and the rotation of a number on a line."""
     steps = np.hypot(*np.diff(line, axis=0).T)

@@ -72,7 +72,7 @@ from skedasis.results.surface import Surface
 from skedasis.results.variance_shares import VarianceShares
 
 # ---------------------------------------------------------------------------------------- values
-Code = Mapping[tuple[str, ...], str]
+PartCode = Mapping[tuple[str, ...], str]
 """Code of each figure, by the kind of figure and its feature or features; see `skedasis.report.code`."""
 
 
@@ -102,7 +102,7 @@ class ModelSection:
     interactions: StrongestPairs = field(default_factory=StrongestPairs)
     uncertainty: UncertaintySection | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
-    code: Code = field(default_factory=dict)
+    code: PartCode = field(default_factory=dict)
     cohorts: tuple[Cohort, ...] = ()
     given_rows: tuple[GivenRow, ...] = ()
 

@@ -24,7 +24,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.checks.check import Check, Checks
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
-from skedasis.results.export import plain_numbers, plain_text, to_json, unique_texts
+from skedasis.results.export import Object, plain_numbers, plain_text, to_json, unique_texts
 from skedasis.results.regions import Regions
 from skedasis.results.variance_shares import VarianceShares
 
@@ -42,9 +42,6 @@ DIGITS = 6
 
 PER_FEATURE, LEAST_SIZE, MOST_SIZE = 10_000, 140_000, 950_000
 """Size in bytes of the data in a page: at most this for each feature of each model, but not less and not more."""
-
-
-Object = dict[str, JsonValue]
 
 
 # --- how much is written --------------------------------------------------------------------------

@@ -37,7 +37,7 @@ from skedasis.stats.resampling import bootstrap
 # Results: the statistics of features, and null distributions.
 
 
-Pair = tuple[float, float]
+NumberPair = tuple[float, float]
 
 
 _NAN = float("nan")
@@ -88,17 +88,17 @@ class Statistic(Exportable):
 
     feature: str
     aled: float
-    aler: Pair
+    aler: NumberPair
     naled: float = _NAN
-    naler: Pair = _UNKNOWN
-    aled_interval: Pair = _UNKNOWN
-    aler_interval: tuple[Pair, Pair] = (_UNKNOWN, _UNKNOWN)
-    naled_interval: Pair = _UNKNOWN
-    naler_interval: tuple[Pair, Pair] = (_UNKNOWN, _UNKNOWN)
+    naler: NumberPair = _UNKNOWN
+    aled_interval: NumberPair = _UNKNOWN
+    aler_interval: tuple[NumberPair, NumberPair] = (_UNKNOWN, _UNKNOWN)
+    naled_interval: NumberPair = _UNKNOWN
+    naler_interval: tuple[NumberPair, NumberPair] = (_UNKNOWN, _UNKNOWN)
     noise: float = _NAN
     noise_limit: float = _NAN
     p_value: float = _NAN
-    p_aler: Pair = _UNKNOWN
+    p_aler: NumberPair = _UNKNOWN
     okoli: tuple[float, float, float] = (_NAN, _NAN, _NAN)
     n: int = 0
     exact: bool = True
@@ -108,7 +108,7 @@ class Statistic(Exportable):
         """Whether the ALED is at most `noise_limit`."""
         return self.aled <= self.noise_limit
 
-    def numbers(self) -> list[tuple[str, float, Pair]]:
+    def numbers(self) -> list[tuple[str, float, NumberPair]]:
         """Return each number of the four statistics: its name, its value and its interval."""
         found = [
             ("aled", self.aled, self.aled_interval),
@@ -504,12 +504,12 @@ def _statistic(
 
 def _intervals(
     found: Floats, drawn: Replicates, confidence_level: float, *, is_noise: bool
-) -> list[Pair]:
+) -> list[NumberPair]:
     """Return the intervals of ALED, the two ends of ALER and, if computed, NALED."""
     from scipy.special import ndtri
 
     z = float(ndtri((1 + confidence_level) / 2))
-    out: list[Pair] = []
+    out: list[NumberPair] = []
     for k in range(len(found)):
         sign = -1.0 if k == 1 else 1.0  # the lower end of ALER is negative
         deviation = sign * (drawn.statistics[:, k] - drawn.base[k])

@@ -305,7 +305,7 @@ class LevelAxis(Axis):
 # --- the axes of a surface ------------------------------------------------------------------------
 
 
-Position = tuple[Ints, Floats, Bools]
+CellPosition = tuple[Ints, Floats, Bools]
 """On one axis: index of the node before, fraction of the way to the next node, whether the value is valid."""
 
 
@@ -390,7 +390,7 @@ class PairAxis(Immutable, ABC):
         """Return values as an array of floats, or of levels."""
 
     @abstractmethod
-    def locate(self, x: Values) -> Position:
+    def locate(self, x: Values) -> CellPosition:
         """Return the position of values between the nodes: node before, fraction of the way to the next, validity.
 
         Parameters
@@ -399,7 +399,7 @@ class PairAxis(Immutable, ABC):
             Values as from `as_array`.
         """
 
-    def upper_edge(self, x: Values, position: Position) -> Position:
+    def upper_edge(self, x: Values, position: CellPosition) -> CellPosition:
         """Return the position of the upper edge of each value's bin, because Eq. 6.4 sums over whole cells."""
         return position
 
@@ -457,7 +457,7 @@ class NumericPairAxis(PairAxis):
         """Return values as floats."""
         return numbers_of(x, "surface", self.nodes)
 
-    def locate(self, x: Values) -> Position:
+    def locate(self, x: Values) -> CellPosition:
         """Return the position of numbers between the nodes."""
         return between(self.nodes, np.asarray(x, dtype=float))
 
@@ -482,7 +482,7 @@ class BinPairAxis(NumericPairAxis):
         """Return the bin of each value, -1 for none."""
         return super().home_of(x) if self.n_nodes == 1 else self.bins.locate(x)
 
-    def upper_edge(self, x: Values, position: Position) -> Position:
+    def upper_edge(self, x: Values, position: CellPosition) -> CellPosition:
         """Return the position of the upper edge of each value's bin."""
         if self.n_nodes == 1:
             return position
@@ -555,13 +555,13 @@ class LevelPairAxis(PairAxis):
         """Return values as an array of objects."""
         return np.asarray(x, dtype=object)
 
-    def locate(self, x: Values) -> Position:
+    def locate(self, x: Values) -> CellPosition:
         """Return the codes of levels, and which values are levels."""
         code = self.levels.find(x, "surface").reshape(x.shape)
         return np.maximum(code, 0), np.zeros(x.shape), code >= 0
 
 
-def between(nodes: Floats, x: Floats) -> Position:
+def between(nodes: Floats, x: Floats) -> CellPosition:
     """Return the position of numbers: index of the node before, fraction of the way to the next, inside the range."""
     inside = (x >= nodes[0]) & (x <= nodes[-1])
     if len(nodes) == 1:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from skedasis.plots.html import Explorable
     from skedasis.results.keywords import DiagnosisKeywords, DiagnosisViewKeywords
 
-Kind = Literal[
+VerdictKind = Literal[
     "unused",
     "no effect",
     "little effect",
@@ -55,7 +55,7 @@ class Verdict:
     """
 
     feature: str
-    kind: Kind
+    kind: VerdictKind
     text: str
     next: str
 

@@ -17,7 +17,7 @@ from skedasis._types import Bools, Center, Floats, Ints, Json, Level, Side, Tabl
 from skedasis.data.features import Feature
 from skedasis.data.gaps import Gap
 from skedasis.data.times import TimeAxis
-from skedasis.models.adapters import ON_CELLS, LocalEffects
+from skedasis.models.adapters import ON_CELLS, LocalEffectKind
 from skedasis.results import operations
 from skedasis.results.axis import (
     Axis,
@@ -93,7 +93,7 @@ class Spec:
 
     method: str
     center: Center | Literal["anchor"] = "mean"
-    local_effects: LocalEffects = "slopes"
+    local_effects: LocalEffectKind = "slopes"
     accumulate: Accumulate = "variance"
     ddof: int = 1
     accumulate_se: Literal["quadrature", "sum"] = "quadrature"

@@ -22,7 +22,7 @@ from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
 if TYPE_CHECKING:
     pass
 
-Table = dict[str, Any]
+FrameColumns = dict[str, Any]
 
 
 _LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -42,7 +42,7 @@ _TABLES = ("effect", "bins", "spread", "curves", "missing")
 """The tables of an effect."""
 
 
-def effect_table(effect: Effect, of: str) -> Table:
+def effect_table(effect: Effect, of: str) -> FrameColumns:
     """Return the points of an effect, its bins, its ICE curves or its point of missing values as columns."""
     check_option("to_frame(of)", of, _TABLES, "Pass one of these")
     if of == "effect":
@@ -50,7 +50,7 @@ def effect_table(effect: Effect, of: str) -> Table:
     if of == "bins" and effect.bins is not None:
         bins = effect.bins
         ends = {"left": bins.low, "right": bins.high}
-        columns: Table = {end: axis_column(effect.axis, at) for end, at in ends.items()}
+        columns: FrameColumns = {end: axis_column(effect.axis, at) for end, at in ends.items()}
         columns |= {
             f.name: getattr(bins, f.name) for f in fields(BinStats) if f.name not in _END_FIELDS
         }
@@ -93,7 +93,7 @@ def _no_table(effect: Effect, of: str) -> UnsupportedError:
     )
 
 
-def _points(effect: Effect) -> Table:
+def _points(effect: Effect) -> FrameColumns:
     """Return the points of an effect; for levels with their counts and weights."""
     columns = {**_x_column(effect), **{c: getattr(effect, c) for c in _VALUE_FIELDS}}
     if isinstance(effect.axis, LevelAxis):
@@ -104,7 +104,7 @@ def _points(effect: Effect) -> Table:
     return columns
 
 
-def _x_column(effect: Effect, points: Values | None = None) -> Table:
+def _x_column(effect: Effect, points: Values | None = None) -> FrameColumns:
     """Return the column ``"x"`` or ``"level"`` of an effect's points, or of other points of its axis."""
     name = "level" if isinstance(effect.axis, LevelAxis) else "x"
     return {name: axis_column(effect.axis, effect.points if points is None else points)}
@@ -117,7 +117,7 @@ def axis_column(axis: Axis, points: Values) -> Values | TimePoints:
     return point_column(points, axis.time if isinstance(axis, TimedAxis) else None)
 
 
-def _with_feature(effect: Effect, columns: Table) -> Table:
+def _with_feature(effect: Effect, columns: FrameColumns) -> FrameColumns:
     """Put the column ``"feature"`` before the others."""
     length = len(next(iter(columns.values())))
     return {"feature": np.array([effect.feature] * length, dtype=object), **columns}
@@ -126,7 +126,7 @@ def _with_feature(effect: Effect, columns: Table) -> Table:
 # --- tables of several effects and surfaces -------------------------------------------------------
 
 
-def _separate_columns_by_kind(tables: Sequence[Table]) -> list[Table]:
+def _separate_columns_by_kind(tables: Sequence[FrameColumns]) -> list[FrameColumns]:
     """Return the tables with separate columns for numbers, levels and times, if they contain several of these kinds."""
     kinds = {_kind(t) for t in tables}
     if len(kinds) < 2 and (kinds != {"time"} or _times_compatible(tables)):
@@ -135,7 +135,7 @@ def _separate_columns_by_kind(tables: Sequence[Table]) -> list[Table]:
     return [_columns_by_kind(t, kinds, tables, as_times=as_times) for t in tables]
 
 
-def _kind(table: Table) -> str:
+def _kind(table: FrameColumns) -> str:
     """Return the kind of a table's points: "number" (also without points), "level" or "time"."""
     x = next((table[name] for name in ("level", "x", "left") if name in table), 0.0)
     if isinstance(x, TimePoints):
@@ -143,20 +143,20 @@ def _kind(table: Table) -> str:
     return "level" if np.asarray(x).dtype.kind == "O" else "number"
 
 
-def _times_compatible(tables: Sequence[Table]) -> bool:
+def _times_compatible(tables: Sequence[FrameColumns]) -> bool:
     """Return whether the times of all tables fit into one column."""
     columns = [next(c for c in t.values() if isinstance(c, TimePoints)) for t in tables]
     return all(c.alike(columns[0]) for c in columns)
 
 
 def _columns_by_kind(
-    table: Table, kinds: set[str], tables: Sequence[Table], *, as_times: bool
-) -> Table:
+    table: FrameColumns, kinds: set[str], tables: Sequence[FrameColumns], *, as_times: bool
+) -> FrameColumns:
     """Return a table with one column of points for each kind."""
     kind, size = _kind(table), len(table["feature"])
     ends = ("left", "right") if "left" in table else ("",)
     x_names = [n for n in ("x", "level", "left", "right") if n in table]
-    out: Table = {}
+    out: FrameColumns = {}
     for name, column in table.items():
         if name not in x_names:
             out[name] = column
@@ -171,13 +171,13 @@ def _columns(
     kind: str,
     size: int,
     kinds: set[str],
-    tables: Sequence[Table],
+    tables: Sequence[FrameColumns],
     end: str,
     *,
     as_times: bool,
-) -> Table:
+) -> FrameColumns:
     """Return a column of points of one kind, and empty columns for the other kinds."""
-    out: Table = {end or "x": column if kind == "number" else np.full(size, np.nan)}
+    out: FrameColumns = {end or "x": column if kind == "number" else np.full(size, np.nan)}
     if "level" in kinds:
         out[f"{end}_level" if end else "level"] = (
             column if kind == "level" else np.full(size, None, dtype=object)
@@ -228,7 +228,7 @@ def _axis_columns(tables: Sequence[TableColumns], axis: str) -> list[TableColumn
 # --- tables of single surfaces, and rankings -------------------------------------------------------
 
 
-def surface_table(surface: Surface, of: str) -> Table:
+def surface_table(surface: Surface, of: str) -> FrameColumns:
     """Return the points or the cells of a surface as columns."""
     check_option("to_frame(of)", of, ("effect", "cells"), "Pass one of these")
     nodes = [
@@ -259,7 +259,7 @@ def surface_table(surface: Surface, of: str) -> Table:
     return {**names, **columns}
 
 
-def _cell_columns(nodes: Sequence[Values | TimePoints], cells: CellStats) -> Table:
+def _cell_columns(nodes: Sequence[Values | TimePoints], cells: CellStats) -> FrameColumns:
     left0, left1 = column_pairs(nodes[0][:-1], nodes[1][:-1])
     right0, right1 = column_pairs(nodes[0][1:], nodes[1][1:])
     ends = {"left0": left0, "right0": right0, "left1": left1, "right1": right1}
@@ -344,7 +344,7 @@ def _plain(values: object) -> object:
     )
 
 
-def to_data_frame(table: Table, backend: str | None) -> Any:
+def to_data_frame(table: FrameColumns, backend: str | None) -> Any:
     """Return a table as a data frame of the given library, or of the first installed one if `backend` is None."""
     if backend and backend not in _KNOWN:
         near = nearest(backend, _KNOWN)

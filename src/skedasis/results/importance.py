@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from skedasis.plots.html import Explorable
     from skedasis.results.keywords import ImportanceKeywords, ImportanceViewKeywords
 
-IntervalMethod = Literal["analytic", "repeats"]
+ImportanceIntervalMethod = Literal["analytic", "repeats"]
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ class Importance(SavedResult):
     def interval(
         self,
         confidence_level: float = 0.95,
-        method: IntervalMethod = "analytic",
+        method: ImportanceIntervalMethod = "analytic",
         simultaneous: bool = False,
     ) -> tuple[Floats, Floats]:
         """Return a confidence interval of each importance.

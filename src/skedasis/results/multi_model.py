@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from skedasis.plots.html import Explorable
     from skedasis.results.contrast import Contrast, Contrasts
-    from skedasis.results.frames import Table
+    from skedasis.results.frames import FrameColumns
     from skedasis.results.keywords import (
         AllModelsKeywords,
         AllModelsViewKeywords,
@@ -296,10 +296,10 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
         return operations.to_data_frame(table, backend or frame_library(self.models[0]))
 
     @abstractmethod
-    def table(self, of: str = ...) -> Table:
+    def table(self, of: str = ...) -> FrameColumns:
         """Return the columns of `to_frame`."""
 
-    def _table_columns(self, points: Table, of: str, usual: str) -> Table:
+    def _table_columns(self, points: FrameColumns, of: str, usual: str) -> FrameColumns:
         check_option("to_frame(of)", of, (usual, "models"), "Pass one of these")
         if of == "models":
             m = len(self)
@@ -525,8 +525,8 @@ class MultiModelEffect(MultiModelResult[Effect]):
         """
         return operations.contrast_of_models(self, a, b, confidence_level, of)
 
-    def table(self, of: str = "effect") -> Table:
-        points: Table = {"x": operations.point_column(self.points, self.time)}
+    def table(self, of: str = "effect") -> FrameColumns:
+        points: FrameColumns = {"x": operations.point_column(self.points, self.time)}
         if isinstance(self.axis, LevelAxis):
             points = {"level": np.array(self.axis.levels.labels, dtype=object)}
         columns = self._table_columns(points, of, "effect")
@@ -884,7 +884,7 @@ class MultiModelSurface(MultiModelResult[Surface]):
         )
         return replace(mean, main=None) if isinstance(mean, AccumulatedSurface) else mean
 
-    def table(self, of: str = "effect") -> Table:
+    def table(self, of: str = "effect") -> FrameColumns:
         first = self.models[0]
         a, b = (
             operations.point_column(x, t) for x, t in zip(self.points, first.times, strict=True)
@@ -1069,7 +1069,7 @@ class MultiModelImportance(MultiModelResult[Importance]):
             for name, n, *numbers in zip(self.features, first, *columns, strict=True)
         ]
 
-    def table(self, of: str = "importance") -> Table:
+    def table(self, of: str = "importance") -> FrameColumns:
         return self._table_columns(
             {"feature": np.array(self.features, dtype=object)}, of, "importance"
         )

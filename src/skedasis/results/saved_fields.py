@@ -101,7 +101,7 @@ NOT_NEGATIVE = (_not_negative, "numbers that are not negative")
 INCREASING = (_increasing, "finite, increasing numbers")
 SORTED = (_sorted, "sorted numbers")
 
-Rule = tuple[Callable[[Floats], bool], str]
+FieldRule = tuple[Callable[[Floats], bool], str]
 """A test of the numbers of an array, and what it demands."""
 
 
@@ -109,10 +109,10 @@ class SavedLayout(NamedTuple):
     """The shape of a field, and rules for its numbers."""
 
     shape: str
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[FieldRule, ...] = ()
 
 
-def _layout(shape: str, *rules: Rule) -> SavedLayout:
+def _layout(shape: str, *rules: FieldRule) -> SavedLayout:
     return SavedLayout(shape, rules)
 
 

@@ -18,10 +18,10 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.axis import (
     BinPairAxis,
+    CellPosition,
     GridPairAxis,
     LevelPairAxis,
     PairAxis,
-    Position,
     between,
 )
 from skedasis.results.containers import TableColumns
@@ -127,7 +127,7 @@ class PairRows(Immutable):
 # --- evaluation: bilinear, or the step function of the papers -------------------------------------
 
 
-def _bilinear(shown: Surface, first: Position, second: Position) -> Floats:
+def _bilinear(shown: Surface, first: CellPosition, second: CellPosition) -> Floats:
     """Interpolate bilinearly between the four nodes around each position."""
     (i, s, valid0), (j, t, valid1) = first, second
     value = shown.value
@@ -151,7 +151,9 @@ def _in_holes(
     return empty
 
 
-def _corners_of_holes(shown: AccumulatedSurface, first: Position, second: Position) -> Bools:
+def _corners_of_holes(
+    shown: AccumulatedSurface, first: CellPosition, second: CellPosition
+) -> Bools:
     """Return which positions are upper corners of cells that were left empty."""
     if any(not isinstance(s, BinPairAxis) or s.n_nodes == 1 for s in shown.sides):
         return np.zeros(first[0].shape, dtype=bool)
@@ -371,7 +373,7 @@ class Surface(SavedResult):
         rows = self.rows
         if rows is None or len(rows) == 0:
             return float("nan")
-        positions: list[Position] = []
+        positions: list[CellPosition] = []
         for side, x in zip(self.sides, (rows.x0, rows.x1), strict=True):
             nodes = side.node_coordinates
             # Outside the grid of a PDP the surface is extended by constants, as the curves are.

@@ -34,7 +34,7 @@ _CANDIDATE = 24
 _MERGED = 100_000
 """Collected candidates are merged when there are this many more."""
 
-Keys = NDArray[np.uint64]
+SortKeys = NDArray[np.uint64]
 
 
 # --- first pass -----------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ def _bits(x: Floats, pivot: float) -> NDArray[np.int64]:
         return (x - pivot).view(np.int64)
 
 
-def _keys(x: Floats, pivot: float) -> Keys:
+def _keys(x: Floats, pivot: float) -> SortKeys:
     """Return the keys of finite values."""
     bits = _bits(x, pivot)
     return np.where(bits < 0, ~bits, bits ^ np.int64(-(2**63))).view(np.uint64)
@@ -308,7 +308,7 @@ class RankSearch:
         )
 
     def _choose(
-        self, prefixes: Keys, rows: Ints, weights: Ints, reached: Ints, tied: Bools
+        self, prefixes: SortKeys, rows: Ints, weights: Ints, reached: Ints, tied: Bools
     ) -> None:
         """Keep those buckets that hold a target."""
         wanted = np.searchsorted(reached, self.targets, side="left")

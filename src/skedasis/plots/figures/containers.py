@@ -61,13 +61,12 @@ from skedasis.results.regions import (
     RegionsByFeature,
 )
 from skedasis.results.surface import Surface
-from skedasis.results.surfaces import Surfaces
+from skedasis.results.surfaces import AnySurface, Surfaces
 from skedasis.results.variance_shares import VarianceShares
 
 if TYPE_CHECKING:
     from skedasis.results.keywords import ChangeFigure, Zero
 
-AnySurface = Surface | MultiModelSurface
 
 Kind = TypeVar("Kind")
 

@@ -40,7 +40,11 @@ from skedasis.plots.scales import (
 )
 from skedasis.plots.theme import SHADES
 from skedasis.results.axis import LevelAxis, TimedAxis
-from skedasis.results.checks.elevated_regions import ElevatedRegion, Verdict, elevated_regions
+from skedasis.results.checks.elevated_regions import (
+    ElevatedRegion,
+    SupportVerdict,
+    elevated_regions,
+)
 from skedasis.results.effect import Curves, Effect
 from skedasis.stats.grid import EXACT_STEP_GRID, width_weights
 
@@ -420,14 +424,14 @@ def _histogram(
 UNCERTAIN = ("entropy", "variance", "uncertainty")
 
 
-LABELS: dict[Verdict, str] = {  # legend entries
+LABELS: dict[SupportVerdict, str] = {  # legend entries
     "all": "elevated: all rows",
     "elsewhere": "elevated: only rows outside the region (extrapolation)",
     "unclear": "elevated: inconclusive",
 }
 
 
-_SHORTER: dict[Verdict, tuple[str, ...]] = {  # texts above narrow strips, the longest first
+_SHORTER: dict[SupportVerdict, tuple[str, ...]] = {  # texts above narrow strips, the longest first
     "all": ("all rows",),
     "elsewhere": ("only rows outside the region", "only rows outside", "extrapolation"),
     "unclear": ("inconclusive",),

@@ -15,7 +15,7 @@ from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, PartialDepende
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.resampling import t_interval
 
-Verdict = Literal["all", "elsewhere", "unclear"]
+SupportVerdict = Literal["all", "elsewhere", "unclear"]
 
 
 HEIGHT_FRACTION = 0.5
@@ -62,7 +62,7 @@ class ElevatedRegion:
     elsewhere: float
     elsewhere_error: float
     elsewhere_rows: int
-    verdict: Verdict
+    verdict: SupportVerdict
 
     @property
     def text(self) -> str:
@@ -193,7 +193,9 @@ class _Mean(NamedTuple):
         return cls(float(got.mean[0]), float(got.mean_error(1, kind)[0]), size)
 
 
-def _verdict(difference: _Mean, inside: _Mean, outside: _Mean, confidence_level: float) -> Verdict:
+def _verdict(
+    difference: _Mean, inside: _Mean, outside: _Mean, confidence_level: float
+) -> SupportVerdict:
     """Return the verdict from the height of curves inside minus half the height of curves outside."""
     if inside.size < TRUSTED_ROWS:
         return "unclear"

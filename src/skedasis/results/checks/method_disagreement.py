@@ -25,7 +25,7 @@ NARROW_FRACTION = 0.1
 """Between two points of a curve with at most this fraction of the rows between them, a jump may lie anywhere."""
 
 
-Finding = tuple[Any, str, dict[str, Any]]
+Disagreement = tuple[Any, str, dict[str, Any]]
 
 
 def disagreement(
@@ -33,7 +33,7 @@ def disagreement(
     other: Effect,
     confidence_level: float = 0.95,
     far: tuple[float | None, float | None] = (None, None),
-) -> Finding | None:
+) -> Disagreement | None:
     """Return where two effects of a feature differ by more than their errors, or None if they do not."""
     check_comparable(effect, other)
     other = align_time_axis(other, effect)

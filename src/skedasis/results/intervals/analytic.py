@@ -290,7 +290,7 @@ def _of_curves(effect: PartialDependence) -> ErrorBlocks | None:
 # Options of `interval`, and choice of the estimator.
 
 
-Ends = tuple[Floats, Floats]
+IntervalEnds = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -336,7 +336,7 @@ class IntervalOptions:
         return self.of
 
 
-def interval(effect: Effect, options: IntervalOptions) -> Ends:
+def interval(effect: Effect, options: IntervalOptions) -> IntervalEnds:
     """Return the lower and upper ends of an effect's intervals; see `Effect.interval`."""
     if options.of == "heterogeneity_score":
         return _score_interval(effect, options)
@@ -350,7 +350,7 @@ def interval(effect: Effect, options: IntervalOptions) -> Ends:
     return _bootstrap({"": effect}, options)[""]
 
 
-def intervals(effects: Mapping[str, Effect], options: IntervalOptions) -> dict[str, Ends]:
+def intervals(effects: Mapping[str, Effect], options: IntervalOptions) -> dict[str, IntervalEnds]:
     """Return the intervals of several effects by feature. Effects of the same rows share the bootstrap draws."""
     own = options.of == "heterogeneity_score"
     if options.method == "analytic" or options.bins == "chosen" or own:
@@ -376,7 +376,7 @@ def _check_options(effect: Effect, options: IntervalOptions) -> None:
         )
 
 
-def _score_interval(effect: Effect, options: IntervalOptions) -> Ends:
+def _score_interval(effect: Effect, options: IntervalOptions) -> IntervalEnds:
     """Return the interval of the heterogeneity score."""
     check_has_errors(effect, "interval")
     what = f"interval(of='heterogeneity_score') of {effect.spec.method}"
@@ -404,7 +404,7 @@ def _check_statistic(effect: Effect, of: StatisticName, what: str) -> None:
 # Analytic intervals.
 
 
-def _analytic(effect: Effect, options: IntervalOptions) -> Ends:
+def _analytic(effect: Effect, options: IntervalOptions) -> IntervalEnds:
     value, error, df = _estimates(effect, options.statistic)
     if not options.simultaneous:
         return t_interval(value, error, df, options.confidence_level)
@@ -440,7 +440,7 @@ def critical_value(effect: Effect, of: StatisticName, confidence_level: float) -
 # Bootstrap intervals.
 
 
-def _bootstrap(effects: Mapping[str, Effect], options: IntervalOptions) -> dict[str, Ends]:
+def _bootstrap(effects: Mapping[str, Effect], options: IntervalOptions) -> dict[str, IntervalEnds]:
     """Return bootstrap intervals. Effects of the same rows share the draws."""
     sources = {
         name: replicate_source(e, options.source).replicated(options.statistic)
@@ -450,7 +450,7 @@ def _bootstrap(effects: Mapping[str, Effect], options: IntervalOptions) -> dict[
     return {name: _from_draws(e, options, found[name]) for name, e in effects.items()}
 
 
-def _from_draws(effect: Effect, options: IntervalOptions, draws: Floats) -> Ends:
+def _from_draws(effect: Effect, options: IntervalOptions, draws: Floats) -> IntervalEnds:
     """Return the ends of intervals from replicates (R, m)."""
     if options.statistic == "importance":
         lower, upper = percentiles(draws[:, 0], options.confidence_level)

@@ -36,6 +36,7 @@ from skedasis.results.build.pairs import (
 )
 from skedasis.results.build.pdp import SHOWN
 from skedasis.results.immutable import Immutable
+from skedasis.results.intervals.analytic import IntervalEnds
 from skedasis.results.intervals.moments import sums_by_cell
 from skedasis.results.surface import AccumulatedSurface, PairRows, Surface
 from skedasis.stats.moments import Moments, WeightKind, power_of_two
@@ -407,7 +408,7 @@ SurfaceStatistic = Literal["value", "cells"]
 """What has intervals: the surface, or its cells' mean double differences."""
 
 
-Repeated = Callable[[Floats], Floats]
+RepeatedSurface = Callable[[Floats], Floats]
 """A function from counts of the kept rows, (n, R), to surfaces, (R, m0, m1), or cells, (R, K0, K1)."""
 
 
@@ -487,7 +488,7 @@ def exact_rows(shown: Surface) -> bool:
     return rows.across is not None or rows.effect is not None
 
 
-def from_rows(shown: Surface, of: SurfaceStatistic) -> tuple[Repeated, BootstrapDraws]:
+def from_rows(shown: Surface, of: SurfaceStatistic) -> tuple[RepeatedSurface, BootstrapDraws]:
     """Return the function from counts of the kept rows to surfaces or cells, and how the rows are drawn."""
     rows = shown.rows
     if isinstance(shown, AccumulatedSurface) and shown.includes_main_effects:
@@ -516,7 +517,7 @@ def resampled(shown: Surface, counts: ArrayLike) -> Floats:
     return repeated(np.ascontiguousarray(check_counts(counts, draws.rows, least=1).T))
 
 
-def _means_of_surfaces(shown: Surface, rows: PairRows) -> Repeated:
+def _means_of_surfaces(shown: Surface, rows: PairRows) -> RepeatedSurface:
     """Return that function for a PDP: weighted means of the rows' own surfaces."""
     own = rows.across if rows.across is not None else np.zeros((len(rows), shown.value.size))
     middle = shown.value.ravel()
@@ -530,7 +531,7 @@ def _means_of_surfaces(shown: Surface, rows: PairRows) -> Repeated:
     return repeated
 
 
-def _surfaces_from_cells(shown: Surface, rows: PairRows, of: SurfaceStatistic) -> Repeated:
+def _surfaces_from_cells(shown: Surface, rows: PairRows, of: SurfaceStatistic) -> RepeatedSurface:
     """Return that function for an ALE or DALE: sums over the rows of each cell and home."""
     recount, across = SurfaceOfWeights.of(shown), double_differences(shown, rows)
     first, second = (s.home_of(x) for s, x in zip(shown.sides, (rows.x0, rows.x1), strict=True))
@@ -723,9 +724,6 @@ MOST_POINTS = 2_000
 """Largest number of points of a PDP for which the covariance is computed."""
 
 
-Ends = tuple[Floats, Floats]
-
-
 def interval(
     shown: Surface,
     confidence_level: float,
@@ -735,7 +733,7 @@ def interval(
     of: SurfaceStatistic,
     replicates: int,
     random_state: RandomState,
-) -> Ends:
+) -> IntervalEnds:
     """Return the lower and upper ends of intervals; see `Surface.interval`."""
     seed = check_interval(confidence_level, method, simultaneous, replicates, random_state)
     check_option("interval(of)", of, ("value", "cells"))
@@ -776,7 +774,9 @@ def _check_statistic(shown: Surface, of: SurfaceStatistic) -> None:
         )
 
 
-def _analytic(shown: Surface, confidence_level: float, *, simultaneous: bool, seed: int) -> Ends:
+def _analytic(
+    shown: Surface, confidence_level: float, *, simultaneous: bool, seed: int
+) -> IntervalEnds:
     """Return intervals by Student's t; simultaneous ones from the quantile of the largest deviation."""
     from scipy.special import ndtr
 
@@ -807,7 +807,7 @@ def _sidak(confidence_level: float, points: int) -> float:
 
 def _interval_of_cells(
     shown: AccumulatedSurface, confidence_level: float, *, simultaneous: bool
-) -> Ends:
+) -> IntervalEnds:
     """Return intervals of the cells' mean double differences."""
     cells = shown.cells
     size = shown.moments[CELL].effective_size(shown.spec.weight_kind)
@@ -816,7 +816,7 @@ def _interval_of_cells(
     return t_interval(cells.effect, cells.std_error, size - 1.0, each)
 
 
-def _percentiles(drawn: Floats, shape: tuple[int, ...], confidence_level: float) -> Ends:
+def _percentiles(drawn: Floats, shape: tuple[int, ...], confidence_level: float) -> IntervalEnds:
     """Return percentiles over replicates; NaN where all replicates are NaN."""
     tail = (1 - confidence_level) / 2
     flat = drawn.reshape(len(drawn), -1)
@@ -828,7 +828,7 @@ def _percentiles(drawn: Floats, shape: tuple[int, ...], confidence_level: float)
     return ends[0].reshape(shape), ends[1].reshape(shape)
 
 
-def _band(drawn: Floats, value: Floats, confidence_level: float) -> Ends:
+def _band(drawn: Floats, value: Floats, confidence_level: float) -> IntervalEnds:
     """Return a band from the largest deviation of each replicate, in units of the replicates' standard deviation."""
     # A point or cell may be NaN in some or all replicates.
     count = np.count_nonzero(~np.isnan(drawn), axis=0)
