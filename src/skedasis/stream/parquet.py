@@ -410,7 +410,7 @@ class ParquetData(ChunkedRows):
             if self.condition is not None:
                 table = table.take(self.condition.rows(cast("Container", table)))
             if self.weight_name is not None:
-                weights = table.column(self.weight_name).cast(pa.float64()).to_numpy().astype(float)
+                weights = table.column(self.weight_name).to_numpy().astype(float)
                 self._check_weights(weights, file, group)
                 table = table.filter(weights > 0.0)
             wanted = pa.schema([self.schema.field(name) for name in names])
@@ -915,7 +915,7 @@ def features_of(
     roles: Mapping[str, str | None],
     described: str,
 ) -> list[str]:
-    """Return the names of the features; raise for unknown, repeated and nested columns."""
+    """Return the names of the features; raise for unknown and repeated columns, and for nested ones."""
     import pyarrow.types as pt
 
     given = {name for name in roles.values() if isinstance(name, str)}
@@ -939,7 +939,9 @@ def features_of(
         )
     for name in features:
         kind = schema.field(name).type
-        if pt.is_nested(kind):
+        if pt.is_nested(kind) or pt.is_interval(
+            kind
+        ):  # DuckDB's INTERVAL: months, days and nanoseconds
             raise DataError(
                 f"parquet: column {name!r}",
                 f"values of type {kind}",

@@ -6,9 +6,10 @@ import errno
 import importlib.util
 import os
 import sys
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
@@ -102,12 +103,15 @@ def at_hand(
         return
     import pyarrow as pa
 
+    from skedasis.stream.parquet import features_of, parquet
+
+    check = partial(features_of, columns=None, roles=columns, described=kind)
     with _temporary_folder(kind) as folder:
         try:
             rows = (
                 _write_partitions(X, folder, client)
                 if tables is None
-                else _write(_all(held, tables), kind, folder)
+                else _write(_all(held, tables), check, kind, folder)
             )
         except (OSError, pa.ArrowException) as error:
             if not _is_full(error):
@@ -115,8 +119,6 @@ def at_hand(
             raise _cannot_write(kind, folder.path, folder.size(), error) from error
         if not rows:
             raise _no_rows(kind)
-        from skedasis.stream.parquet import parquet
-
         names = [columns.get(name) for name in ("y", "sample_weight", "row_id")]
         source = parquet(folder.path, None, *names, filesystem=folder.system)
         described = f"{kind}, written to temporary Parquet"
@@ -279,7 +281,12 @@ def _is_full(error: Exception) -> bool:
     return (isinstance(error, OSError) and error.errno in full) or "No space left" in str(error)
 
 
-def _write(tables: Iterator[ArrowTable], kind: str, folder: _Folder) -> int:
+def _write(
+    tables: Iterator[ArrowTable],
+    check: Callable[[ArrowSchema], object],
+    kind: str,
+    folder: _Folder,
+) -> int:
     """Write rows to one file, and return their number."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -290,6 +297,7 @@ def _write(tables: Iterator[ArrowTable], kind: str, folder: _Folder) -> int:
         for number, table in enumerate(tables):
             if writer is None:
                 system = folder.system
+                check(table.schema)
                 writer = pq.ParquetWriter(folder.file(0), table.schema, filesystem=system)
             if table.schema != writer.schema:
                 table = _unified(table, writer.schema, kind, number)  # noqa: PLW2901

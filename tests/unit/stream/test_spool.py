@@ -258,3 +258,22 @@ def test_workers_write_partitions_and_explain_them(frame, tmp_path):
             assert len(source.files) == 4
             written_by = set(source.take(np.arange(N)).column("pid").to_pylist())
     assert here not in written_by
+
+
+@pytest.mark.parametrize("memory", ["1GB", "1KB"])
+def test_what_cannot_be_explained_is_refused_on_both_sides_of_the_bound(frame, memory):
+    rows = pa.Table.from_pandas(frame)
+    spans = pa.array([(1, 2, 3)] * N, pa.month_day_nano_interval())
+    reader = rows.append_column("span", spans).to_reader()
+    with pytest.raises(sd.DataError, match=r"column 'span'.*month_day_nano.*numbers, text"):
+        sd.explain(lambda X: X["a"].to_numpy(), reader, "a", memory=memory, **OFF)
+    heavy = rows.append_column("heavy", pa.array([2**60] * N))
+    with pytest.raises(sd.DataError, match=r"2\*\*53"):
+        sd.explain(
+            lambda X: X["a"].to_numpy(),
+            heavy.to_reader(),
+            "a",
+            sample_weight="heavy",
+            memory=memory,
+            **OFF,
+        )
