@@ -110,7 +110,8 @@ def checked_call(function: F) -> F:
                 signature = signature.replace(parameters=own)
             label = name.removesuffix(".__call__")
             if bound and args and isinstance(args[0], HasKind):  # not a base class of it
-                label = f"{args[0].json_kind()}.{label.rpartition('.')[2]}"
+                _, dot, method = label.partition(".")
+                label = f"{args[0].json_kind()}{dot}{method}"
             problem = misfit(label, signature, args[1:] if bound else args, kwargs)
             if problem is None:
                 raise

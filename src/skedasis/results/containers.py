@@ -112,21 +112,21 @@ MOST_KEYS = 6
 class HasRanking(Protocol):
     """A result with a ranking; it can take the number that orders the lines, `by`."""
 
-    def ranking(self, *args: Any, **options: Any) -> Sequence[RankLine]: ...
+    def ranking(self, by: str | None = ...) -> Sequence[RankLine]: ...
 
 
 @runtime_checkable
 class HasSortKey(Protocol):
     """A result whose lines do not know by what it orders them."""
 
-    def sort_key(self, line: Any) -> float: ...
+    def sort_key(self, line: RankLine) -> float: ...
 
 
 @runtime_checkable
 class OneMember(Protocol):
     """A result without a ranking of its own that is ranked as the only member of a container."""
 
-    def alone(self) -> ResultMapping[Any, Any]: ...
+    def alone(self) -> object: ...
 
 
 def keyed(line: DataclassInstance, column: str, key: object) -> DataclassInstance:
@@ -187,9 +187,10 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
     def __init_subclass__(cls) -> None:
         """Make the subclass a frozen dataclass; its methods name its tables and orders."""
         super().__init_subclass__()
-        for name, option, values in (("to_frame", "of", cls.tables), ("ranking", "by", cls.orders)):
-            if values and name not in vars(cls):
-                setattr(cls, name, with_choices(getattr(cls, name), cls, option, values))
+        if cls.tables and "to_frame" not in vars(cls):
+            cls.to_frame = with_choices(cls.to_frame, cls, "of", cls.tables)
+        if cls.orders and "ranking" not in vars(cls):
+            cls.ranking = with_choices(cls.ranking, cls, "by", cls.orders)
         dataclass(frozen=True, eq=False, repr=False)(cls)
 
     def __post_init__(self) -> None:

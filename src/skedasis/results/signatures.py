@@ -131,9 +131,7 @@ def document_table(method: Callable[..., object]) -> None:
         method.__doc__ = documented(method.__doc__, entries, SHARED["to_frame"])
 
 
-def with_choices(
-    method: Callable[..., object], owner: type, option: str, values: Sequence[str]
-) -> Callable[..., object]:
+def with_choices(method: Function, owner: type, option: str, values: Sequence[str]) -> Function:
     """Return a method of a base for a class, whose signature and docstring name the values of an option."""
     signature = inspect.signature(method)
     kind = f"Literal[{', '.join(map(repr, values))}]"
@@ -150,7 +148,7 @@ def with_choices(
     if own.__doc__ is not None:
         listed = ", ".join(f'"{value}"' for value in values)
         own.__doc__ = own.__doc__.replace(f"{option} : str, optional", f"{option} : {{{listed}}}")
-    return own
+    return cast(Function, own)
 
 
 def document_options(holder: type, named: str) -> None:

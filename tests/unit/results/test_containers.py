@@ -474,6 +474,7 @@ def test_errors_name_the_class_of_the_result():
         (regions.ranking, {"nonsense": 1}, "MultiModelRegionsByFeature.ranking(): "),
         (several.interval, {"levl": 0.9}, "MultiModelEffect.interval(): "),
         (effects["age"].to_frame, {"off": "bins"}, "Effect.to_frame(): "),
+        (effects["age"], {"new": 1}, "Effect(): "),
     ):
         assert message_of(sd.UnsupportedError, call, **wrong).startswith(start)
     assert "Write of= instead" in message_of(sd.UnsupportedError, effects.to_frame, off="bins")
