@@ -5,12 +5,22 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from skedasis._error_state import with_own_errors
 from skedasis.errors import UnsupportedError, nearest
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+@runtime_checkable
+class HasKind(Protocol):
+    """A result of a class that users know by a name."""
+
+    @classmethod
+    def json_kind(cls) -> str:
+        """Return the name."""
+        ...
 
 
 def unknown_keyword(
@@ -88,8 +98,6 @@ def checked_call(function: F) -> F:
     called: Any = function.__init__ if isinstance(function, type) else function
     name = function.__qualname__.rpartition("<locals>.")[2]
     bound = isinstance(function, type) or "." in name
-    for base in ("SavedResult.", "Exportable."):  # users see results, not their base classes
-        name = f"Result.{name.removeprefix(base)}" if name.startswith(base) else name
 
     @wraps(called)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -101,6 +109,9 @@ def checked_call(function: F) -> F:
                 _, *own = signature.parameters.values()
                 signature = signature.replace(parameters=own)
             label = name.removesuffix(".__call__")
+            if bound and args and isinstance(args[0], HasKind):  # not a base class of it
+                _, dot, method = label.partition(".")
+                label = f"{args[0].json_kind()}{dot}{method}"
             problem = misfit(label, signature, args[1:] if bound else args, kwargs)
             if problem is None:
                 raise

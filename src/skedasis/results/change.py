@@ -407,6 +407,7 @@ class Change(SavedResult):
         """Return the moments of all regions together."""
         return self.moments[name].whole()
 
+    @checked_call
     def ranking(self) -> Ranking[ChangeRank]:
         """Return the change as the only line of a ranking, which prints as a table."""
         error, std = (_plain_zero(self, spread) for spread in (self.std_error, self.std))
@@ -661,6 +662,7 @@ class Change(SavedResult):
         place = np.searchsorted(cumulative, wanted * cumulative[-1] * (1 - 1e-12), side="left")
         return kept.change[order][np.minimum(place, len(order) - 1)]
 
+    @checked_call
     def checks(self) -> Checks:
         """Return the findings of reliability checks: rows that leave the data, and regions with few rows.
 
@@ -830,6 +832,7 @@ class Changes(ResultMapping[str, Change]):
     exported = ("ranking", "changes", "provenance")
     noun = "named move"
     tables = ("summary", "regions", "rows", "ranking")
+    orders = ("value",)
 
     @classmethod
     def _keys(cls) -> tuple[Keys, Keys]:

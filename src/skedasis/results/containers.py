@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cache, cached_property
 from typing import (
@@ -22,6 +23,7 @@ from typing import (
 import numpy as np
 
 from skedasis._arguments import check_option, shown
+from skedasis._calls import checked_call
 from skedasis._types import Values
 from skedasis.data.factorize import equality_key
 from skedasis.data.features import Feature, find_feature, label_position
@@ -32,6 +34,7 @@ from skedasis.results.described import Keys, columns_of
 from skedasis.results.display import Ranking, RankLine, SavedResult, count
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, as_provenance, no_provenance
+from skedasis.results.signatures import with_choices
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -105,48 +108,43 @@ MOST_KEYS = 6
 # --- rankings -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class KeyRank(RankLine):
-    """A line of the ranking of a container: a line of the ranking of a member, with its key before it.
+@runtime_checkable
+class HasRanking(Protocol):
+    """A result with a ranking; it can take the number that orders the lines, `by`."""
 
-    It is also of the class of the line of the member, such as `Rank`, and has its fields.
-    """
-
-    parts: ClassVar[tuple[type[DataclassInstance], ...]] = ()
-    """The class of the member's line, and the classes of the keys before it."""
-
-    @classmethod
-    def before(cls, key: Hashable, line: DataclassInstance) -> DataclassInstance:
-        """Return a member's line with the key before its fields."""
-        parts = line.parts if isinstance(line, KeyRank) else (type(line),)
-        return _line((*parts, cls), key, *vars(line).values())
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # The class of a line is made when it is first needed, so that pickle cannot find it by its name.
-        return _line, (self.parts, *vars(self).values())
+    def ranking(self, by: str | None = ...) -> Sequence[RankLine]: ...
 
 
-@dataclass(frozen=True)
-class NameRank(KeyRank):
-    """One line of a ranking of named results: a line of the ranking of one of them, with its name before it.
+@runtime_checkable
+class HasSortKey(Protocol):
+    """A result whose lines do not know by what it orders them."""
 
-    Attributes
-    ----------
-    name : hashable
-    """
+    def sort_key(self, line: RankLine) -> float: ...
 
-    name: Hashable
+
+@runtime_checkable
+class OneMember(Protocol):
+    """A result without a ranking of its own that is ranked as the only member of a container."""
+
+    def alone(self) -> object: ...
+
+
+def keyed(line: DataclassInstance, column: str, key: object) -> DataclassInstance:
+    """Return a member's line with its key before its fields; it is also of the class of that line."""
+    return _keyed_class(type(line), column)(key, *vars(line).values())
 
 
 @cache
-def _line_class(parts: tuple[type[DataclassInstance], ...]) -> type[DataclassInstance]:
-    name, own = parts[-1].__name__, {"parts": parts}
-    return make_dataclass(name, [], bases=parts, frozen=True, namespace=own)
+def _keyed_class(line: type[DataclassInstance], column: str) -> Callable[..., DataclassInstance]:
+    def reduced(self: object) -> tuple[object, ...]:
+        # Pickle cannot find a class by its name that is made when it is first needed.
+        key, *values = vars(self).values()
+        return keyed, (line(*values), column, key)
 
-
-def _line(parts: tuple[type[DataclassInstance], ...], *values: object) -> DataclassInstance:
-    """Return a line of a ranking with the key of a member before its fields."""
-    return _line_class(parts)(*values)
+    # Fields of the last base are the first fields.
+    key = make_dataclass("Key", [(column, Hashable)], frozen=True)
+    own = {"__reduce__": reduced}
+    return make_dataclass(line.__name__, [], bases=(line, key), frozen=True, namespace=own)
 
 
 def ordered(lines: Sequence[LineT], by: str | None, orders: Sequence[str]) -> Ranking[LineT]:
@@ -177,18 +175,22 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
     noun: ClassVar[str] = "member"
     """What a key names, in messages."""
     column: ClassVar[str] = "name"
-    """The first column of tables, which has the keys."""
-    line: ClassVar[type[KeyRank]] = NameRank
-    """What is put before a member's lines in a ranking: its field is the key."""
+    """The first column of tables and rankings, which has the keys."""
     tables: ClassVar[tuple[str, ...]] = ()
     """The tables of `to_frame`, the default first; empty for "ranking" and those of the members."""
+    orders: ClassVar[tuple[str, ...]] = ()
+    """By what `ranking` orders the lines, the default first; empty for the orders of the members."""
 
     members: Mapping[KeyT, MemberT_co]
     provenance: Provenance = field(default_factory=no_provenance)
 
     def __init_subclass__(cls) -> None:
-        """Make the subclass a frozen dataclass."""
+        """Make the subclass a frozen dataclass; its methods name its tables and orders."""
         super().__init_subclass__()
+        if cls.tables and "to_frame" not in vars(cls):
+            cls.to_frame = with_choices(cls.to_frame, cls, "of", cls.tables)
+        if cls.orders and "ranking" not in vars(cls):
+            cls.ranking = with_choices(cls.ranking, cls, "by", cls.orders)
         dataclass(frozen=True, eq=False, repr=False)(cls)
 
     def __post_init__(self) -> None:
@@ -215,9 +217,8 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
     def _resolved(self, key: object) -> MemberT_co:
         """Return the member of a key in other words than its own; raise for what is none."""
         known = list(self)
-        near = nearest(key, map(str, known))
-        meant = next((k for k in known if str(k) == near), None)
-        fix = "Pass one of these" if near is None else f"Did you mean {meant!r}?"
+        near = nearest(key, [k for k in known if isinstance(k, str)])
+        fix = "Pass one of these" if near is None else f"Did you mean {near!r}?"
         listed = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
         expected = f"one of {listed}" if known else f"no {self.noun}"
         raise DataError(self.noun, shown(key), expected, fix)
@@ -264,36 +265,62 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
 
     # --- numbers
 
+    @checked_call
     def ranking(self, by: str | None = None) -> Ranking[Any]:
-        """Return the lines of the rankings of all members, each with its key, most important first.
+        """Return the lines of the rankings of all members, each with its key, the largest first.
 
         Parameters
         ----------
         by : str, optional
-            As in the members' `ranking`: "importance" or "heterogeneity_score" of effects, also "explained" of regions.
+            The number that orders the lines: one by which the members' `ranking` orders them, by default its first.
 
         Returns
         -------
         Ranking
-            A tuple of lines that prints as a table. A result of one feature, or of one pair, has one line.
+            A tuple of lines that prints as a table. A result of one feature, or of one pair, has one line. A line is
+            also of the class of the member's line, and has its fields after the key.
 
         Raises
         ------
         DataError
             For another `by`.
         UnsupportedError
-            As the members' `ranking`.
+            If the members have no ranking, and as their `ranking`.
 
         Notes
         -----
         No model row.
         """
+        if self.orders and by is not None:
+            check_option("ranking(by)", by, self.orders, "Pass one of these")
+            by = None if by == self.orders[0] else by
         found = [
-            (order, self.line.before(key, line))
+            (order, line, key)
             for key, member in self.items()
-            for order, line in operations.ranked_lines(member, by)
+            for order, line in self._ranked(member, by)
         ]
-        return Ranking(line for _, line in sorted(found, key=lambda item: item[0]))
+        column = self._column_beside({name for _, line, _ in found for name in vars(line)})
+        found.sort(key=lambda item: item[0])
+        return Ranking(keyed(line, column, key) for _, line, key in found)
+
+    def _ranked(self, member: object, by: str | None) -> list[tuple[float, RankLine]]:
+        """Return the lines of a member's ranking, each with a key that sorts them."""
+        of = member.alone() if isinstance(member, OneMember) else member
+        if not isinstance(of, HasRanking):
+            raise self._without("ranking", member, "results with a ranking")
+        if by is not None and "by" not in inspect.signature(of.ranking).parameters:
+            expected = f"None for {type(member).__name__}, which has one order"
+            raise DataError("ranking(by)", repr(by), expected, "Omit it")
+        lines = of.ranking() if by is None else of.ranking(by)
+        own = of.sort_key if isinstance(of, HasSortKey) else None
+        return [(line.sort_key(by) if own is None else own(line), line) for line in lines]
+
+    def _column_beside(self, others: Collection[str]) -> str:
+        """Return the column of the keys; if the members have one of that name, with the class before it."""
+        column = self.column
+        while column in others:
+            column = f"{type(self).__name__.lower()}_{column}"
+        return column
 
     @overload
     def interval(
@@ -384,16 +411,17 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
         Parameters
         ----------
         of : str, optional
-            One of the tables of the members' `to_frame`, or "ranking" for the lines of `ranking`; by default the
-            members' first table, of regions the ranking. If the points of the members are of several kinds, there
-            is a column for each: ``"x"`` (or ``"left"`` and ``"right"``), NaN for levels and times, ``"level"`` and
-            ``"time"``; of pairs ``"x0"``, ``"level0"``, ``"time0"``, and so on.
+            The table, by default the first one. "ranking", of regions of several models "recurrence", has the lines of
+            `ranking`; the others are tables of the members' `to_frame`. If the points of the members are of several
+            kinds, there is a column for each: ``"x"`` (or ``"left"`` and ``"right"``), NaN for levels and times,
+            ``"level"`` and ``"time"``; of pairs ``"x0"``, ``"level0"``, ``"time0"``, and so on.
 
         Returns
         -------
         data frame
             Keys that are not all text, all integers, all booleans or all floats are text. Where a member lacks a
-            column, numbers are NaN and other values None.
+            column, numbers are NaN and other values None. Where the members have a column of the name of the keys, that
+            of the keys begins with the class of the container: "countries_name".
 
         Raises
         ------
@@ -425,15 +453,16 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
             if not lines:
                 raise no_members_error("to_frame(of='ranking')", "line")
             columns: TableColumns = {**columns_of(type(lines[0]), lines)}
-            keys = columns.get(self.column)
-            return columns if keys is None else {**columns, self.column: key_column(keys)}
+            first = next(iter(columns))
+            return {**columns, first: key_column(columns[first])}
         tables = [m.table() if of is None else m.table(of) for m in self.values()]
         sizes = [len(next(iter(table.values()))) for table in tables]
-        return {**self._key_columns(sizes), **operations.stack_tables(tables)}
+        stacked = operations.stack_tables(tables)
+        return {**self._key_columns(sizes, stacked), **stacked}
 
-    def _key_columns(self, sizes: Sequence[int]) -> TableColumns:
-        """Return the first columns of tables; those that the members' tables have, too, are theirs."""
-        return {self.column: key_column(self, sizes)}
+    def _key_columns(self, sizes: Sequence[int], others: Collection[str]) -> TableColumns:
+        """Return the first columns of tables, given those of the members' tables."""
+        return {self._column_beside(others): key_column(self, sizes)}
 
     def _document(self, options: ExportOptions) -> Content:
         if self.exported:
@@ -464,8 +493,12 @@ class FeatureMapping(ResultMapping[str, FeatureResultT_co], Generic[FeatureResul
 
     noun = "feature"
     column = "feature"
-    orders: ClassVar[tuple[str, ...]] = ("importance", "heterogeneity_score")
-    """By what `ranking` orders the features, the default first."""
+    orders = ("importance", "heterogeneity_score")
+
+    def _column_beside(self, others: Collection[str]) -> str:
+        return (
+            self.column
+        )  # which the members' tables have, too, with the same name of their feature
 
     def _resolved(self, key: object) -> FeatureResultT_co:
         return self.members[explained_name([m.about.feature for m in self.values()], key)]
@@ -474,14 +507,15 @@ class FeatureMapping(ResultMapping[str, FeatureResultT_co], Generic[FeatureResul
     def _lines(self) -> Sequence[LineT]:
         """Return the lines of the ranking, in the order of those that are equal."""
 
+    @checked_call
     def ranking(self, by: str | None = None) -> Ranking[LineT]:
         """Return the features with their main numbers, the largest first.
 
         Parameters
         ----------
         by : str, optional
-            The number that orders the features: "importance", "heterogeneity_score", and of regions also "explained",
-            the share of the heterogeneity that they explain; by default the importance, of regions the score.
+            The number that orders the features, by default the first one. "explained" is the share of the heterogeneity
+            that the regions explain.
 
         Returns
         -------

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from skedasis.results.checks.heterogeneity_test import HeterogeneityTest
     from skedasis.results.checks.variance_decomposition import VarianceDecomposition
     from skedasis.results.contrast import Contrast, Contrasts
+    from skedasis.results.effects import Effects
     from skedasis.results.keywords import EffectKeywords, EffectViewKeywords
 
 
@@ -799,6 +800,10 @@ class Effect(SavedResult):
         array([-6., -3.,  6., nan])
         """
         return self.at(self.axis.coordinates_of(x_new, f"effect of {self.feature!r}"))
+
+    def alone(self) -> Effects:
+        """Return a container with this effect alone."""
+        return operations.Effects({self.feature: self})
 
     def at(self, x_new: Floats) -> Floats:
         """Evaluate the effect at numbers; ``effect(x)`` also accepts times and levels.

@@ -159,6 +159,7 @@ class Exportable(Printed):
         super().__init_subclass__()
         if "to_frame" in vars(cls):
             document_table(cls.to_frame)
+            cls.to_frame = checked_call(cls.to_frame)
 
     @checked_call
     def to_dict(self, *, rows: bool = False, confidence_level: float = 0.95) -> Object:

@@ -204,13 +204,12 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
     @checked_call
     def ranking(self) -> Ranking[PairInteraction]:
         """Return the pairs, strongest first: by `h2_unnormalized`, else `ale_strength`, else the larger share."""
-        measure = self.measure
+        return Ranking(sorted(self.pairs, key=self.sort_key))
 
-        def size(pair: PairInteraction) -> float:
-            value = pair.strength(measure)
-            return -value if not np.isnan(value) else np.inf
-
-        return Ranking(sorted(self.pairs, key=size))
+    def sort_key(self, line: PairInteraction) -> float:
+        """Return a key that sorts the strongest pair first, and unknown ones last."""
+        value = line.strength(self.measure)
+        return -value if not np.isnan(value) else np.inf
 
     def __getitem__(self, pair: tuple[str, str]) -> PairInteraction:
         """Return the interaction of two features, with the first one as `feature_0`."""

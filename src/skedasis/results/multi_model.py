@@ -475,6 +475,10 @@ class MultiModelEffect(MultiModelResult[Effect]):
             f"{self.spec.method}, {len(self.axis)} {self.axis.nouns}{self._outside}, importance {self.importance:.4g}>"
         )
 
+    def alone(self) -> MultiModelEffects:
+        """Return a container with this effect alone."""
+        return MultiModelEffects({self.feature: self})
+
     def __call__(self, x_new: ArrayLike) -> Floats:
         """Evaluate the mean effect: the mean over the models that have a value there, NaN where none has one."""
         return mean_of(np.stack([np.asarray(e(x_new), dtype=float) for e in self.models]))
@@ -864,6 +868,10 @@ class MultiModelSurface(MultiModelResult[Surface]):
             f"interaction strength {self.interaction_strength():.4g}>"
         )
 
+    def alone(self) -> Surfaces[MultiModelSurface]:
+        """Return a container with this surface alone."""
+        return Surfaces({self.features: self})
+
     def __call__(self, x0: ArrayLike, x1: ArrayLike) -> Floats:
         """Evaluate the mean surface, bilinearly."""
         return mean_of(np.stack([np.asarray(s(x0, x1), dtype=float) for s in self.models]))
@@ -1057,6 +1065,7 @@ class MultiModelImportance(MultiModelResult[Importance]):
         check_name("feature", feature, self.features, "Pass the name of a feature")
         return self._lines()[self.features.index(feature)]
 
+    @checked_call
     def ranking(self) -> Ranking[ModelsImportanceRank]:
         """Return the features, most important first."""
         return Ranking(sorted(self._lines(), key=lambda r: -r.mean))

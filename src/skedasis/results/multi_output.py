@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
 from skedasis._types import OutputLabel
 from skedasis.results import operations
-from skedasis.results.containers import KeyRank, OutputResult, ResultMapping
+from skedasis.results.containers import OutputResult, ResultMapping
 from skedasis.results.display import (
     MOST_LINES,
     SavedResult,
@@ -28,23 +28,6 @@ if TYPE_CHECKING:
     from skedasis.results.keywords import OutputsKeywords, OutputsViewKeywords
 
 ResultT_co = TypeVar("ResultT_co", bound=OutputResult, covariant=True)
-
-
-@dataclass(frozen=True)
-class OutputRank(KeyRank):
-    """One line of a ranking over several outputs: a line of the ranking of one of them, with the output before it.
-
-    Attributes
-    ----------
-    output : hashable
-        The label of the output.
-
-    Notes
-    -----
-    A line is also of the class of the lines of one output, such as `Rank`, and has its fields.
-    """
-
-    output: OutputLabel
 
 
 class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
@@ -82,7 +65,6 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
     """
 
     noun = column = "output"
-    line = OutputRank
 
     @property
     def outputs(self) -> Mapping[OutputLabel, ResultT_co]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         surface_keys,
     )
     from skedasis.results.effect_words import depends_on_cell, effect_text, kind_of, method_of
+    from skedasis.results.effects import Effects
     from skedasis.results.frames import (
         column_pairs,
         effect_table,
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
         surface_error,
     )
     from skedasis.results.io import save
-    from skedasis.results.rankings import ranked_lines
+    from skedasis.results.surfaces import Surfaces
 else:
 
     def __getattr__(name: str) -> object:
@@ -137,6 +138,7 @@ MODULES = {
     "reweighted_surface": "skedasis.results.intervals.surfaces:resampled",
     "surface_error": "skedasis.results.intervals.surfaces:surface_error",
     "save": "skedasis.results.io:save",
-    "ranked_lines": "skedasis.results.rankings:ranked_lines",
+    "Effects": "skedasis.results.effects:Effects",
+    "Surfaces": "skedasis.results.surfaces:Surfaces",
 }
 """Name of each operation → its module and its name there."""

@@ -891,6 +891,10 @@ class Regions(SavedResult, Sequence[Effect]):
         )
         return operations.contrasts_of_regions(self.effects, a, b, options)
 
+    def alone(self) -> RegionsByFeature:
+        """Return a container with these regions alone."""
+        return RegionsByFeature({self.feature: self})
+
     def to_frame(self, backend: str | None = None, *, of: RegionsTable = "regions") -> Any:
         """Return the regions, the splits, or the effects as a data frame.
 
@@ -1492,8 +1496,15 @@ class MultiModelRegions(ResultMapping[str | int, Regions]):
         ]
         return Ranking(sorted(lines, key=lambda line: (-line.models, line.feature == NO_SPLIT)))
 
+    @checked_call
     def ranking(self, by: str | None = None) -> Ranking[Recurrence]:
-        """Return the recurrence."""
+        """Return how often each feature is the first split, the most frequent first: the `recurrence`.
+
+        Parameters
+        ----------
+        by : {"models"}
+            The only order.
+        """
         return ordered(self.recurrence, by, ("models",))
 
     def table(self, of: str | None = None) -> TableColumns:

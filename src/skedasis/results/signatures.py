@@ -131,6 +131,26 @@ def document_table(method: Callable[..., object]) -> None:
         method.__doc__ = documented(method.__doc__, entries, SHARED["to_frame"])
 
 
+def with_choices(method: Function, owner: type, option: str, values: Sequence[str]) -> Function:
+    """Return a method of a base for a class, whose signature and docstring name the values of an option."""
+    signature = inspect.signature(method)
+    kind = f"Literal[{', '.join(map(repr, values))}]"
+    choice = signature.parameters[option].replace(annotation=kind, default=values[0])
+
+    @wraps(method)
+    def own(*args: object, **given: object) -> object:
+        return method(*args, **given)
+
+    own.__qualname__ = f"{owner.__qualname__}.{method.__name__}"
+    own.__dict__["__signature__"] = signature.replace(
+        parameters=list({**signature.parameters, option: choice}.values())
+    )
+    if own.__doc__ is not None:
+        listed = ", ".join(f'"{value}"' for value in values)
+        own.__doc__ = own.__doc__.replace(f"{option} : str, optional", f"{option} : {{{listed}}}")
+    return cast(Function, own)
+
+
 def document_options(holder: type, named: str) -> None:
     """Add to the docstring of a class that holds the options of a dictionary what each of them is."""
     if holder.__doc__ is not None:

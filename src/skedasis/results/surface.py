@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from skedasis.results.checks.extrapolation import FeatureSpace
     from skedasis.results.intervals.surfaces import SurfaceError
     from skedasis.results.keywords import SurfaceKeywords, SurfaceViewKeywords
+    from skedasis.results.surfaces import Surfaces
 
 
 # --- cells and rows -------------------------------------------------------------------------------
@@ -318,6 +319,10 @@ class Surface(SavedResult):
             for x, time, name in zip((x0, x1), self.times, self.features, strict=True)
         )
         return self.at(first, second, step=step)
+
+    def alone(self) -> Surfaces[Surface]:
+        """Return a container with this surface alone."""
+        return operations.Surfaces({self.features: self})
 
     def at(self, x0: object, x1: object, *, step: bool | tuple[bool, bool] = False) -> Floats:
         """Evaluate the surface as `__call__`, at points of its axes (days for times); `step` may differ by axis."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeGuard, TypeVar, Unpack, cast
@@ -153,7 +153,7 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
     def _named_in(self, check: Check, key: tuple[str, str]) -> Check:
         return check  # whose feature is the pair
 
-    def _key_columns(self, sizes: Sequence[int]) -> TableColumns:
+    def _key_columns(self, sizes: Sequence[int], others: Collection[str]) -> TableColumns:
         return {f"feature{i}": key_column((pair[i] for pair in self), sizes) for i in (0, 1)}
 
     def _document(self, options: ExportOptions) -> Content:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from skedasis._arguments import check_name, check_option
+from skedasis._calls import checked_call
 from skedasis._types import JsonValue
 from skedasis.results import operations
 from skedasis.results.described import columns_of
-from skedasis.results.display import RankLine, SavedResult, align_columns, count
+from skedasis.results.display import Ranking, RankLine, SavedResult, align_columns, count
 from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
@@ -135,6 +136,11 @@ class VarianceShares(SavedResult):
         names = [part.name for part in self.parts]
         check_name("part", name, names, "Pass the name of a part")
         return self.parts[names.index(name)]
+
+    @checked_call
+    def ranking(self) -> Ranking[VariancePart]:
+        """Return the parts, the largest share first."""
+        return Ranking(sorted(self.parts, key=VariancePart.sort_key))
 
     @property
     def has_labels(self) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
+import re
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
@@ -11,8 +14,8 @@ import pytest
 
 import skedasis as sd
 from skedasis.results.containers import ResultMapping, key_column
+from skedasis.results.display import RankLine
 from skedasis.results.effects import Rank
-from skedasis.results.multi_output import OutputRank
 from skedasis.results.surfaces import SurfaceRank
 from tests.helpers import refused
 
@@ -132,7 +135,7 @@ def test_rankings_have_the_lines_of_all_outputs_in_order():
     assert [line.importance for line in lines] == sorted(
         (r.importance for r in lines), reverse=True
     )
-    assert all(isinstance(line, Rank) and isinstance(line, OutputRank) for line in lines)
+    assert all(isinstance(line, Rank) for line in lines)
     want = [(k, r.feature, r.importance) for k, es in found.items() for r in es.ranking()]
     assert sorted((r.output, r.feature, r.importance) for r in lines) == sorted(want)
     assert str(lines).splitlines()[0].split()[:2] == ["output", "feature"]
@@ -372,6 +375,114 @@ def test_a_container_is_written_in_two_lines(tmp_path):
     with pytest.raises(ValueError, match="read-only"):
         found["Bern"].value[0] = 1.0
     assert "at least one member" in message_of(sd.DataError, Cities({}).to_frame)
+
+
+class Countries(ResultMapping[str, Cities]):
+    """The cities of some countries."""
+
+
+def test_containers_of_containers_keep_the_keys_of_both(tmp_path):
+    effects = made("effect")
+    of = {
+        "CH": Cities({"Bern": effects[0]}),
+        "FR": Cities({"Bern": effects[1], "Paris": effects[0]}),
+    }
+    found = Countries(of)
+    want = [("CH", "Bern"), ("FR", "Bern"), ("FR", "Paris")]
+    frame = found.to_frame("pandas")
+    assert list(frame.columns)[:2] == ["countries_name", "name"]
+    assert list(frame.groupby(["countries_name", "name"]).groups) == want
+    lines = found.ranking()
+    assert sorted((line.countries_name, line.name) for line in lines) == want
+    for line in lines:
+        assert line.importance == found[line.countries_name][line.name].importance
+    assert repr(pickle.loads(pickle.dumps(lines))) == repr(lines)
+    ranked = found.to_frame("pandas", of="ranking")
+    assert ranked["name"].tolist() == [line.name for line in lines]
+    found.save(tmp_path / "countries.npz")
+    pd.testing.assert_frame_equal(sd.load(tmp_path / "countries.npz").to_frame("pandas"), frame)
+
+
+@dataclass(frozen=True)
+class Share(RankLine):
+    """A share of something."""
+
+    ordered_by = "share"
+    share: float
+
+
+@dataclass(frozen=True)
+class Poll:
+    """A result of another package, which derives from nothing."""
+
+    shares: tuple[float, ...]
+    provenance: dict = field(default_factory=dict)
+
+    def table(self, of="shares"):
+        return {"share": list(self.shares)}
+
+    def ranking(self):
+        return [Share(share) for share in self.shares]
+
+
+class Polls(ResultMapping[str, Poll]):
+    """Polls by year."""
+
+    column = "year"
+
+
+def test_any_result_with_a_ranking_is_ranked():
+    found = Polls({"2025": Poll((0.2, 0.5)), "2026": Poll((0.3,))})
+    lines = [(line.year, line.share) for line in found.ranking()]
+    assert lines == [("2025", 0.5), ("2026", 0.3), ("2025", 0.2)]
+    assert "one order" in message_of(sd.DataError, found.ranking, "share")
+    assert found.to_frame("pandas")["year"].tolist() == ["2025", "2025", "2026"]
+
+
+# --- what help and errors name --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["effects of models", "surfaces", "changes", "regions of models"])
+def test_help_names_the_tables_and_orders_that_a_result_takes(name):
+    found = made(name)
+    found = next(iter(found.values())) if name == "effects of models" else found
+    for method, option in ((found.to_frame, "of"), (found.ranking, "by")):
+        entry = re.search(rf"^ *{option} : {{(.*)}}", method.__doc__, re.MULTILINE)
+        values = [value.strip('"') for value in entry[1].split(", ")]
+        taken = {}
+        for value in (*values, None):
+            try:
+                taken[value] = str(method(**{option: value}))
+            except (
+                sd.DataError,
+                sd.UnsupportedError,
+            ) as error:  # a table that these members do not have
+                taken[value] = str(error)
+        assert taken[values[0]] == taken[None]
+        message = message_of(sd.DataError, method, **{option: "nonsense"})
+        assert re.findall(r"'([a-z_0-9]+)'", message.partition("expected")[2]) == values
+    frame = inspect.signature(type(found).to_frame).parameters["of"]
+    assert frame.default == type(found).tables[0]
+    assert all(repr(table) in frame.annotation for table in type(found).tables)
+
+
+def test_errors_name_the_class_of_the_result():
+    effects, regions = made("effects")[0], made("regions of models")
+    several = made("effects of models")[0]["age"]
+    for call, wrong, start in (
+        (effects.to_frame, {"off": "ranking"}, "Effects.to_frame(): got an unexpected"),
+        (regions.ranking, {"nonsense": 1}, "MultiModelRegionsByFeature.ranking(): "),
+        (several.interval, {"levl": 0.9}, "MultiModelEffect.interval(): "),
+        (effects["age"].to_frame, {"off": "bins"}, "Effect.to_frame(): "),
+        (effects["age"], {"new": 1}, "Effect(): "),
+    ):
+        assert message_of(sd.UnsupportedError, call, **wrong).startswith(start)
+    assert "Write of= instead" in message_of(sd.UnsupportedError, effects.to_frame, off="bins")
+
+
+def test_only_texts_are_suggested():
+    regions = made("regions of models")["age"]
+    assert "Pass one of these" in message_of(sd.DataError, lambda: regions["x0"])
 
 
 def test_members_without_an_operation_are_refused():
