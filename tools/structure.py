@@ -52,7 +52,7 @@ BUDGETS: dict[str, Budget] = {
     "engine": Budget(any=13, getattr=5, lazy=15),
     "methods": Budget(any=7, getattr=4, lazy=2),
     "models": Budget(any=32, getattr=50, lazy=1),
-    "plots": Budget(getattr=2),
+    "plots": Budget(getattr=1),
     "quantities": Budget(any=14, getattr=14, lazy=13),
     "report": Budget(any=6, getattr=5, lazy=4),
     "results": Budget(any=70, getattr=10, lazy=1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
@@ -127,6 +128,19 @@ class NearestAttribute:
     """Base of classes whose error for an unknown attribute names the nearest one."""
 
     __slots__ = ()
+
+    def __dir__(self) -> list[str]:
+        """Return the names of what an object has, without what its class declares for those who write classes."""
+        declared = {
+            name
+            for base in type(self).__mro__
+            for name, member in vars(base).items()
+            if not name.startswith("_")
+            if isinstance(member, classmethod)
+            or not (inspect.isroutine(member) or inspect.isdatadescriptor(member))
+        }
+        own = {f.name for f in fields(self)} if is_dataclass(self) else set[str]()
+        return [*({*super().__dir__()} - declared | own)]
 
     if not TYPE_CHECKING:  # a type checker would take every attribute for one of ours
 

@@ -12,6 +12,7 @@ import json
 import pickle
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,7 @@ def leaves(value: object, where: str = "") -> Iterator[tuple[str, Any]]:
         for i, part in enumerate(value):
             yield from leaves(part, f"{where}[{i}]")
     elif hasattr(value, "__dataclass_fields__"):
-        for name in value.__dataclass_fields__:
+        for name in (f.name for f in fields(value)):
             yield from leaves(getattr(value, name), f"{where}.{name}")
     else:
         yield where, value

@@ -107,6 +107,17 @@ def test_a_type_error_of_a_call_that_fits_is_its_own(effect):
         sd.explain(broken, X, 0)
 
 
+def test_names_of_results_are_those_for_users(effect):
+    effects = sd.explain(f, X, method=sd.ALE(bins=4))
+    for result in (effect, effects, effects.ranking(), effect.checks(), effects.ranking()[0]):
+        declared = {"exported", "json_kind", "noun", "column", "line", "tables", "ordered_by"}
+        assert not declared & {*dir(result)}
+    assert {"values", "bins", "plot", "about", "std_error", "__class__"} <= {*dir(effect)}
+    assert {"members", "provenance", "keys", "ranking"} <= {*dir(effects)}
+    with pytest.raises(AttributeError, match=r"no attribute 'explore'$"):
+        _ = effects.ranking().explore
+
+
 def test_an_unknown_attribute(effect):
     for result, wrong, right in (
         (effect, "std_eror", "std_error"),

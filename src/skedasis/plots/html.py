@@ -8,7 +8,7 @@ import math
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache, singledispatch
 from importlib import resources
 from pathlib import Path
@@ -26,10 +26,11 @@ from skedasis.plots.scales import counted, number, number_or_zero, position_text
 from skedasis.plots.theme import stylesheet
 from skedasis.results.ale_statistics import Statistics
 from skedasis.results.change import Change, Changes
-from skedasis.results.checks.check import Checks
+from skedasis.results.checks.check import Check, Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
 from skedasis.results.containers import TableColumn
 from skedasis.results.contrast import Contrast, Contrasts, level_text
+from skedasis.results.described import columns_of
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.display import Ranking, bins_table
 from skedasis.results.effect import About, BinnedEffect, BinStats, Effect, LevelStepsEffect
@@ -120,15 +121,6 @@ def _cells(name: str, column: TableColumn) -> tuple[list[str], bool]:
         top = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
         return [number_or_zero(float(v), top) for v in values.tolist()], False
     return ["–" if v is None else str(v) for v in column], True
-
-
-def records(
-    lines: Iterable[DataclassInstance], *, leave: Sequence[str] = ()
-) -> dict[str, list[object]]:
-    """Return the fields of dataclasses of one kind as columns."""
-    rows = list(lines)
-    names = [f.name for f in fields(rows[0]) if f.name not in leave] if rows else []
-    return {name: [getattr(row, name) for row in rows] for name in names}
 
 
 def folded(summary: str, *content: Markup) -> Markup:
@@ -320,7 +312,9 @@ def _(effects: MultiModelEffects) -> list[Markup]:
 
 @numbers_of.register(Ranking)
 def _(ranking: Ranking[DataclassInstance]) -> list[Markup]:
-    return [table("Ranking by importance", records(ranking))] if ranking else []
+    return (
+        [table("Ranking by importance", columns_of(type(ranking[0]), ranking))] if ranking else []
+    )
 
 
 @numbers_of.register
@@ -331,7 +325,9 @@ def _(bins: BinStats) -> list[Markup]:
 @numbers_of.register(Surfaces)
 def _(found: Surfaces[AnySurface]) -> list[Markup]:
     lines = found.ranking()
-    return [table("Pairs, strongest interaction first", records(lines))] if lines else []
+    if not lines:
+        return []
+    return [table("Pairs, strongest interaction first", columns_of(type(lines[0]), lines))]
 
 
 @numbers_of.register(MultiOutput)
@@ -341,7 +337,10 @@ def _(found: MultiOutput[OutputResult]) -> list[Markup]:
 
 @numbers_of.register
 def _(found: MultiModelRegionsByFeature) -> list[Markup]:
-    return [table("Features and their first splits", records(found.ranking()))] if found else []
+    if not found:
+        return []
+    lines = found.ranking()
+    return [table("Features and their first splits", columns_of(type(lines[0]), lines))]
 
 
 @numbers_of.register
@@ -477,7 +476,7 @@ def _(contrasts: Contrasts) -> list[Markup]:
 def _(trust: Checks) -> list[Markup]:
     if not trust:
         return [note("No warnings.")]
-    return [table("Checks", records(trust, leave=("where", "numbers")))]
+    return [table("Checks", columns_of(Check, trust, without=("where", "numbers")))]
 
 
 @numbers_of.register

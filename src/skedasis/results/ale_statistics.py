@@ -14,7 +14,7 @@ from skedasis._arguments import check_int, check_name, check_probability, shown
 from skedasis._types import Bools, Floats, Json
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.registry import listed_methods
-from skedasis.results import operations, schema
+from skedasis.results import json_keys, operations
 from skedasis.results.ale_statistics_bootstrap import (
     AccumulatedResult,
     Percentiles,
@@ -227,17 +227,17 @@ class NullDistribution(SavedResult):
                 object_of(
                     "One feature; its numbers have one entry per permuted copy.",
                     {
-                        "feature": schema.text("Name of the feature."),
-                        **schema.METHOD,
-                        "quantity": schema.QUANTITY["quantity"],
-                        "aled": schema.numbers("ALE deviation."),
-                        "aler_low": schema.numbers("Lower end of the ALE range."),
-                        "aler_high": schema.numbers("Upper end of the ALE range."),
+                        "feature": json_keys.text("Name of the feature."),
+                        **json_keys.METHOD,
+                        "quantity": json_keys.QUANTITY["quantity"],
+                        "aled": json_keys.numbers("ALE deviation."),
+                        "aler_low": json_keys.numbers("Lower end of the ALE range."),
+                        "aler_high": json_keys.numbers("Upper end of the ALE range."),
                     },
                 ),
                 "The features.",
             ),
-            **schema.RECORD,
+            **json_keys.RECORD,
         }, {}
 
     def _columns(self) -> Content:

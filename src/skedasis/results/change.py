@@ -14,7 +14,7 @@ from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.results import operations, schema
+from skedasis.results import json_keys, operations
 from skedasis.results.containers import ResultMapping, TableColumns
 from skedasis.results.described import Keys, columns_of, keys_of, listed, object_of, or_null
 from skedasis.results.display import (
@@ -452,32 +452,32 @@ class Change(SavedResult):
     @classmethod
     def _keys(cls) -> tuple[Keys, Keys]:
         moved = {
-            **schema.FEATURE,
+            **json_keys.FEATURE,
             **keys_of(MovedFeature, "kind as move", "text", "outside", "missing"),
-            "amount": schema.value("The step, factor, value or level; a step of times in days."),
+            "amount": json_keys.value("The step, factor, value or level; a step of times in days."),
         }
         keys = {
             **keys_of(cls, "text as change", "quantity", "unit"),
-            "moved": schema.lines("The features that move.", "One feature.", moved),
+            "moved": json_keys.lines("The features that move.", "One feature.", moved),
             **keys_of(cls, "value", "std", "std_error", "df"),
-            "lower": schema.number("Lower end of the interval of `value`."),
-            "upper": schema.number("Upper end."),
-            **schema.LEVEL,
+            "lower": json_keys.number("Lower end of the interval of `value`."),
+            "upper": json_keys.number("Upper end."),
+            **json_keys.LEVEL,
             **keys_of(cls, "before", "after", "increases", "decreases", "already"),
             **keys_of(cls, "n_rows as rows", "missing", "outside", "regions_by", "by as regions"),
-            **schema.RECORD,
+            **json_keys.RECORD,
         }
         kept = object_of(
             "The kept rows; null if none are kept. With `rows=True`.",
             {
-                "row": schema.integers("Index of each row in X."),
+                "row": json_keys.integers("Index of each row in X."),
                 "x": listed(
-                    schema.points("Values of one feature."), "The values of each moved feature."
+                    json_keys.points("Values of one feature."), "The values of each moved feature."
                 ),
-                "before": schema.numbers("The quantity at the rows."),
-                "change": schema.numbers("The change of each row."),
-                "region": schema.integers("Number of each row's region."),
-                **schema.KEPT,
+                "before": json_keys.numbers("The quantity at the rows."),
+                "change": json_keys.numbers("The change of each row."),
+                "region": json_keys.integers("Number of each row's region."),
+                **json_keys.KEPT,
             },
         )
         return keys, {"kept_rows": or_null(kept)}
@@ -836,9 +836,9 @@ class Changes(ResultMapping[str, Change]):
 
     @classmethod
     def _keys(cls) -> tuple[Keys, Keys]:
-        line = {"name": schema.text("Its name."), **keys_of(ChangeRank)}
+        line = {"name": json_keys.text("Its name."), **keys_of(ChangeRank)}
         text = "The changes, the largest mean change of either sign first."
-        ranking = schema.lines(text, "One change.", line)
+        ranking = json_keys.lines(text, "One change.", line)
         return {"ranking": ranking, **keys_of(cls, "changes", "provenance")}, {}
 
     @property

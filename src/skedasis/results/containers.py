@@ -29,7 +29,7 @@ from skedasis.data.factorize import equality_key
 from skedasis.data.features import Feature, find_feature, label_position
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, nearest
-from skedasis.results import operations, schema
+from skedasis.results import json_keys, operations
 from skedasis.results.described import Keys, columns_of
 from skedasis.results.display import Ranking, RankLine, SavedResult, count
 from skedasis.results.export import Content, ExportOptions
@@ -478,11 +478,11 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
         if cls.exported:
             return super()._keys()
         one = {
-            cls.column: schema.label(f"What names the {cls.noun}."),
-            "result": schema.result(schema.RESULT, "Its result."),
+            cls.column: json_keys.label(f"What names the {cls.noun}."),
+            "result": json_keys.result(json_keys.RESULT, "Its result."),
         }
-        each = schema.lines(f"The {cls.noun}s, in their order.", f"One {cls.noun}.", one)
-        return {f"{cls.noun}s": each, **schema.RECORD}, {}
+        each = json_keys.lines(f"The {cls.noun}s, in their order.", f"One {cls.noun}.", one)
+        return {f"{cls.noun}s": each, **json_keys.RECORD}, {}
 
 
 class FeatureMapping(ResultMapping[str, FeatureResultT_co], Generic[FeatureResultT_co, LineT]):

@@ -10,12 +10,13 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from datetime import date, timedelta
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import fields, is_dataclass
+from datetime import date, time, timedelta
 from functools import cache
-from importlib import import_module
 from operator import attrgetter
+from pathlib import PurePath
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -34,8 +35,6 @@ from typing import (
 )
 
 import numpy as np
-
-from skedasis import _MODULES
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -73,13 +72,6 @@ class OwnKind(Protocol):
 # --- classes --------------------------------------------------------------------------------------
 
 
-def import_results() -> None:
-    """Import the modules of all public results, so that their classes are known."""
-    for module in dict.fromkeys(_MODULES.values()):
-        if module.startswith("skedasis.results."):
-            import_module(module)
-
-
 ClassT = TypeVar("ClassT")
 
 
@@ -94,6 +86,11 @@ def is_base(kind: type) -> bool:
     """Return whether a class is abstract, or generic with classes that derive from it, so that no result is of it."""
     generic = bool(vars(kind).get("__parameters__"))
     return inspect.isabstract(kind) or (generic and bool(kind.__subclasses__()))
+
+
+def is_ours(kind: type) -> bool:
+    """Return whether a class is of this package: of the classes of one name ours counts."""
+    return kind.__module__.partition(".")[0] == "skedasis"
 
 
 # --- attributes -----------------------------------------------------------------------------------
@@ -140,11 +137,16 @@ def _with_pair(
     return {"features": pair(first, second), **content}
 
 
-def columns_of(kind: type[DataclassInstance], lines: Iterable[object], *names: str) -> Columns:
+def columns_of(
+    kind: type[DataclassInstance],
+    lines: Iterable[object],
+    *names: str,
+    without: Collection[str] = (),
+) -> Columns:
     """Return attributes of lines of one class as columns, by default their fields; several texts in a cell as one."""
     rows = list(lines)
     columns: Columns = {}
-    for entry in names or [f.name for f in fields(kind)]:
+    for entry in names or [f.name for f in fields(kind) if f.name not in without]:
         name, _, column = entry.partition(" as ")
         columns[column or name] = [_cell(attrgetter(name)(row)) for row in rows]
     return columns
@@ -274,16 +276,19 @@ def _text(kind: type[DataclassInstance], name: str, key: str) -> str:
 
 
 def _hint(kind: type[DataclassInstance], name: str) -> Hint:
-    """Return the type of an attribute: of a field, or of what a property or a method returns."""
+    """Return the type of an attribute: of a field, or of what a property or a method returns; Any if it is unknown."""
     name, _, inner = name.partition(".")
     if inner:
         return _hint(_hint(kind, name), inner)
-    for base in kind.__mro__:
-        member = vars(base).get(name)
-        getter = member.fget if isinstance(member, property) else member
-        if isinstance(getter, types.FunctionType):
-            return _substituted(get_type_hints(getter)["return"], _variables(kind))
-    return hints_of(kind)[name]
+    try:
+        for base in kind.__mro__:
+            member = vars(base).get(name)
+            getter = member.fget if isinstance(member, property) else member
+            if isinstance(getter, types.FunctionType):
+                return _substituted(get_type_hints(getter)["return"], _variables(kind))
+        return hints_of(kind)[name]
+    except Exception:  # noqa: BLE001 - whatever the annotations of another package raise
+        return Any
 
 
 @cache
@@ -292,6 +297,15 @@ def hints_of(kind: type[DataclassInstance]) -> dict[str, Hint]:
     hints = get_type_hints(kind, localns={"JsonValue": object, "Sequence": Sequence})
     known = _variables(kind)
     return {f.name: _substituted(hints[f.name], known) for f in fields(kind) if f.init}
+
+
+def has_types(kind: type[DataclassInstance]) -> bool:
+    """Return whether the types of the fields of a class are known, all at run time."""
+    try:
+        hints_of(kind)
+    except Exception:  # noqa: BLE001 - whatever the annotations of another package raise
+        return False
+    return True
 
 
 def _variables(kind: type) -> dict[Hint, Hint]:
@@ -325,58 +339,66 @@ LABEL: JsonSchema = {"type": ["string", "number", "boolean", "null"]}
 _PLAIN: Mapping[Hint, JsonSchema] = {
     str: TEXT,
     float: NUMBER,
+    np.floating: NUMBER,
     int: INTEGER,
+    np.integer: INTEGER,
     bool: FLAG,
+    np.bool_: FLAG,
+    bytes: TEXT,
     date: TEXT,
+    time: TEXT,
     timedelta: TEXT,
-    object: {},
-    Any: {},
+    PurePath: TEXT,
     Hashable: LABEL,
 }
+"""Class → the schema of its values, and of those of the classes that derive from it."""
 
 
 def schema_of(hint: Hint) -> JsonSchema:
-    """Return the schema of values of a type."""
+    """Return the schema of values of a type; an empty one, which anything fits, for a type that it does not know."""
     arguments = get_args(hint)
     kind = get_origin(hint) or hint
-    if hint in _PLAIN:
-        found = _PLAIN[hint]
-    elif kind in (Union, types.UnionType):
+    if kind in (Union, types.UnionType):
         found = _any_of([schema_of(a) for a in arguments if a is not type(None)])
-        found = or_null(found) if type(None) in arguments else found
-    elif kind is Literal:
-        found = {"enum": list(arguments)}
-    elif kind is np.ndarray:
-        found = listed(schema_of(_OF_NUMPY[np.dtype(get_args(arguments[1])[0]).kind]))
-    elif is_typeddict(kind):
-        found = {"type": "object"}
-    elif not arguments and (reference := _reference(kind)):
-        found = reference
-    elif issubclass(kind, Mapping):
-        values = schema_of(arguments[1])
-        found = {"type": "object", **({"additionalProperties": values} if values else {})}
-    elif issubclass(kind, Sequence):
-        found = listed(schema_of(arguments[0]))
-        if arguments == (float, float):
-            found = {**found, "minItems": 2, "maxItems": 2}
-    else:
-        found = object_of(summary_of(kind), keys_of(kind))
-    return found
+        return or_null(found) if type(None) in arguments else found
+    if kind is Literal:
+        return {"enum": list(arguments)}
+    if is_typeddict(kind):
+        return {"type": "object"}
+    return _of_class(kind, arguments) if isinstance(kind, type) else {}
 
 
-def _reference(kind: object) -> JsonSchema | None:
-    """Return the schema of a class of results; None for any other class."""
-    return {"$ref": f"#/$defs/{kind.json_kind()}"} if isinstance(kind, OwnKind) else None
+def _of_class(kind: type, arguments: tuple[Hint, ...]) -> JsonSchema:
+    """Return the schema of objects of a class; the arguments are those of a generic one."""
+    if not arguments and isinstance(kind, OwnKind):
+        return {"$ref": f"#/$defs/{kind.json_kind()}"}
+    plain = [_PLAIN[base] for base in kind.__mro__ if base in _PLAIN]
+    if plain:
+        return plain[0]
+    if kind is np.ndarray:
+        return _array_of(*(one for a in arguments[1:] for one in get_args(a)))
+    if issubclass(kind, Mapping):
+        values = schema_of(arguments[1]) if len(arguments) == 2 else {}
+        return {"type": "object", **({"additionalProperties": values} if values else {})}
+    if issubclass(kind, (Sequence, AbstractSet)):
+        two = {"minItems": 2, "maxItems": 2} if arguments == (float, float) else {}
+        return {**_array_of(*(a for a in arguments if a is not ...)), **two}
+    return object_of(summary_of(kind), keys_of(kind)) if is_dataclass(kind) else {}
 
 
-_OF_NUMPY: Mapping[str, type] = {"f": float, "i": int, "b": bool}
+def _array_of(*items: Hint) -> JsonSchema:
+    """Return the schema of a list of values of some types."""
+    values = _any_of([schema_of(one) for one in items]) if items else {}
+    return listed(values) if values else {"type": "array"}
 
 
-def _any_of(some: list[JsonSchema]) -> JsonSchema:
-    """Return the schema of a union."""
-    if len(some) == 1:
+def _any_of(some: Sequence[JsonSchema]) -> JsonSchema:
+    """Return the schema of a union; an empty one if anything fits one of its types."""
+    if all(one == some[0] for one in some):
         return some[0]
-    if any("$ref" in one for one in some):
+    if not all(some):
+        return {}
+    if not all("type" in one for one in some):
         return {"anyOf": some}
     names = [name for one in some for name in _listed(one["type"])]
     return {"type": list(dict.fromkeys(names))}

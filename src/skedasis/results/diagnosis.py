@@ -11,7 +11,7 @@ import numpy as np
 
 from skedasis._arguments import check_name
 from skedasis._types import Floats, Json
-from skedasis.results import operations, schema
+from skedasis.results import json_keys, operations
 from skedasis.results.described import Keys, content_of, keys_of, listed, object_of
 from skedasis.results.display import SavedResult, align_columns
 from skedasis.results.export import Content, ExportOptions
@@ -229,11 +229,11 @@ class Diagnosis(SavedResult):
                 object_of(
                     "One feature.",
                     {
-                        "feature": schema.text("Name of the feature."),
-                        "likelihood": schema.number("Likelihood-PFI."),
-                        "likelihood_interval": schema.interval("Ends of its interval."),
-                        "entropy": schema.number("Entropy-PFI."),
-                        "entropy_interval": schema.interval("Ends of its interval."),
+                        "feature": json_keys.text("Name of the feature."),
+                        "likelihood": json_keys.number("Likelihood-PFI."),
+                        "likelihood_interval": json_keys.interval("Ends of its interval."),
+                        "entropy": json_keys.number("Entropy-PFI."),
+                        "entropy_interval": json_keys.interval("Ends of its interval."),
                         **keys_of(Finding, *_MORE),
                     },
                 ),

@@ -7,7 +7,7 @@ import numpy as np
 from skedasis._types import Floats, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimePoints
-from skedasis.results import schema
+from skedasis.results import json_keys
 from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, LevelStats
 from skedasis.results.described import Content, Keys, listed, object_of, or_null
 from skedasis.results.effect import (
@@ -113,25 +113,27 @@ _BIN_KEYS = or_null(
         "The bins from left to right; for a categorical feature the steps between levels. Null for PDP and ICE, and "
         "for M-plots of categorical features.",
         {
-            "left": schema.points("Left ends: numbers, times, or the labels before a step."),
-            "right": schema.points("Right ends."),
-            "rows": schema.integers("Number of rows."),
-            "weight": schema.numbers("Weight of the rows."),
-            "std": schema.numbers("Standard deviation of the local effects in the bin."),
-            "error": schema.numbers("Standard error of `slope`, or `mean`."),
+            "left": json_keys.points("Left ends: numbers, times, or the labels before a step."),
+            "right": json_keys.points("Right ends."),
+            "rows": json_keys.integers("Number of rows."),
+            "weight": json_keys.numbers("Weight of the rows."),
+            "std": json_keys.numbers("Standard deviation of the local effects in the bin."),
+            "error": json_keys.numbers("Standard error of `slope`, or `mean`."),
         },
         {
-            "slope": schema.numbers(
+            "slope": json_keys.numbers(
                 "Mean of the local effects, in units of the quantity per unit of the feature, of times per day; for "
                 "differences across bins or cells the mean slope of the curve; for a categorical feature the mean "
                 "difference per step."
             ),
-            "rise": schema.numbers(
+            "rise": json_keys.numbers(
                 "Value of the curve at the right end minus that at the left end, in units of the quantity. Absent for "
                 "an M-plot."
             ),
-            "mean": schema.numbers("For an M-plot instead of `slope`: the mean of the quantity."),
-            "slope_change": schema.numbers(
+            "mean": json_keys.numbers(
+                "For an M-plot instead of `slope`: the mean of the quantity."
+            ),
+            "slope_change": json_keys.numbers(
                 "Change of the slope per unit of the feature within the bin. Absent if slopes are constant in all "
                 "bins."
             ),
@@ -144,10 +146,10 @@ _SPREAD_KEYS = or_null(
     object_of(
         "The spread between rows on cells of its own; null if it was not computed.",
         {
-            "x": schema.points("Mean of the feature in each cell, or the level."),
-            "value": schema.numbers("Standard deviation of the effect there between rows."),
-            "error": schema.numbers("Its standard error."),
-            "weight": schema.numbers("Fraction of the rows in the cell."),
+            "x": json_keys.points("Mean of the feature in each cell, or the level."),
+            "value": json_keys.numbers("Standard deviation of the effect there between rows."),
+            "error": json_keys.numbers("Its standard error."),
+            "weight": json_keys.numbers("Fraction of the rows in the cell."),
         },
     )
 )
@@ -157,11 +159,11 @@ _DEPENDS_KEYS = or_null(
     object_of(
         "The other feature that explains most of the heterogeneity; null if none explains much.",
         {
-            "name": schema.text("Name of the feature."),
-            "share": schema.number(
+            "name": json_keys.text("Name of the feature."),
+            "share": json_keys.number(
                 "Share of the squared heterogeneity score that it explains, on held-out rows."
             ),
-            "error": schema.number("Standard error of the share."),
+            "error": json_keys.number("Standard error of the share."),
         },
     )
 )
@@ -170,11 +172,11 @@ _DEPENDS_KEYS = or_null(
 _MISSING_KEYS = object_of(
     "Rows in which the feature is missing.",
     {
-        "rows": schema.integer("Their number."),
-        "value": schema.number(
+        "rows": json_keys.integer("Their number."),
+        "value": json_keys.number(
             "Their effect, on the scale of the curve; null without any, or for a level."
         ),
-        "error": schema.number("Its standard error."),
+        "error": json_keys.number("Its standard error."),
     },
 )
 
@@ -183,14 +185,14 @@ _KEPT_KEYS = or_null(
     object_of(
         "Kept rows, only with rows=True; null if none are kept.",
         {
-            "x": schema.points("Values of the feature."),
+            "x": json_keys.points("Values of the feature."),
             "local_effect": or_null(
                 listed(
                     {"type": ["number", "null", "array"]},
                     "Their local effects; for a categorical feature the two adjacent steps. Null for PDP and ICE.",
                 )
             ),
-            **schema.KEPT,
+            **json_keys.KEPT,
         },
     )
 )
@@ -200,10 +202,10 @@ _ICE_KEYS = or_null(
     object_of(
         "Individual curves of kept rows, only with rows=True; null if none are kept.",
         {
-            "row": schema.integers("Index of each row in X."),
-            "x": schema.points("The rows' own values of the feature."),
-            "value": schema.table("One curve per row, at the points of `curve`."),
-            **schema.KEPT,
+            "row": json_keys.integers("Index of each row in X."),
+            "x": json_keys.points("The rows' own values of the feature."),
+            "value": json_keys.table("One curve per row, at the points of `curve`."),
+            **json_keys.KEPT,
         },
     )
 )
@@ -213,48 +215,48 @@ def effect_keys() -> tuple[Keys, Keys]:
     """Return the schema of the keys of an effect, and of those that only some have."""
     return (
         {
-            **schema.FEATURE,
-            **schema.QUANTITY,
-            **schema.METHOD,
+            **json_keys.FEATURE,
+            **json_keys.QUANTITY,
+            **json_keys.METHOD,
             "rule": or_null(
-                schema.text("Rule of the region that the effect is of; null for all rows.")
+                json_keys.text("Rule of the region that the effect is of; null for all rows.")
             ),
-            **schema.LEVEL,
-            "importance": schema.number("Standard deviation of the effect over the data."),
-            **schema.SCORE,
+            **json_keys.LEVEL,
+            "importance": json_keys.number("Standard deviation of the effect over the data."),
+            **json_keys.SCORE,
             "heterogeneity_score_interval": {
-                **schema.interval(
+                **json_keys.interval(
                     "Ends of the interval of the heterogeneity score; null if it is unknown."
                 ),
                 "type": ["array", "null"],
             },
-            "score_off_support": schema.number(
+            "score_off_support": json_keys.number(
                 "The largest share of the score's swapped rows that are far from the data, in at most three columns."
             ),
             "curve": object_of(
                 "The effect at its points, in units of the quantity.",
                 {
-                    "value": schema.numbers("The effect."),
-                    "error": schema.numbers("Its standard error."),
-                    "lower": schema.numbers("Lower end of its pointwise interval."),
-                    "upper": schema.numbers("Upper end."),
-                    "heterogeneity": schema.numbers(
+                    "value": json_keys.numbers("The effect."),
+                    "error": json_keys.numbers("Its standard error."),
+                    "lower": json_keys.numbers("Lower end of its pointwise interval."),
+                    "upper": json_keys.numbers("Upper end."),
+                    "heterogeneity": json_keys.numbers(
                         "Spread: standard deviation of the effect there between rows."
                     ),
                     "accumulated_std": or_null(
-                        schema.numbers(
+                        json_keys.numbers(
                             "Standard deviations of local effects, accumulated from the left end; null for PDP and "
                             "M-plots.",
                         )
                     ),
                 },
-                schema.AXIS,
+                json_keys.AXIS,
             ),
             "bins": _BIN_KEYS,
             "spread": _SPREAD_KEYS,
             "depends_on": _DEPENDS_KEYS,
             "missing": _MISSING_KEYS,
-            **schema.RECORD,
+            **json_keys.RECORD,
         },
         {"kept_rows": _KEPT_KEYS, "ice": _ICE_KEYS},
     )
@@ -359,12 +361,12 @@ _CELL_KEYS = or_null(
         "PDP.",
         {
             "rows": listed({"type": "array", "items": {"type": "integer"}}, "Number of rows."),
-            "weight": schema.table("Weight of the rows."),
-            "difference": schema.table(
+            "weight": json_keys.table("Weight of the rows."),
+            "difference": json_keys.table(
                 "Mean double difference across the cell, in units of the quantity."
             ),
-            "std": schema.table("Standard deviation of the rows' double differences."),
-            "error": schema.table("Standard error of `difference`."),
+            "std": json_keys.table("Standard deviation of the rows' double differences."),
+            "error": json_keys.table("Standard error of `difference`."),
         },
     )
 )
@@ -374,37 +376,37 @@ def surface_keys() -> tuple[Keys, Keys]:
     """Return the schema of the keys of a surface, and of those that only some have."""
     return (
         {
-            **schema.PAIR,
-            **schema.LEVEL,
-            "includes_main_effects": schema.flag(
+            **json_keys.PAIR,
+            **json_keys.LEVEL,
+            "includes_main_effects": json_keys.flag(
                 "Whether values include the main effects of the features."
             ),
-            "interaction_strength": schema.number(
+            "interaction_strength": json_keys.number(
                 "Standard deviation of the surface over the data; null if no rows are kept."
             ),
-            "value": schema.table(
+            "value": json_keys.table(
                 "The effect, in units of the quantity; a row for each point of the first feature."
             ),
-            "error": schema.table("Its standard error."),
-            "lower": schema.table("Lower end of its pointwise interval."),
-            "upper": schema.table("Upper end."),
-            "heterogeneity": schema.table("Standard deviation between rows."),
+            "error": json_keys.table("Its standard error."),
+            "lower": json_keys.table("Lower end of its pointwise interval."),
+            "upper": json_keys.table("Upper end."),
+            "heterogeneity": json_keys.table("Standard deviation between rows."),
             "cells": _CELL_KEYS,
-            **schema.RECORD,
+            **json_keys.RECORD,
         },
         {
             "kept_rows": or_null(
                 object_of(
                     "Kept rows, only with rows=True; null if none are kept.",
                     {
-                        "x0": schema.points("Values of the first feature."),
-                        "x1": schema.points("Values of the second feature."),
+                        "x0": json_keys.points("Values of the first feature."),
+                        "x1": json_keys.points("Values of the second feature."),
                         "local_effect": or_null(
-                            schema.numbers(
+                            json_keys.numbers(
                                 "Mixed derivatives; null if local effects are differences."
                             )
                         ),
-                        **schema.KEPT,
+                        **json_keys.KEPT,
                     },
                 )
             )

@@ -13,7 +13,7 @@ from skedasis._arguments import check_flag, check_name, check_option, check_prob
 from skedasis._calls import NearestAttribute, checked_call
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
-from skedasis.results import operations, schema
+from skedasis.results import json_keys, operations
 from skedasis.results.described import Keys, columns_of, content_of, described, keys_of, or_null
 from skedasis.results.display import (
     Ranking,
@@ -409,19 +409,19 @@ class Importance(SavedResult):
     def _keys(cls) -> tuple[Keys, Keys]:
         return {
             **keys_of(cls),
-            **schema.LEVEL,
-            "ranking": schema.lines(
+            **json_keys.LEVEL,
+            "ranking": json_keys.lines(
                 "The features, most important first.",
                 "One line of the ranking.",
                 {
                     **keys_of(ImportanceRank),
-                    "values": schema.numbers("The importance in each repeat."),
+                    "values": json_keys.numbers("The importance in each repeat."),
                 },
             ),
-            **schema.RECORD,
+            **json_keys.RECORD,
         }, {
             "local": described(
-                or_null(schema.result("LocalImportance")),
+                or_null(json_keys.result("LocalImportance")),
                 "Values of single rows, only with rows=True; null if none are kept.",
             )
         }

@@ -24,6 +24,8 @@ from skedasis._calls import checked_call
 from skedasis._files import binary_file, check_writable
 from skedasis._types import DType, JsonValue, Values
 from skedasis.errors import DataError, FileError, format_error
+from skedasis.registry import load_plugins
+from skedasis.results.described import subclasses
 from skedasis.results.display import SavedResult
 from skedasis.results.effect import BEFORE_SPREAD
 from skedasis.results.provenance import model_names
@@ -62,6 +64,8 @@ class Packer:
         if isinstance(value, (list, tuple)):
             of = self._items(value, name)
             return of if isinstance(value, list) else _marked("tuple", of)
+        if isinstance(value, SavedResult) or is_dataclass(value):
+            raise _class_error(type(value), self._kinds)
         return self._mapping(value, name) if isinstance(value, Mapping) else _other(value)
 
     def _items(self, values: Iterable[object], name: str) -> list[JsonValue]:
@@ -83,6 +87,18 @@ class Packer:
         first = self._names.setdefault(id(value), name)
         self.arrays.setdefault(first, value)  # the reference keeps the id unique
         return _marked("array", first)
+
+
+def _class_error(kind: type, kinds: Kinds) -> DataError:
+    """Return the error for an object of which `load` would not find the class."""
+    got = f"an object of class {kind.__name__} of {kind.__module__}"
+    if kind.__name__ in kinds:
+        got = f"{got}, whose name a class of {kinds[kind.__name__].__module__} has, too"
+        fix = "Rename the class; if it was defined again, compute the result with the new class"
+    else:
+        got = f"{got}, which no field of a result names in its type, or whose own types are unknown"
+        fix = "Name it in the type of the field; import what types name at run time, too"
+    return DataError("save", got, "an object whose class load finds by its name", fix)
 
 
 def _marked(kind: str, of: JsonValue) -> dict[str, JsonValue]:
@@ -145,6 +161,11 @@ def _made(kind: str, parts: Any, kinds: Kinds) -> Any:
         return tuple(parts)
     if kind == "mapping":
         return dict(parts)
+    if kind not in kinds and kind.isidentifier():
+        load_plugins()
+        kinds = saved_kinds()
+        if kind not in kinds:
+            raise _UnknownClassError(kind)
     made = kinds[kind]
     check_fields(made, parts)
     return made(**parts)
@@ -325,6 +346,17 @@ def load(path: str | Path, *, memory: int | str | None = "1GB") -> Any:
             f"at most {counted_bytes(most or 0)}, the limit memory={memory!r}",
             "Pass a larger memory= or None, if you trust the file",
         ) from error
+    except _UnknownClassError as error:
+        unknown = str(error) in {kind.__name__ for kind in subclasses(SavedResult)}
+        why = (
+            "the types of whose fields are unknown" if unknown else "whose package is not imported"
+        )
+        raise DataError(
+            "load",
+            f"{path} with an object of class {error}, {why}",
+            "a result of skedasis, or of a package that is imported",
+            f"Import the package that has {error}, and at run time what the types of its fields name",
+        ) from error
     except MemoryError as error:
         raise _load_error(path, "whose arrays do not fit into memory") from error
     except FieldError as error:
@@ -333,7 +365,7 @@ def load(path: str | Path, *, memory: int | str | None = "1GB") -> Any:
         raise _load_error(path) from error
     if not OLDEST <= version <= FORMAT:
         fix = "Update skedasis" if version > FORMAT else "Explain again, and save the result again"
-        raise DataError("load", f"format {version}", f"format {OLDEST} or {FORMAT}", fix)
+        raise DataError("load", f"format {version}", f"format {OLDEST} to {FORMAT}", fix)
     if not _is_result(result):
         raise _load_error(path)
     return result
@@ -408,6 +440,10 @@ def _load_error(path: object, why: str = "which is no saved result") -> DataErro
     elif Path(path).suffix.lower() != ".npz":
         fix = "Pass the file that result.save('result.npz') wrote"
     return DataError("load", f"{path}, {why}", "a file that save wrote", fix)
+
+
+class _UnknownClassError(Exception):
+    """A file has an object of a class that no imported package has, or whose types are unknown."""
 
 
 class _TooLargeError(Exception):

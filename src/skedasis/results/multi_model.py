@@ -16,7 +16,7 @@ from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Json, Level, Values
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
-from skedasis.results import operations, schema
+from skedasis.results import json_keys, operations
 from skedasis.results.axis import (
     Axis,
     LevelAxis,
@@ -71,14 +71,14 @@ if TYPE_CHECKING:
 
 
 _MODEL_KEYS: Keys = {
-    "n_models": schema.integer("Number of models."),
-    "correction": schema.number(
+    "n_models": json_keys.integer("Number of models."),
+    "correction": json_keys.number(
         "Number of held-out rows over number of training rows; null if unknown."
     ),
-    "overlap": schema.number(
+    "overlap": json_keys.number(
         "Fraction of the training rows that two models share; null if unknown."
     ),
-    **schema.LEVEL,
+    **json_keys.LEVEL,
 }
 """What is known of the models."""
 
@@ -571,43 +571,45 @@ class MultiModelEffect(MultiModelResult[Effect]):
     @classmethod
     def _keys(cls) -> tuple[Keys, Keys]:
         return {
-            **schema.FEATURE,
-            **schema.QUANTITY,
-            **schema.METHOD,
+            **json_keys.FEATURE,
+            **json_keys.QUANTITY,
+            **json_keys.METHOD,
             **_MODEL_KEYS,
-            "importance": schema.number("Mean over the models of the importance."),
-            "heterogeneity_score": schema.number(
+            "importance": json_keys.number("Mean over the models of the importance."),
+            "heterogeneity_score": json_keys.number(
                 "Mean over the models of the heterogeneity score."
             ),
-            "heterogeneity_score_error": schema.number(
+            "heterogeneity_score_error": json_keys.number(
                 "Its standard error, due to the sample of rows."
             ),
             "curve": object_of(
                 "The mean over the models at its points, in units of the quantity.",
                 {
-                    "value": schema.numbers("The mean."),
-                    "between": schema.numbers("Standard deviation between models."),
-                    "error": schema.numbers("Standard error of the mean."),
-                    "lower": schema.numbers("Lower end of its pointwise interval."),
-                    "upper": schema.numbers("Upper end."),
-                    "reached": schema.integers("Number of models that have a value."),
-                    "heterogeneity": schema.numbers("Mean over the models of the heterogeneity."),
+                    "value": json_keys.numbers("The mean."),
+                    "between": json_keys.numbers("Standard deviation between models."),
+                    "error": json_keys.numbers("Standard error of the mean."),
+                    "lower": json_keys.numbers("Lower end of its pointwise interval."),
+                    "upper": json_keys.numbers("Upper end."),
+                    "reached": json_keys.integers("Number of models that have a value."),
+                    "heterogeneity": json_keys.numbers(
+                        "Mean over the models of the heterogeneity."
+                    ),
                 },
-                schema.AXIS,
+                json_keys.AXIS,
             ),
             "models": listed(
                 object_of(
                     "One model.",
                     {
-                        "importance": schema.number("Its importance."),
-                        "heterogeneity_score": schema.number("Its heterogeneity score."),
-                        "value": schema.numbers("Its effect, at the points of `curve`."),
-                        "heterogeneity": schema.numbers("Its heterogeneity there."),
+                        "importance": json_keys.number("Its importance."),
+                        "heterogeneity_score": json_keys.number("Its heterogeneity score."),
+                        "value": json_keys.numbers("Its effect, at the points of `curve`."),
+                        "heterogeneity": json_keys.numbers("Its heterogeneity there."),
                     },
                 ),
                 "The models, in the order given.",
             ),
-            **schema.RECORD,
+            **json_keys.RECORD,
         }, {}
 
     @takes_figure_options
@@ -925,32 +927,32 @@ class MultiModelSurface(MultiModelResult[Surface]):
     @classmethod
     def _keys(cls) -> tuple[Keys, Keys]:
         return {
-            **schema.PAIR,
+            **json_keys.PAIR,
             **_MODEL_KEYS,
-            "interaction_strength": schema.number(
+            "interaction_strength": json_keys.number(
                 "Mean over the models of the interaction strength."
             ),
-            "value": schema.table("The mean over the models."),
-            "between": schema.table("Standard deviation between models."),
-            "error": schema.table("Standard error of the mean."),
-            "lower": schema.table("Lower end of its pointwise interval."),
-            "upper": schema.table("Upper end."),
+            "value": json_keys.table("The mean over the models."),
+            "between": json_keys.table("Standard deviation between models."),
+            "error": json_keys.table("Standard error of the mean."),
+            "lower": json_keys.table("Lower end of its pointwise interval."),
+            "upper": json_keys.table("Upper end."),
             "reached": listed(
                 {"type": "array", "items": {"type": "integer"}},
                 "Number of models that have a value.",
             ),
-            "heterogeneity": schema.table("Mean over the models of the heterogeneity."),
+            "heterogeneity": json_keys.table("Mean over the models of the heterogeneity."),
             "models": listed(
                 object_of(
                     "One model.",
                     {
-                        "interaction_strength": schema.number("Its interaction strength."),
-                        "value": schema.table("Its surface."),
+                        "interaction_strength": json_keys.number("Its interaction strength."),
+                        "value": json_keys.table("Its surface."),
                     },
                 ),
                 "The models, in the order given.",
             ),
-            **schema.RECORD,
+            **json_keys.RECORD,
         }, {}
 
     @takes_figure_options
@@ -1109,33 +1111,33 @@ class MultiModelImportance(MultiModelResult[Importance]):
     @classmethod
     def _keys(cls) -> tuple[Keys, Keys]:
         return {
-            **schema.FEATURES,
-            **schema.QUANTITY,
-            **schema.METHOD,
+            **json_keys.FEATURES,
+            **json_keys.QUANTITY,
+            **json_keys.METHOD,
             "metric": or_null(
-                schema.text("Name of the metric; null if the quantity is a mean over rows.")
+                json_keys.text("Name of the metric; null if the quantity is a mean over rows.")
             ),
-            "baseline": schema.number(
+            "baseline": json_keys.number(
                 "Mean over the models of the quantity at the rows, or of the metric."
             ),
             **_MODEL_KEYS,
-            "ranking": schema.lines(
+            "ranking": json_keys.lines(
                 "The features, most important first.",
                 "One line of the ranking.",
                 {
-                    "feature": schema.text("Name of the feature."),
-                    "mean": schema.number(
+                    "feature": json_keys.text("Name of the feature."),
+                    "mean": json_keys.number(
                         "The importance: the mean over the repeats, in units of the quantity."
                     ),
-                    "error": schema.number("Its standard error."),
-                    "lower": schema.number("Lower end of its interval."),
-                    "upper": schema.number("Upper end."),
-                    "between": schema.number("Standard deviation between models."),
-                    "reached": schema.integer("Number of models that have a value."),
-                    "values": schema.numbers("The importance for each model."),
+                    "error": json_keys.number("Its standard error."),
+                    "lower": json_keys.number("Lower end of its interval."),
+                    "upper": json_keys.number("Upper end."),
+                    "between": json_keys.number("Standard deviation between models."),
+                    "reached": json_keys.integer("Number of models that have a value."),
+                    "values": json_keys.numbers("The importance for each model."),
                 },
             ),
-            **schema.RECORD,
+            **json_keys.RECORD,
         }, {}
 
     @takes_figure_options

@@ -20,7 +20,7 @@ from skedasis.data.factorize import equality_key, to_python
 from skedasis.data.features import Feature
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, format_error
-from skedasis.results import operations, schema
+from skedasis.results import json_keys, operations
 from skedasis.results.containers import FeatureMapping, ResultMapping, TableColumns, ordered
 from skedasis.results.curve_words import curve_words, one_line
 from skedasis.results.described import Keys, columns_of, content_of, keys_of, listed, schema_of
@@ -1011,33 +1011,33 @@ class Regions(SavedResult, Sequence[Effect]):
     @classmethod
     def _keys(cls) -> tuple[Keys, Keys]:
         return {
-            **schema.FEATURE,
-            **schema.QUANTITY,
+            **json_keys.FEATURE,
+            **json_keys.QUANTITY,
             **keys_of(cls, *cls._attributes),
-            "regions": schema.lines(
+            "regions": json_keys.lines(
                 "The regions.",
                 "One region.",
                 {
-                    "rule": schema.text('Its rule, such as "workingday = 0".'),
-                    "rows": schema.integer("Number of rows."),
-                    "weight": schema.number("Their weight."),
-                    "share": schema.number("Fraction of the weight."),
-                    "importance": schema.number(
+                    "rule": json_keys.text('Its rule, such as "workingday = 0".'),
+                    "rows": json_keys.integer("Number of rows."),
+                    "weight": json_keys.number("Their weight."),
+                    "share": json_keys.number("Fraction of the weight."),
+                    "importance": json_keys.number(
                         "Standard deviation of the effect within the region."
                     ),
-                    **schema.SCORE,
+                    **json_keys.SCORE,
                     "conditions": listed(
                         schema_of(Condition),
                         "The conditions of the rule, all of which hold. Empty for regions given by labels or masks.",
                     ),
-                    "effect": schema.result("Effect", "The effect within the region."),
+                    "effect": json_keys.result("Effect", "The effect within the region."),
                 },
             ),
             "nodes": listed(
                 schema_of(RegionNode),
                 "The tree of rules, depth first; the first node is the whole.",
             ),
-            **schema.RECORD,
+            **json_keys.RECORD,
         }, {}
 
     @takes_figure_options

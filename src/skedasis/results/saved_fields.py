@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Siz
 from dataclasses import is_dataclass
 from datetime import date, timedelta
 from functools import cache
+from importlib import import_module
 from typing import (
     Any,
     ForwardRef,
@@ -26,9 +27,10 @@ from typing import is_typeddict as _is_typed_dictionary
 
 import numpy as np
 
+from skedasis import _MODULES
 from skedasis._types import DType, Floats
 from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelAxis, LevelPairAxis, PairAxis
-from skedasis.results.described import Hint, hints_of, import_results, is_base, subclasses
+from skedasis.results.described import Hint, has_types, hints_of, is_base, is_ours, subclasses
 from skedasis.results.display import SavedResult
 from skedasis.results.immutable import Immutable
 
@@ -48,24 +50,34 @@ class FieldError(ValueError):
 # --- classes --------------------------------------------------------------------------------------
 
 
+def import_results() -> None:
+    """Import the modules of all public results, so that their classes are known."""
+    for module in dict.fromkeys(_MODULES.values()):
+        if module.startswith("skedasis.results."):
+            import_module(module)
+
+
 def saved_kinds() -> Kinds:
-    """Return the classes of which files may have objects: all results, and what the types of their fields name."""
+    """Return the classes of which files may have objects: all results, and what the types of their fields name.
+
+    Classes whose types are unknown are left out; of one name counts the class of this package, else the newest.
+    """
     import_results()
-    return _with_parts(tuple(filter(is_dataclass, subclasses(SavedResult))))
+    results = filter(is_dataclass, subclasses(SavedResult))
+    return _with_parts(tuple(filter(has_types, results)))
 
 
 @cache
 def _with_parts(results: tuple[SavedClass, ...]) -> Kinds:
     """Return classes and those of their parts by name, without abstract ones."""
-    found: dict[str, SavedClass] = {}
+    found: dict[SavedClass, None] = {}
     waiting = [*results]
     for kind in waiting:  # to which more are added
-        if kind.__name__ not in found:
-            found[kind.__name__] = kind
-            parts = {part for hint in hints_of(kind).values() for part in _classes_in(hint)}
-            every = {one for part in parts for one in (part, *subclasses(part))}
-            waiting += sorted(every, key=lambda one: one.__name__)
-    return {name: kind for name, kind in found.items() if not is_base(kind)}
+        if kind not in found and has_types(kind):
+            found[kind] = None
+            for part in (part for hint in hints_of(kind).values() for part in _classes_in(hint)):
+                waiting += [part, *subclasses(part)]
+    return {kind.__name__: kind for kind in sorted(found, key=is_ours) if not is_base(kind)}
 
 
 def _classes_in(hint: Hint) -> Iterator[SavedClass]:

@@ -11,7 +11,7 @@ from skedasis._arguments import shown
 from skedasis._calls import checked_call
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
-from skedasis.results import operations, schema
+from skedasis.results import json_keys, operations
 from skedasis.results.containers import (
     ResultMapping,
     TableColumns,
@@ -165,7 +165,7 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
 
     @classmethod
     def _keys(cls) -> tuple[Keys, Keys]:
-        some = {"anyOf": [schema.result("Surface"), schema.result("MultiModelSurface")]}
+        some = {"anyOf": [json_keys.result("Surface"), json_keys.result("MultiModelSurface")]}
         surfaces = listed(some, "The surfaces, in the order of the pairs.")
         return {**keys_of(cls, "ranking", "provenance"), "surfaces": surfaces}, {}
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, make_dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
 
 import jsonschema
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import skedasis as sd
 from skedasis._types import Floats
-from skedasis.results.described import columns_of
+from skedasis.results.containers import ResultMapping
+from skedasis.results.described import columns_of, schema_of
 from skedasis.results.display import SavedResult
 from skedasis.results.saved_fields import saved_kinds
 from skedasis.results.schema import json_schema
@@ -145,4 +149,135 @@ def test_a_file_has_the_class_and_its_parts(gains, tmp_path):
 def test_columns_are_the_fields_of_the_lines(gains):
     assert columns_of(Gain, gains.lines)["count"] == [7, 9]
     assert list(columns_of(Gain, ())) == list(vars(gains.lines[0]))
+    assert list(columns_of(Gain, gains.lines, without=("gain", "kind")))[-2:] == [
+        "std_error",
+        "count",
+    ]
     assert gains.to_frame("pandas").columns.tolist() == ["total"]
+
+
+HINTS: list[tuple[Any, Any]] = [
+    (np.ndarray, np.zeros((2, 2))),
+    (NDArray[Any], np.arange(2)),
+    (NDArray[np.str_], np.array(["a"])),
+    (NDArray[np.bool_], np.array([True])),
+    (NDArray[np.datetime64], np.array(["2020-01-01"], "M8[D]")),
+    (dict, {"a": 1}),
+    (list, [1, "a"]),
+    (list[Literal["a"] | None], ["a", None]),
+    (tuple, (1, "a")),
+    (tuple[int, str], (1, "a")),
+    (set[str], {"a"}),
+    (int | dict[str, int], {"a": 1}),
+    (Literal["a"] | int, 3),
+    (datetime, datetime(2020, 1, 1, tzinfo=UTC)),
+    (Path, Path("a")),
+    (Path | None, None),
+    (np.float64, np.float64(2)),
+    (np.int64, np.int64(2)),
+    (Annotated[float, "m"], 1.0),
+    (Callable[[int], int], len),
+    (TypeVar("T"), 3),
+]
+"""Types of fields, each with a value."""
+
+
+@pytest.mark.parametrize("k", range(len(HINTS)))
+def test_the_schema_of_any_type_holds_for_its_values(k):
+    hint, value = HINTS[k]
+    kind = make_dataclass(f"Of{k}", [("value", hint)], bases=(SavedResult,), frozen=True, eq=False)
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(kind(value).to_dict(), schema["$defs"][kind.__name__])
+
+
+@pytest.mark.parametrize(
+    ("hint", "type_"),
+    [
+        (np.ndarray, "array"),
+        (set[str], "array"),
+        (Path, "string"),
+        (np.float64, ["number", "null"]),
+        (Callable[[int], int], None),
+    ],
+)
+def test_schemas_say_what_they_know(hint, type_):
+    assert schema_of(hint).get("type") == type_
+
+
+@dataclass(frozen=True, eq=False)
+class OfTable(SavedResult):
+    """A result of a package that imports the type of a field for type checkers only."""
+
+    table: NotImported  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+
+    @property
+    def rows(self):
+        """Return the number of rows."""
+        return 3
+
+
+def test_a_class_of_unknown_types_is_in_nobodys_way(gains, tmp_path):
+    gains.save(tmp_path / "gains.npz")
+    assert type(sd.load(tmp_path / "gains.npz")) is Gains
+    result = OfTable({"a": 1})
+    jsonschema.validate(result.to_dict(), json_schema())
+    with refused(sd.DataError, "save", "OfTable of tests.unit", "types are unknown"):
+        result.save(tmp_path / "table.npz")
+    assert not (tmp_path / "table.npz").exists()
+
+
+def again() -> type[SavedResult]:
+    """Return a class, defined as by a cell of a notebook that is run once more."""
+
+    @dataclass(frozen=True, eq=False)
+    class Slopes(SavedResult):
+        """Slopes."""
+
+        values: tuple[float, ...]
+
+    return Slopes
+
+
+def test_the_newest_class_of_a_name_is_saved_and_loaded(tmp_path):
+    path = tmp_path / "slopes.npz"
+    old, new = again(), again()
+    new((1.0, 2.0)).save(path)
+    found = sd.load(path)
+    assert type(found) is new
+    assert found.values == (1.0, 2.0)
+    with refused(sd.DataError, "save", "Slopes", "compute the result with the new class"):
+        old((1.0,)).save(path)
+
+
+def test_no_class_takes_the_place_of_one_of_ours(gains, tmp_path):
+    path = tmp_path / "result.npz"
+
+    @dataclass(frozen=True, eq=False)
+    class Cells(SavedResult):
+        """Cells of a map."""
+
+        values: tuple[float, ...]
+
+    class Effects(ResultMapping[str, sd.Effect]):
+        """Effects by town."""
+
+    gains.effect.save(path)
+    assert sd.load(path).to_dict(rows=True) == gains.effect.to_dict(rows=True)
+    for result in (Cells((1.0,)), Effects({"a": gains.effect})):
+        with refused(sd.DataError, "save", type(result).__name__, "a class of skedasis.", "Rename"):
+            result.save(path)
+    assert "ranking" in json_schema()["$defs"]["Effects"]["properties"]
+
+
+@dataclass(frozen=True, eq=False)
+class Holder(SavedResult):
+    """A result with anything."""
+
+    part: object
+
+
+def test_an_object_whose_class_cannot_be_found_is_refused(gains, tmp_path):
+    other = make_dataclass("Unnamed", [("size", int)], frozen=True)
+    with refused(sd.DataError, "save", "Unnamed", "Name it in the type of the field"):
+        Holder(other(3)).save(tmp_path / "holder.npz")

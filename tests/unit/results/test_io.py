@@ -26,6 +26,7 @@ import pytest
 from hypothesis import given
 
 import skedasis as sd
+from skedasis.results.containers import ResultMapping
 from skedasis.results.io import (
     _READ_ERRORS,
     FORMAT,
@@ -260,6 +261,23 @@ def test_headers_that_say_something_else(name, tmp_path):
         sd.load(path)
 
 
+def test_a_result_of_a_package_that_is_not_imported(tmp_path, monkeypatch):
+    path = tmp_path / "r.npz"
+    result = RESULTS["rhale"]()
+    with_header(path, lambda h: h["result"].update({"$": "Towns"}), result)
+    with refused(sd.DataError, "load", "class Towns, whose package is not imported", "Import the"):
+        sd.load(path)
+
+    def plugin():
+        class Towns(ResultMapping[str, sd.Effect]):
+            """Effects by town."""
+
+    monkeypatch.setattr("skedasis.results.io.load_plugins", plugin)
+    found = sd.load(path)
+    assert type(found).__name__ == "Towns"
+    same(dict(found), dict(result))
+
+
 @pytest.mark.parametrize(
     ("version", "fix"),
     [
@@ -272,7 +290,7 @@ def test_a_format_that_is_not_read_is_named(version, fix, tmp_path):
     # The rest of the header may have any content: other formats have other headers.
     with_header(path, lambda h: {"skedasis": version, "effects": [h["result"]]})
     with refused(
-        sd.DataError, f"load: got format {version}, expected format {OLDEST} or {FORMAT}", fix
+        sd.DataError, f"load: got format {version}, expected format {OLDEST} to {FORMAT}", fix
     ):
         sd.load(path)
 

@@ -13,7 +13,7 @@ from skedasis._calls import NearestAttribute
 from skedasis._types import Bools, OutputLabel
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
-from skedasis.results import schema
+from skedasis.results import json_keys
 from skedasis.results.containers import key_column
 from skedasis.results.described import Keys
 from skedasis.results.display import DisplayMixin, count
@@ -212,7 +212,7 @@ class Checks(Exportable, DisplayMixin, tuple[Check, ...]):
 
     @classmethod
     def _keys(cls) -> tuple[Keys, Keys]:
-        return {"checks": schema.results("Check", "The findings, warnings first.")}, {}
+        return {"checks": json_keys.results("Check", "The findings, warnings first.")}, {}
 
     def _columns(self) -> Content:
         ends = [f.where if isinstance(f.where, tuple) else (np.nan, np.nan) for f in self]

@@ -10,7 +10,7 @@ import numpy as np
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.times import TimePoints
 from skedasis.errors import UnsupportedError
-from skedasis.results import schema
+from skedasis.results import json_keys
 from skedasis.results.axis import Axis, LevelAxis, TimedAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
 from skedasis.results.described import Keys, object_of
@@ -276,25 +276,27 @@ class VarianceDecomposition(Immutable, Exportable, DisplayMixin):
     @classmethod
     def _keys(cls) -> tuple[Keys, Keys]:
         return {
-            "feature": schema.text("Name of the feature."),
+            "feature": json_keys.text("Name of the feature."),
             "bins": object_of(
                 "The bins from left to right.",
                 {
-                    "left": schema.points(
+                    "left": json_keys.points(
                         "Left ends: numbers, times, or the labels before a step."
                     ),
-                    "right": schema.points("Right ends."),
-                    "rows": schema.integers("Number of rows."),
-                    "total": schema.numbers("Variance of the local effects."),
-                    "within": schema.numbers(
+                    "right": json_keys.points("Right ends."),
+                    "rows": json_keys.integers("Number of rows."),
+                    "total": json_keys.numbers("Variance of the local effects."),
+                    "within": json_keys.numbers(
                         "Variance at given values of the feature: the heterogeneity."
                     ),
-                    "residual": schema.numbers("The rest: the mean slope changes within the bin."),
-                    "share": schema.numbers("`residual` as a fraction of `total`."),
-                    "p_value": schema.numbers(
+                    "residual": json_keys.numbers(
+                        "The rest: the mean slope changes within the bin."
+                    ),
+                    "share": json_keys.numbers("`residual` as a fraction of `total`."),
+                    "p_value": json_keys.numbers(
                         "P-value of the hypothesis that the mean slope is constant."
                     ),
-                    "p_value_adjusted": schema.numbers(
+                    "p_value_adjusted": json_keys.numbers(
                         "The same, corrected for the number of bins."
                     ),
                 },
