@@ -23,9 +23,9 @@ from typing import Any
 __version__ = "0.2.0"
 
 
-def _public() -> dict[str, str]:
-    """Return the module of each public name, read from the imports of ``__init__.pyi``."""
-    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+def _imports_beside(file: str) -> dict[str, str]:
+    """Return the names that the stub beside a file imports, each with its module."""
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     return {
         name.name: str(line.module)
         for line in stub.body
@@ -34,7 +34,7 @@ def _public() -> dict[str, str]:
     }
 
 
-_MODULES = _public()
+_MODULES = _imports_beside(__file__)
 __all__ = ["__version__", *_MODULES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll]
 
 

@@ -84,3 +84,5 @@ from skedasis.stream.parquet import parquet as parquet
 
 __version__: str
 _MODULES: dict[str, str]
+
+def _imports_beside(file: str) -> dict[str, str]: ...

@@ -296,9 +296,9 @@ class TestDependence:
             effect_figure(e, EffectPlotOptions("raw"))
         np.testing.assert_allclose(only(effect_figure(e).main, CurveSet).y[:, 0], 0)
 
-    def test_unknown_ice(self):
+    def test_unknown_ice(self, X):
         with pytest.raises(sd.DataError, match="'centered', 'raw' or None"):
-            EffectPlotOptions("both")
+            sd.explain(model, X, 0, method=sd.PDP(grid=5)).plot(ice="both")
 
     def test_own_values_lie_on_their_curves(self, X):
         e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ICE(grid=[-1.0, 0.0, 0.8]))

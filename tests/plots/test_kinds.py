@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal, Unpack
 
 import numpy as np
 import pytest
@@ -12,20 +13,49 @@ import pytest
 import skedasis as sd
 from skedasis.plots import kinds
 from skedasis.plots.figures.importance import importance_figure
-from skedasis.results import operations
+from skedasis.results import keywords, operations
+from skedasis.results.containers import ResultMapping
+from skedasis.results.display import SavedResult
+from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.signatures import takes_figure_options
 from tests.made_results import every_result
 
 DRAWN = [name for name, result in every_result().items() if hasattr(result, "explore")]
 
 
+class WeightsKeywords(keywords.FigureKeywords, total=False):
+    """Options of another package."""
+
+    top: int | None
+    """Most weights."""
+    order: Order
+    """Which weights come first."""
+
+
+Order = Literal["largest", "first"]
+
+
 @dataclass(frozen=True)
-class Weights:
+class Weights(SavedResult):
     """A result of another package."""
 
     values: tuple[float, ...]
+    provenance: Provenance = field(default_factory=no_provenance)
+
+    def table(self):
+        return {"weight": list(self.values)}
+
+    @takes_figure_options
+    def plot(self, **options: Unpack[WeightsKeywords]):
+        """Draw the weights."""
+        return operations.plot(self, **options)
 
 
-def weights_figure(found, *, top=None):
+class WeightsByCity(ResultMapping[str, Weights]):
+    """A container of another package."""
+
+
+def weights_figure(found, *, top=None, order="largest"):
     n = len(found.values)
     names = tuple(f"w{i}" for i in range(n))
     each = np.array(found.values)[:, None]
@@ -38,7 +68,6 @@ def test_a_row_is_all_that_a_kind_of_result_needs(monkeypatch, tmp_path):
         figure=weights_figure, lead=lambda w: f"{len(w.values)} weights.", in_notebook={"top": 2}
     )
     monkeypatch.setitem(kinds.KINDS, Weights, row)
-    monkeypatch.setattr(kinds.html, "numbers_of", lambda found: [])
     found = Weights((3.0, 1.0, 2.0))
     (axes,) = operations.plot(found, title="Weights", top=2).axes
     assert axes.get_title(loc="left") == "Weights"
@@ -47,9 +76,46 @@ def test_a_row_is_all_that_a_kind_of_result_needs(monkeypatch, tmp_path):
     assert (tmp_path / "weights.html").read_text("utf-8") == page.html
     assert "3 weights." in page.html
     assert page.html.count("w1") > 0
+    assert ">3.00<" in page.html
     static = operations.notebook_html(found)
     assert ">w2<" in static
     assert ">w1<" not in static
+
+
+def test_a_result_that_is_not_drawn_is_a_table_in_notebooks():
+    weights = Weights((3.0, 1.25))
+    assert ">1.25<" in weights._repr_html_()
+    assert weights.to_frame("pandas")["weight"].tolist() == [3.0, 1.25]
+    shown = WeightsByCity({"Rome": weights, "Oslo": Weights((7.5,))})._repr_html_()
+    assert all(f">{text}<" in shown for text in ("Rome", "Oslo", "1.25", "7.50"))
+    assert "WeightsByCity of 0 members" in WeightsByCity({})._repr_html_()
+
+
+def test_a_result_of_another_package_is_drawn_beside_those_of_other_outputs(monkeypatch):
+    row = kinds.DrawnKind[Weights](figure=weights_figure, as_output={"top": None})
+    found = sd.MultiOutput({"a": Weights((3.0, 1.0)), "b": Weights((2.0, 4.0))})
+    with pytest.raises(sd.UnsupportedError, match=r"^MultiOutput\.plot: got outputs of class Weig"):
+        found.plot()
+    monkeypatch.setitem(kinds.KINDS, Weights, row)
+    shown = [[t.get_text() for t in axes.get_yticklabels()] for axes in found.plot(top=1).axes]
+    assert shown == [["w0"]]
+    shown = [[t.get_text() for t in axes.get_yticklabels()] for axes in found.plot().axes]
+    assert shown == [["w1", "w0"], ["w0", "w1"]]
+
+
+def test_options_of_a_result_of_another_package_are_its_own(monkeypatch):
+    monkeypatch.setitem(kinds.KINDS, Weights, kinds.DrawnKind[Weights](figure=weights_figure))
+    found = Weights((3.0, 1.0, 2.0))
+    assert found.plot(top=1, order="first", title="Weights").axes
+    with pytest.raises(sd.DataError, match=r"^Weights\.plot\(order\): got 'x', expected 'largest'"):
+        found.plot(order="x")
+    with pytest.raises(
+        sd.UnsupportedError, match=r"^Weights\.plot\(\): got an unexpected keyword .* top, order"
+    ):
+        found.plot(cmap="x")
+    text = Weights.plot.__doc__
+    assert 'order : {"largest", "first"}\n    Which weights come first.' in text
+    assert "top : int or None\n    Most weights." in text
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -62,7 +128,9 @@ def test_a_refusal_names_the_method_that_was_called(name, method):
         called(nonsense=1)
     with pytest.raises(ValueError, match=rf"^{name}\.{method}\(title\): got 5, expected a text"):
         called(title=5)
-    for option, value in (("top", "x"), ("columns", 0), ("confidence_level", 2), ("kind", "x")):
+    wrong = {"by": "x", "features": 0, "measure": "x", "of": "x", "center": "x", "empty": "x"}
+    wrong |= {"band": "x", "ice": True, "xscale": "x", "confidence_level": "a", "kind": "x"}
+    for option, value in (*wrong.items(), ("top", "x"), ("columns", 0), ("confidence_level", 2)):
         if option in inspect.signature(called).parameters:
             with pytest.raises(ValueError, match=rf"^{name}\.{method}\({option}\): got"):
                 called(**{option: value})

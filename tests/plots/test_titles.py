@@ -9,11 +9,12 @@ import pytest
 import skedasis as sd
 from skedasis.data.features import Feature
 from skedasis.plots.figures.compare import compare_figure
-from skedasis.plots.figures.containers import changes_figure, outputs_figure, surfaces_figure
+from skedasis.plots.figures.containers import changes_figure, surfaces_figure
 from skedasis.plots.figures.interactions import heatmap_figure
 from skedasis.plots.figures.regions import recurrence_figure, regions_overview_figure
 from skedasis.plots.figures.surface import surface_figure
 from skedasis.plots.figures.titles import effect_title
+from skedasis.plots.kinds import figure_of_outputs
 from skedasis.plots.marks import Title
 from tests.made_regions import made_regions, sides
 
@@ -83,10 +84,10 @@ def test_several_methods_and_quantities():
 
 def test_outputs_share_what_their_quantities_share():
     scores = sd.prediction(lambda X: np.outer(product(X), [1.0, -1.0]), output=["low", "high"])
-    effects = outputs_figure(sd.explain(scores, X, "a", method="ale"))
+    effects = figure_of_outputs(sd.explain(scores, X, "a", method="ale"))
     assert effects.title == "a: effect on each output (ALE)"
     assert effects.main.y.name == "effect on each output"
-    surfaces = outputs_figure(sd.explain(scores, X, ("a", "b"), method="ale"))
+    surfaces = figure_of_outputs(sd.explain(scores, X, ("a", "b"), method="ale"))
     assert str(surfaces.heading) == "a × b: interaction effect on … (ALE)"
     assert [str(stack[0].title) for stack in surfaces.stacks] == ["low", "high"]
 

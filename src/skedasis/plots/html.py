@@ -7,9 +7,9 @@ import hashlib
 import math
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, singledispatch
+from functools import cache, partial, singledispatch
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -28,26 +28,25 @@ from skedasis.results.ale_statistics import Statistics
 from skedasis.results.change import Change, Changes
 from skedasis.results.checks.check import Check, Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
-from skedasis.results.containers import TableColumn
+from skedasis.results.containers import OutputResult, ResultMapping, TableColumn
 from skedasis.results.contrast import Contrast, Contrasts, level_text
 from skedasis.results.described import columns_of
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.display import Ranking, bins_table
 from skedasis.results.effect import About, BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.effects import Effects
+from skedasis.results.export import Tabulated
 from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance
 from skedasis.results.interactions import DEPENDS, SHARES, Interactions
-from skedasis.results.keywords import (
-    RankedBy,
-)
+from skedasis.results.keywords import RankedBy
 from skedasis.results.multi_model import (
     MultiModelEffect,
     MultiModelEffects,
     MultiModelImportance,
     MultiModelSurface,
 )
-from skedasis.results.multi_output import MultiOutput, OutputResult
+from skedasis.results.multi_output import MultiOutput
 from skedasis.results.regions import (
     MultiModelRegions,
     MultiModelRegionsByFeature,
@@ -55,7 +54,7 @@ from skedasis.results.regions import (
     RegionsByFeature,
 )
 from skedasis.results.surface import Surface
-from skedasis.results.surfaces import AnySurface, Surfaces
+from skedasis.results.surfaces import Surfaces
 from skedasis.results.variance_shares import VarianceShares
 
 if TYPE_CHECKING:
@@ -258,8 +257,9 @@ class Explorable:
 
 @singledispatch
 def numbers_of(result: object) -> list[Markup]:
-    """Return the numbers of a result as HTML tables."""
-    raise TypeError(f"there is no table for a {type(result).__name__}")
+    """Return the numbers of a result as HTML tables: by default the table of `to_frame`, if there are any lines."""
+    tabulated = isinstance(result, Tabulated) and result
+    return [table("Numbers", _without(result.table()))] if tabulated else []
 
 
 @numbers_of.register
@@ -301,13 +301,8 @@ def _telling(columns: Mapping[str, TableColumn]) -> dict[str, TableColumn]:
 
 
 @numbers_of.register
-def _(effects: Effects) -> list[Markup]:
-    return numbers_of(effects.ranking())
-
-
-@numbers_of.register
-def _(effects: MultiModelEffects) -> list[Markup]:
-    return numbers_of(effects.ranking())
+def _(found: Effects | MultiModelEffects | Importance | MultiModelImportance) -> list[Markup]:
+    return numbers_of(found.ranking())
 
 
 @numbers_of.register(Ranking)
@@ -322,25 +317,21 @@ def _(bins: BinStats) -> list[Markup]:
     return [table("Bins", bins_table(bins))] if len(bins) else []
 
 
-@numbers_of.register(Surfaces)
-def _(found: Surfaces[AnySurface]) -> list[Markup]:
-    lines = found.ranking()
-    if not lines:
-        return []
-    return [table("Pairs, strongest interaction first", columns_of(type(lines[0]), lines))]
+RANKINGS: Mapping[type, str] = {
+    MultiModelRegionsByFeature: "Features and their first splits",
+    MultiOutput: "All outputs, most important first",
+    RegionsByFeature: "Ranking by heterogeneity score",
+    Surfaces: "Pairs, strongest interaction first",
+}
+"""Containers of which the ranking is shown → its caption."""
 
 
-@numbers_of.register(MultiOutput)
-def _(found: MultiOutput[OutputResult]) -> list[Markup]:
-    return [table("All outputs, most important first", found.table("ranking"))] if found else []
+def _ranking_of(caption: str, found: ResultMapping[Hashable, OutputResult]) -> list[Markup]:
+    return [table(caption, found.table("ranking"))] if found else []
 
 
-@numbers_of.register
-def _(found: MultiModelRegionsByFeature) -> list[Markup]:
-    if not found:
-        return []
-    lines = found.ranking()
-    return [table("Features and their first splits", columns_of(type(lines[0]), lines))]
+for _kind, _caption in RANKINGS.items():
+    numbers_of.register(_kind)(partial(_ranking_of, _caption))
 
 
 @numbers_of.register
@@ -354,11 +345,6 @@ def _(surface: Surface) -> list[Markup]:
         for name, column in (_without(found) if of == "effect" else _telling(found)).items()
     }
     return [table("Points" if of == "effect" else "Cells", columns)]
-
-
-@numbers_of.register
-def _(importance: Importance) -> list[Markup]:
-    return numbers_of(importance.ranking())
 
 
 @numbers_of.register
@@ -411,11 +397,6 @@ def _(found: Interactions) -> list[Markup]:
         table("Pairs", pairs),
         table("Each feature with all others", found.table("overall")),
     ]
-
-
-@numbers_of.register
-def _(found: MultiModelImportance) -> list[Markup]:
-    return numbers_of(found.ranking())
 
 
 @numbers_of.register
@@ -501,11 +482,6 @@ def _(regions: Regions) -> list[Markup]:
     if regions.splits:
         found.append(table("Splits", regions.table("splits")))
     return found
-
-
-@numbers_of.register
-def _(found: RegionsByFeature) -> list[Markup]:
-    return [table("Ranking by heterogeneity score", found.table("ranking"))] if found else []
 
 
 @numbers_of.register

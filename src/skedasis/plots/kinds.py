@@ -18,8 +18,7 @@ from typing import (
 
 from markupsafe import Markup
 
-from skedasis._arguments import check_option
-from skedasis.errors import DataError
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots import html
 from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import joined, tag
@@ -79,6 +78,9 @@ if TYPE_CHECKING:
 
         most_levels: int
 
+    class _OutputsOptions(keywords.OutputsViewKeywords, keywords.PagedKeywords, total=False):
+        """Options of the figure of `MultiOutput`, also on pages."""
+
 
 MOST = 12
 """Most small figures in a notebook; `explore()` shows all of them."""
@@ -132,6 +134,9 @@ class DrawnKind(Generic[ResultT_contra]):
         How to get a figure of one panel for `ax`; "" if only the main panel of a figure is drawn there.
     empty : str
         What a notebook shows of a container without results.
+    as_output : mapping, optional
+        Options of the figure beside those of other outputs: `top` and `confidence_level` are replaced by those of the
+        figure of all outputs. None if there is no such figure.
     """
 
     figure: Callable[Concatenate[ResultT_contra, ...], FigureSpec]
@@ -149,6 +154,7 @@ class DrawnKind(Generic[ResultT_contra]):
     parts: Callable[[ResultT_contra], Sequence[Markup]] | None = None
     one_panel: str = ""
     empty: str = "No features."
+    as_output: Mapping[str, object] | None = None
 
 
 # --- figures whose options choose between several ------------------------------------------------
@@ -174,7 +180,6 @@ def _effect(
 def _effects(
     effects: Effects, *, kind: keywords.EffectsKind = "effects", **options: Unpack[_EffectsOptions]
 ) -> FigureSpec:
-    check_option("plot(kind)", kind, ("effects", "overview"))
     if kind == "overview":
         for name in sorted(options.keys() - {"confidence_level"}):
             got = f"{name} with kind='overview'"
@@ -214,7 +219,6 @@ def _importance(
     kind: keywords.ImportanceFigure = "bars",
     **options: Unpack[keywords.BarKeywords],
 ) -> FigureSpec:
-    check_option("plot(kind)", kind, ("bars", "local"))
     if kind == "bars":
         return importance_figure(found, **options)
     if "confidence_level" in options:
@@ -229,7 +233,6 @@ def _interactions(
     kind: keywords.InteractionsFigure = "heatmap",
     **options: Unpack[keywords.StrongestKeywords],
 ) -> FigureSpec:
-    check_option("plot(kind)", kind, ("heatmap", "network"))
     return (heatmap_figure if kind == "heatmap" else network_figure)(found, **options)
 
 
@@ -243,8 +246,24 @@ def _regions_by_feature(
     kind: keywords.OverviewKind = "overview",
     **options: Unpack[keywords.SplitKeywords],
 ) -> FigureSpec:
-    check_option("plot(kind)", kind, ("overview",))
+    del kind  # there is one
     return regions_overview_figure(found, **options)
+
+
+def figure_of_outputs(
+    found: MultiOutput[OutputResult], **options: Unpack[_OutputsOptions]
+) -> FigureSpec:
+    """Return the figure of the results of several outputs."""
+    return outputs_figure(found, _of_output, **options)
+
+
+def _of_output(member: OutputResult, shared: Mapping[str, object]) -> FigureSpec:
+    kind = _kind_of(member)
+    if kind is None or kind.as_output is None:
+        got = f"outputs of class {type(member).__name__}"
+        raise UnsupportedError("plot", got, "results of explain", "Plot each output")
+    own = {name: shared.get(name, value) for name, value in kind.as_output.items()}
+    return kind.figure(member, **own)
 
 
 # --- what is below figures ------------------------------------------------------------------------
@@ -334,6 +353,7 @@ def _lead_of_shares(found: VarianceShares) -> str:
 _ALL: Mapping[str, object] = {"page": None}
 _FIRST: Mapping[str, object] = {"top": MOST, "page": None}
 _BARS: Mapping[str, object] = {"top": MOST_BARS}
+_LEVEL: Mapping[str, object] = {"confidence_level": 0.95}
 _SMALL: Mapping[str, object] = {"page": None, "most_levels": SMALL_LEVELS}
 
 KINDS: Mapping[type, DrawnKind[Never]] = {
@@ -370,6 +390,7 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     ),
     Importance: DrawnKind[Importance](
         figure=_importance,
+        as_output={"top": None, **_LEVEL},
         lead=lambda found: sentence(found.axis),
         in_notebook=_BARS,
         one_panel="Use features= with one name, or omit ax",
@@ -377,17 +398,22 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     Diagnosis: DrawnKind[Diagnosis](
         figure=diagnosis_figure, lead=_lead_of_diagnosis, table="Verdicts and numbers"
     ),
-    VarianceShares: DrawnKind[VarianceShares](figure=variance_shares_figure, lead=_lead_of_shares),
+    VarianceShares: DrawnKind[VarianceShares](
+        figure=variance_shares_figure, lead=_lead_of_shares, as_output=_LEVEL
+    ),
     Interactions: DrawnKind[Interactions](
         figure=_interactions,
+        as_output={},
         lead=lambda found: f"How strongly {counted(len(found), 'pair')} of features interact.",
     ),
     Change: DrawnKind[Change](
         figure=change_figure,
+        as_output=_LEVEL,
         lead=lambda found: f"Change of {found.quantity} if {found.text}, at {rows_text(found)}.",
     ),
     Changes: DrawnKind[Changes](
         figure=changes_figure,
+        as_output=_LEVEL,
         lead=_lead_of_moves,
         wide=True,
         one_panel="Omit ax, or plot one of the changes",
@@ -395,6 +421,7 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     ),
     Regions: DrawnKind[Regions](
         figure=_regions,
+        as_output={"kind": "together", "scores": False, **_LEVEL},
         lead=lambda found: f"{heading_text(found)}.",
         on_axes={"scores": False},
         wide=True,
@@ -403,17 +430,20 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     ),
     RegionsByFeature: DrawnKind[RegionsByFeature](
         figure=_regions_by_feature,
+        as_output={"top": None},
         lead=lambda _: "The heterogeneity of each effect, and what regions explain of it.",
         table="Ranking",
         parts=_parts_of_features,
     ),
     MultiModelEffect: DrawnKind[MultiModelEffect](
         figure=models_figure,
+        as_output=_LEVEL,
         lead=_lead_of_models,
         note=lambda _: "explore() shows values on hover.",
     ),
     MultiModelEffects: DrawnKind[MultiModelEffects](
         figure=models_effects_figure,
+        as_output={"top": None, "page": None, **_LEVEL},
         on_page={"top": None, "page": None},
         in_notebook=_FIRST,
         note=_drawn_effects,
@@ -424,11 +454,13 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     ),
     MultiModelImportance: DrawnKind[MultiModelImportance](
         figure=models_importance_figure,
+        as_output={"top": None, **_LEVEL},
         lead=lambda found: sentence(f"{found.models[0].axis}, for {counted(len(found), 'model')}"),
         in_notebook=_BARS,
     ),
     MultiModelRegions: DrawnKind[MultiModelRegions](
         figure=recurrence_figure,
+        as_output={},
         lead=lambda _: "How many models have their first split on which feature.",
         table="First splits",
         parts=_parts_of_models,
@@ -444,7 +476,7 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         parts=_parts_of_recurrences,
     ),
     MultiOutput: DrawnKind[MultiOutput[OutputResult]](
-        figure=outputs_figure,
+        figure=figure_of_outputs,
         lead=lambda found: f"Results of {counted(len(found), 'output')}, from the same model rows.",
         on_page=_ALL,
         in_notebook=_FIRST,
@@ -544,7 +576,7 @@ def _static_parts(result: object) -> list[Markup]:
     """Return the elements that display a result, from top to bottom."""
     kind = _kind_of(result)
     if kind is None:
-        return html.numbers_of(result)
+        return html.numbers_of(result) or [tag("pre", str(result), class_="skd-text")]
     if isinstance(result, Sized) and not len(result):
         return [html.note(kind.empty)]
     spec = kind.figure(result, **kind.in_notebook)

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.colors import is_color_like, to_rgb
 from matplotlib.dates import num2date
 
-from skedasis._arguments import check_flag, check_option, is_number, shown
+from skedasis._arguments import check_flag, is_number, shown
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.plots import draw_matplotlib
@@ -28,6 +28,7 @@ from skedasis.plots.marks import (
     Title,
 )
 from skedasis.plots.scales import PlotAxis, counted
+from skedasis.results.keywords import ColoredKeywords
 from skedasis.results.signatures import document_options, takes_figure_options
 
 if TYPE_CHECKING:
@@ -95,8 +96,6 @@ class FigureOptions:
         if isinstance(ax, (str, Path, int, float)):
             fix = "Pass ax=axes, or leave it out; save the figure that is returned: figure.savefig('figure.png')"
             raise DataError("plot(ax)", shown(ax), "axes of matplotlib", fix)
-        scale = "linear" if self.xscale is None else self.xscale
-        check_option("plot(xscale)", scale, ("linear", "log"))
         check_flag("plot(legend)", self.legend)
         _check_style(self.style)
         for name, pair in (("size", self.size), ("xlim", self.xlim), ("ylim", self.ylim)):
@@ -131,7 +130,7 @@ class FigureOptions:
         }
 
 
-document_options(FigureOptions, "ColoredKeywords")
+document_options(FigureOptions, ColoredKeywords)
 
 _EXAMPLES = {"size": "(6.8, 4)", "xlim": "(0, 10)", "ylim": "(-1, 1)"}
 

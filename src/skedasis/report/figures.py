@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
+from skedasis.plots import draw_matplotlib
 from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing
 from skedasis.plots.figures import (
@@ -32,7 +33,6 @@ from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
 from skedasis.report.given_rows import On, with_rows
 from skedasis.report.text import Caption
-from skedasis.results import operations
 from skedasis.results.axis import LevelAxis
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
@@ -240,7 +240,7 @@ def rhale_png(section: ModelSection, feature: str) -> PngFigure:
         spec = replace(spec, stacks=((main, *below),))
         note = " Dotted: ALE, from differences between quantiles, aligned to the same mean."
         caption = Caption(caption.name, caption.alt, caption.text + note)
-    return _to_png(operations.draw_figure(spec, TALL), caption)
+    return _to_png(draw_matplotlib.draw(spec, TALL), caption)
 
 
 def pdp_png(section: ModelSection, feature: str) -> PngFigure:

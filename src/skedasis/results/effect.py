@@ -889,7 +889,7 @@ class Effect(SavedResult):
             n_jobs,
             source,
         )
-        return operations.effect_interval(self, asked)
+        return operations.interval(self, asked)
 
     @checked_call
     def contrast(

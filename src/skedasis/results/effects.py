@@ -249,7 +249,7 @@ class Effects(FeatureMapping[Effect, Rank]):
         for name in options:
             if name not in valid:
                 raise unknown_keyword("Effects.interval", name, valid)
-        return operations.effects_intervals(
+        return operations.intervals(
             self.members, operations.IntervalOptions(confidence_level, method, **options)
         )
 
@@ -373,7 +373,7 @@ class Effects(FeatureMapping[Effect, Rank]):
         >>> round(s.aled, 2), round(s.naled), [round(v, 2) for v in s.aler]
         (1.01, 25, [-2.0, 2.0])
         """
-        return operations.ale_statistics(
+        return operations.statistics(
             self,
             y,
             confidence_level,

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, is_dataclass
 from datetime import date, time, timedelta
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -137,12 +137,21 @@ class ExportOptions:
     confidence_level: float = 0.95
 
 
+@runtime_checkable
+class Tabulated(Protocol):
+    """A result with a table of its own."""
+
+    def table(self) -> Mapping[str, Values | Sequence[object] | TimePoints]:
+        """Return the columns of `to_frame`."""
+        ...
+
+
 class Exportable(Printed):
     """A result that can be written as plain data and as JSON, and converted to a data frame.
 
     A dataclass writes its fields, or the attributes that it names in `exported`; `skedasis.results.described` has the
     rules. A class whose document is computed has methods `_document` and `_keys`, and one with other columns than its
-    numbers and texts a method `_columns`.
+    numbers and texts a method `table`.
     """
 
     __slots__ = ()
@@ -251,7 +260,8 @@ class Exportable(Printed):
         UnsupportedError
             If no data frame library is installed.
         """
-        return operations.to_data_frame(self._columns(), backend)
+        table = self.table() if isinstance(self, Tabulated) else self._columns()
+        return operations.to_data_frame({**table}, backend)
 
     def _document(self, options: ExportOptions) -> Content:
         """Return the content for `to_dict`."""

@@ -6,12 +6,14 @@ import ast
 import inspect
 import itertools
 import re
+import sys
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, wraps
-from typing import TypeVar, cast, get_args
+from types import ModuleType, NoneType, UnionType
+from typing import ForwardRef, Literal, TypeVar, Union, cast, get_args, get_origin
 
-from skedasis._arguments import check_flag, shown
+from skedasis._arguments import check_flag, check_option, check_probability, shown
 from skedasis._calls import misfit
 from skedasis._error_state import with_own_errors
 from skedasis.errors import DataError, UnsupportedError
@@ -61,7 +63,7 @@ def takes_figure_options(function: Function) -> Function:
     """Return a function whose signature, docstring and errors name the keys of its ``**options: Unpack[...]``."""
     signature = inspect.signature(function)
     *own, last = signature.parameters
-    named = str(signature.parameters[last].annotation).removeprefix("Unpack[").removesuffix("]")
+    named = _dictionary(signature.parameters[last].annotation, function.__globals__)
     # Of two options of one name, that of the function itself counts.
     kinds = {name: kind for name, kind in _types(named).items() if name not in own}
     options = [_parameter(*option) for option in kinds.items()]
@@ -76,14 +78,14 @@ def takes_figure_options(function: Function) -> Function:
         if problem is not None:
             raise problem
         for name, value in given.items():
-            _check_type(method, name, value, str(passed.parameters[name].annotation))
+            _check_type(method, name, value, str(passed.parameters[name].annotation), named)
         with errors_named(method):
             return with_own_errors(function, *args, **given)
 
     called.__dict__["__signature__"] = signature.replace(parameters=parameters)
     if function.__doc__ is not None:
         shared = SHARED[function.__name__ if bound else "plot"]
-        entries = _entries("MethodKeywords", own)
+        entries = _entries(keywords.MethodKeywords, own)
         if function.__name__ == "explore":
             entries += [f"{', '.join(kinds)}\n    As in `plot`."] * bool(kinds)
         else:
@@ -102,13 +104,32 @@ def _parameter(name: str, kind: str) -> inspect.Parameter:
     )
 
 
-def _check_type(method: str, name: str, value: object, kind: str) -> None:
-    """Raise if an option that is a text, or True or False, is something else."""
-    if kind in ("bool", "bool | None") and value is not None:
-        check_flag(f"{method}({name})", value)
-    if kind == "str | None" and not isinstance(value, str | None):
-        fix = f"Write {name}={str(value)!r}"
-        raise DataError(f"{method}({name})", shown(value), "a text", fix)
+def _dictionary(annotation: object, known: Mapping[str, object]) -> type:
+    """Return the dictionary of ``Unpack[...]``: one of the module of the function, else of `keywords`."""
+    if not isinstance(annotation, str):
+        return get_args(annotation)[0]
+    named = annotation.removeprefix("Unpack[").removesuffix("]")
+    return cast(type, known.get(named) or vars(keywords)[named])
+
+
+def _check_type(method: str, name: str, value: object, kind: str, named: type) -> None:
+    """Raise for a value that is not of the type of an option: one of several values, a text, True or False, …."""
+    what, values = f"{method}({name})", _values_of(name, named)
+    if values:
+        fix = "Use one of these"
+        if isinstance(value, bool) and None in values:
+            fix = f"Write {name}={values[0] if value else None!r}"
+        check_option(what, value, values, fix)
+    if value is None and kind.endswith("| None"):
+        return
+    if name == "confidence_level":
+        check_probability(what, value)
+    if kind.startswith("bool"):
+        check_flag(what, value)
+    if kind == "str | None" and not isinstance(value, str):
+        raise DataError(what, shown(value), "a text", f"Write {name}={str(value)!r}")
+    if kind == "Sequence[str] | None" and not isinstance(value, Iterable):
+        raise DataError(what, shown(value), "a list of texts", f"Write {name}=[{str(value)!r}]")
 
 
 @contextmanager
@@ -127,7 +148,7 @@ def errors_named(method: str) -> Generator[None]:
 def document_table(method: Callable[..., object]) -> None:
     """Add to the docstring of a method `to_frame` what those of all results share."""
     if method.__doc__ is not None:
-        entries = _entries("MethodKeywords", ["backend"])
+        entries = _entries(keywords.MethodKeywords, ["backend"])
         method.__doc__ = documented(method.__doc__, entries, SHARED["to_frame"])
 
 
@@ -151,7 +172,7 @@ def with_choices(method: Function, owner: type, option: str, values: Sequence[st
     return cast(Function, own)
 
 
-def document_options(holder: type, named: str) -> None:
+def document_options(holder: type, named: type) -> None:
     """Add to the docstring of a class that holds the options of a dictionary what each of them is."""
     if holder.__doc__ is not None:
         holder.__doc__ = documented(holder.__doc__, _entries(named, _types(named)), {})
@@ -215,51 +236,65 @@ def _merged(first: str, second: str) -> str:
     return "\n".join(found.values())
 
 
-def _entries(named: str, names: Iterable[str]) -> list[str]:
+def _entries(named: type, names: Iterable[str]) -> list[str]:
     """Return the entries of those names that are keys of a dictionary."""
-    kinds, texts = _types(named), _texts().get(named, {})
+    kinds, texts = _types(named), _texts(sys.modules[named.__module__]).get(named.__name__, {})
     return [
-        f"{name} : {_type_text(kinds[name])}\n    {texts.get(name, '')}"
+        f"{name} : {_type_text(name, named)}\n    {texts.get(name, '')}"
         for name in names
         if name in kinds
     ]
 
 
 @cache
-def _types(named: str) -> dict[str, str]:
+def _types(named: type) -> dict[str, str]:
     """Return the type of each key of a dictionary, as it is written there."""
     return {
-        name: str(kind.__forward_arg__)
-        for name, kind in vars(keywords)[named].__annotations__.items()
+        name: kind.__forward_arg__
+        if isinstance(kind, ForwardRef)
+        else inspect.formatannotation(kind)
+        for name, kind in named.__annotations__.items()
     }
 
 
 @cache
-def _type_text(annotation: str) -> str:
-    """Return a type as docstrings write it: the values of aliases, or the names of the types."""
-    kinds = annotation.split(" | ")
-    values = [value for kind in kinds for value in _values(vars(keywords).get(kind))]
-    if not values:
-        return " or ".join(kinds)
-    return f"{{{', '.join([*values, *(kind for kind in kinds if kind == 'None')])}}}"
-
-
-def _values(alias: object) -> list[str]:
-    """Return the values of an alias of literals."""
-    found: list[str] = []
-    for part in get_args(alias):
-        found += [f'"{part}"'] if isinstance(part, str) else _values(part) or ["None"]
-    return found
+def _type_text(name: str, named: type) -> str:
+    """Return a type as docstrings write it: the values of literals, or the names of the types."""
+    values = [f'"{v}"' if isinstance(v, str) else str(v) for v in _values_of(name, named)]
+    return f"{{{', '.join(values)}}}" if values else " or ".join(_types(named)[name].split(" | "))
 
 
 @cache
-def _texts() -> dict[str, dict[str, str]]:
+def _values_of(name: str, named: type) -> list[object]:
+    """Return the values of an option that is one of some literals; none of another option."""
+    kind = named.__annotations__.get(name)
+    if not isinstance(kind, ForwardRef):
+        return _values(kind)
+    known = {**vars(keywords), **vars(sys.modules[named.__module__]), "None": NoneType}
+    parts = [_values(known.get(part)) for part in kind.__forward_arg__.split(" | ")]
+    return list(itertools.chain(*parts)) if all(parts) else []
+
+
+def _values(kind: object) -> list[object]:
+    """Return the values of literals, of None, and of their union; none of another type."""
+    if kind is NoneType or get_origin(kind) is Literal:
+        return list(get_args(kind)) or [None]
+    union = get_origin(kind) in (Union, UnionType)
+    parts = [_values(part) for part in get_args(kind)] if union else []
+    return list(itertools.chain(*parts)) if all(parts) else []
+
+
+@cache
+def _texts(module: ModuleType) -> dict[str, dict[str, str]]:
     """Return the text below each key of each dictionary, which Python itself does not keep, indented as in entries."""
+    found = {} if module is keywords else {**_texts(keywords)}
     try:
-        source = inspect.getsource(keywords)
-    except OSError:  # the package is distributed without its sources
-        return {}
-    found: dict[str, dict[str, str]] = {}
+        source = inspect.getsource(module)
+    except (
+        OSError,
+        TypeError,
+    ):  # the package is distributed without its sources, or this is a session
+        return found
     for named in ast.parse(source).body:
         if isinstance(named, ast.ClassDef):
             bases = [found[b.id] for b in named.bases if isinstance(b, ast.Name) and b.id in found]

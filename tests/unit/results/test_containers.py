@@ -207,7 +207,8 @@ def test_changes_are_those_of_separate_calls():
 
 
 def test_figures_of_changes():
-    from skedasis.plots.figures.containers import changes_figure, outputs_figure
+    from skedasis.plots.figures.containers import changes_figure
+    from skedasis.plots.kinds import figure_of_outputs
     from skedasis.plots.marks import Points, Segments
 
     found, plain = made("changes"), sd.what_if(lambda X: targets(X)[:, 1], TABLE, MOVES)
@@ -229,7 +230,7 @@ def test_figures_of_changes():
         n for n in MOVES if n in largest
     ]
     assert "2 of 3 named moves" in some.notes
-    assert len(outputs_figure(made("changes of outputs")).stacks) == 2
+    assert len(figure_of_outputs(made("changes of outputs")).stacks) == 2
 
 
 # --- outputs --------------------------------------------------------------------------------------
@@ -303,7 +304,8 @@ def test_every_container_has_a_figure_and_pages(name, tmp_path):
 
 
 def test_surfaces_share_a_colour_scale_and_the_strongest_is_first():
-    from skedasis.plots.figures.containers import outputs_figure, surfaces_figure
+    from skedasis.plots.figures.containers import surfaces_figure
+    from skedasis.plots.kinds import figure_of_outputs
 
     found = made("surfaces")
     spec = surfaces_figure(found)
@@ -314,26 +316,26 @@ def test_surfaces_share_a_colour_scale_and_the_strongest_is_first():
     assert "2 of 3 pairs" in surfaces_figure(found, top=2).notes
     assert "at most 1" in message_of(sd.DataError, surfaces_figure, found, page=2)
     for name, panels in (("surface", 2), ("surfaces of outputs", 6)):
-        of_outputs = outputs_figure(made(name))
+        of_outputs = figure_of_outputs(made(name))
         assert len(of_outputs.stacks) == panels
         assert len({stack[0].marks[0].limits for stack in of_outputs.stacks}) == 1
 
 
 def test_outputs_are_overlaid_with_a_style_each():
-    from skedasis.plots.figures.containers import outputs_figure
+    from skedasis.plots.kinds import figure_of_outputs
     from skedasis.plots.marks import Line
 
-    one = outputs_figure(made("effect"))
+    one = figure_of_outputs(made("effect"))
     assert len(one.stacks) == 1
     lines = [m for m in one.main.marks if isinstance(m, Line)]
     assert [m.label for m in lines] == ["0", "1"]
     assert len({m.style for m in lines}) == 2
     assert one.main.y.name == "effect on prediction"
-    many = outputs_figure(made("effects"))
+    many = figure_of_outputs(made("effects"))
     assert len(many.stacks) == 3
     largest = max(made("effects").ranking(), key=lambda r: r.importance).feature
     assert str(many.stacks[0][0].title) == f"1. {largest}"
-    assert len(outputs_figure(made("effects"), top=1).stacks) == 1
+    assert len(figure_of_outputs(made("effects"), top=1).stacks) == 1
 
 
 # --- a container of another package ---------------------------------------------------------------

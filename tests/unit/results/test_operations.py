@@ -1,31 +1,28 @@
-"""The table of operations: what type checkers read is what runs."""
+"""The operations of results: each is what its module has, and is imported when it is first used."""
 
-import ast
-from pathlib import Path
+import importlib
 
 import pytest
 
 from skedasis.results import operations
+from tests.unit.test_import import in_a_new_process
 
 
-def declared():
-    """Return the name of each operation and where it is imported from for type checkers."""
-    tree = ast.parse(Path(operations.__file__).read_text(encoding="utf-8"))
-    (block,) = [n for n in tree.body if isinstance(n, ast.If)]
-    return {
-        a.asname or a.name: f"{n.module}:{a.name}"
-        for n in block.body
-        if isinstance(n, ast.ImportFrom)
-        for a in n.names
-    }
+def test_each_operation_is_that_of_its_module():
+    for name, module in operations._MODULES.items():
+        assert getattr(operations, name) is getattr(importlib.import_module(module), name)
+    assert operations.interval.__module__ == "skedasis.results.intervals.analytic"
 
 
-def test_the_table_is_what_type_checkers_read():
-    assert declared() == operations.MODULES
-
-
-def test_each_operation_exists():
-    assert all(callable(getattr(operations, name)) for name in operations.MODULES)
+def test_the_module_of_an_operation_is_imported_when_it_is_first_used():
+    code = """
+import sys
+from skedasis.results import operations
+before = "skedasis.results.io" in sys.modules
+operations.save
+print(before, "skedasis.results.io" in sys.modules)
+"""
+    assert in_a_new_process(code) == "False True\n"
 
 
 def test_another_name_is_an_attribute_error():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skedasis._arguments import check_option, check_probability
+from skedasis._arguments import check_probability
 from skedasis._types import Floats
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import effect_parts
@@ -58,8 +58,6 @@ def change_figure(
     change: Change, *, kind: ChangeFigure | None = None, confidence_level: float = 0.95
 ) -> FigureSpec:
     level = check_probability("plot(confidence_level)", confidence_level)
-    if kind is not None:
-        check_option("plot(kind)", kind, ("regions", "rows"))
     if kind == "regions" and not change.rules:
         raise UnsupportedError(
             "plot(kind='regions')",

@@ -8,7 +8,6 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from skedasis._arguments import check_option
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
@@ -94,7 +93,6 @@ def compare_figure(
 ) -> FigureSpec:
     """Return the figure that compares several results of the same features."""
     given, named = _given(results)
-    check_option("compare(center)", center, ("mean", None))
     names = named if labels is None else labels
     one = given[0] if len(given) == 1 else None
     if isinstance(one, Regions):
@@ -283,7 +281,6 @@ def overlay_figure(
     quantity: str = "",
 ) -> FigureSpec:
     """Return the figure of several effects of the same feature on the same axes."""
-    check_option("compare(center)", center, ("mean", None))
     check_count(effects, labels)
     names = _labels(effects) if labels is None else distinct_labels(labels)
     panel, curves = overlay_panel(effects, names, center, confidence_level, quantity=quantity)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
-from skedasis._arguments import check_int_or_none, check_option, check_probability
+from skedasis._arguments import check_int_or_none, check_probability
 from skedasis._types import OutputLabel
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError
 from skedasis.plots.figures.change import (
     NAME,
     MeanChange,
@@ -21,44 +21,30 @@ from skedasis.plots.figures.change import (
 )
 from skedasis.plots.figures.compare import MOST, overlay_figure, overlays
 from skedasis.plots.figures.effect_parts import LONG
-from skedasis.plots.figures.importance import importance_figure
-from skedasis.plots.figures.interactions import heatmap_figure
-from skedasis.plots.figures.models import models_figure, models_importance_figure
 from skedasis.plots.figures.multiples import (
     PER_PAGE,
     columns_for,
     features_text,
-    models_effects_figure,
     paged,
 )
-from skedasis.plots.figures.options import RegionsPlotOptions
 from skedasis.plots.figures.regions import (
     recurrence_figure,
-    regions_figure,
-    regions_overview_figure,
 )
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.titles import TIMES, surface_title
-from skedasis.plots.figures.variance_shares import variance_shares_figure
 from skedasis.plots.marks import FigureSpec, Heat, Stack, Title
 from skedasis.plots.scales import clean, counted, distinct_names, shorten
 from skedasis.results.change import Change, Changes, share_text
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
-from skedasis.results.importance import Importance
-from skedasis.results.interactions import Interactions
 from skedasis.results.multi_model import (
-    MultiModelEffect,
     MultiModelEffects,
-    MultiModelImportance,
     MultiModelSurface,
 )
 from skedasis.results.multi_output import MultiOutput, OutputResult
 from skedasis.results.regions import (
-    MultiModelRegions,
     MultiModelRegionsByFeature,
     Regions,
-    RegionsByFeature,
 )
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import AnySurface, Surfaces
@@ -167,8 +153,6 @@ def changes_figure(
     """Return one dot per named move and region, or a histogram of the changes of rows for each move."""
     level = check_probability("plot(confidence_level)", confidence_level)
     check_int_or_none("plot(columns)", columns, 1, "Use 3, or None")
-    if kind is not None:
-        check_option("plot(kind)", kind, ("regions", "rows"))
     if not found:
         raise DataError("plot", "no change", "at least one named move", "Name some moves")
     largest = {
@@ -211,8 +195,13 @@ def _changes_notes(shown: Mapping[str, Change], total: int) -> tuple[str, ...]:
 # --- outputs --------------------------------------------------------------------------------------
 
 
+OfOutput: TypeAlias = Callable[[OutputResult, Mapping[str, object]], FigureSpec]
+"""Returns the figure of one output, given the options of the figure of all outputs that it can share."""
+
+
 def outputs_figure(
     found: MultiOutput[OutputResult],
+    of_output: OfOutput,
     top: int | None = PER_PAGE,
     columns: int | None = None,
     page: int | None = 1,
@@ -249,12 +238,13 @@ def outputs_figure(
         )
         return _of_outputs(figure, len(shown), len(many))
     limits = _shared_limits(_surfaces_of(found, top), SurfacePlotOptions(density=False))
-    of_output = {
-        str(label): _figures_of(str(label), member, top, confidence_level, limits)
+    shared = {"top": top, "confidence_level": confidence_level}
+    figures = {
+        str(label): _figures_of(str(label), member, of_output, shared, limits)
         for label, member in [*found.items()][: None if isinstance(first, Surfaces) else top]
     }
-    title = _shared_title({label: figures[0][1] for label, figures in of_output.items()})
-    each = [one for figures in of_output.values() for one in figures]
+    title = _shared_title({label: own[0][1] for label, own in figures.items()})
+    each = [one for own in figures.values() for one in own]
     lines = isinstance(first, Changes) or (isinstance(first, Change) and bool(first.rules))
     if columns is None and lines:  # one below the other, and wide: lines have long names
         figure = side_by_side(each, title, "output", len(found), columns=1, page=page)
@@ -321,46 +311,36 @@ def _common(quantities: Mapping[str, str]) -> str:
 def _figures_of(
     label: str,
     member: OutputResult,
-    top: int | None,
-    confidence_level: float,
+    of_output: OfOutput,
+    shared: Mapping[str, object],
     limits: tuple[float, float] | None,
 ) -> list[tuple[str, FigureSpec]]:
     """Return the figures of one output, each with its title."""
-    if isinstance(member, Surfaces):
-        figure = surfaces_figure(member, top, page=None, limits=limits)
-        return [
-            (f"{label}: {title}", replace(figure, stacks=(stack,), alt=alt))
-            for stack, title, alt in zip(
-                figure.stacks, figure.stack_titles, figure.stack_alts, strict=True
-            )
-        ]
     if isinstance(member, Surface | MultiModelSurface):
         options = SurfacePlotOptions(density=False)
         return [(label, surface_figure(_one_surface(member), options, limits=limits))]
-    if isinstance(member, MultiModelEffects):
-        figure = models_effects_figure(
-            member, top=top, confidence_level=confidence_level, page=None
+    if isinstance(member, Surfaces):
+        figure = surfaces_figure(
+            member, cast("int | None", shared["top"]), page=None, limits=limits
         )
+        titles = figure.stack_titles
+    else:
+        figure = of_output(member, shared)
+        titles = [str(stack[0].title) for stack in figure.stacks]
+    if isinstance(member, Surfaces | MultiModelEffects):
         return [
             (f"{label}: {title}", replace(figure, stacks=(stack,), alt=alt))
-            for stack, title, alt in zip(
-                figure.stacks,
-                (str(s[0].title) for s in figure.stacks),
-                figure.stack_alts,
-                strict=True,
-            )
+            for stack, title, alt in zip(figure.stacks, titles, figure.stack_alts, strict=True)
         ]
-    if isinstance(member, Change):
-        return [(label, change_figure(member, confidence_level=confidence_level))]
-    if isinstance(member, Changes):
-        return [(label, changes_figure(member, confidence_level=confidence_level))]
-    figure = _figure_of(member, top, confidence_level)
     if isinstance(member, Regions):
         # Outputs can have different regions, which are in one legend.
         def named(entry: str) -> str:
             return f"{shorten(clean(label), 40)} {entry}" if entry.startswith("[") else entry
 
         figure = _relabelled(figure, named)
+    if isinstance(member, VarianceShares):
+        # One legend explains all bars, each of which has its own numbers.
+        figure = _relabelled(figure, lambda entry: _NUMBERS.sub("", entry))
     return [(label, figure)]
 
 
@@ -383,35 +363,6 @@ def _relabelled(figure: FigureSpec, of: Callable[[str], str]) -> FigureSpec:
         for stack in figure.stacks
     )
     return replace(figure, stacks=stacks, order=tuple(of(label) for label in figure.order))
-
-
-def _figure_of(member: OutputResult, top: int | None, confidence_level: float) -> FigureSpec:
-    """Return the figure of one output that has a figure of its own."""
-    figure: FigureSpec | None = None
-    if isinstance(member, Importance):
-        figure = importance_figure(member, top=top, confidence_level=confidence_level)
-    elif isinstance(member, MultiModelImportance):
-        figure = models_importance_figure(member, top=top, confidence_level=confidence_level)
-    elif isinstance(member, MultiModelEffect):
-        figure = models_figure(member, confidence_level)
-    elif isinstance(member, Regions):
-        view = RegionsPlotOptions("together", confidence_level, scores=False)
-        figure = regions_figure(member, view)
-    elif isinstance(member, RegionsByFeature):
-        figure = regions_overview_figure(member, top=top)
-    elif isinstance(member, MultiModelRegions):
-        figure = recurrence_figure(member)
-    elif isinstance(member, Interactions):
-        figure = heatmap_figure(member)
-    elif isinstance(member, VarianceShares):
-        # One legend explains all bars, each of which has its own numbers.
-        bar = variance_shares_figure(member, confidence_level)
-        figure = _relabelled(bar, lambda label: _NUMBERS.sub("", label))
-    if figure is None:
-        name = type(member).__name__
-        fix = "Plot each output"
-        raise UnsupportedError("plot", f"outputs of class {name}", "results of explain", fix)
-    return figure
 
 
 # --- regions of several features for several models -----------------------------------------------

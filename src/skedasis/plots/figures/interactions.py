@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 
-from skedasis._arguments import check_int_or_none, check_option, shown
+from skedasis._arguments import check_int_or_none, shown
 from skedasis._types import Floats
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures.surface import colour_scale, value_text
@@ -183,13 +182,11 @@ def _titles(found: Interactions, names: Sequence[str]) -> list[str]:
     return [found.labels.get(name, name) for name in names]
 
 
-def _measure(found: Interactions, measure: object) -> Measure:
+def _measure(found: Interactions, measure: Measure | None) -> Measure:
     """Return what is shown."""
     if measure is None:
         return found.measure
-    check_option("plot(measure)", measure, MEASURES)
-    chosen: Measure = MEASURES[MEASURES.index(cast("Measure", measure))]
-    if not any(np.isfinite(p.strength(chosen)) for p in found.pairs):
+    if not any(np.isfinite(p.strength(measure)) for p in found.pairs):
         known = [m for m in MEASURES if any(np.isfinite(p.strength(m)) for p in found.pairs)]
         raise UnsupportedError(
             "plot(measure)",
@@ -197,7 +194,7 @@ def _measure(found: Interactions, measure: object) -> Measure:
             " or ".join(map(repr, known)) or "a measure that was computed",
             "Compute it: sd.interactions(..., h2=True, ale=True)",
         )
-    return chosen
+    return measure
 
 
 def _features(found: Interactions, measure: Measure, top: object) -> tuple[list[str], int]:

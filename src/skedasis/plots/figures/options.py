@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skedasis._arguments import (
-    check_flag,
-    check_int_or_none,
-    check_option,
-    check_probability,
-)
+from skedasis._arguments import check_int_or_none
 from skedasis.errors import DataError
 from skedasis.results.keywords import BandKind, Ice, RegionsKind
 
@@ -49,13 +44,7 @@ class EffectPlotOptions:
     band: BandKind = "spread"
 
     def __post_init__(self) -> None:
-        fix = "Use one of these"
-        if isinstance(self.ice, bool):
-            fix = "Write ice='centered'" if self.ice else "Write ice=None"
-        check_option("plot(ice)", self.ice, ("centered", "raw", None), fix)
-        check_option("plot(band)", self.band, ("spread", "accumulated", None))
         check_int_or_none("plot(curves)", self.curves, 0, "Use 200")
-        check_flag("plot(group_averages)", self.group_averages)
         if self.histogram and self.color is None:
             fix = "Pass the groups of the rows, such as color=y"
             raise DataError("plot(histogram)", "histogram=True without color", "color", fix)
@@ -79,7 +68,4 @@ class RegionsPlotOptions:
     columns: int | None = None
 
     def __post_init__(self) -> None:
-        check_option("plot(kind)", self.kind, ("panels", "together"))
-        check_flag("plot(scores)", self.scores)
-        check_probability("plot(confidence_level)", self.confidence_level)
         check_int_or_none("plot(columns)", self.columns, 1, "Use 2, or None")

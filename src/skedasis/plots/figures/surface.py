@@ -11,7 +11,6 @@ from typing import cast
 
 import numpy as np
 
-from skedasis._arguments import check_option
 from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
@@ -93,7 +92,6 @@ class SurfacePlotOptions:
     confidence_level: float | None = None
 
     def __post_init__(self) -> None:
-        check_option("plot(empty)", self.empty, ("hatched", "filled", "blank"))
         if isinstance(self.levels, str) or (isinstance(self.levels, int) and self.levels < 0):
             expected = "a number of contours, their values, or None"
             raise DataError("plot(levels)", repr(self.levels), expected, "Use 7")

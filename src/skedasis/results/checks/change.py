@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from skedasis.results.change import Change, share_text
-from skedasis.results.checks.check import Check, Checks, Severity, in_order
+from skedasis.results.checks.check import Check, Checks, Severity, checks_in_order
 from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION, WARN_EXTRAPOLATION
 from skedasis.results.display import count
 from skedasis.results.effect import TRUSTED_ROWS
@@ -15,7 +15,7 @@ from skedasis.results.effect import TRUSTED_ROWS
 
 def check_change(change: Change) -> Checks:
     """Return the findings on a change; see `Change.checks`."""
-    return in_order([*_leaves_data(change), *_few_rows(change)])
+    return checks_in_order([*_leaves_data(change), *_few_rows(change)])
 
 
 def _leaves_data(change: Change) -> Iterator[Check]:

@@ -278,7 +278,7 @@ def reports(*codes: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def in_order(found: Sequence[Check]) -> Checks:
+def checks_in_order(found: Sequence[Check]) -> Checks:
     """Return findings with warnings first, and those of one severity in the order of `CODES`."""
     place = {code: k for k, code in enumerate(CODES)}
     return Checks(sorted(found, key=lambda f: (f.severity == "note", place[f.code])))

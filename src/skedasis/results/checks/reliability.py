@@ -39,7 +39,7 @@ from skedasis.results.checks.check import (
     Severity,
     check_codes,
     check_ignore,
-    in_order,
+    checks_in_order,
     number,
     reports,
     runs,
@@ -210,7 +210,7 @@ def check_effect(
     seen = Examined(effect, confidence_level, seed, space, far, beside)
     needed = [rule for rule, codes in RULES.items() if not left_out.issuperset(codes)]
     found = [finding for rule in needed for finding in rule(seen)]
-    return in_order([_with_time_text(effect, f) for f in found if f.code not in left_out])
+    return checks_in_order([_with_time_text(effect, f) for f in found if f.code not in left_out])
 
 
 def _with_time_text(effect: Effect, flag: Check) -> Check:
@@ -785,7 +785,7 @@ def check_surface(
         *_check_grid_points(surface),
         *_check_surface_extrapolation(surface, X, seed),
     ]
-    return in_order([f for f in found if f.code not in left_out])
+    return checks_in_order([f for f in found if f.code not in left_out])
 
 
 def _names(surface: Surface) -> str:

@@ -511,7 +511,7 @@ def _main_effects_error(what: str, fix: str) -> UnsupportedError:
     return UnsupportedError(what, got, expected, f"{fix} before adding the main effects")
 
 
-def resampled(shown: Surface, counts: ArrayLike) -> Floats:
+def reweighted_surface(shown: Surface, counts: ArrayLike) -> Floats:
     """Return the surface for other counts of its rows; see `Surface.resampled`."""
     repeated, draws = from_rows(shown, "value")
     return repeated(np.ascontiguousarray(check_counts(counts, draws.rows, least=1).T))
@@ -724,7 +724,7 @@ MOST_POINTS = 2_000
 """Largest number of points of a PDP for which the covariance is computed."""
 
 
-def interval(
+def surface_interval(
     shown: Surface,
     confidence_level: float,
     method: str,
