@@ -201,7 +201,7 @@ class _RegionBuilder:
         stored = np.arange(len(dataset)) if mask is None else np.flatnonzero(mask)
         limit = self.base.n_rows_to_keep(len(dataset))
         drawn = dataset.sample_rows(limit, job.options.seed)
-        shown = np.arange(len(stored)) if drawn is None else np.flatnonzero(drawn[stored])
+        shown = np.arange(len(stored)) if drawn is None else np.flatnonzero(drawn.rows[stored])
         sampled = replace(job, sample=drawn)
         found: dict[str, Effect] = {}
         for task in self.finder.tasks:

@@ -134,7 +134,7 @@ def what_if(
     regions_by, regions = _regions(dataset, X, by, options)
     selection = _Selection(dataset, names, options.groups, scenarios, regions, regions_by)
     dataset.once_known(selection.read)
-    job = prepare_job(quantity, ForwardDifference(), selection, options, started=started)
+    job = replace(prepare_job(quantity, ForwardDifference(), selection, options), started=started)
     done = compute(job)
     found: dict[OutputLabel, dict[str, Change]] = {label: {} for label in done.results}
     far = {name: _far(dataset, selection.read()[name].moves, options.seed) for name in scenarios}

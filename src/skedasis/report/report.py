@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -19,12 +19,15 @@ from skedasis.errors import DataError
 from skedasis.plots.elements import tag
 from skedasis.plots.scales import counted
 from skedasis.quantities.outputs import ModelLike
-from skedasis.report.content import ReportContent, gather
+from skedasis.report.content import ModelSection, ReportContent, gather
 from skedasis.report.data import report_data
 from skedasis.report.format import feature_titles, listed
 from skedasis.results.checks.check import IgnoreByFeature
 from skedasis.results.effects import Effects
 from skedasis.results.export import to_json
+
+if TYPE_CHECKING:
+    from skedasis.report.figures import PngFigure
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,27 +276,32 @@ def write(
 
 def _save(content: ReportContent, folder: Path, progress: bool | None) -> list[Path]:
     """Write the figures as PNG files, and return their paths."""
-    from skedasis.report import figures as report_figures
+    from skedasis.report.figures import file_name
 
-    written: dict[Path, None] = {}
-
-    def save(model: str, figure: report_figures.PngFigure) -> None:
-        name = report_figures.file_name(model, figure.name)
-        path = folder / f"{name}.png"
-        if path in written:  # names that differ only in characters not allowed in file names
-            path = folder / f"{name}-{len(written)}.png"
-        write_bytes(path, figure.png, "report(figures)")
-        written[path] = None
-
+    written: list[Path] = []
     with Progress(len(content.sections) * (len(content.features) + 1), "Figures", progress) as bar:
         for section in content.sections:
-            save(section.name, report_figures.overview_png(section))
-            bar.advance()
-            for feature in content.features:
-                # A feature with a single value has no figures.
-                if len(section.rhale[feature].points) > 1:
-                    save(section.name, report_figures.rhale_png(section, feature))
-                    if feature in section.pdp:
-                        save(section.name, report_figures.pdp_png(section, feature))
+            for feature in (None, *content.features):
+                for figure in _figures_of(section, feature):
+                    name = file_name(section.name, figure.name)
+                    path = folder / f"{name}.png"
+                    if (
+                        path in written
+                    ):  # names that differ only in characters not allowed in file names
+                        path = folder / f"{name}-{len(written)}.png"
+                    write_bytes(path, figure.png, "report(figures)")
+                    written.append(path)
                 bar.advance()
-    return list(written)
+    return written
+
+
+def _figures_of(section: ModelSection, feature: str | None) -> Iterator[PngFigure]:
+    """Yield the figures of a feature of a model; of None the overview."""
+    from skedasis.report import figures
+
+    if feature is None:
+        yield figures.overview_png(section)
+    elif len(section.rhale[feature].points) > 1:  # a feature with a single value has no figures
+        yield figures.rhale_png(section, feature)
+        if feature in section.pdp:
+            yield figures.pdp_png(section, feature)
