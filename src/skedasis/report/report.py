@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
@@ -19,15 +19,12 @@ from skedasis.errors import DataError
 from skedasis.plots.elements import tag
 from skedasis.plots.scales import counted
 from skedasis.quantities.outputs import ModelLike
-from skedasis.report.content import ModelSection, ReportContent, gather
+from skedasis.report.content import ReportContent, gather
 from skedasis.report.data import report_data
 from skedasis.report.format import feature_titles, listed
 from skedasis.results.checks.check import IgnoreByFeature
 from skedasis.results.effects import Effects
 from skedasis.results.export import to_json
-
-if TYPE_CHECKING:
-    from skedasis.report.figures import PngFigure
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,13 +273,13 @@ def write(
 
 def _save(content: ReportContent, folder: Path, progress: bool | None) -> list[Path]:
     """Write the figures as PNG files, and return their paths."""
-    from skedasis.report.figures import file_name
+    from skedasis.report.figures import file_name, png_figures
 
     written: list[Path] = []
     with Progress(len(content.sections) * (len(content.features) + 1), "Figures", progress) as bar:
         for section in content.sections:
             for feature in (None, *content.features):
-                for figure in _figures_of(section, feature):
+                for figure in png_figures(section, feature):
                     name = file_name(section.name, figure.name)
                     path = folder / f"{name}.png"
                     if (
@@ -293,15 +290,3 @@ def _save(content: ReportContent, folder: Path, progress: bool | None) -> list[P
                     written.append(path)
                 bar.advance()
     return written
-
-
-def _figures_of(section: ModelSection, feature: str | None) -> Iterator[PngFigure]:
-    """Yield the figures of a feature of a model; of None the overview."""
-    from skedasis.report import figures
-
-    if feature is None:
-        yield figures.overview_png(section)
-    elif len(section.rhale[feature].points) > 1:  # a feature with a single value has no figures
-        yield figures.rhale_png(section, feature)
-        if feature in section.pdp:
-            yield figures.pdp_png(section, feature)
