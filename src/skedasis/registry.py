@@ -6,7 +6,6 @@ are found by their entry points.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -37,10 +36,6 @@ class Registered:
     def call(self) -> str:
         """The class or function as users write it."""
         return self.name if self.own is not None else f"sd.{self.name}"
-
-    def load(self) -> Callable[..., object]:
-        """Return the class or function, which is imported on first use."""
-        return self.own or importlib.import_module("skedasis").__getattr__(self.name)
 
 
 @dataclass(frozen=True)
@@ -112,6 +107,11 @@ def listed_methods(fit: Callable[[MethodEntry], bool]) -> str:
     """Return the classes of the methods for which a condition holds, for a message."""
     *first, last = (entry.name for entry in methods_that(fit).values())
     return f"{', '.join(first)} or {last}"
+
+
+def call_of(method: str) -> str:
+    """Return how users write a method, given the name of its class; of one that is not listed, the name."""
+    return next((e.call for e in METHODS.values() if e.name == method), method)
 
 
 def title_of(method: str) -> str:

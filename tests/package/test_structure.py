@@ -43,6 +43,26 @@ def test_a_name_is_of_one_class_or_alias(tmp_path):
     ]
 
 
+def test_modules_are_named_in_the_tables_alone(tmp_path):
+    text = """
+from skedasis.a import b
+"a sentence about skedasis.a.b"
+files("skedasis.a"), entry_points("skedasis.plugins"), import_module("numpy")
+"""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/one.py").write_text(text)
+    assert structure.named_modules(tmp_path) == []
+    hidden = 'import_module("skedasis"), f"skedasis.{n}", "skedasis.a.one:f", "skedasis.a."\n'
+    (tmp_path / "__init__.py").write_text(hidden)
+    (tmp_path / "c.py").write_text(hidden)
+    assert structure.named_modules(tmp_path) == [
+        "c.py names \"import_module('skedasis')\" in a string",
+        "c.py names 'skedasis.' in a string",
+        "c.py names 'skedasis.a.' in a string",
+        "c.py names 'skedasis.a.one:f' in a string",
+    ]
+
+
 def test_budgets_become_smaller_with_the_package():
     assert structure.faults({"a": Budget(any=2, lazy=1)}, {"a": Budget(any=1, lazy=2)}) == [
         "a: 2 of 'any', at most 1",

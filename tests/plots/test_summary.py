@@ -70,29 +70,23 @@ def test_labels_are_rules_with_the_share_of_rows(two, X):
 
 def test_of_many_regions_the_heaviest_are_shown_in_their_order(eight):
     shares = eight.shares
-    for most in (1, 4, 7):
-        spec = regions_summary_figure(eight, most=most)
-        lines = [m.y for m in marks_of(spec.main, Line) if m.style != "whole"]
-        least = np.sort(shares)[-most]
-        shown = [i for i in range(8) if shares[i] >= least]
-        assert len(lines) == most
-        for line, i in zip(lines, shown, strict=True):
-            np.testing.assert_array_equal(line, eight[i].value)
-        said = "and 1 more region" if most == 7 else f"and {8 - most} more regions"
-        assert spec.main.notes == (said,)
-        assert f"{said.capitalize()}." in spec.alt
-    whole = regions_summary_figure(eight, most=50)
-    assert len(legend(whole)) == 9
-    assert whole.main.notes == ()
+    spec = regions_summary_figure(eight)
+    lines = [m.y for m in marks_of(spec.main, Line) if m.style != "whole"]
+    shown = [i for i in range(8) if shares[i] >= np.sort(shares)[-4]]
+    assert len(lines) == 4
+    for line, i in zip(lines, shown, strict=True):
+        np.testing.assert_array_equal(line, eight[i].value)
+    assert spec.main.notes == ("and 4 more regions",)
+    assert "And 4 more regions." in spec.alt
 
 
 def test_bands_are_drawn_for_at_most_three_regions(two, eight):
-    spec = regions_summary_figure(two, confidence_level=0.9)
+    spec = regions_summary_figure(two)
     bands = list(marks_of(spec.main, Area))
     for band, effect in zip(bands, two, strict=True):
-        np.testing.assert_array_equal(band.lower, effect.interval(0.9)[0])
-    assert spec.alt.endswith("Bands: 90 % intervals.")
-    many = regions_summary_figure(eight, most=4)
+        np.testing.assert_array_equal(band.lower, effect.interval(0.95)[0])
+    assert spec.alt.endswith("Bands: 95 % intervals.")
+    many = regions_summary_figure(eight)
     assert not list(marks_of(many.main, Area))
     assert "Bands" not in many.alt
 
@@ -111,12 +105,6 @@ def test_alternative_text_describes_each_region(two):
     assert alt.startswith("hr: effect on prediction (ALE). 2 regions explain")
     assert "workingday = 1 (" in alt
     assert "two peaks, at" in alt
-
-
-@pytest.mark.parametrize("most", [0, -1, 1.5, "4", None, True])
-def test_the_number_of_regions_is_checked(two, most):
-    with pytest.raises(sd.DataError, match="most"):
-        regions_summary_figure(two, most=most)
 
 
 # --- one effect -------------------------------------------------------------------------------------
@@ -154,9 +142,6 @@ def test_missing_values_keep_their_place(X):
     panel = effect_summary_figure(effect).main
     assert panel.x.missing_label
     assert sum("missing" in tip.text for tip in panel.tooltips) == 1
-
-
-# --- several models ---------------------------------------------------------------------------------
 
 
 # --- every kind of feature --------------------------------------------------------------------------

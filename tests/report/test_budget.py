@@ -152,7 +152,7 @@ def test_a_limit_is_kept_and_what_it_costs_is_said(X, monkeypatch, chosen, secon
     assert f"within {seconds} seconds" in one.left_out[0]
     record = section.passes[-1].provenance
     assert record["max_seconds"] == seconds
-    assert record["left_out"] == list(found.left_out_parts)
+    assert record["left_out"] == list(one.left_out)
     # All that is not named is there.
     assert (
         list(section.rhale)
@@ -170,7 +170,7 @@ def test_the_least_needed_is_left_out_first(X, monkeypatch, chosen):
     curves = [len(c.sections[0].pdp) for c in found]
     surfaces = [len(c.sections[0].interactions.surfaces) for c in found]
     rows = [c.rows for c in found]
-    assert found[0].left_out_parts == ()
+    assert chosen[0].left_out == ()
     assert curves == sorted(curves, reverse=True)
     assert surfaces == sorted(surfaces, reverse=True)
     assert rows == sorted(rows, reverse=True)
@@ -183,8 +183,8 @@ def test_the_least_needed_is_left_out_first(X, monkeypatch, chosen):
 def test_a_limit_that_cannot_be_kept_says_so(X, monkeypatch):
     found, _ = build(Slow(monkeypatch, 1e-2), X, max_seconds=0.1)
     assert found.rows == budget.LEAST_ROWS
-    assert "Even so, the model needs about" in found.left_out_parts[-1]
-    assert "random sample of 200 of 400 rows" in " ".join(found.left_out_parts)
+    assert "Even so, the model needs about" in found.remarks[-1]
+    assert "random sample of 200 of 400 rows" in " ".join(found.remarks)
 
 
 def test_named_rows_labels_and_weights_survive_a_sample(X, monkeypatch):
@@ -229,7 +229,7 @@ def test_the_uncertainty_goes_first(X, monkeypatch):
     section = found.sections[0]
     assert section.uncertainty is None
     assert "max_seconds" in section.reasons["uncertainty"]
-    assert found.left_out_parts[1:] == ("The predictive uncertainty is left out.",)
+    assert found.remarks[-1] == "The predictive uncertainty is left out."
     assert len(section.pdp) == 4
 
 

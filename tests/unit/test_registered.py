@@ -13,6 +13,7 @@ from sklearn.linear_model import BayesianRidge, LogisticRegression
 
 import skedasis as sd
 from skedasis import registry
+from skedasis.engine.select import loaded
 from skedasis.methods.base import Parameters
 from tests.laws.strategies import WAYS
 
@@ -66,14 +67,14 @@ def test_what_the_registry_says_of_methods_is_true():
         return X[:, 0] * X[:, 1] + X[:, 2] ** 2
 
     for entry in registry.METHODS.values():
-        found = sd.explain(model, X, 0, method=entry.load()())
+        found = sd.explain(model, X, 0, method=loaded(entry)())
         assert isinstance(found, sd.Importance) == entry.importance
         if entry.importance:
             continue
         assert (entry.title or entry.name) in str(found)
         assert works(partial(found.interval, of="bins")) == entry.bins
         assert np.isfinite(found.heterogeneity_score) == entry.local_effects
-        pair = partial(sd.explain, model, X, (0, 1), method=entry.load()())
+        pair = partial(sd.explain, model, X, (0, 1), method=loaded(entry)())
         assert works(pair) == entry.pairs
 
 
@@ -81,7 +82,7 @@ def test_what_the_registry_says_of_quantities_is_true():
     X = np.random.default_rng(0).uniform(size=(40, 2))
     classes, numbers = LogisticRegression().fit(X, X[:, 0] > 0.5), BayesianRidge().fit(X, X[:, 0])
     for name, entry in registry.QUANTITIES.items():
-        model, make = numbers if name in ("prediction", "variance") else classes, entry.load()
+        model, make = numbers if name in ("prediction", "variance") else classes, loaded(entry)
         quantity = make(model, "zero_one") if name == "loss" else make(model)
         assert quantity.labelled == entry.labelled
         assert ("class_" in inspect.signature(make).parameters) == entry.of_class

@@ -272,7 +272,7 @@ def _pairs(
     expected = "'all' or a list of pairs of features"
     if everything and pairs != "all":
         raise DataError("interactions(pairs)", shown(pairs), expected, fix)
-    check_no_pattern(pairs, "interactions(pairs)")
+    check_no_pattern(pairs)
     selection = FeatureSelection(dataset, None if everything else pairs, options.groups)
     features = selection.features
     if everything:

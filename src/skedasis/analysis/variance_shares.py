@@ -266,11 +266,10 @@ def variance_shares_of_values(
     find_regions: FindRegions,
     effects: Mapping[OutputLabel, Effects],
     pairs: int = PAIRS,
-    max_rows: int | None = SCORE_ROWS,
 ) -> dict[OutputLabel, VarianceShares]:
     """Return the variance shares of outputs whose values are known, without a further model row."""
     started = time.perf_counter()
-    sample = _sample(dataset, max_rows, options)
+    sample = _sample(dataset, SCORE_ROWS, options)
     at = {label: v[sample.places] for label, v in values.items()}
     for label, output in outputs.items():
         _check_varies(at[label], sample, output.describe())
@@ -291,7 +290,7 @@ def variance_shares_of_values(
         sample, outputs, at, assigned, pairs, _sums(effects, sample, at), known
     )
     record = _record(next(iter(outputs.values())), sample, options, (CallStats(), CallStats()), ())
-    record |= {"settings": {"pairs": pairs, "max_rows": max_rows}}
+    record |= {"settings": {"pairs": pairs, "max_rows": SCORE_ROWS}}
     record["seconds"] = time.perf_counter() - started
     drawn_by = next(iter(effects.values())).provenance.get("method", "")
     return {label: _described(r, outputs[label], drawn_by, record) for label, r in shares.items()}

@@ -374,8 +374,8 @@ def quantity_of(
     inverse: str | None = None,
 ) -> Quantity:
     """Return the quantity of a model that the options select."""
+    from skedasis.engine.select import loaded
     from skedasis.quantities import outputs
-    from skedasis.quantities.outputs import as_quantity
 
     requested, kind = kind, kind_of(kind, class_, loss, inverse)
     if inverse is not None:
@@ -386,10 +386,10 @@ def quantity_of(
             predicted = outputs.prediction(model, output=output_of(class_), inverse=function)
         return _loss(predicted, loss) if kind == "loss" else predicted
     if kind is None:
-        return as_quantity(model)
+        return outputs.as_quantity(model)
     if kind == "loss":
         return _loss(model, loss)
-    make = cast("Callable[..., Quantity]", QUANTITIES[kind].load())
+    make = cast("Callable[..., Quantity]", loaded(QUANTITIES[kind]))
     if QUANTITIES[kind].of_class:
         if class_ is not None and requested is None and not hasattr(model, "predict_proba"):
             return outputs.prediction(model, output=output_of(class_))
@@ -611,8 +611,13 @@ def method_of(name: str, bins: int | None) -> Parameters:
     from skedasis.engine.select import as_method
 
     method = as_method(name)
-    key = "grid" if "grid" in {f.name for f in fields(method)} else "bins"
-    return method if bins is None else replace(method, **{key: bins})
+    if bins is None:
+        return method
+    key = next((f.name for f in fields(method) if f.name in ("grid", "bins")), None)
+    if key is None:
+        fix = "Leave --bins out"
+        raise DataError("--bins", f"--method {name}", "a method with bins or a grid", fix)
+    return replace(method, **{key: bins})
 
 
 def usual_method(features: Sequence[Feature]) -> str:

@@ -41,7 +41,7 @@ from skedasis.data.column_stats import Column
 from skedasis.data.containers import ArrayTable, Buffer, RowIndex, Table
 from skedasis.data.factorize import Factorized, missing_mask
 from skedasis.data.features import Feature, Schema, apply_schema, check_integers, check_names
-from skedasis.data.kept_rows import KEPT_ROWS, HashedRows
+from skedasis.data.kept_rows import KEPT_ROWS, KeptRows, MaskedRows
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.stats.heterogeneity_score import draw_keys
 from skedasis.stats.integer_weights import exact_sum, rounded, weight_quantum
@@ -289,24 +289,24 @@ class Dataset:
 
         return map_in_order(state_of, list(enumerate(self.batches(size))), n_jobs, begin, stop)
 
-    def rows_to_keep(self, kept: int, seed: int) -> Bools | HashedRows | None:
+    def rows_to_keep(self, kept: int, seed: int) -> KeptRows | None:
         """Return the rows that results keep; None for all."""
         return self.sample_rows(kept, seed)
 
-    def sample_rows(self, kept: int, seed: int) -> Bools | None:
-        """Return a mask of the rows with the smallest hashes; None for all."""
+    def sample_rows(self, kept: int, seed: int) -> MaskedRows | None:
+        """Return the rows with the smallest hashes; None for all."""
         if kept >= len(self):
             return None
         sample = np.zeros(len(self), dtype=bool)
         if kept:
             hashes = row_hashes(self.identifiers, seed, KEPT_ROWS)
             sample[np.argpartition(hashes, kept - 1)[:kept]] = True
-        return sample
+        return MaskedRows(sample)
 
     def note_kept(self, rows: int) -> None:
         """Note how many rows results keep, where that is known only when they have been read."""
 
-    def kept_rows(self, rule: Bools | HashedRows | None) -> Dataset:
+    def kept_rows(self, rule: KeptRows | None) -> Dataset:
         """Return a data set in memory with the rows that results keep, and those that are drawn: itself."""
         return self
 
@@ -529,6 +529,12 @@ class Dataset:
                 rows = slice(part.start + self.skip, part.stop + self.skip)
             weights = None if self.weights is None else self.weights[part]
             yield Batch(self, rows, weights, part.stop - part.start, start)
+
+    @property
+    def whole(self) -> Batch:
+        """Return all rows as one batch."""
+        rows = slice(self.skip, len(self.table)) if self.row_id is None else self.row_id
+        return Batch(self, rows, self.weights, len(self), 0)
 
     def evenly_spaced_batch(self, count: int, among: Ints | None = None) -> Batch:
         """Return a batch of up to `count` rows at even steps through all rows, or through the rows `among`."""

@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._types import Bools, Values
+from skedasis._types import Bools
 from skedasis.stats.random import row_hashes
+
+if TYPE_CHECKING:
+    from skedasis.data.dataset import Batch
 
 KEPT_ROWS = "rows that results keep"
 """Purpose of the hashes by which the kept rows are drawn."""
 
 _HASHED_AT_A_TIME = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedRows:
+    """The kept rows of data in memory, by a mask, (n,)."""
+
+    rows: Bools
+
+    @property
+    def most(self) -> int:
+        """The largest number of rows that are kept."""
+        return int(self.rows.sum())
+
+    def mask(self, batch: Batch) -> Bools:
+        """Return which rows of a batch are kept."""
+        return self.rows[batch.places]
 
 
 @dataclass(frozen=True)
@@ -24,11 +44,14 @@ class HashedRows:
     seed: int
     most: int
 
-    def mask(self, identifiers: Values) -> Bools:
-        """Return which of some rows are kept."""
+    def mask(self, batch: Batch) -> Bools:
+        """Return which rows of a batch are kept."""
         if self.most == 0:
-            return np.zeros(len(identifiers), dtype=bool)
-        return row_hashes(identifiers, self.seed, KEPT_ROWS) <= np.uint64(self.threshold)
+            return np.zeros(len(batch), dtype=bool)
+        return row_hashes(batch.identifiers, self.seed, KEPT_ROWS) <= np.uint64(self.threshold)
+
+
+KeptRows: TypeAlias = MaskedRows | HashedRows
 
 
 def hashed_rows(n: int, kept: int, seed: int, *, numbered: bool) -> HashedRows:

@@ -55,10 +55,9 @@ def count_rows(job: Job) -> dict[ResultKey, RowCount]:
     work = BatchWork.of(replace(job, sample=None))
     keys = [t.key for t in job.tasks]
     found = dict.fromkeys(keys, RowCount())
-    (whole,) = job.dataset.batches(n)
     places = np.unique(np.linspace(0, n - 1, min(n, COUNTED)).astype(int))
     for some in np.array_split(places, math.ceil(len(places) / job.batch_rows)):
-        for key, count in _count_batch(job, work, whole.take(some)).items():
+        for key, count in _count_batch(job, work, job.dataset.whole.take(some)).items():
             found[key] += count
     more = n / len(places)
     return {

@@ -53,13 +53,10 @@ def column_named_by(by: GivenRegions | None) -> Hashable:
 
 def regions_given(
     dataset: Dataset, features: Sequence[Feature], by: GivenRegions
-) -> tuple[str, GivenRules | ColumnRegions]:
-    """Return what gives regions, and the regions."""
+) -> GivenRules | ColumnRegions:
+    """Return the regions that `by` names."""
     known = dataset.before_passes(lambda: regions_of_rows(dataset, features, by))
-    if known is not None:
-        return known.by, known
-    found = _regions_of_chunks(dataset, features, by)
-    return found.feature.name, found
+    return _regions_of_chunks(dataset, features, by) if known is None else known
 
 
 def regions_of_rows(dataset: Dataset, features: Sequence[Feature], by: GivenRegions) -> GivenRules:
@@ -228,6 +225,11 @@ class ColumnRegions:
     conditions: list[Condition]
     inner: Floats
     level_column: LevelColumn | None = None
+
+    @property
+    def by(self) -> str:
+        """The name of the feature."""
+        return self.feature.name
 
     @property
     def rules(self) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import AnyColumn, Dataset, add_each
 from skedasis.data.features import Feature
-from skedasis.data.kept_rows import HashedRows
 from skedasis.engine.rounds import Computed
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.results.regions import RegionNode
@@ -26,16 +26,11 @@ def at_kept_rows(done: Computed) -> Computed:
         return done
     numbers, drawn = here.places_in_x, job.dataset.drawable.places_in_x
     here = job.quantity.prepare(here)
-    mask = job.sample.mask(here.identifiers) if isinstance(job.sample, HashedRows) else None
-    known: dict[int, AnyColumn] = {}
+    once = cache(LevelColumn.at_rows)
 
     def bound(column: AnyColumn) -> AnyColumn:
         """Return a column with the codes of the rows at hand; one of numbers as it is."""
-        if not isinstance(column, LevelColumn):
-            return column
-        if id(column) not in known:
-            known[id(column)] = column.at_rows(here)
-        return known[id(column)]
+        return once(column, here) if isinstance(column, LevelColumn) else column
 
     tasks = [task.with_columns(bound) for task in job.tasks]
     plans = {
@@ -46,7 +41,7 @@ def at_kept_rows(done: Computed) -> Computed:
     if scores.rows is not None:
         at = np.searchsorted(numbers, drawn[scores.rows.rows])
         scores = replace(scores, rows=replace(scores.rows, rows=at))
-    own = replace(job, dataset=here, tasks=tasks, plans=plans, sample=mask)
+    own = replace(job, dataset=here, tasks=tasks, plans=plans)
     return replace(done, job=own, scores=scores)
 
 

@@ -33,10 +33,10 @@ from skedasis.engine.rounds import (
     add_round,
     check_slopes,
     keep_missing_moments,
-    keys_with_slopes,
     restricted_job,
     should_replace_slopes,
     step_function_info,
+    with_slopes,
 )
 from skedasis.engine.run import GatheredStats, run
 from skedasis.engine.select import (
@@ -556,7 +556,8 @@ def _replace_slopes(call: _Call, found: list[ModelRun]) -> None:
         key for key, plan in plans if isinstance(plan, NumericPlan) and plan.derivative_info.given
     }
     for model_run in found:
-        job, keys = model_run.job, keys_with_slopes(model_run.job)
+        job = model_run.job
+        keys = [key for key, _, _ in with_slopes(job)]
         results = finalize(job, model_run.gathered, model_run.scores, keys)
         for key, check in check_slopes(job, results).items():
             if key not in given and should_replace_slopes(model_run.job, key, check):

@@ -26,7 +26,8 @@ from skedasis._calls import misfit
 from skedasis._error_state import with_own_errors
 from skedasis._types import Container, TreeMode
 from skedasis.data.dataset import Dataset, RowSample, as_dataset
-from skedasis.registry import METHODS
+from skedasis.engine.select import loaded
+from skedasis.registry import METHODS, load_plugins
 from skedasis.stats.moments import WeightKind
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stream.spool import DASK, at_hand, spool_kind
@@ -165,10 +166,11 @@ def takes_options(keywords: type) -> Callable[[Function], Function]:
 
 def _parameters_of_methods() -> dict[str, str]:
     """Return each parameter of a method, and how it is passed to `explain`."""
+    load_plugins()
     return {
         f.name: f"It is a parameter of the method: method={method.call}({f.name}=...)"
         for method in reversed(METHODS.values())
-        for f in fields(cast("type[Parameters]", method.load()))
+        for f in fields(cast("type[Parameters]", loaded(method)))
     }
 
 
@@ -306,7 +308,7 @@ class ExplainOptions:
 
     def __post_init__(self) -> None:
         for option in fields(self):
-            value = getattr(self, option.name)
+            value = vars(self)[option.name]
             check: OptionCheck | None = option.metadata.get("check")
             if check is not None and value is not option.default:
                 object.__setattr__(self, option.name, check(option.name, value))
@@ -341,7 +343,7 @@ class ExplainOptions:
 
     def changed(self) -> dict[str, object]:
         """Return the options that differ from their defaults."""
-        values = ((f.name, getattr(self, f.name), f.default) for f in fields(self))
+        values = ((f.name, vars(self)[f.name], f.default) for f in fields(self))
         # An array has no truth value; the defaults are plain values.
         return {
             name: value

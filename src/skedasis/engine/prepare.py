@@ -17,9 +17,9 @@ import numpy as np
 from skedasis._types import Bools, Ints, OutputLabel, ResultKey, TableLike, TreeMode
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, NotYetKnown
-from skedasis.data.dataset import AnyColumn, Dataset, needs_memory
+from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import check_slopes
-from skedasis.data.kept_rows import HashedRows
+from skedasis.data.kept_rows import KeptRows
 from skedasis.engine.opening import open_rows
 from skedasis.engine.options import ExplainOptions, Need
 from skedasis.engine.select import (
@@ -71,7 +71,7 @@ class Job:
     checked: ProbeResult
     copies: int
     batch_rows: int
-    sample: Bools | HashedRows | None
+    sample: KeptRows | None
     options: ExplainOptions
     started: float
     stats: CallStats = field(default_factory=CallStats)
@@ -99,16 +99,12 @@ class Job:
     @property
     def n_kept(self) -> int:
         """Largest number of rows that are kept."""
-        if self.sample is None:
-            return len(self.dataset)
-        return self.sample.most if isinstance(self.sample, HashedRows) else int(self.sample.sum())
+        return len(self.dataset) if self.sample is None else self.sample.most
 
-    @property
+    @cached_property
     def sample_mask(self) -> Bools | None:
         """Mask of the kept rows, (n,); None for all."""
-        if isinstance(self.sample, HashedRows):
-            raise needs_memory("all kept rows with their other features")
-        return self.sample
+        return None if self.sample is None else self.sample.mask(self.dataset.whole)
 
 
 def prepare(
@@ -126,7 +122,7 @@ def prepare(
     dataset, options = open_rows(quantity, X, features, method, options, need)
     if rows is not None:
         dataset = dataset.subset(rows)
-    return prepare_rows(quantity, dataset, features, method, options, started)
+    return replace(prepare_rows(quantity, dataset, features, method, options), started=started)
 
 
 def prepare_rows(
@@ -135,12 +131,10 @@ def prepare_rows(
     features: object,
     method: object,
     options: ExplainOptions,
-    started: float | None = None,
 ) -> Job:
     """Select the features and plan the work of `explain` at the rows of a dataset."""
-    started = time.perf_counter() if started is None else started
     resolved, selection = resolve_method_and_selection(method, quantity, dataset, features, options)
-    return prepare_job(quantity, resolved, selection, options, started=started)
+    return prepare_job(quantity, resolved, selection, options)
 
 
 def _check_one_model(options: ExplainOptions) -> None:
@@ -189,10 +183,9 @@ def prepare_job(
     options: ExplainOptions,
     part: RowSubset | None = None,
     agreed: Mapping[TaskKey, DerivativeInfo] | None = None,
-    started: float | None = None,
 ) -> Job:
     """Check the model, plan every feature, and size the batches."""
-    started = time.perf_counter() if started is None else started
+    started = time.perf_counter()
     dataset, tasks = selection.dataset, selection.tasks(method)
     if options.curves:
         check_curves(tasks)

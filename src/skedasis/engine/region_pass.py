@@ -46,6 +46,7 @@ NOT_EXPLAINED = "the splits explain none of the heterogeneity score"
 """Why regions that hold on other rows were dropped: what they explain is not heterogeneity (curvature within cells)."""
 
 FoundRegions: TypeAlias = Regions | RegionsByFeature
+RegionsOfOutputs: TypeAlias = MultiOutput[Regions] | MultiOutput[RegionsByFeature]
 
 _WeightT = TypeVar("_WeightT", float, Floats)
 
@@ -59,7 +60,7 @@ def find_regions(
     search: RegionOptions,
     by: GivenRegions | None = None,
     rows: Ints | None = None,
-) -> FoundRegions | MultiOutput[Regions] | MultiOutput[RegionsByFeature]:
+) -> FoundRegions | RegionsOfOutputs:
     """Explain, find or take the regions, and return the results."""
     requested = None if method is None else as_method(method)
     base = requested if isinstance(requested, PDP) else None
@@ -81,7 +82,7 @@ def regions_at_rows(
 
 def _regions_of(
     job: Job, search: RegionOptions, by: GivenRegions | None = None, base: PDP | None = None
-) -> FoundRegions | MultiOutput[Regions] | MultiOutput[RegionsByFeature]:
+) -> FoundRegions | RegionsOfOutputs:
     """Go through the rows, find or take the regions, and return the results."""
     # The pass over the rows can take long: what is wrong with the arguments is said before it.
     check_regions(job)
@@ -96,13 +97,12 @@ def _regions_of(
     wholes: Results = {label: {**builder.wholes(label)} for label in job.outputs}
     if job.options.curves:
         wholes = with_curves(job, wholes)
-    results = {
-        label: builder.of_output(
-            label, {str(k): e for k, e in by_key.items() if isinstance(e, Effect)}
-        )
-        for label, by_key in wholes.items()
-    }
-    record = {**builder.record(), **builder.sampled}
+    results, record = builder.regions(
+        {
+            label: {str(k): e for k, e in by_key.items() if isinstance(e, Effect)}
+            for label, by_key in wholes.items()
+        }
+    )
     own = as_provenance({**record, **search.record()})
     results = {
         label: {key: replace(r, provenance=own) for key, r in by_key.items()}
@@ -158,8 +158,8 @@ def region_pass(job: Job, by: GivenRegions | None = None, *, search: bool = True
         record = as_provenance(builder.record())
         effects = {label: Effects(builder.wholes(label), record) for label in job.outputs}
         return RegionPass(done, effects, {}, builder)
-    by_output = {label: builder.of_output(label, builder.wholes(label)) for label in job.outputs}
-    record = as_provenance({**builder.record(), **builder.sampled})
+    by_output, regional = builder.regions({label: builder.wholes(label) for label in job.outputs})
+    record = as_provenance(regional)
     found = {label: RegionsByFeature(r, record) for label, r in by_output.items()}
     return RegionPass(done, {k: r.effects for k, r in found.items()}, found, builder)
 
@@ -179,12 +179,18 @@ class _RegionBuilder:
     """The caller's method, which keeps fewer curves than the work did."""
     cost: CallStats = field(default_factory=CallStats)
 
-    def of_output(self, label: OutputLabel, wholes: Mapping[str, Effect]) -> dict[str, Regions]:
-        """Return the regions of each feature for one output, whose effects in all rows are known."""
-        rules = self._counted(self.rules_of(label, wholes))
-        return {
-            t.key: self._regions(label, t, wholes[t.key], rules[t.key]) for t in self.finder.tasks
-        }
+    def regions(
+        self, wholes: Mapping[OutputLabel, Mapping[str, Effect]]
+    ) -> tuple[dict[OutputLabel, dict[str, Regions]], Json]:
+        """Return the regions of each feature by output, whose effects in all rows are known, and the provenance."""
+        found: dict[OutputLabel, dict[str, Regions]] = {}
+        for label, by_feature in wholes.items():
+            rules = self._counted(self.rules_of(label, by_feature))
+            found[label] = {
+                t.key: self._regions(label, t, by_feature[t.key], rules[t.key])
+                for t in self.finder.tasks
+            }
+        return found, self._regional_record()
 
     def rules_of(self, label: OutputLabel, wholes: Mapping[str, Effect]) -> dict[str, RegionRules]:
         """Return the rules of each feature for one output."""
@@ -201,7 +207,7 @@ class _RegionBuilder:
         stored = np.arange(len(dataset)) if mask is None else np.flatnonzero(mask)
         limit = self.base.n_rows_to_keep(len(dataset))
         drawn = dataset.sample_rows(limit, job.options.seed)
-        shown = np.arange(len(stored)) if drawn is None else np.flatnonzero(drawn[stored])
+        shown = np.arange(len(stored)) if drawn is None else np.flatnonzero(drawn.rows[stored])
         sampled = replace(job, sample=drawn)
         found: dict[str, Effect] = {}
         for task in self.finder.tasks:
@@ -285,7 +291,7 @@ class _RegionBuilder:
         record = regional = self.record()
         if rules.regions > 1:
             effects, shares = self._effects(label, task, whole, rules, scores), rules.shares
-            regional = {**record, **self.sampled}
+            regional = self._regional_record()
         explained, error, in_sample = shares
         return Regions(
             tuple(e.with_provenance(regional) for e in effects),
@@ -352,14 +358,13 @@ class _RegionBuilder:
         self.cost.add(cost)
         return found
 
-    @property
-    def sampled(self) -> dict[str, bool | str]:
-        """Return what the provenance says if the kept rows are a sample, from which regions come; empty if not."""
+    def _regional_record(self) -> Json:
+        """Return the provenance of what comes from the kept rows, which may be a sample."""
         sample = self.here.job.sample_mask
         if sample is None:
-            return {}
+            return self.record()
         text = f"regions come from a sample of {int(sample.sum()):,} kept rows"
-        return {"exact": False, "approximated": text}
+        return {**self.record(), "exact": False, "approximated": text}
 
     def record(self) -> Json:
         """Return the provenance."""

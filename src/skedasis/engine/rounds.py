@@ -6,8 +6,9 @@ only slopes that fail the check are repeated, as step functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -74,45 +75,36 @@ class _CheckedFeature:
     rows: CheckedRows
 
 
-def keys_with_slopes(job: Job) -> list[TaskKey]:
-    """Return the features whose slopes are checked: those of methods that ask for it, with bins on which to check."""
-    found: list[TaskKey] = []
+def with_slopes(job: Job) -> Iterator[tuple[TaskKey, FeatureTask, CellPlan]]:
+    """Yield the features whose slopes are checked: those of methods that ask for it, with bins on which to check."""
     for key, plan in job.plans.items():
         task = job.task(key)
-        checks = isinstance(task, FeatureTask) and task.variant.checks_slopes
-        if checks and isinstance(plan, CellPlan) and plan.at_points and len(plan.cells) > 0:
-            found.append(key)
-    return found
+        if not isinstance(task, FeatureTask) or not task.variant.checks_slopes:
+            continue
+        if isinstance(plan, CellPlan) and plan.at_points and len(plan.cells) > 0:
+            yield key, task, plan
 
 
 def check_slopes(job: Job, results: Mapping[TaskKey, MethodResult]) -> dict[TaskKey, SlopeCheck]:
     """Compare accumulated slopes with differences of the quantity across cells, in at most 16 rows of each."""
-    keys = keys_with_slopes(job)
-    if not keys:
+    found = list(with_slopes(job))
+    if not found:
         return {}
     dataset = job.dataset.drawable
     drawn = score_rows(dataset.identifiers, dataset.weights, ROWS, job.options.seed)
     ascending = np.sort(drawn.rows)
     part, by_hash = dataset.subset(ascending), np.searchsorted(ascending, drawn.rows)
-    effects: dict[TaskKey, Effect] = {}
+    effects = {key: cast("Effect", results[key]) for key, _, _ in found}
     checked: dict[TaskKey, _CheckedFeature] = {}
-    for key in keys:
-        effect, task, plan = results[key], job.task(key), job.plans[key]
-        if not (
-            isinstance(effect, Effect)
-            and isinstance(task, FeatureTask)
-            and isinstance(plan, CellPlan)
-        ):
-            continue
+    for key, task, plan in found:
         x = part.floats(task.feature.position)[by_hash]
         scheme = task.variant.choosing_scheme()
         if scheme is not None and scheme.uses_likelihood:
             cells = _cells_for_check(plan.column, x, drawn.weights, dataset)
         else:
-            cells = _unions_of_bins(effect, plan.column, x)
+            cells = _unions_of_bins(effects[key], plan.column, x)
         rows = CheckedRows.of(cells, x)
         checked[key] = _CheckedFeature(task.feature.position, x, cells, rows)
-        effects[key] = effect
     rises = _rises(job, part, by_hash, checked)
     return {
         key: slope_check(effects[key], one.cells, one.x, drawn.weights, one.rows, rises[key])

@@ -14,9 +14,9 @@ from typing import TypeAlias
 import numpy as np
 
 from skedasis._progress import Further, Progress, in_words
-from skedasis._types import Bools, OutputLabel, ResultKey
+from skedasis._types import OutputLabel, ResultKey
 from skedasis.data.dataset import Batch, Dataset
-from skedasis.data.kept_rows import HashedRows
+from skedasis.data.kept_rows import KeptRows
 from skedasis.engine.prepare import Job, Plans, TaskKey
 from skedasis.errors import CostWarning, warn_caller
 from skedasis.methods.base import AnyFeatureMethod, AnyPairMethod
@@ -57,7 +57,7 @@ class BatchWork:
     donors: Mapping[TaskKey, Donors]
     eps: float
     copies: int
-    sample: Bools | HashedRows | None
+    sample: KeptRows | None
 
     @classmethod
     def of(cls, job: Job) -> BatchWork:
@@ -77,7 +77,7 @@ class BatchWork:
         self, batch: Batch, evaluators: Mapping[OutputLabel, BatchEvaluator], advance: Advance
     ) -> GatheredStats:
         """Return the statistics of one batch."""
-        keep = _kept(self.sample, batch)
+        keep = None if self.sample is None else self.sample.mask(batch)
         gathered: GatheredStats = {}
         for name, variant in self.variants.items():
             for label, evaluator in evaluators.items():
@@ -94,15 +94,6 @@ class BatchWork:
             for evaluator in evaluators.values():
                 evaluator.forget()
         return gathered
-
-
-def _kept(sample: Bools | HashedRows | None, batch: Batch) -> Bools | None:
-    """Return a mask of a batch's kept rows, None for all."""
-    if sample is None:
-        return None
-    if isinstance(sample, HashedRows):
-        return sample.mask(batch.identifiers)
-    return sample[batch.places]
 
 
 class RowCollection:
@@ -140,6 +131,10 @@ class RowsDone:
     steps: int = 0
     """Steps that no progress bar has counted, because they were done elsewhere."""
 
+    def count_step(self) -> None:
+        """Count a step."""
+        self.steps += 1
+
 
 class ComputePass:
     """The pass that calls the model."""
@@ -164,14 +159,8 @@ class ComputePass:
 
     def add(self, state: RowsDone, number: int, batch: Batch) -> None:
         """Add a batch."""
-
-        def advance() -> None:
-            if self.advance is None:
-                state.steps += 1
-            else:
-                self.advance()
-
         work, previous = self.work, self.worker.evaluators
+        advance = state.count_step if self.advance is None else self.advance
         evaluators = evaluators_of(
             work.outputs, batch, work.eps, self.caller, work.copies, previous
         )

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 
+import skedasis
 from skedasis._arguments import is_int, shown
 from skedasis._types import Values
+from skedasis.binning import Binning
 from skedasis.data.categories import TooManyLevels, apply_groups
 from skedasis.data.dataset import AnyColumn, Dataset, columns_of
 from skedasis.data.features import (
@@ -35,27 +37,22 @@ from skedasis.methods.base import (
     Parameters,
     ResolvedMethod,
 )
-from skedasis.methods.plans import BatchStats, CellPlan, GridPlan
+from skedasis.methods.plans import BatchStats
 from skedasis.models.adapters import DerivativeInfo
-from skedasis.registry import METHODS, listed_methods, load_plugins
+from skedasis.registry import METHODS, Registered, call_of, listed_methods, load_plugins
 from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
     import polars as pl
 
     from skedasis._types import Container
-    from skedasis.methods.ale_categorical import LevelPlan
-    from skedasis.methods.ale_pairs import PairPlan
-    from skedasis.methods.change import Moves
-    from skedasis.methods.pdp import PairGrid
-    from skedasis.methods.permutation_variants import FeaturePlan
     from skedasis.results.effect import About
 
 ColumnMap: TypeAlias = Callable[[AnyColumn], AnyColumn]
 """Returns a column of the same kind for other rows."""
 
-AnyPlan: TypeAlias = "CellPlan | GridPlan | LevelPlan | PairPlan | PairGrid | FeaturePlan | Moves"
-"""What a method plans for a feature or a pair."""
+AnyPlan: TypeAlias = object
+"""What a method plans for a feature or a pair: a class of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,22 +142,28 @@ def as_method(method: object, *, pair: bool = False) -> Parameters:
         return method
     fix = "Use method=sd.RHALE()"
     if isinstance(method, type):
-        fix = f"Pass an instance: method=sd.{method.__name__}()"
+        fix = f"Pass an instance: method={call_of(method.__name__)}()"
         if not issubclass(method, Parameters):
             fix = "Use method=sd.RHALE()"
-    elif type(method).__module__ == "skedasis.binning":
+    elif isinstance(method, Binning):
         fix = f"Pass it to a method: method=sd.ALE(bins=sd.{method!r})"
     elif isinstance(method, (list, tuple)):
         fix = "Call explain once for each method, and compare the results: sd.compare(e1, e2)"
     raise DataError("method", shown(method), "a method such as sd.RHALE()", fix)
 
 
+def loaded(entry: Registered) -> Callable[..., object]:
+    """Return the class or function of an entry, which is imported on first use."""
+    return entry.own or getattr(skedasis, entry.name)
+
+
 def _named_method(name: str) -> Parameters:
     """Return the method with a name, with its default parameters."""
     if name.lower() not in METHODS:
         load_plugins()
-    if name.lower() in METHODS:
-        return cast("Parameters", METHODS[name.lower()].load()())
+    entry = {key.lower(): entry for key, entry in METHODS.items()}.get(name.lower())
+    if entry is not None:
+        return cast("Parameters", loaded(entry)())
     known, meant = ", ".join(map(repr, METHODS)), nearest(name, METHODS, 0.75)
     fix = f"Did you mean method={meant!r}?"
     if meant is None:
@@ -255,8 +258,9 @@ def as_features(X: object, wanted: object, what: str = "features") -> object:
     return [_matcher(X, item, what) if _is_pattern(item) else item for item in items]
 
 
-def check_no_pattern(wanted: object, what: str) -> None:
-    """Raise if an argument that takes pairs is a pattern or has one."""
+def check_no_pattern(wanted: object) -> None:
+    """Raise if the argument `pairs` of `interactions` is a pattern or has one."""
+    what = "interactions(pairs)"
     if isinstance(wanted, (str, tuple)) or not isinstance(wanted, Iterable) or _is_pattern(wanted):
         items: list[object] = [wanted]
     else:

@@ -131,10 +131,10 @@ def what_if(
     column = None if isinstance(by, Regions) else column_named_by(by)
     need = Need(column, draw=N_REFERENCE)
     dataset, options = open_rows(quantity, X, names, None, options, need)
-    regions_by, regions = _regions(dataset, X, by, options)
-    selection = _Selection(dataset, names, options.groups, scenarios, regions, regions_by)
+    regions = _regions(dataset, X, by, options)
+    selection = _Selection(dataset, names, options.groups, scenarios, regions)
     dataset.once_known(selection.read)
-    job = prepare_job(quantity, ForwardDifference(), selection, options, started=started)
+    job = replace(prepare_job(quantity, ForwardDifference(), selection, options), started=started)
     done = compute(job)
     found: dict[OutputLabel, dict[str, Change]] = {label: {} for label in done.results}
     far = {name: _far(dataset, selection.read()[name].moves, options.seed) for name in scenarios}
@@ -146,7 +146,7 @@ def what_if(
             own = {
                 "method": "change",
                 "features": list(result.features),
-                "settings": {"moves": [m.text for m in result.moved], "by": regions_by},
+                "settings": {"moves": [m.text for m in result.moved], "by": regions.by},
             }
             found[label][str(name)] = replace(
                 result, outside=far[str(name)](result.outside)
@@ -207,7 +207,6 @@ class _Selection(FeatureSelection):
         groups: Groups | None,
         scenarios: Mapping[str, _Given],
         regions: RowRegions,
-        regions_by: str,
     ) -> None:
         super().__init__(dataset, list(names), groups)
         if self.pairs:
@@ -218,7 +217,7 @@ class _Selection(FeatureSelection):
                 'Write {"a": 1, "b": 2}: both move at the same time',
             )
         self._feature = {name: f for name, (f,) in zip(names, self.asked, strict=True)}
-        self._scenarios, self._regions, self._regions_by = scenarios, regions, regions_by
+        self._scenarios, self._regions = scenarios, regions
         self._read: dict[str, Moves] = {}
         self._columns: dict[str, tuple[AnyColumn, ...]] = {}
 
@@ -229,7 +228,7 @@ class _Selection(FeatureSelection):
                 first = [(self._feature[n], value) for n, value in moves.items()]
                 second = [(self._feature[n], value) for n, value in to.items()]
                 found, columns = read_moves(self.dataset, first, second)
-                self._read[name] = Moves(found, self._regions, self._regions_by)
+                self._read[name] = Moves(found, self._regions)
                 self._columns[name] = columns
         return self._read
 
@@ -270,10 +269,10 @@ class _MoveTask(FeatureTask):
 
 def _regions(
     dataset: Dataset, X: TableLike, by: ByRegions | None, options: ExplainOptions
-) -> tuple[str, RowRegions]:
-    """Return what gives the regions, and the regions."""
+) -> RowRegions:
+    """Return the regions."""
     if by is None:
-        return "", AllRows()
+        return AllRows()
     features = FeatureSelection(dataset, None, options.groups).features
     if isinstance(by, Regions):
         rules = list(by.rules)
@@ -281,7 +280,7 @@ def _regions(
         if (region < 0).any():
             region = np.where(region < 0, len(rules), region)
             rules.append("rows of no region")
-        return f"regions of {by.feature}", GivenRules("Regions", rules, region)
+        return GivenRules(f"regions of {by.feature}", rules, region)
     return regions_given(dataset, features, by)
 
 

@@ -1,4 +1,4 @@
-"""`Method`: plan, compute, finalize. The base classes of methods and of their variants."""
+"""What a method is: `FeatureMethod` and `PairMethod` plan, compute and finalize, `ResolvedMethod` returns them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.protocols import has_predict
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import BatchEvaluator
-from skedasis.registry import listed_methods
+from skedasis.registry import call_of, listed_methods
 from skedasis.results.effect import About
 from skedasis.stats.moments import WeightKind
 
@@ -59,7 +59,20 @@ ResultT_co = TypeVar("ResultT_co", covariant=True)
 BaseT_co = TypeVar("BaseT_co", bound="Parameters", covariant=True)
 
 
-class Method(ABC, Generic[PlanT]):
+class WithParameters(ABC):
+    """What has the name and the parameters of a method that users write."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name of the public class."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, JsonValue]:
+        """Return the parameters as plain values."""
+
+
+class Method(WithParameters, Generic[PlanT]):
     """What the engine asks of every method, for one feature or for two, with the answer of most methods."""
 
     uses_slopes = False
@@ -70,15 +83,6 @@ class Method(ABC, Generic[PlanT]):
     """Whether rows with a missing value of the feature are evaluated only to compute the effect of missing it."""
     batch_rows = None
     """Maximum number of rows per batch for which its arrays stay in the processor's cache; None for no limit."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Name of the public class."""
-
-    @abstractmethod
-    def describe(self) -> dict[str, JsonValue]:
-        """Return the parameters as plain values."""
 
     def points_per_call(self, plans: Sequence[PlanT]) -> int:
         """Return the maximum number of values per row in one call of the model, which limits the size of batches."""
@@ -209,20 +213,11 @@ AnyFeatureMethod: TypeAlias = FeatureMethod[Any, Any, "MethodResult"]
 AnyPairMethod: TypeAlias = PairMethod[Any]
 
 
-class ResolvedMethod(ABC):
+class ResolvedMethod(WithParameters):
     """The user's method once the rows are known (`Parameters.for_rows`): it has a variant for each feature or pair."""
 
     cheaper = "fewer features, or a sample of the rows"
     """What costs fewer model rows, for a warning."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Name of the public class."""
-
-    @abstractmethod
-    def describe(self) -> dict[str, JsonValue]:
-        """Return the parameters as plain values."""
 
     @abstractmethod
     def for_feature(self, feature: Feature) -> AnyFeatureMethod:
@@ -311,7 +306,7 @@ class Parameters(ResolvedMethod):
                 f"{self.name}()",
                 f"a {type(first).__name__}",
                 "parameters of the method only",
-                f"Write sd.explain(model, X, method=sd.{self.name}())",
+                f"Write sd.explain(model, X, method={call_of(self.name)}())",
             )
 
     def check_features(self, features: Sequence[Feature]) -> None:

@@ -383,6 +383,11 @@ class RowRegions(Protocol):
     """Regions of the rows, which each row's own values or its place determine."""
 
     @property
+    def by(self) -> str:
+        """What gives the regions; empty for a single region of all rows."""
+        ...
+
+    @property
     def rules(self) -> Sequence[str]:
         """The rules of the regions; empty for a single region of all rows."""
         ...
@@ -396,6 +401,7 @@ class RowRegions(Protocol):
 class AllRows:
     """One region of all rows."""
 
+    by: str = ""
     rules: tuple[str, ...] = ()
 
     def of(self, evaluator: BatchEvaluator) -> Ints:
@@ -409,7 +415,6 @@ class Moves:
 
     moves: tuple[Move, ...]
     regions: RowRegions
-    regions_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -531,7 +536,7 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
             Outside(float(whole.mean[0]), stats.outside),
             int(lost[0]),
             rows,
-            plan.regions_by,
+            plan.regions.by,
             tuple(plan.regions.rules),
             about.quantity,
             about.unit,

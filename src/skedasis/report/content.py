@@ -123,7 +123,6 @@ class ReportContent:
     left_out: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
-    left_out_parts: tuple[str, ...] = ()
     target: str = ""
 
     @property
@@ -538,7 +537,6 @@ def gather(
         features=_by_importance(sections, names),
         left_out=tuple(left_out),
         remarks=(*_on_the_sample(dataset, drawn.note), *remarks, *budget.left_out),
-        left_out_parts=budget.left_out,
         target=_name_of(y),
     )
 

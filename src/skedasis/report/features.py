@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
+from functools import cache
 
 import numpy as np
 from markupsafe import Markup
@@ -88,13 +89,7 @@ def fitted_features(
     count: int, room: int, render: Draw, progress: bool | None = None
 ) -> tuple[list[Markup], list[PageDetail]]:
     """Return the sections of features as HTML, with as many details as fit, for the most important features first."""
-    kept: dict[tuple[int, PageDetail], Markup] = {}
-
-    def made(k: int, detail: PageDetail) -> Markup:
-        if (k, detail) not in kept:
-            kept[k, detail] = render(k, detail)
-        return kept[k, detail]
-
+    made = cache(render)
     with Progress(count, "Drawing", progress) as bar:
         used = 0
         for k in range(count):

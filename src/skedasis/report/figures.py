@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -254,6 +254,16 @@ def overview_png(section: ModelSection) -> PngFigure:
         section.rhale.plot(columns=min(len(section.rhale), 4)),
         report_text.overview_caption(section),
     )
+
+
+def png_figures(section: ModelSection, feature: str | None) -> Iterator[PngFigure]:
+    """Yield the figures of a feature; of None the overview of all."""
+    if feature is None:
+        yield overview_png(section)
+    elif len(section.rhale[feature].points) > 1:  # a feature with a single value has no figures
+        yield rhale_png(section, feature)
+        if feature in section.pdp:
+            yield pdp_png(section, feature)
 
 
 def file_name(*parts: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from skedasis._types import Floats, Ints, Json, OutputLabel, TableLike, Values
 from skedasis.data.dataset import Dataset, as_dataset
+from skedasis.data.kept_rows import MaskedRows
 from skedasis.engine.argument_types import GivenRegions
 from skedasis.engine.assemble import collect_results, finalize, provenance
 from skedasis.engine.explain import explain
@@ -112,7 +113,7 @@ class ModelRunner:
                 kept = kept.copy()
                 kept[rows] = True
             # The pass computes the curves of all rows; which of them it keeps does not change what it calls.
-            done = compute(replace(job, sample=kept))
+            done = compute(replace(job, sample=None if kept is None else MaskedRows(kept)))
         stored = np.arange(len(job.dataset)) if kept is None else np.flatnonzero(kept)
         at = np.searchsorted(stored, rows)
         curves: dict[Label, dict[str, Floats]] = {label: {} for label in job.outputs}

@@ -273,27 +273,20 @@ def write(
 
 def _save(content: ReportContent, folder: Path, progress: bool | None) -> list[Path]:
     """Write the figures as PNG files, and return their paths."""
-    from skedasis.report import figures as report_figures
+    from skedasis.report.figures import file_name, png_figures
 
-    written: dict[Path, None] = {}
-
-    def save(model: str, figure: report_figures.PngFigure) -> None:
-        name = report_figures.file_name(model, figure.name)
-        path = folder / f"{name}.png"
-        if path in written:  # names that differ only in characters not allowed in file names
-            path = folder / f"{name}-{len(written)}.png"
-        write_bytes(path, figure.png, "report(figures)")
-        written[path] = None
-
+    written: list[Path] = []
     with Progress(len(content.sections) * (len(content.features) + 1), "Figures", progress) as bar:
         for section in content.sections:
-            save(section.name, report_figures.overview_png(section))
-            bar.advance()
-            for feature in content.features:
-                # A feature with a single value has no figures.
-                if len(section.rhale[feature].points) > 1:
-                    save(section.name, report_figures.rhale_png(section, feature))
-                    if feature in section.pdp:
-                        save(section.name, report_figures.pdp_png(section, feature))
+            for feature in (None, *content.features):
+                for figure in png_figures(section, feature):
+                    name = file_name(section.name, figure.name)
+                    path = folder / f"{name}.png"
+                    if (
+                        path in written
+                    ):  # names that differ only in characters not allowed in file names
+                        path = folder / f"{name}-{len(written)}.png"
+                    write_bytes(path, figure.png, "report(figures)")
+                    written.append(path)
                 bar.advance()
-    return list(written)
+    return written

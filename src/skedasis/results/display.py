@@ -81,8 +81,8 @@ def no_score_error(what: str, method: str) -> UnsupportedError:
     without = methods_that(lambda m: not m.local_effects)
     if method in {m.name for m in without.values()}:
         fix = (
-            f"Use another method, such as sd.ALE(): the heterogeneity score is not defined for {title_of(method)}s, "
-            "because they do not isolate the effect of the feature"
+            "Use another method, such as sd.ALE(): the heterogeneity score needs local effects, which "
+            f"{title_of(method)} does not have"
         )
     elif method == SHAP_DEPENDENCE:
         fix = "Use sd.explain(model, X), whose effects have one"

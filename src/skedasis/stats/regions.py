@@ -379,11 +379,11 @@ class Node(ABC):
         distance = np.maximum((difference * (self.form @ difference)).sum(axis=0), 0.0)
         return weights * (total - weights) / max(total, 1e-300) * distance
 
-    def group_means(self, group: Ints, groups: int, least: float = 1.5) -> tuple[Floats, Floats]:
-        """Return weights and mean residuals by group and cell, (groups, K); 0 where the weight is at most `least`."""
+    def group_means(self, group: Ints, groups: int) -> tuple[Floats, Floats]:
+        """Return weights and mean residuals by group and cell, (groups, K); 0 where the weight is at most 1.5."""
         n, s = self.tables(group, groups)
         n = np.broadcast_to(n, s.shape).T
-        return n, np.where(n > least, s.T / np.maximum(n, 1e-300), 0.0)
+        return n, np.where(n > 1.5, s.T / np.maximum(n, 1e-300), 0.0)
 
     def group_gain(self, n: Floats, mean: Floats, size: Floats) -> float:
         """Return the gain of a division into groups.
@@ -513,9 +513,10 @@ def slope_effects(
     weights: Floats | None = None,
     *,
     criterion: SplitCriterion = "within",
-    n_cells: int | None = None,
 ) -> CellEffects:
     """Return slopes in quantile cells of the feature, with finer cells in which lines are removed.
+
+    There is a cell for 60 rows, but at least 4 and at most 32.
 
     Parameters
     ----------
@@ -526,11 +527,9 @@ def slope_effects(
     weights : ndarray of float, shape (n,), optional
         Frequencies.
     criterion : {"within", "curves"}
-    n_cells : int, optional
-        Number of cells; by default one for 60 rows, from 4 to 32.
     """
     rows = int(np.count_nonzero(~np.isnan(x)))
-    size = min(N_CELLS, max(4, rows // _CELL_ROWS)) if n_cells is None else n_cells
+    size = min(N_CELLS, max(4, rows // _CELL_ROWS))
     per_cell = 1
     while size * per_cell * 2 <= min(_MOST_FINE, rows // _CELL_ROWS):
         per_cell *= 2

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints, JsonValue
+from skedasis._types import Floats, Ints, JsonValue
 from skedasis.data.arrow import ArrowTable
 from skedasis.data.categories import (
     MAX_LEVELS,
@@ -30,7 +30,7 @@ from skedasis.data.column_stats import Column, NotYetKnown, column_moments
 from skedasis.data.dataset import Batch, BatchPass, Dataset, Pass, StateT, needs_memory
 from skedasis.data.factorize import Factorized
 from skedasis.data.features import Feature, NoValues
-from skedasis.data.kept_rows import HashedRows, hashed_rows
+from skedasis.data.kept_rows import HashedRows, KeptRows, hashed_rows
 from skedasis.errors import DataError
 from skedasis.stats.heterogeneity_score import score_rows
 from skedasis.stream.chunks import ChunkReader
@@ -187,10 +187,8 @@ class StreamedDataset(Dataset):
         """Note how many rows results keep."""
         self.kept.append(rows)
 
-    def kept_rows(self, rule: Bools | HashedRows | None) -> Dataset:
+    def kept_rows(self, rule: KeptRows | None) -> Dataset:
         """Return the rows that are kept by a rule, and those that are drawn, as a data set in memory."""
-        if isinstance(rule, np.ndarray):
-            raise TypeError("kept rows of data that are read in chunks have a rule")
         work = GatherPass(self.reader, rule, self.positions[self.drawn])
         found = in_order(self.passes.run(work, "Reading kept rows", "kept rows"))
         return self.reader.gathered(*found, sampled=True)

@@ -17,7 +17,7 @@ from skedasis.data.column_stats import column_moments
 from skedasis.data.dataset import Dataset, add_each
 from skedasis.data.factorize import Factorized, dense_codes, equality_key
 from skedasis.data.features import Feature
-from skedasis.data.kept_rows import HashedRows
+from skedasis.data.kept_rows import KeptRows
 from skedasis.errors import DataError
 from skedasis.stats.heterogeneity_score import draw_keys
 from skedasis.stats.integer_weights import integer_sums, quantised
@@ -457,7 +457,7 @@ class GatherPass:
     """A pass that reads the rows that are kept by a rule, and those with given numbers."""
 
     reader: ChunkReader
-    rule: HashedRows | None
+    rule: KeptRows | None
     wanted: Ints
 
     def state(self) -> NumberedRows:
@@ -469,10 +469,10 @@ class GatherPass:
         n = rows.num_rows
         some = np.arange(n)
         if self.rule is not None:
-            ids = self.reader.dataset(rows, first).identifiers
+            kept = self.rule.mask(self.reader.dataset(rows, first).whole)
             given = self.wanted[np.searchsorted(self.wanted, first) :]
             given = given[: np.searchsorted(given, first + n)] - first
-            some = np.union1d(np.flatnonzero(self.rule.mask(ids)), given)
+            some = np.union1d(np.flatnonzero(kept), given)
         state.append((some + first, rows.take(some)))
 
     def merge(self, state: NumberedRows, other: NumberedRows) -> None:

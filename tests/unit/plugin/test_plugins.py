@@ -87,6 +87,28 @@ def test_what_a_method_has_not_is_refused(plugin):
         sd.explain(linear, X, "a", inner=0.1)
 
 
+def test_a_message_names_the_class_as_it_is_called(plugin):
+    X = frame()
+    with refused(sd.DataError, "the class Ends", "Pass an instance: method=Ends()"):
+        sd.explain(linear, X, "a", method=plugin.Ends)
+    with refused(sd.UnsupportedError, "method=Ends()"):
+        plugin.Ends(linear)
+    found = sd.explain(linear, X, "a", method="ends", heterogeneity_rows=0)
+    with refused(sd.UnsupportedError, "needs local effects, which Ends does not have"):
+        found.interval(of="heterogeneity_score")
+    other = sd.explain(lambda X: X["a"] ** 2, X, "a", method=sd.PDP(grid=9))
+    texts = [f.message for f in other.checks(beside=found).of("disagreement")]
+    assert texts
+    assert all("sd.Ends" not in text and "Ends(grid=e.x)" in text for text in texts)
+
+
+def test_names_are_found_in_any_case(plugin):
+    registry.METHODS["Mine"] = registry.MethodEntry("Ends", "the same", plugin.Ends)
+    X = frame()
+    for name in ("Mine", "mine", "ENDS"):
+        assert sd.explain(linear, X, "a", method=name).spec.method == "Ends"
+
+
 def test_results_are_saved_tabulated_and_drawn(plugin, tmp_path):
     X = frame()
     found = sd.explain(plugin.deviation(linear), X, method="ends")
@@ -126,6 +148,9 @@ def run(*args):
 
 def test_the_shell_takes_the_names(plugin, folder):
     by_name = "effect", "plugged:model", "rows.csv", "a", "--method", "ends"
+    wrong = CliRunner().invoke(app, [*by_name, "--bins", "5"])
+    assert wrong.exit_code == 2
+    assert "--bins: got --method ends, expected a method with bins or a grid" in wrong.output
     run(*by_name, "--quantity", "deviation", "-o", "curve.csv")
     found = sd.explain(plugin.deviation(linear), pd.read_csv("rows.csv"), "a", method="ends")
     np.testing.assert_allclose(pd.read_csv("curve.csv")["value"], found.value)
@@ -174,6 +199,18 @@ def test_an_installed_plugin_is_known_in_the_shell_and_by_name(folder):
         "print(e.value)"
     )
     assert python(folder, "-c", code).stdout == "[0. 4.]\n"
+
+
+def test_checks_of_an_installed_plugin_do_not_depend_on_earlier_calls(folder):
+    install(folder, "ends_plugin", SOURCE.read_text(encoding="utf-8"))
+    code = (
+        "import numpy as np; import skedasis as sd\n"
+        "X = np.random.default_rng(0).uniform(size=(300, 2))\n"
+        "e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(grid=2))\n"
+        "found, fewer = e.checks(), e.checks(ignore='few_levels')\n"
+        "print(len(found.of('few_levels')), len(fewer.of('few_levels')), len(found) - len(fewer))"
+    )
+    assert python(folder, "-c", code).stdout == "1 0 1\n"
 
 
 def test_a_broken_plugin_is_named_and_left_out(folder):

@@ -101,7 +101,7 @@ def local_effects(kind, n, seed=0, depending=None, noise=1.0):
         x = rng.normal(size=n)
         x[lost] = np.nan
         slopes = 3 * x + shift + noise * rng.normal(size=n)
-        return slope_effects(x, slopes, 1.7, n_cells=4)
+        return slope_effects(x, slopes, 1.7)
     curves = kind.endswith("curves")
     if kind.startswith("two"):
         code = rng.integers(0, 4, n)
@@ -133,16 +133,16 @@ def search_of(effects, columns, n, *, weights=None, **options):
 @weighted
 def test_residuals_of_slopes_are_those_of_lines_in_fine_cells(weights):
     rng = np.random.default_rng(1)
-    n = 3000
+    n = 6000
     x, slopes = rng.normal(size=n), rng.normal(size=n)
     w = rng.integers(1, 4, n).astype(float) if weights else None
-    effects = slope_effects(x, slopes, 1.0, w, n_cells=4)
+    effects = slope_effects(x, slopes, 1.0, w)
     rows = np.arange(n)
     node = effects.node(rows, w)
     assert effects.per_cell > 1
     np.testing.assert_array_equal(effects.cell, effects.fine // effects.per_cell)
     expected = np.empty(n)
-    for k in range(4 * effects.per_cell):
+    for k in range(32 * effects.per_cell):
         here = effects.fine == k
         assert here.sum() >= 8
         root = None if w is None else np.sqrt(w[here])

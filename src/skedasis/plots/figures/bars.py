@@ -86,11 +86,11 @@ def interval_lines(label: str, lower: float, upper: float) -> list[str]:
     return [f"{label} {number(lower)} to {number(upper)}"] if known else []
 
 
-def first_of(texts: Sequence[str], most: int, noun: str = "") -> str:
-    """Return the first texts as an enumeration, and the number of the others: "a 1; b 2; and 7 more"."""
-    rest = len(texts) - most
-    more = f"; and {rest:,} more{noun and f' {noun}'}" if rest > 0 else ""
-    return f"{'; '.join(texts[:most])}{more}"
+def first_of(texts: Sequence[str]) -> str:
+    """Return the first five texts as an enumeration, and the number of the others: "a 1; b 2; and 7 more"."""
+    rest = len(texts) - 5
+    more = f"; and {rest:,} more" if rest > 0 else ""
+    return f"{'; '.join(texts[:5])}{more}"
 
 
 # --- histograms ----------------------------------------------------------------------------------

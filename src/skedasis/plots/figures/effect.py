@@ -102,14 +102,14 @@ def no_curves(effect: Effect, option: str) -> UnsupportedError:
 
 
 def local_effects_panel(
-    effect: Effect, options: EffectPlotOptions, *, per_sd: bool, limits: tuple[float, float]
+    effect: Effect, options: EffectPlotOptions, *, limits: tuple[float, float]
 ) -> Panel | None:
     """Return the panel of local effects of `effect_panels` (kind "detail") on a given vertical range."""
     if isinstance(effect, LevelStepsEffect):
         return categorical.steps(effect, options, limits)
     if isinstance(effect, LevelMeansEffect):
         return categorical.values(effect, options, limits)
-    return slopes(effect, per_sd=per_sd, limits=limits)
+    return slopes(effect, per_sd=True, limits=limits)
 
 
 def has_bins(effect: Effect) -> TypeGuard[BinnedEffect]:

@@ -122,7 +122,7 @@ def bar_figure(
     said = [
         f"{shorten(n, LONG)} {number(float(v))}{unit}" for n, v in zip(names, value, strict=True)
     ]
-    alt = f"Bar chart, most important first: {first_of(said, 5)}. {'; '.join(notes)}."
+    alt = f"Bar chart, most important first: {first_of(said)}. {'; '.join(notes)}."
     return FigureSpec(((panel,),), str(title), alt)
 
 

@@ -131,7 +131,7 @@ def _with_shared_limits(
         main, *below = figure.stacks[0]
         # A panel without notes leaves nothing out.
         if below and below[0].notes:
-            panel = local_effects_panel(effect, options, per_sd=True, limits=limits)
+            panel = local_effects_panel(effect, options, limits=limits)
             below = [] if panel is None else [replace(panel, height=LOWER, above=())]
         found.append(replace(figure, stacks=((main, *below),)))
     return found

@@ -201,7 +201,7 @@ def _most_important(
         if p.feature in moved
     ]
     if within:
-        yield f"Arrows lead to the mean of the regions: {first_of(within, 5)}."
+        yield f"Arrows lead to the mean of the regions: {first_of(within)}."
 
 
 def _is_move(p: ImportancePoint, to: RegionsPoint) -> bool:

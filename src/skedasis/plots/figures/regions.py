@@ -402,7 +402,7 @@ def regions_overview_figure(
         features=[r.feature for r in shown],
     )
     said = [f"{shorten(n, LONG)}: {summary_text(r)}" for n, r in zip(names, shown, strict=True)]
-    return FigureSpec(((panel,),), str(title), f"{title}. {first_of(said, 5)}.")
+    return FigureSpec(((panel,),), str(title), f"{title}. {first_of(said)}.")
 
 
 AROUND = 1.5

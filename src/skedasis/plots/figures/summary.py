@@ -7,12 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from skedasis._arguments import check_int
 from skedasis._types import Floats
 from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.compare import (
     BANDS,
-    MOST,
     STOPS,
     check_count,
     distinct_labels,
@@ -57,6 +55,9 @@ HEIGHT = 132.0
 MOST_REGIONS, MOST_LEVELS = 4, 8
 """Most regions, and most levels of a nominal feature."""
 
+CONFIDENCE_LEVEL = 0.95
+"""Confidence level of the bands."""
+
 AVERAGE, SPREAD = "average", "spread between rows"
 """Legend entries, which fit beside that of the interval in one line of a narrow figure."""
 
@@ -65,15 +66,12 @@ def regions_summary_figure(
     regions: Regions,
     *,
     notes: Sequence[str] = (),
-    most: int = MOST_REGIONS,
-    confidence_level: float = 0.95,
 ) -> FigureSpec:
     """Return the effects in the regions of a feature in one small panel, with the effect in all rows in grey."""
-    most = min(check_int("regions_summary_figure(most)", most, 1, "Use 4"), MOST)
     if len(regions) == 1:
-        return effect_summary_figure(regions.whole, notes=notes, confidence_level=confidence_level)
+        return effect_summary_figure(regions.whole, notes=notes)
     whole, shares = regions.whole, regions.shares
-    heaviest = np.sort(np.argsort(-shares, kind="stable")[:most]).tolist()
+    heaviest = np.sort(np.argsort(-shares, kind="stable")[:MOST_REGIONS]).tolist()
     rules = distinct_names([clean(regions.rules[i]) for i in heaviest], LONGEST)
     labels = [
         f"{rule} ({percent_text(float(shares[i]))})"
@@ -81,7 +79,7 @@ def regions_summary_figure(
     ]
     banded = len(heaviest) <= BANDS
     found = region_curves(
-        regions, heaviest, labels, confidence_level, MOST_LEVELS, together=True, bands=banded
+        regions, heaviest, labels, CONFIDENCE_LEVEL, MOST_LEVELS, together=True, bands=banded
     )
     hidden = len(regions) - len(heaviest)
     more = (f"and {counted(hidden, 'more region')}",) if hidden else ()
@@ -112,19 +110,17 @@ def regions_summary_figure(
         ),
     ]
     alt += [f"{more[0].capitalize()}."] if more else []
-    alt += [f"Bands: {100 * confidence_level:g} % intervals."] if banded else []
+    alt += [f"Bands: {100 * CONFIDENCE_LEVEL:g} % intervals."] if banded else []
     return FigureSpec(((panel,),), str(title), " ".join(alt), order=(*labels, ALL_ROWS))
 
 
-def effect_summary_figure(
-    effect: Effect, *, notes: Sequence[str] = (), confidence_level: float = 0.95
-) -> FigureSpec:
+def effect_summary_figure(effect: Effect, *, notes: Sequence[str] = ()) -> FigureSpec:
     """Return the average effect of a feature in one small panel, with its interval and its heterogeneity."""
     options = EffectPlotOptions(
-        ice=None, confidence_level=confidence_level, most_levels=MOST_LEVELS
+        ice=None, confidence_level=CONFIDENCE_LEVEL, most_levels=MOST_LEVELS
     )
     main = effect_panels(effect, options)[0]
-    interval = f"{100 * confidence_level:g} % interval"
+    interval = f"{100 * CONFIDENCE_LEVEL:g} % interval"
     places = Places.of_effect(effect, MOST_LEVELS)
     marks = tuple(_brief(main.marks, interval))
     tips = main.tooltips
@@ -151,13 +147,12 @@ def models_summary_figure(
     labels: Sequence[str],
     *,
     notes: Sequence[str] = (),
-    confidence_level: float = 0.95,
 ) -> FigureSpec:
     """Return the average effects of a feature for several models in one small panel."""
     check_count(effects, labels)
     names = distinct_labels(labels)
     made, curves = overlay_panel(
-        effects, names, None, confidence_level, small=True, most_levels=MOST_LEVELS
+        effects, names, None, CONFIDENCE_LEVEL, small=True, most_levels=MOST_LEVELS
     )
     unshown = _unshown(Places.of_effect(effects[0], MOST_LEVELS))
     # Their own zero: that of the figure of each model alone.

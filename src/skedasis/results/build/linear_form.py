@@ -363,8 +363,6 @@ def line_trends(
     return np.where(known, product / np.where(known, square, 1.0), 0.0), dx, dy, square
 
 
-def curve_polygon(
-    bins: BinStats | None, x: Floats, value: Floats, points: int = 24
-) -> tuple[Floats, Floats]:
+def curve_polygon(bins: BinStats | None, x: Floats, value: Floats) -> tuple[Floats, Floats]:
     """Return the vertices of a polygon that approximates the curve; see `BinStats.polygon`."""
-    return (x, value) if bins is None else bins.polygon(x, value, points)
+    return (x, value) if bins is None else bins.polygon(x, value)

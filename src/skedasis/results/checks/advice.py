@@ -6,7 +6,7 @@ import numpy as np
 
 from skedasis.binning import Quantile
 from skedasis.data.column_stats import Column
-from skedasis.registry import METHODS
+from skedasis.registry import METHODS, call_of
 from skedasis.results.axis import LevelAxis, LevelPairAxis, LevelStats
 from skedasis.results.build.rebin import rebin_effect
 from skedasis.results.checks.variance_decomposition import local_rows, split_variance
@@ -71,8 +71,8 @@ def _rebinned(effect: BinnedEffect, k: int, name: str) -> str:
 
 def _call(method: str, settings: str) -> str:
     """Return the call with other settings: the constructor of a method, or the function that computes SHAP values."""
-    name = "shap_dependence" if method == SHAP_DEPENDENCE else method
-    return f"sd.{name}({settings})"
+    call = "sd.shap_dependence" if method == SHAP_DEPENDENCE else call_of(method)
+    return f"{call}({settings})"
 
 
 def wider_bins(effect: BinnedEffect) -> str | None:
@@ -149,7 +149,8 @@ def of_rare_levels(effect: Effect, levels: LevelStats) -> str:
     method = effect.spec.method
     if method == SHAP_DEPENDENCE:  # it has no `top_levels`
         return "Use more rows, or merge rare levels with similar ones"
-    return f"Use more rows, merge rare levels with similar ones, or leave them out: sd.{method}(top_levels={common})"
+    fix = f"{call_of(method)}(top_levels={common})"
+    return f"Use more rows, merge rare levels with similar ones, or leave them out: {fix}"
 
 
 def instead_of_swept(effect: Effect) -> str:
@@ -202,7 +203,7 @@ def coarser_surface(surface: Surface) -> str:
         return "Use more rows"
     if surface.spec.pointwise and rows is not None and rows.exact:
         return f"Use more rows, or fewer bins: s.rebin({k})"
-    return f"Use more rows, or fewer bins: sd.{method}(bins={k})"
+    return f"Use more rows, or fewer bins: {call_of(method)}(bins={k})"
 
 
 def instead_of_swept_surface(surface: Surface) -> str:

@@ -13,6 +13,7 @@ from skedasis._calls import NearestAttribute
 from skedasis._types import Bools, OutputLabel
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
+from skedasis.registry import load_plugins
 from skedasis.results import json_keys
 from skedasis.results.containers import key_column
 from skedasis.results.described import Keys
@@ -198,6 +199,7 @@ class Checks(Exportable, DisplayMixin, tuple[Check, ...]):
 
     def of(self, code: str) -> Checks:
         """Return the findings with one code; raise `DataError` for an unknown one."""
+        load_plugins()  # they add codes
         check_option("Checks.of(code)", code, list(CODES))
         return Checks(f for f in self if f.code == code)
 
@@ -289,6 +291,7 @@ def check_codes(what: str, value: object) -> frozenset[str]:
     given: list[object] = [] if value is None else [value]
     if isinstance(value, Collection) and not isinstance(value, (str, bytes, Mapping)):
         given = list(value)
+    load_plugins()  # they add codes, and rules that are run
     for code in given:
         if not isinstance(code, str) or code not in CODES:
             expected = f"codes of checks: {listed(list(CODES))}"

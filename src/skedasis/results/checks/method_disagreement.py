@@ -8,6 +8,7 @@ import numpy as np
 
 from skedasis._types import Floats
 from skedasis.errors import DataError
+from skedasis.registry import call_of
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.checks.advice import OBSERVED_ONLY, narrower_bins
@@ -225,12 +226,10 @@ def _same_points(effect: Effect, other: Effect) -> str:
     if np.array_equal(effect.points, other.points):
         return "Compute both from the same rows, with the same settings."
     if isinstance(effect, PartialDependence):
-        return (
-            f"Their grids are too different: compute both on the same one, sd.{method}(grid=e.x)."
-        )
+        return f"Their grids are too different: compute both on the same one, {call_of(method)}(grid=e.x)."
     return (
         "Their bins are too different: compute both on the same edges, "
-        f"sd.{method}(bins=sd.Edges(e.x))."
+        f"{call_of(method)}(bins=sd.Edges(e.x))."
     )
 
 
