@@ -46,7 +46,6 @@ from skedasis.plots.figures.regions import (
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.variance_shares import variance_shares_figure
 from skedasis.plots.marks import CurveSet, FigureSpec
-from skedasis.plots.plot import FigureOptions, check_one_panel, drawn, drawn_on_each
 from skedasis.plots.scales import counted, number, sentence
 from skedasis.results import keywords
 from skedasis.results.change import Change, Changes, rows_text
@@ -70,8 +69,6 @@ from skedasis.results.surfaces import AnySurface, Surfaces
 from skedasis.results.variance_shares import VarianceShares
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     class _EffectsOptions(keywords.EffectsViewKeywords, keywords.PagedKeywords, total=False):
         """Options of the figure of `Effects`, also on pages."""
@@ -501,36 +498,19 @@ def _kind_of(result: ResultT_contra) -> DrawnKind[ResultT_contra] | None:
 # --- what follows from them -----------------------------------------------------------------------
 
 
-def _drawn_kind(result: ResultT_contra) -> DrawnKind[ResultT_contra]:
+def drawn_kind(result: ResultT_contra) -> DrawnKind[ResultT_contra]:
+    """Return how a result is drawn."""
     kind = _kind_of(result)
     if kind is None:
         raise TypeError(f"no figure is known of a {type(result).__name__}")
     return kind
 
 
-def plot(
-    result: object,
-    ax: Axes | None = None,
-    axes: Sequence[Axes] | None = None,
-    **options: object,
-) -> Figure:
-    """Draw a result by matplotlib; see the method `plot` of its class."""
-    kind = _drawn_kind(result)
-    given = axes if ax is None else ax
-    every, own = FigureOptions.of(options, given, colors_rows=kind.colors_rows)
-    spec = kind.figure(result, **own, **({} if ax is None else kind.on_axes))
-    if axes is not None:
-        return drawn_on_each(spec, every, axes)
-    if ax is not None and kind.one_panel:
-        check_one_panel(spec, kind.one_panel)
-    return drawn(spec, every, ax)
-
-
 def explore(
     result: object, path: str | Path | None, title: str | None, **options: object
 ) -> html.Explorable:
     """Return a result as a page, and write it to a file if there is one; see the method `explore` of its class."""
-    kind = _drawn_kind(result)
+    kind = drawn_kind(result)
     spec = kind.figure(result, **{**kind.on_page, **options})
     named = title or spec.title
     if kind.ranking is None:
@@ -564,7 +544,8 @@ def _page(
         *([html.folded(kind.table, *tables)] if tables else []),
         *parts,
     ]
-    return html.explorable(title, joined(body), 1.2 * one.height + (300 if parts else 190))
+    more = 110 * bool(parts) + 230 * (kind.below is not None)
+    return html.explorable(title, joined(body), 1.2 * one.height + 190 + more)
 
 
 def notebook_html(result: object) -> str:

@@ -16,6 +16,7 @@ from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.plots import draw_matplotlib
 from skedasis.plots.figures.compare import Comparable, compare_figure
+from skedasis.plots.kinds import drawn_kind
 from skedasis.plots.marks import (
     Area,
     FigureSpec,
@@ -283,6 +284,24 @@ def drawn(spec: FigureSpec, options: FigureOptions, ax: Axes | None = None) -> F
     return draw_matplotlib.draw(
         spec, options.size, legend=options.legend, style=options.style, colors=options.colors()
     )
+
+
+def plot(
+    result: object,
+    ax: Axes | None = None,
+    axes: Sequence[Axes] | None = None,
+    **options: object,
+) -> Figure:
+    """Draw a result by matplotlib; see the method `plot` of its class."""
+    kind = drawn_kind(result)
+    given = axes if ax is None else ax
+    every, own = FigureOptions.of(options, given, colors_rows=kind.colors_rows)
+    spec = kind.figure(result, **own, **({} if ax is None else kind.on_axes))
+    if axes is not None:
+        return drawn_on_each(spec, every, axes)
+    if ax is not None and kind.one_panel:
+        check_one_panel(spec, kind.one_panel)
+    return drawn(spec, every, ax)
 
 
 def check_one_panel(spec: FigureSpec, fix: str) -> None:

@@ -2,7 +2,7 @@
 
 from skedasis.plots.kinds import explore as explore
 from skedasis.plots.kinds import notebook_html as notebook_html
-from skedasis.plots.kinds import plot as plot
+from skedasis.plots.plot import plot as plot
 from skedasis.results.ale_statistics import statistics as statistics
 from skedasis.results.build.pairs import rebin_surface as rebin_surface
 from skedasis.results.build.rebin import rebin_effect as rebin_effect
