@@ -258,8 +258,9 @@ class Explorable:
 @singledispatch
 def numbers_of(result: object) -> list[Markup]:
     """Return the numbers of a result as HTML tables: by default the table of `to_frame`, if there are any lines."""
-    tabulated = isinstance(result, Tabulated) and result
-    return [table("Numbers", _without(result.table()))] if tabulated else []
+    if not isinstance(result, Tabulated) or not result:
+        return []
+    return [table("Numbers", _without(result.table()))]
 
 
 @numbers_of.register

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, wraps
-from types import ModuleType, NoneType, UnionType
+from types import NoneType, UnionType
 from typing import ForwardRef, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from skedasis._arguments import check_flag, check_option, check_probability, shown
@@ -238,7 +238,7 @@ def _merged(first: str, second: str) -> str:
 
 def _entries(named: type, names: Iterable[str]) -> list[str]:
     """Return the entries of those names that are keys of a dictionary."""
-    kinds, texts = _types(named), _texts(sys.modules[named.__module__]).get(named.__name__, {})
+    kinds, texts = _types(named), _texts(named.__module__).get(named.__name__, {})
     return [
         f"{name} : {_type_text(name, named)}\n    {texts.get(name, '')}"
         for name in names
@@ -285,11 +285,11 @@ def _values(kind: object) -> list[object]:
 
 
 @cache
-def _texts(module: ModuleType) -> dict[str, dict[str, str]]:
+def _texts(module: str) -> dict[str, dict[str, str]]:
     """Return the text below each key of each dictionary, which Python itself does not keep, indented as in entries."""
-    found = {} if module is keywords else {**_texts(keywords)}
+    found = {} if module == keywords.__name__ else {**_texts(keywords.__name__)}
     try:
-        source = inspect.getsource(module)
+        source = inspect.getsource(sys.modules[module])
     except (
         OSError,
         TypeError,
