@@ -320,7 +320,7 @@ class TestRefused:
         with refused(sd.DataError, "compare(labels)", "one string"):
             compare_figure(three, labels="abc")
         with refused(sd.DataError, "compare(center)", "'start'"):
-            compare_figure(three, center="start")
+            sd.compare(three, center="start")
         with pytest.raises(sd.DataError, match="level"):
             compare_figure(three, confidence_level=2)
 

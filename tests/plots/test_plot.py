@@ -270,7 +270,7 @@ def test_unknown_options(method):
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("xscale", "logarithmic", "'linear' or 'log'"),
+        ("xscale", "logarithmic", "'linear', 'log' or None"),
         ("legend", "yes", "True or False"),
         ("size", (6.8,), "two numbers"),
         ("size", 5, "two numbers"),
@@ -425,10 +425,14 @@ class TestOverview:
         for e in positive().values():
             assert (round(e.importance, 9), round(e.heterogeneity_score, 9)) in at
 
-    @pytest.mark.parametrize("option", ["top", "page", "by", "columns", "lower", "ice", "curves"])
-    def test_refuses_what_it_would_ignore(self, option):
+    @pytest.mark.parametrize(
+        ("option", "value"),
+        [("top", 3), ("page", 1), ("by", "importance"), ("columns", 2), ("lower", True)]
+        + [("ice", None), ("curves", 5)],
+    )
+    def test_refuses_what_it_would_ignore(self, option, value):
         with refused(sd.DataError, f"Effects.plot({option})", "overview"):
-            positive().plot(kind="overview", **{option: None})
+            positive().plot(kind="overview", **{option: value})
 
 
 @pytest.fixture(scope="module")
