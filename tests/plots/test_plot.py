@@ -427,8 +427,15 @@ class TestOverview:
 
     @pytest.mark.parametrize(
         ("option", "value"),
-        [("top", 3), ("page", 1), ("by", "importance"), ("columns", 2), ("lower", True)]
-        + [("ice", None), ("curves", 5)],
+        [
+            ("top", 3),
+            ("page", 1),
+            ("by", "importance"),
+            ("columns", 2),
+            ("lower", True),
+            ("ice", None),
+            ("curves", 5),
+        ],
     )
     def test_refuses_what_it_would_ignore(self, option, value):
         with refused(sd.DataError, f"Effects.plot({option})", "overview"):
