@@ -223,7 +223,7 @@ def _ready() -> None:
     import lightgbm
     import pandas as pd
 
-    import skedasis.engine.opening
+    import skedasis.engine.rows
 
     assert lightgbm, (pd, skedasis)
 
@@ -232,7 +232,7 @@ def _quantiles(folder: str, rows: int) -> dict[str, Any]:
     """Return the order statistics of all columns, as plans ask for them."""
     import skedasis as sd
     from skedasis.data.column_stats import NotYetKnown
-    from skedasis.engine.opening import open_rows
+    from skedasis.engine.rows import open_rows
     from skedasis.engine.options import ExplainOptions, Need
 
     options = ExplainOptions(progress=False, heterogeneity_rows=0)

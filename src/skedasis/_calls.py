@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @runtime_checkable
 class HasKind(Protocol):
-    """A result of a class that users know by a name."""
+    """A class, or an object of one, that users and documents know by a name: that of the kind of results."""
 
     @classmethod
     def json_kind(cls) -> str:

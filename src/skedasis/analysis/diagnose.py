@@ -23,8 +23,8 @@ from skedasis.analysis.dependence import (
 from skedasis.analysis.verdicts import same_everywhere, verdicts
 from skedasis.data.categories import apply_groups
 from skedasis.engine.explain import explain
-from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import DiagnoseKeywords, ExplainOptions, takes_options
+from skedasis.engine.rows import draw_rows
 from skedasis.errors import DataError
 from skedasis.methods.permutation import PFI
 from skedasis.methods.permutation_variants import LEAST_ROWS

@@ -29,10 +29,10 @@ from skedasis.data.dataset import Dataset, require_rows
 from skedasis.engine.argument_types import FeatureLike, FeatureList
 from skedasis.engine.assemble import collect_results, provenance
 from skedasis.engine.h_statistic import sample_by_hash
-from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import ExplainOptions, NullKeywords, takes_options
 from skedasis.engine.prepare import prepare_rows
 from skedasis.engine.rounds import compute
+from skedasis.engine.rows import draw_rows
 from skedasis.engine.select import FeatureSelection, as_features
 from skedasis.errors import DataError, UnsupportedError, quiet
 from skedasis.methods.base import Scheme

@@ -28,11 +28,11 @@ from skedasis._types import (
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, find_feature
 from skedasis.engine.assemble import collect_results, provenance
-from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import SCORE_ROWS, ExplainOptions, NullKeywords, takes_options
 from skedasis.engine.prepare import prepare_rows
 from skedasis.engine.region_pass import regions_at_rows
 from skedasis.engine.rounds import compute
+from skedasis.engine.rows import draw_rows
 from skedasis.errors import DataError
 from skedasis.methods.ale import ALE
 from skedasis.models.calling import CallStats

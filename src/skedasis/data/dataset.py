@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,7 +42,7 @@ from skedasis.data.column_stats import Column
 from skedasis.data.containers import ArrayTable, Buffer, RowIndex, Table
 from skedasis.data.factorize import Factorized, missing_mask
 from skedasis.data.features import Feature, Schema, apply_schema, check_integers, check_names
-from skedasis.data.kept_rows import KEPT_ROWS, KeptRows, MaskedRows
+from skedasis.data.row_rules import KEPT_ROWS, KeptRows, MaskedRows
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.stats.heterogeneity_score import draw_keys
 from skedasis.stats.integer_weights import exact_sum, rounded, weight_quantum
@@ -580,12 +581,12 @@ def to_array(X: Container) -> Values:
 
 
 # ------------------------------------------------------------------- validation of the arguments
-class ChunkedRows:
+class ChunkedRows(ABC):
     """Rows that are read in chunks, in place of X (`ParquetData`)."""
 
+    @abstractmethod
     def without_rows(self) -> IntoDataFrame:
         """Return a data frame with the columns of the features and without rows."""
-        raise NotImplementedError
 
 
 def needs_memory(what: str) -> UnsupportedError:

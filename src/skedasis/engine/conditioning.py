@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints, Level
+from skedasis._types import Bools, Ints, Level
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, find_feature
 from skedasis.data.times import TimeAxis
@@ -247,14 +247,3 @@ def roundest_time(axis: TimeAxis, low: float, high: float) -> float:
                     if low <= days < high:
                         return days
     return low
-
-
-def quartile_edges(x: Floats, weights: Floats | None) -> Floats:
-    """Return the three quartiles of a column, without duplicates."""
-    present = ~np.isnan(x)
-    order = np.argsort(x[present], kind="stable")
-    ordered = x[present][order]
-    w = np.ones(len(ordered)) if weights is None else weights[present][order]
-    total = np.cumsum(w)
-    steps = np.searchsorted(total, total[-1] * np.array([0.25, 0.5, 0.75]) * (1 - 1e-12))
-    return np.unique(ordered[np.minimum(steps, len(ordered) - 1)])

@@ -15,7 +15,7 @@ from skedasis._types import Floats, Ints, Level
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.engine.conditioning import find_one, quartile_edges
+from skedasis.engine.conditioning import find_one
 from skedasis.errors import DataError
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.regions import Condition, condition_text
@@ -71,7 +71,7 @@ def regions_of_rows(dataset: Dataset, features: Sequence[Feature], by: GivenRegi
             fix = f"Pass the rows that satisfy it: by={{{by!r}: mask}}, with a mask such as X[column] > 50"
             raise DataError("by", f"the condition {by!r}", "a column, or masks by rule", fix)
         feature = find_one(dataset, features, name)
-        found = _of_column(dataset, feature, _edges(feature, by))
+        found = _of_rows(dataset, _of_column(dataset, feature, _edges(feature, by)))
     counts = np.bincount(found.region, minlength=len(found.rules))
     empty = [rule for rule, count in zip(found.rules, counts, strict=True) if count == 0]
     if empty:
@@ -81,14 +81,29 @@ def regions_of_rows(dataset: Dataset, features: Sequence[Feature], by: GivenRegi
             "at least one row in each region",
             "Leave the region out",
         )
-    if len(found.rules) > MOST_GIVEN:
+    _check_number(len(found.rules), len(dataset))
+    return found
+
+
+def _check_number(regions: int, rows: int) -> None:
+    if regions > MOST_GIVEN:
         raise DataError(
             "by",
-            f"{len(found.rules):,} regions of {len(dataset):,} rows",
+            f"{regions:,} regions of {rows:,} rows",
             f"at most {MOST_GIVEN}",
             "Pass the name of a column, which is cut at its quartiles if it is numeric, or combine labels",
         )
-    return found
+
+
+def _of_rows(dataset: Dataset, found: ColumnRegions) -> GivenRules:
+    """Return regions by a column with the region of each row of data in memory."""
+    levels = found.level_column
+    region = (
+        found.of_values(dataset.floats(found.feature.position))
+        if levels is None
+        else found.of_codes(levels.codes)
+    )
+    return GivenRules(found.by, found.rules, region, found.conditions)
 
 
 def rows_of(dataset: Dataset, values: np.ndarray, what: str) -> np.ndarray:
@@ -192,29 +207,35 @@ def _edges(feature: Feature, by: GivenRegions) -> Floats | None:
     return edges
 
 
-def _of_column(dataset: Dataset, feature: Feature, edges: Floats | None) -> GivenRules:
-    """Return regions from a column: its levels, or a numeric one cut at edges, by default its quartiles."""
+def _of_column(dataset: Dataset, feature: Feature, edges: Floats | None) -> ColumnRegions:
+    """Return regions by a column: its levels, or a numeric one cut at edges, by default at its quartiles."""
     if feature.categorical or feature.members:
-        column = dataset.levels(feature)
-        found = _level_regions(dataset, feature, column, edges)
-        return GivenRules(feature.name, found.rules, found.of_codes(column.codes), found.conditions)
-    x = dataset.floats(feature.position)
-    present = x[~np.isnan(x)]
-    distinct = np.unique(present) if len(present) else present
-    few = distinct if edges is None and len(distinct) <= FEW_VALUES else None
-    ends = float(present.min(initial=math.inf)), float(present.max(initial=-math.inf))
-    outside = edges is not None and not ((edges >= ends[0]) & (edges < ends[1])).any()
-    if edges is not None and outside and len(edges) and len(present):
+        levels = dataset.once_known(lambda: dataset.levels(feature))
+        return _level_regions(dataset, feature, levels, edges)
+    column = dataset.column(feature.position)
+    ends = column.low, column.high
+    if edges is not None and len(edges) and not ((edges >= ends[0]) & (edges < ends[1])).any():
         raise DataError(
             "by",
             f"edges outside the values of {feature.name!r}",
             f"an edge between {ends[0]:.6g} and {ends[1]:.6g}",
             f"Leave the edges out to cut at quartiles: by={feature.name!r}",
         )
-    if edges is None and few is None:
-        edges = quartile_edges(x, dataset.weights)
-    found = _cut_regions(feature, few, edges, ends, missing=len(present) < len(x))
-    return GivenRules(feature.name, found.rules, found.of_values(x), found.conditions)
+    few = None
+    if edges is None:
+        few, edges = values_or_quartiles(dataset, feature)
+    return _cut_regions(feature, few, edges, ends, missing=column.missing > 0)
+
+
+def values_or_quartiles(
+    dataset: Dataset, feature: Feature
+) -> tuple[Floats, None] | tuple[None, Floats]:
+    """Return the values of a numeric feature that has few, or the quartiles of all rows."""
+    column = dataset.column(feature.position)
+    few = dataset.once_known(lambda: column.distinct(FEW_VALUES))
+    if few is not None:
+        return few, None
+    return None, dataset.once_known(lambda: column.order_statistics(4))[1:4]
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,12 +340,8 @@ def by_of_chunks(dataset: Dataset, features: Sequence[Feature], by: GivenRegions
     feature = find_one(dataset, features, name)
     if isinstance(by, tuple) or not feature.numeric:
         return by
-    column = dataset.column(feature.position)
-    few = dataset.once_known(lambda: column.distinct(FEW_VALUES))
-    if few is not None:
-        return by
-    quartiles = dataset.once_known(lambda: column.order_statistics(4))
-    return feature.name, quartiles[1:4]
+    few, quartiles = values_or_quartiles(dataset, feature)
+    return by if few is not None else (feature.name, quartiles)
 
 
 def _regions_of_chunks(
@@ -333,18 +350,6 @@ def _regions_of_chunks(
     """Return the regions of data that are read in chunks: the levels of a column, or its cuts."""
     found = by_of_chunks(dataset, features, by)
     feature = find_one(dataset, features, column_named_by(found))
-    edges = _edges(feature, found)
-    if feature.categorical or feature.members:
-        levels = dataset.once_known(lambda: dataset.levels(feature))
-        regions = _level_regions(dataset, feature, levels, edges)
-    else:
-        column = dataset.column(feature.position)
-        distinct = None
-        if edges is None:
-            distinct = dataset.once_known(lambda: column.distinct(FEW_VALUES))
-        ends = column.low, column.high
-        regions = _cut_regions(feature, distinct, edges, ends, missing=column.missing > 0)
-    if len(regions.rules) > MOST_GIVEN:
-        got = f"{len(regions.rules):,} regions"
-        raise DataError("by", got, f"at most {MOST_GIVEN}", "Pass a column with few levels")
+    regions = _of_column(dataset, feature, _edges(feature, found))
+    _check_number(len(regions.rules), len(dataset))
     return regions

@@ -19,9 +19,9 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, NotYetKnown
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import check_slopes
-from skedasis.data.kept_rows import KeptRows
-from skedasis.engine.opening import open_rows
+from skedasis.data.row_rules import KeptRows
 from skedasis.engine.options import ExplainOptions, Need
+from skedasis.engine.rows import open_rows
 from skedasis.engine.select import (
     AnyPlan,
     FeatureSelection,

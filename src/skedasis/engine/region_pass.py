@@ -19,9 +19,9 @@ from skedasis.engine.assemble import Results, abouts_of, finalize_task, provenan
 from skedasis.engine.curves import with_curves
 from skedasis.engine.given_regions import by_of_chunks, column_named_by
 from skedasis.engine.heterogeneity_score import RegionScore, compute_region_scores
-from skedasis.engine.kept_rows import Rules, at_kept_rows, count_regions
 from skedasis.engine.options import ExplainOptions, Need
 from skedasis.engine.prepare import Job, prepare, prepare_rows
+from skedasis.engine.region_rows import Rules, at_kept_rows, count_regions
 from skedasis.engine.region_rules import RegionOptions, RegionRules, RuleFinder, check_regions
 from skedasis.engine.rounds import Computed, compute
 from skedasis.engine.select import FeatureTask, as_method

@@ -16,7 +16,7 @@ import numpy as np
 from skedasis._progress import Further, Progress, in_words
 from skedasis._types import OutputLabel, ResultKey
 from skedasis.data.dataset import Batch, Dataset
-from skedasis.data.kept_rows import KeptRows
+from skedasis.data.row_rules import KeptRows
 from skedasis.engine.prepare import Job, Plans, TaskKey
 from skedasis.errors import CostWarning, warn_caller
 from skedasis.methods.base import AnyFeatureMethod, AnyPairMethod

@@ -21,9 +21,9 @@ from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, require_rows
 from skedasis.data.features import Feature, Groups, OutOfRange
 from skedasis.engine.argument_types import FeatureList, GivenRegions
-from skedasis.engine.opening import draw_rows
 from skedasis.engine.options import ExplainOptions, ReportKeywords
 from skedasis.engine.region_pass import RegionPass
+from skedasis.engine.rows import draw_rows
 from skedasis.engine.select import FeatureSelection, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE

@@ -12,7 +12,7 @@ import numpy as np
 
 from skedasis._types import Floats, Ints, Json, OutputLabel, TableLike, Values
 from skedasis.data.dataset import Dataset, as_dataset
-from skedasis.data.kept_rows import MaskedRows
+from skedasis.data.row_rules import MaskedRows
 from skedasis.engine.argument_types import GivenRegions
 from skedasis.engine.assemble import collect_results, finalize, provenance
 from skedasis.engine.explain import explain

@@ -496,9 +496,8 @@ class FeatureMapping(ResultMapping[str, FeatureResultT_co], Generic[FeatureResul
     orders = ("importance", "heterogeneity_score")
 
     def _column_beside(self, others: Collection[str]) -> str:
-        return (
-            self.column
-        )  # which the members' tables have, too, with the same name of their feature
+        # The tables of the members have it, too, with the same names of features.
+        return self.column
 
     def _resolved(self, key: object) -> FeatureResultT_co:
         return self.members[explained_name([m.about.feature for m in self.values()], key)]

@@ -36,6 +36,8 @@ from typing import (
 
 import numpy as np
 
+from skedasis._calls import HasKind
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -57,16 +59,6 @@ class Exporting(Protocol):
 
     exported: ClassVar[tuple[str, ...]]
     """The attributes, or "name.name" for one of theirs; "name as key" for another key than `key_of` gives."""
-
-
-@runtime_checkable
-class OwnKind(Protocol):
-    """A class that is a kind of documents of its own, so that others refer to it."""
-
-    @classmethod
-    def json_kind(cls) -> str:
-        """Return the name of the kind."""
-        ...
 
 
 # --- classes --------------------------------------------------------------------------------------
@@ -370,7 +362,7 @@ def schema_of(hint: Hint) -> JsonSchema:
 
 def _of_class(kind: type, arguments: tuple[Hint, ...]) -> JsonSchema:
     """Return the schema of objects of a class; the arguments are those of a generic one."""
-    if not arguments and isinstance(kind, OwnKind):
+    if not arguments and isinstance(kind, HasKind):
         return {"$ref": f"#/$defs/{kind.json_kind()}"}
     plain = [_PLAIN[base] for base in kind.__mro__ if base in _PLAIN]
     if plain:

@@ -290,10 +290,7 @@ def _texts(module: str) -> dict[str, dict[str, str]]:
     found = {} if module == keywords.__name__ else {**_texts(keywords.__name__)}
     try:
         source = inspect.getsource(sys.modules[module])
-    except (
-        OSError,
-        TypeError,
-    ):  # the package is distributed without its sources, or this is a session
+    except (OSError, TypeError):  # a package without its sources, or a session
         return found
     for named in ast.parse(source).body:
         if isinstance(named, ast.ClassDef):

@@ -1,4 +1,4 @@
-"""Numeric features of data beyond memory, known by counts of their values, and what passes are asked for."""
+"""Numeric features of data beyond memory: counts of their values, and what else passes compute of them."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ GathererT = TypeVar("GathererT", bound="Gatherer")
 
 
 class Questions(Generic[KeyT, AnswerT]):
-    """What was asked, and the answers of passes over the data."""
+    """Values that passes over the data compute: those still to be computed, and those that are known."""
 
     def __init__(self) -> None:
         self.open: dict[KeyT, None] = {}  # a set that keeps its order
         self._known: dict[KeyT, AnswerT] = {}
 
     def ask(self, keys: Iterable[KeyT]) -> None:
-        """Note what the next pass is to answer."""
+        """Note values that the next pass computes."""
         self.open |= dict.fromkeys(key for key in keys if key not in self._known)
 
     def of(self, key: KeyT) -> AnswerT:
-        """Return the answer; ask, and raise `NotYetKnown` if no pass has given it."""
+        """Return a value; if no pass has computed it, note it and raise `NotYetKnown`."""
         if key not in self._known:
             self.open[key] = None
             raise NotYetKnown
         return self._known[key]
 
     def answer(self, key: KeyT, found: AnswerT) -> None:
-        """Note an answer."""
+        """Store a value."""
         self._known[key] = found
         self.open.pop(key, None)
 

@@ -30,7 +30,7 @@ from skedasis.data.column_stats import Column, NotYetKnown, column_moments
 from skedasis.data.dataset import Batch, BatchPass, Dataset, Pass, StateT, needs_memory
 from skedasis.data.factorize import Factorized
 from skedasis.data.features import Feature, NoValues
-from skedasis.data.kept_rows import HashedRows, KeptRows, hashed_rows
+from skedasis.data.row_rules import HashedRows, KeptRows, hashed_rows
 from skedasis.errors import DataError
 from skedasis.stats.heterogeneity_score import score_rows
 from skedasis.stream.chunks import ChunkReader
@@ -405,7 +405,7 @@ _BUDGET = 64_000_000
 
 
 def _answer(dataset: StreamedDataset) -> None:
-    """Answer what was asked for and is not known, in one pass over the data; in more if it is narrowed."""
+    """Compute the values that columns need and no pass has given: in one pass, or in a few if a search is refined."""
     if dataset.within.open:
         _count_within(dataset)
         return

@@ -17,7 +17,7 @@ from skedasis.data.column_stats import column_moments
 from skedasis.data.dataset import Dataset, add_each
 from skedasis.data.factorize import Factorized, dense_codes, equality_key
 from skedasis.data.features import Feature
-from skedasis.data.kept_rows import KeptRows
+from skedasis.data.row_rules import KeptRows
 from skedasis.errors import DataError
 from skedasis.stats.heterogeneity_score import draw_keys
 from skedasis.stats.integer_weights import integer_sums, quantised

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from skedasis.engine.conditioning import quartile_edges, roundest_time
+from skedasis.data.dataset import as_dataset
+from skedasis.engine.conditioning import roundest_time
+from skedasis.engine.given_regions import values_or_quartiles
 from skedasis.stats.conditioning import (
     LEVEL_ROWS,
     N_CODES,
@@ -117,7 +119,10 @@ def test_weights_give_quartiles_of_repeated_rows():
     expected = np.quantile(
         np.repeat(x, w)[~np.isnan(np.repeat(x, w))], [0.25, 0.5, 0.75], method="inverted_cdf"
     )
-    np.testing.assert_array_equal(quartile_edges(x, w.astype(float)), expected)
+    dataset = as_dataset(x[:, None], sample_weight=w.astype(float))
+    few, quartiles = values_or_quartiles(dataset, dataset.features[0])
+    assert few is None
+    np.testing.assert_array_equal(quartiles, expected)
 
 
 # --- the roundest number

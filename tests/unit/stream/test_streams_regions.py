@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.engine.kept_rows import CountPass
+from skedasis.engine.region_rows import CountPass
 
 pytest.importorskip("pyarrow")
 import pandas as pd
@@ -170,6 +170,20 @@ def test_a_column_of_one_value_gives_one_region(frame, tmp_path):
     memory = sd.explain(_function, frame[NAMES].assign(one="x"), "a", by="one", **OFF)
     assert found.rules == memory.rules == ("one = x",)
     assert _described(found) == _described(memory)
+
+
+def test_columns_without_regions_are_refused_as_in_memory(frame, tmp_path):
+    strange = frame.assign(none=np.nan, code=2**60 + np.arange(len(frame)))
+    strange.to_parquet(tmp_path / "strange.parquet")
+    source = sd.parquet(tmp_path / "strange.parquet", columns=[*NAMES, "none", "code"])
+    for by, text in (
+        ("none", "only missing values"),
+        ("code", r"2\*\*53"),
+        (("b", [99.0]), "edges outside the values of 'b'"),
+    ):
+        for rows in (source, strange[[*NAMES, "none", "code"]]):
+            with pytest.raises(sd.DataError, match=text):
+                sd.explain(_function, rows, "a", by=by, **OFF)
 
 
 def test_labels_of_all_rows_are_a_column(path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skedasis.data.dataset import as_dataset
-from skedasis.data.kept_rows import MaskedRows, hashed_rows
+from skedasis.data.row_rules import MaskedRows, hashed_rows
 
 X = np.random.default_rng(0).normal(size=(57, 2))
 

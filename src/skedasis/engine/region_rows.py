@@ -1,4 +1,4 @@
-"""The rows that results keep, with all their features: regions of data beyond memory come from them."""
+"""Rows of regions of data beyond memory: rules come from the kept rows, and all rows are counted by a pass."""
 
 from __future__ import annotations
 
