@@ -232,8 +232,8 @@ def _quantiles(folder: str, rows: int) -> dict[str, Any]:
     """Return the order statistics of all columns, as plans ask for them."""
     import skedasis as sd
     from skedasis.data.column_stats import NotYetKnown
-    from skedasis.engine.rows import open_rows
     from skedasis.engine.options import ExplainOptions, Need
+    from skedasis.engine.rows import open_rows
 
     options = ExplainOptions(progress=False, heterogeneity_rows=0)
     quantity = sd.prediction(lambda X: X["a"])
