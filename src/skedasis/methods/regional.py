@@ -203,7 +203,7 @@ class KeptEffects:
         moments, _ = curve_moments(curve, weights, None, shares=shares)
         if isinstance(plan, GridPlan):
             moments[AXIS] = axis_moments(plan.grid, kept["x"], weights, missing=True)
-        row_id = self.rows[some] if dataset.row_id is None else dataset.row_id[self.rows[some]]
+        row_id = dataset.places_in_x[self.rows[some]]
         shown = np.arange(len(some))
         if base.ice != "all" and base.ice < len(some):
             hashes = row_hashes(row_id, 0, "regions: curves")

@@ -120,6 +120,17 @@ def test_rows_are_counted_where_some_are_kept(frame, path, keep, weighted):
     assert sorted(means) == pytest.approx(sorted(e.importance for e in exact.effects), abs=0.3)
 
 
+def test_curves_of_regions_name_their_rows_where_some_are_kept(frame, path):
+    source = sd.parquet(path, columns=NAMES)
+    method = sd.PDP(grid=5, ice=10)
+    found = sd.explain(_function, source, "a", method=method, by="c", keep_rows="100KB", **OFF)
+    assert 0 < found.provenance["rows_kept"] < N
+    for region in range(len(found)):
+        curves = found[region].curves
+        assert np.array_equal(curves.x, frame["a"].to_numpy()[curves.row], equal_nan=True)
+        assert set(frame["c"].to_numpy()[curves.row]) == {found.rules[region][-1]}
+
+
 @pytest.mark.slow
 def test_kept_rows_do_not_depend_on_the_files(frame, path, tmp_path):
     pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "one.parquet")
