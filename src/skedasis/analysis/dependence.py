@@ -43,7 +43,7 @@ def coded(dataset: Dataset, features: Sequence[Feature], rows: int | None, seed:
     sample = dataset.order[
         _sample(len(dataset), rows, seed)
     ]  # independent of the order of the rows
-    table_rows = sample if dataset.row_id is None else dataset.row_id[sample]
+    table_rows = dataset.table_rows(sample)
     columns = [_column(dataset, f, table_rows) for f in dataset.features]
     members = np.zeros((len(features), len(columns)), dtype=bool)
     for k, feature in enumerate(features):

@@ -402,11 +402,10 @@ def _sample(dataset: Dataset, max_rows: int | None, options: ExplainOptions) -> 
     sampling = options.weight_kind == "sampling" or (
         not chosen.exact and chosen.weights is not None
     )
-    source = places if dataset.row_id is None else dataset.row_id[places]
     return _Sample(
         part,
         order,
-        source[order],
+        dataset.table_rows(places)[order],
         places[order],
         None if weights is None else weights[order],
         sampling and weights is not None,

@@ -178,9 +178,8 @@ class LevelSource(Protocol):
         """Return the rows' weights."""
         ...
 
-    @property
-    def row_id(self) -> Ints | None:
-        """Return the indices of the rows in X; None for all rows."""
+    def table_rows(self, places: Ints) -> Ints:
+        """Return the indices in the table of some rows."""
         ...
 
     def level_order(self, column: LevelColumn, others: Sequence[Feature] | None) -> Ints:
@@ -336,9 +335,7 @@ def level_column(
         values = (*values, None)
         own = given_labels(values, feature).get(len(labels))
         labels = (*labels, own or _unused("missing", labels))
-    rows = first_rows(codes, len(values))
-    rows = rows if dataset.row_id is None else dataset.row_id[rows]
-    levels = Levels(values, labels, rows)
+    levels = Levels(values, labels, dataset.table_rows(first_rows(codes, len(values))))
     count, weight = _sizes(codes, len(levels), dataset.weights)
     whole = LevelColumn(feature, levels, codes, dataset.weights, count, weight, missing, 0, dataset)
     return whole if top is None or top >= len(levels) else keep_top(whole, top)

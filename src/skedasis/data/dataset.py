@@ -254,8 +254,11 @@ class Dataset:
     @property
     def places_in_x(self) -> Ints:
         """Return the indices of the rows in X, shape (n,)."""
-        here = np.arange(len(self)) + self.skip if self.row_id is None else self.row_id
-        return here + self.offset if self.row_numbers is None else self.row_numbers[here]
+        return self.whole.row_id
+
+    def table_rows(self, places: Ints) -> Ints:
+        """Return the indices in the table of some rows, given those in the data set."""
+        return places + self.skip if self.row_id is None else self.row_id[places]
 
     # -- what differs if the rows do not fit in memory
     def once_known(self, work: Callable[[], _ResultT]) -> _ResultT:
@@ -379,7 +382,7 @@ class Dataset:
                 ("keys", self.keys),
             )
         }
-        rows = places + self.skip if self.row_id is None else self.row_id[places]
+        rows = self.table_rows(places)
         return replace(
             self, row_id=rows, float_cache={}, code_cache={}, level_cache={}, sampled=True, **parts
         )
@@ -542,9 +545,8 @@ class Dataset:
         size = len(self) if among is None else len(among)
         index = np.unique(np.linspace(0, size - 1, min(count, size)).astype(int))
         index = index if among is None else among[index]
-        rows = index + self.skip if self.row_id is None else self.row_id[index]
         weights = None if self.weights is None else self.weights[index]
-        return Batch(self, rows, weights, len(index))
+        return Batch(self, self.table_rows(index), weights, len(index))
 
 
 def as_arrays(dataset: Dataset) -> Dataset:

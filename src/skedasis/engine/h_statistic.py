@@ -300,9 +300,9 @@ def _donors(
     """Return the distinct values of a feature or of a pair."""
     code = codes[0] if len(codes) == 1 else _renumbered(codes[0], codes[1])
     _, example, code = np.unique(code, return_index=True, return_inverse=True)
-    rows = example if part.row_id is None else part.row_id[example]
     columns = tuple(j for f in features for j in f.columns)
-    return _Donors(columns, code, rows, np.bincount(code, share).astype(float))
+    weight = np.bincount(code, share).astype(float)
+    return _Donors(columns, code, part.table_rows(example), weight)
 
 
 def _own_values(

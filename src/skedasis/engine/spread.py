@@ -55,8 +55,8 @@ class ScoredRows:
 
     @property
     def numbers(self) -> Ints:
-        """Return the indices in X of the rows of `part`."""
-        return np.arange(len(self.part)) if self.part.row_id is None else self.part.row_id
+        """Return the indices in the table of the rows of `part`."""
+        return self.part.whole.table_rows
 
 
 @dataclass(frozen=True, eq=False)

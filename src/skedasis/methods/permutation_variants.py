@@ -70,7 +70,7 @@ class FeaturePlan:
 
 @dataclass(frozen=True, eq=False)
 class _BatchDonors:
-    """The donors of a batch's rows, (repeats, n), as positions and as rows of X, and the rows' blocks in each cycle."""
+    """The donors of a batch's rows, (repeats, n), as places and as table rows, and the rows' blocks in each cycle."""
 
     drawn: PermutationPlan
     positions: Ints
@@ -145,18 +145,14 @@ class RowBasedVariant(
         """Return the bytes of a kept row: the values of all repeats, its own value, index and weight."""
         return 8 * (self.base.n_repeats + 3)
 
-    def _rows(self, positions: Ints) -> Ints:
-        """Return the indices in X of the rows at these positions."""
-        ids = self.dataset.row_id
-        return positions if ids is None else ids[positions]
-
     def _donors(self, evaluator: BatchEvaluator, plan: FeaturePlan) -> _BatchDonors:
         """Return the donors of the batch's rows; computed once for features that share them."""
         cached = evaluator.shared.get("donors")
         if not isinstance(cached, _BatchDonors) or cached.drawn is not plan.drawn:
             donors = plan.drawn.donors(evaluator.places)
             blocks = [c.block(evaluator.places) for c in plan.drawn.cycles]
-            cached = _BatchDonors(plan.drawn, donors, DonorRows(self._rows(donors)), blocks)
+            rows = DonorRows(self.dataset.table_rows(donors))
+            cached = _BatchDonors(plan.drawn, donors, rows, blocks)
             evaluator.shared["donors"] = cached
         return cached
 
@@ -414,7 +410,7 @@ class ExactPFI(RowBasedVariant):
     ) -> BatchStats:
         """Call the model with the values of all rows, and sum the increases by recipient and by donor."""
         n = len(self.dataset)
-        all_rows = DonorRows(self._rows(np.arange(n))[:, None])
+        all_rows = DonorRows(self.dataset.whole.table_rows[:, None])
         increases = self._after(evaluator, plan, all_rows) - evaluator.values()
         w, all_w = evaluator.weights, self.dataset.weights
         mean = (
