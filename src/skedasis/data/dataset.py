@@ -543,10 +543,15 @@ class Dataset:
     def evenly_spaced_batch(self, count: int, among: Ints | None = None) -> Batch:
         """Return a batch of up to `count` rows at even steps through all rows, or through the rows `among`."""
         size = len(self) if among is None else len(among)
-        index = np.unique(np.linspace(0, size - 1, min(count, size)).astype(int))
+        index = even_places(size, count)
         index = index if among is None else among[index]
         weights = None if self.weights is None else self.weights[index]
         return Batch(self, self.table_rows(index), weights, len(index))
+
+
+def even_places(n: int, count: int) -> Ints:
+    """Return up to `count` indices at even steps through n rows, ascending."""
+    return np.unique(np.linspace(0, n - 1, min(count, n)).astype(int))
 
 
 def as_arrays(dataset: Dataset) -> Dataset:

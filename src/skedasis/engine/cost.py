@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skedasis._types import Floats, OutputLabel, ResultKey, Values
-from skedasis.data.dataset import Batch
+from skedasis.data.dataset import Batch, even_places
 from skedasis.engine.prepare import Job, planned_like, resolve_method_and_selection
 from skedasis.engine.run import BatchWork
 from skedasis.quantities.evaluator import BatchEvaluator, ModelRows, ResponseCache, SetChanges
@@ -55,7 +55,7 @@ def count_rows(job: Job) -> dict[ResultKey, RowCount]:
     work = BatchWork.of(replace(job, sample=None))
     keys = [t.key for t in job.tasks]
     found = dict.fromkeys(keys, RowCount())
-    places = np.unique(np.linspace(0, n - 1, min(n, COUNTED)).astype(int))
+    places = even_places(n, COUNTED)
     for some in np.array_split(places, math.ceil(len(places) / job.batch_rows)):
         for key, count in _count_batch(job, work, job.dataset.whole.take(some)).items():
             found[key] += count
@@ -92,7 +92,7 @@ def _count_batch(job: Job, work: BatchWork, batch: Batch) -> dict[ResultKey, Row
     return found
 
 
-def _nothing(steps: int = 1) -> None:
+def _nothing() -> None:
     """Show no progress."""
 
 

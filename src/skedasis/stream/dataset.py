@@ -27,7 +27,15 @@ from skedasis.data.category_order import (
     sum_of_distances,
 )
 from skedasis.data.column_stats import Column, NotYetKnown, column_moments
-from skedasis.data.dataset import Batch, BatchPass, Dataset, Pass, StateT, needs_memory
+from skedasis.data.dataset import (
+    Batch,
+    BatchPass,
+    Dataset,
+    Pass,
+    StateT,
+    even_places,
+    needs_memory,
+)
 from skedasis.data.factorize import Factorized
 from skedasis.data.features import Feature, NoValues
 from skedasis.data.row_rules import HashedRows, KeptRows, hashed_rows
@@ -359,11 +367,6 @@ class StreamedDataset(Dataset):
     def batches(self, size: int) -> Iterator[Batch]:
         """Raise: the rows are read in chunks (`ChunkReader`)."""
         raise needs_memory("all rows at the same time")
-
-
-def even_places(n: int, count: int) -> Ints:
-    """Return up to `count` row numbers at even steps through n rows."""
-    return np.unique(np.linspace(0, n - 1, min(count, n)).astype(int))
 
 
 class _OfChunks(Generic[StateT]):

@@ -11,14 +11,14 @@ import numpy as np
 from skedasis._types import Container, Ints, Level
 from skedasis.data.arrow import ArrowField, ArrowSchema, ArrowTable, ArrowType
 from skedasis.data.column_stats import column_moments
-from skedasis.data.dataset import Dataset
+from skedasis.data.dataset import Dataset, even_places
 from skedasis.data.features import Feature, Schema, apply_schema
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
 from skedasis.stats.integer_weights import weight_quantum
 from skedasis.stream.chunks import ChunkReader, default_library
 from skedasis.stream.columns import CountedColumn
-from skedasis.stream.dataset import LevelCounts, StreamedDataset, even_places
+from skedasis.stream.dataset import LevelCounts, StreamedDataset
 from skedasis.stream.parquet import ParquetData, RowsLibrary
 from skedasis.stream.passes import (
     FirstPass,
