@@ -230,12 +230,13 @@ def _of_column(dataset: Dataset, feature: Feature, edges: Floats | None) -> Colu
 def values_or_quartiles(
     dataset: Dataset, feature: Feature
 ) -> tuple[Floats, None] | tuple[None, Floats]:
-    """Return the values of a numeric feature that has few, or the quartiles of all rows."""
+    """Return the values of a numeric feature that has few, or the quartiles of all rows that divide them."""
     column = dataset.column(feature.position)
     few = dataset.once_known(lambda: column.distinct(FEW_VALUES))
     if few is not None:
         return few, None
-    return None, dataset.once_known(lambda: column.order_statistics(4))[1:4]
+    quartiles = dataset.once_known(lambda: column.order_statistics(4))[1:4]
+    return None, quartiles[quartiles < column.high]
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,15 +330,7 @@ def _cut_regions(
 
 def by_of_chunks(dataset: Dataset, features: Sequence[Feature], by: GivenRegions) -> GivenRegions:
     """Return what gives the regions of data that are read in chunks, with the edges of all rows."""
-    name = column_named_by(by)
-    if name is None:
-        raise DataError(
-            "by",
-            "an array beside data that are read in chunks",
-            "the name of a column",
-            "Write the labels into a column of the data, and name it",
-        )
-    feature = find_one(dataset, features, name)
+    feature = _feature_of_chunks(dataset, features, by)
     if isinstance(by, tuple) or not feature.numeric:
         return by
     few, quartiles = values_or_quartiles(dataset, feature)
@@ -348,8 +341,20 @@ def _regions_of_chunks(
     dataset: Dataset, features: Sequence[Feature], by: GivenRegions
 ) -> ColumnRegions:
     """Return the regions of data that are read in chunks: the levels of a column, or its cuts."""
-    found = by_of_chunks(dataset, features, by)
-    feature = find_one(dataset, features, column_named_by(found))
-    regions = _of_column(dataset, feature, _edges(feature, found))
+    feature = _feature_of_chunks(dataset, features, by)
+    regions = _of_column(dataset, feature, _edges(feature, by))
     _check_number(len(regions.rules), len(dataset))
     return regions
+
+
+def _feature_of_chunks(dataset: Dataset, features: Sequence[Feature], by: GivenRegions) -> Feature:
+    """Return the feature that gives the regions; raise for labels and masks, which are arrays."""
+    name = column_named_by(by)
+    if name is None:
+        raise DataError(
+            "by",
+            "an array beside data that are read in chunks",
+            "the name of a column",
+            "Write the labels into a column of the data, and name it",
+        )
+    return find_one(dataset, features, name)

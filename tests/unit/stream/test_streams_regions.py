@@ -183,6 +183,20 @@ def test_a_column_of_one_value_gives_one_region(frame, tmp_path):
     assert _described(found) == _described(memory)
 
 
+def test_quartiles_that_are_the_largest_value_do_not_cut(frame, tmp_path):
+    mostly = frame.assign(mostly=np.where(np.arange(N) % 10, 9.0, np.arange(N) % 70 / 10))
+    mostly.to_parquet(tmp_path / "mostly.parquet")
+    source = sd.parquet(tmp_path / "mostly.parquet", columns=[*NAMES, "mostly"])
+    memory = mostly[[*NAMES, "mostly"]]
+    effects = [sd.explain(_function, X, "a", by="mostly", **OFF) for X in (source, memory)]
+    assert [len(e.rules) for e in effects] == [1, 1]
+    assert _described(effects[0]) == _described(effects[1])
+    changes = [
+        sd.what_if(_function, X, {"a": 1}, by="mostly", progress=False) for X in (source, memory)
+    ]
+    assert changes[0].value == pytest.approx(changes[1].value, rel=1e-12)
+
+
 def test_columns_without_regions_are_refused_as_in_memory(frame, tmp_path):
     strange = frame.assign(none=np.nan, code=2**60 + np.arange(len(frame)))
     strange.to_parquet(tmp_path / "strange.parquet")
