@@ -45,7 +45,7 @@ from skedasis.data.features import Feature, Schema, apply_schema, check_integers
 from skedasis.data.row_rules import KEPT_ROWS, KeptRows, MaskedRows
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.stats.heterogeneity_score import draw_keys
-from skedasis.stats.integer_weights import exact_sum, rounded, weight_quantum
+from skedasis.stats.integer_weights import exact_sum, quantised, rounded, weight_quantum
 from skedasis.stats.random import row_hashes
 
 if TYPE_CHECKING:
@@ -250,6 +250,10 @@ class Dataset:
     def weight_quantum(self) -> float | None:
         """Return the power of two of which integer sums of weights are multiples; None without weights."""
         return None if self.weights is None else weight_quantum(self.weights.max(), len(self))
+
+    def integer_weights(self, quantum: float | None) -> Ints | None:
+        """Return the rows' weights as multiples of a quantum, (n,); None without weights."""
+        return None if self.weights is None or quantum is None else quantised(self.weights, quantum)
 
     @property
     def places_in_x(self) -> Ints:

@@ -15,7 +15,6 @@ from skedasis.data.features import Feature
 from skedasis.engine.rounds import Computed
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.results.regions import RegionNode
-from skedasis.stats.integer_weights import quantised
 
 
 def at_kept_rows(done: Computed) -> Computed:
@@ -80,8 +79,7 @@ class CountPass:
 
     def add(self, state: list[Ints], first: int, chunk: Dataset) -> None:
         """Add the rows of a chunk."""
-        w = chunk.weights
-        weights = None if w is None or self.quantum is None else quantised(w, self.quantum)
+        weights = chunk.integer_weights(self.quantum)
         known: dict[int, Bools] = {}
         for counts, rules in zip(state, self.rules, strict=True):
             missing = [chunk.is_missing(feature) for feature in rules.features.values()]

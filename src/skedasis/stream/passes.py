@@ -20,7 +20,7 @@ from skedasis.data.features import Feature
 from skedasis.data.row_rules import KeptRows
 from skedasis.errors import DataError
 from skedasis.stats.heterogeneity_score import draw_keys
-from skedasis.stats.integer_weights import integer_sums, quantised
+from skedasis.stats.integer_weights import integer_sums
 from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
 from skedasis.stream.chunks import ChunkReader
 from skedasis.stream.columns import AnyTally, ColumnPositions, Search, TableRequest
@@ -425,9 +425,7 @@ class FirstPass:
         """Add a chunk of rows, of which the first has this number, to the state."""
         chunk = self.reader.dataset(rows, first)
         examples: set[int] = set()
-        integers = None
-        if self.quantum is not None and chunk.weights is not None:
-            integers = quantised(chunk.weights, self.quantum)
+        integers = chunk.integer_weights(self.quantum)
         for j, numeric in state.numeric.items():
             numeric.add(chunk, j, first)
         for feature in self.leveled:
@@ -556,9 +554,7 @@ class JointPass:
 
     def add(self, state: list[Ints], first: int, chunk: Dataset) -> None:
         """Add a chunk of rows."""
-        weights = None
-        if self.quantum is not None and chunk.weights is not None:
-            weights = quantised(chunk.weights, self.quantum)
+        weights = chunk.integer_weights(self.quantum)
         cells: dict[TableRequest, Ints] = {}
         for table, counted in zip(self.tables, state, strict=True):
             # Where rows without a level do not count, the cells of the other feature depend on both.
