@@ -70,7 +70,7 @@ def _opened(X: ChunkedRows, options: ExplainOptions) -> OpenedSource:
     # Imported here: data in memory do not need it.
     from skedasis.stream.opening import OpenedSource
     from skedasis.stream.parquet import ParquetData
-    from skedasis.stream.running import Passes
+    from skedasis.stream.running import PassRunner
 
     arrays = {"y": options.y, "sample_weight": options.sample_weight, "row_id": options.row_id}
     for name, array in arrays.items():
@@ -80,7 +80,7 @@ def _opened(X: ChunkedRows, options: ExplainOptions) -> OpenedSource:
                 got, column = f"{array!r}, which the data themselves name", repr(array)
             fix = f"Name the column where the data are opened: sd.parquet(path, {name}={column})"
             raise DataError(name, got, "the name of a column, given to the data", fix)
-    passes = Passes(cast("ParquetData", X), options.client, options.n_jobs, options.progress)
+    passes = PassRunner(cast("ParquetData", X), options.client, options.n_jobs, options.progress)
     sampling = options.weight_kind == "sampling"
     return OpenedSource.of(passes, options.schema, options.seed, sampling_weights=sampling)
 
@@ -95,7 +95,7 @@ def _counted(
     """Return the data set in which all is counted that the first plans ask for."""
     # Imported here: data in memory do not need it.
     from skedasis.stream.columns import MAX_DISTINCT
-    from skedasis.stream.opening import Wanted
+    from skedasis.stream.opening import FirstPassOptions
 
     head = opened.head
     wanted = FeatureSelection(head, features, options.groups)
@@ -112,7 +112,7 @@ def _counted(
     top = None if method is None else method.top_levels
     most = MOST_LEVELS if top is None else MAX_DISTINCT
     dataset = opened.counted(
-        Wanted(tuple(counted.values()), most, draw, by_weight=True, at_even_steps=True)
+        FirstPassOptions(tuple(counted.values()), most, draw, by_weight=True, at_even_steps=True)
     )
     return replace(dataset, kept_features=need.kept_features)
 

@@ -60,7 +60,7 @@ from skedasis.stream.passes import (
     Question,
     in_order,
 )
-from skedasis.stream.running import CHUNK_ROWS, Passes
+from skedasis.stream.running import CHUNK_ROWS, PassRunner
 
 ResultT = TypeVar("ResultT")
 
@@ -103,7 +103,7 @@ class StreamedDataset(Dataset):
     """A data set that does not fit in memory."""
 
     reader: ChunkReader = field(kw_only=True)
-    passes: Passes = field(kw_only=True)
+    passes: PassRunner = field(kw_only=True)
     positions: Ints = field(kw_only=True)
     drawn: Ints = field(kw_only=True)
     columns: Mapping[int, CountedColumn | DataError] = field(kw_only=True)

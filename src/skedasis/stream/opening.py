@@ -27,7 +27,7 @@ from skedasis.stream.passes import (
     NumericState,
     ScanPass,
 )
-from skedasis.stream.running import Passes
+from skedasis.stream.running import PassRunner
 
 _HEAD_ROWS = 10_000
 """Rows at the start of the data from which kinds of columns and pivots are taken. Results do not depend on pivots."""
@@ -37,7 +37,7 @@ _EVEN = (2, 64, 128)
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class FirstPassOptions:
     """What the first pass counts and draws."""
 
     features: Sequence[Feature] = ()
@@ -54,37 +54,37 @@ class OpenedSource:
     reader: ChunkReader
     head: Dataset
     """The first rows."""
-    passes: Passes
+    passes: PassRunner
     seed: int
     sampling_weights: bool = False
 
     @classmethod
     def of(
-        cls, passes: Passes, schema: Schema | None, seed: int, *, sampling_weights: bool = False
+        cls, passes: PassRunner, schema: Schema | None, seed: int, *, sampling_weights: bool = False
     ) -> OpenedSource:
         """Open a source: read its first rows, and columns of times and of categories."""
         reader, head = _reader(passes, schema)
         return cls(reader, head, passes, seed, sampling_weights)
 
     def _first_pass(
-        self, wanted: Wanted, quantum: float | None, text: str, what: str
+        self, options: FirstPassOptions, quantum: float | None, text: str, what: str
     ) -> FirstState:
         """Make the first pass."""
         n, source = self.reader.source.n_rows, self.reader.source
-        draw = min(wanted.draw, n)
+        draw = min(options.draw, n)
         numeric = {
             f.position: p
-            for f in wanted.features
+            for f in options.features
             if f.numeric and not f.members and (p := _pivot(self.head, f)) is not None
         }
-        counts = _EVEN if wanted.at_even_steps else ()
+        counts = _EVEN if options.at_even_steps else ()
         places = np.concatenate([np.zeros(0, dtype=int), *(even_places(n, c) for c in counts)])
-        unequal = wanted.by_weight and not source.equal_weights
+        unequal = options.by_weight and not source.equal_weights
         work = FirstPass(
             self.reader,
             numeric,
-            tuple(f for f in wanted.features if f.categorical),
-            wanted.most_levels,
+            tuple(f for f in options.features if f.categorical),
+            options.most_levels,
             quantum,
             self.seed,
             draw,
@@ -97,28 +97,28 @@ class OpenedSource:
     def drawn(self, size: int) -> DrawnTable:
         """Return the rows with the smallest hashes, whatever their weights."""
         found = self._first_pass(
-            Wanted(draw=size, at_even_steps=False), None, "Drawing rows", "rows"
+            FirstPassOptions(draw=size, at_even_steps=False), None, "Drawing rows", "rows"
         )
         numbers, _, rows = found.rows.result()
         return DrawnTable(self.reader, numbers, rows)
 
     def with_donors(self, size: int) -> StreamedDataset:
         """Return a data set of which each chunk begins with the donors: the rows with the smallest hashes."""
-        found = self._first_pass(Wanted(draw=size), None, "Drawing donors", "donors")
-        return self._dataset(Wanted(), None, found, donors=True)
+        found = self._first_pass(FirstPassOptions(draw=size), None, "Drawing donors", "donors")
+        return self._dataset(FirstPassOptions(), None, found, donors=True)
 
-    def counted(self, wanted: Wanted) -> StreamedDataset:
+    def counted(self, options: FirstPassOptions) -> StreamedDataset:
         """Return a data set whose features are counted."""
         source = self.reader.source
         quantum = (
             weight_quantum(source.largest_weight, len(source)) if self.reader.weighted else None
         )
-        found = self._first_pass(wanted, quantum, "Counting values", "counts of values")
-        return self._dataset(wanted, quantum, found)
+        found = self._first_pass(options, quantum, "Counting values", "counts of values")
+        return self._dataset(options, quantum, found)
 
     def _dataset(
         self,
-        wanted: Wanted,
+        options: FirstPassOptions,
         quantum: float | None,
         found: FirstState,
         *,
@@ -157,7 +157,7 @@ class OpenedSource:
             level_counts=levels,
             passes=self.passes,
             examples=examples,
-            leveled={f.columns: f for f in wanted.features if f.categorical},
+            leveled={f.columns: f for f in options.features if f.categorical},
             quantum=quantum,
             sampling_weights=sampling,
         )
@@ -187,7 +187,7 @@ class DrawnTable:
 
 
 # ------------------------------------------------------------------------------------ types of columns
-def _reader(passes: Passes, declared: Schema | None) -> tuple[ChunkReader, Dataset]:
+def _reader(passes: PassRunner, declared: Schema | None) -> tuple[ChunkReader, Dataset]:
     """Return the reader of chunks, and the first rows."""
     import pyarrow as pa
 
@@ -210,7 +210,7 @@ def _reader(passes: Passes, declared: Schema | None) -> tuple[ChunkReader, Datas
 
 
 def _with_times_and_categories(
-    reader: ChunkReader, head: Dataset, passes: Passes, schema: Schema | None
+    reader: ChunkReader, head: Dataset, passes: PassRunner, schema: Schema | None
 ) -> ChunkReader:
     """Return the reader with the time axes and the categories of all rows, if there are such columns."""
     import pyarrow as pa

@@ -25,8 +25,8 @@ ChunkPass: TypeAlias = Pass[StateT, ArrowTable]
 
 
 @dataclass(frozen=True, eq=False)
-class Passes:
-    """How a source is read, and what it was read for."""
+class PassRunner:
+    """Runs passes over a source, in threads or on a cluster, and records what each was for (`made`)."""
 
     source: ParquetData
     client: Client | None
