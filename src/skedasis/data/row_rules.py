@@ -38,7 +38,10 @@ class MaskedRows:
 
 @dataclass(frozen=True)
 class HashedRows:
-    """The kept rows of data beyond memory: those whose hashes are at most a threshold."""
+    """The kept rows of data beyond memory: those whose hashes are at most a threshold.
+
+    `most` is the largest number of rows for which there is room.
+    """
 
     threshold: int
     seed: int
@@ -55,7 +58,11 @@ KeptRows: TypeAlias = MaskedRows | HashedRows
 
 
 def hashed_rows(n: int, kept: int, seed: int, *, numbered: bool) -> HashedRows:
-    """Return the rule that keeps `kept` of n rows."""
+    """Return the rule that keeps `kept` of n rows.
+
+    Identifiers that are row numbers (`numbered`) are hashed here, and the rule keeps exactly so many rows. Others are
+    known only when they are read: the rule then keeps about so many, and `most` allows for six standard deviations.
+    """
     margin = int(6 * np.sqrt(kept)) + 40
     expected = int((kept / n) * 2.0**64)
     if kept == 0:

@@ -67,7 +67,17 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, eq=False)
 class LevelCounts:
-    """The levels of a categorical feature in data beyond memory."""
+    """The levels of a categorical feature in data beyond memory, in the order of their first rows.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (L,)
+        An example of each level: the index of a row in the table of the data set.
+    count : ndarray of int, shape (L,)
+        Number of rows; 0 for an example that only tells the kind of a group.
+    weight : ndarray of float, shape (L,)
+        Their weight.
+    """
 
     rows: Ints
     count: Ints
@@ -100,11 +110,42 @@ class StreamedLevels(LevelColumn):
 
 @dataclass(frozen=True, eq=False)
 class StreamedDataset(Dataset):
-    """A data set that does not fit in memory."""
+    """A data set that does not fit in memory. Its table has the rows at hand: drawn, examples of levels, at even steps.
+
+    Parameters
+    ----------
+    reader : ChunkReader
+        Reads rows of the source as data sets in memory.
+    passes : PassRunner
+        Runs passes over the source.
+    row_numbers : ndarray of int, shape (T,)
+        The number in the source of each row of the table, ascending.
+    drawn : ndarray of int
+        The rows of the table with the smallest hashes, ascending.
+    columns : mapping of int to CountedColumn or DataError
+        The numeric features by the position of their column, or why one cannot be explained.
+    level_counts : mapping of tuple of int to LevelCounts
+        The levels of categorical features, by the positions of their columns.
+    examples : ndarray of int
+        The rows of the table that are examples of levels, ascending. Tables of chunks begin with these rows, or with
+        the drawn ones if these are donors.
+    leveled : mapping of tuple of int to Feature
+        The categorical features, by the positions of their columns.
+    quantum : float, optional
+        The power of two of which weights are taken as multiples; None without weights.
+    tables : Questions
+        Joint counts of a categorical and another feature.
+    within : Questions
+        Numeric features in the rows that have a level of a categorical one; None for one without a value there.
+    kept : list of int
+        How many rows results keep, noted by each pass that calls the model.
+    kept_features : bool
+        Whether all features of the kept rows are read into memory after the pass.
+    """
 
     reader: ChunkReader = field(kw_only=True)
     passes: PassRunner = field(kw_only=True)
-    positions: Ints = field(kw_only=True)
+    row_numbers: Ints = field(kw_only=True)
     drawn: Ints = field(kw_only=True)
     columns: Mapping[int, CountedColumn | DataError] = field(kw_only=True)
     level_counts: Mapping[ColumnPositions, LevelCounts] = field(kw_only=True)
@@ -197,7 +238,7 @@ class StreamedDataset(Dataset):
 
     def kept_rows(self, rule: KeptRows | None) -> Dataset:
         """Return the rows that are kept by a rule, and those that are drawn, as a data set in memory."""
-        work = GatherPass(self.reader, rule, self.positions[self.drawn])
+        work = GatherPass(self.reader, rule, self.row_numbers[self.drawn])
         found = in_order(self.passes.run(work, "Reading kept rows", "kept rows"))
         return self.reader.gathered(*found, sampled=True)
 
@@ -231,14 +272,15 @@ class StreamedDataset(Dataset):
             targets=None if self.targets is None else self.targets[index],
             keys=None if self.keys is None else self.keys[index],
             sampled=True,
-            row_numbers=self.positions,
+            row_numbers=self.row_numbers,
             sampling_weights=self.sampling_weights,
         )
 
     def subset(self, places: Ints) -> Dataset:
         """Return some of the rows at hand as a data set in memory."""
-        index = np.minimum(np.searchsorted(self.positions, places), len(self.positions) - 1)
-        if not np.array_equal(self.positions[index], places):
+        numbers = self.row_numbers
+        index = np.minimum(np.searchsorted(numbers, places), len(numbers) - 1)
+        if not np.array_equal(numbers[index], places):
             raise needs_memory("all rows at the same time")
         return self.in_memory(index)
 
@@ -351,7 +393,7 @@ class StreamedDataset(Dataset):
 
     def present(self, column: Column | LevelColumn) -> Ints | None:
         """Return the rows of the table, not of the source, that have a value of a feature."""
-        here = self.in_memory(np.arange(len(self.positions)))
+        here = self.in_memory(np.arange(len(self.row_numbers)))
         if isinstance(column, LevelColumn):
             return np.flatnonzero(here.level_codes(column) >= 0)
         return np.flatnonzero(~np.isnan(here.floats(column.feature.position)))

@@ -38,7 +38,21 @@ _EVEN = (2, 64, 128)
 
 @dataclass(frozen=True, eq=False)
 class FirstPassOptions:
-    """What the first pass counts and draws."""
+    """What the first pass counts and draws.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        The features whose values or levels are counted.
+    most_levels : int
+        Largest number of levels that are counted of a feature.
+    draw : int
+        Number of rows that are drawn, by their hashes.
+    by_weight : bool
+        Whether rows are drawn with probabilities by their weights.
+    at_even_steps : bool
+        Whether the rows at which models are probed are gathered, too.
+    """
 
     features: Sequence[Feature] = ()
     most_levels: int = 0
@@ -151,7 +165,6 @@ class OpenedSource:
             keys=numbers if source.row_id_name is None else here.keys,
             reader=reader,
             row_numbers=numbers,
-            positions=numbers,
             drawn=drawn,
             columns=columns,
             level_counts=levels,

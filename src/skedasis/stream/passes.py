@@ -397,7 +397,30 @@ class FirstState:
 
 @dataclass(frozen=True, eq=False)
 class FirstPass:
-    """What the first pass computes."""
+    """What the first pass computes.
+
+    Parameters
+    ----------
+    reader : ChunkReader
+    numeric : mapping of int to float
+        The positions of the numeric features that are counted, each with a value near the middle of the column.
+    leveled : tuple of Feature
+        The categorical features whose levels are counted.
+    level_limit : int
+        Largest number of levels of a feature; those of a feature with more are not counted to the end.
+    quantum : float, optional
+        The power of two of which weights are taken as multiples; None without weights.
+    seed : int
+        Keys the draws.
+    draw : int
+        Number of rows that are drawn: those with the smallest keys.
+    limit : float
+        A key above which no row is drawn.
+    places : ndarray of int
+        Numbers of other rows that are gathered.
+    by_weight : bool
+        Whether keys depend on the weights.
+    """
 
     reader: ChunkReader
     numeric: Mapping[int, float]
