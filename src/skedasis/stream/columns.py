@@ -116,7 +116,7 @@ class Once(Generic[GathererT, AnswerT]):
     """A search that ends with one pass, whose answer is computed from what the pass gathers."""
 
     make: Callable[[], GathererT]
-    said: Callable[[GathererT], AnswerT]
+    answer_of: Callable[[GathererT], AnswerT]
     taken: GathererT | None = None
 
     @property
@@ -140,7 +140,7 @@ class Once(Generic[GathererT, AnswerT]):
         """Return what was found."""
         if self.taken is None:
             raise TypeError("the pass has not been made")
-        return self.said(self.taken)
+        return self.answer_of(self.taken)
 
 
 AnyTally: TypeAlias = Any

@@ -415,19 +415,11 @@ class _OfChunks(Generic[StateT]):
     """Work on rows in memory, of each chunk."""
 
     def __init__(self, reader: ChunkReader, work: Pass[StateT, Dataset]) -> None:
-        self.reader, self.work = reader, work
-
-    def state(self) -> StateT:
-        """Return the state of no rows."""
-        return self.work.state()
+        self.reader, self.work, self.state, self.merge = reader, work, work.state, work.merge
 
     def add(self, state: StateT, first: int, rows: ArrowTable) -> None:
         """Add a chunk of rows, of which the first has this number, to the state."""
         self.work.add(state, first, self.reader.dataset(rows, first))
-
-    def merge(self, state: StateT, other: StateT) -> None:
-        """Add another range."""
-        self.work.merge(state, other)
 
 
 class _OfBatches(Generic[StateT]):
