@@ -32,6 +32,7 @@ from skedasis.results.effects import Effects
 from skedasis.results.provenance import as_provenance
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import Surfaces
+from skedasis.stats.ale_math import weighted_std
 
 if TYPE_CHECKING:
     from skedasis.engine.heterogeneity_score import Scores
@@ -179,15 +180,10 @@ def _about(quantity: Quantity, dataset: Dataset, column: AnyColumn) -> About:
     feature = column.feature
     gaps: tuple[Gap, ...] = ()
     if isinstance(column, LevelColumn):
-        std, dtype = _std_of_codes(column), feature.dtype
+        # Of its codes, in the order of its levels.
+        codes = np.arange(len(column.levels), dtype=float)
+        std, dtype = weighted_std(codes, column.weight / column.weight.sum()), feature.dtype
     else:
         std, dtype, gaps = column.std, str(column.dtype), column.gaps
     name, unit, library = quantity.name, quantity.unit, dataset.library
     return About(feature, name, unit, library, std, column.missing, dtype, gaps)
-
-
-def _std_of_codes(column: LevelColumn) -> float:
-    """Return the standard deviation of a categorical feature's codes, in the order of its levels."""
-    fraction = column.weight / column.weight.sum()
-    code = np.arange(len(fraction))
-    return float(np.sqrt(fraction @ (code - fraction @ code) ** 2))
