@@ -196,7 +196,41 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A validated data set: rows, features, labels and weights."""
+    """A validated data set: n rows of a table, with features, labels and weights.
+
+    Parameters
+    ----------
+    table : Table
+        Holds the rows, and possibly others.
+    features : tuple of Feature
+        One for each column.
+    y : ndarray, shape (n,), optional
+        The labels as the caller gave them.
+    weights : ndarray of float, shape (n,), optional
+        The weights, all positive; None for 1.
+    row_id : ndarray of int, shape (n,), optional
+        The indices of the rows in the table, ascending; None for all rows after the first `skip`.
+    library : str, optional
+        The library of the data frame; None for an array.
+    float_cache, code_cache, level_cache : dict
+        Columns that have been read: as numbers and as codes by position, as codes of levels by the identity of these.
+    targets : ndarray, shape (n,), optional
+        The labels as the quantity encodes them.
+    keys : ndarray, shape (n,), optional
+        The row identifiers that the caller gave.
+    sampled : bool
+        Whether these are a sample of the rows to explain, so that results are not exact.
+    skip : int
+        Number of rows at the start of the table that are no rows of the data set: examples of levels, or donors.
+    offset : int
+        The index in X of the table's first row, by which those of the others are counted.
+    row_numbers : ndarray of int, shape of the table's rows, optional
+        The index in X of each row of the table, where these are not consecutive; -1 for those that are skipped.
+    origin : dict
+        Entries of provenances about where the rows come from.
+    sampling_weights : bool
+        Whether weights are sampling weights; else frequencies.
+    """
 
     table: Table[Container]
     features: tuple[Feature, ...]

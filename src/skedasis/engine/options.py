@@ -402,7 +402,17 @@ def help_of(name: str) -> str:
 
 @dataclass(frozen=True)
 class Need:
-    """What a caller of `explain`'s work needs at hand, of data that are read in chunks, beside what the method does."""
+    """What a caller of `explain`'s work needs at hand, of data that are read in chunks, beside what the method does.
+
+    Parameters
+    ----------
+    column : str or int, optional
+        A column that gives regions, of which the values or levels are counted.
+    draw : int
+        Least number of rows that are drawn.
+    kept_features : bool
+        Whether all features of the kept rows are read into memory, after the pass that calls the model.
+    """
 
     column: Hashable = None
     draw: int = 0
