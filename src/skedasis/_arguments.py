@@ -11,6 +11,7 @@ from typing import TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skedasis._escaping import one_line
 from skedasis.errors import DataError
 
 _LONGEST = 60
@@ -27,7 +28,7 @@ def shown(value: object) -> str:
     if "\n" in text:
         if not isinstance(value, (str, list, tuple, dict, set)):  # a data frame, an estimator
             return f"a {type(value).__name__}"
-        text = " ".join(text.split())
+        text = one_line(text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

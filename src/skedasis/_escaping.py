@@ -16,6 +16,11 @@ CONTROL = re.compile(
 """Control characters except tab and line feed, marks that change the text direction, and what XML cannot contain."""
 
 
+def one_line(text: str) -> str:
+    """Return a text on one line, with single spaces."""
+    return " ".join(text.split())
+
+
 def visible(text: str) -> str:
     r"""Return a text with control characters escaped as in Python source."""
     return CONTROL.sub(_written, text)

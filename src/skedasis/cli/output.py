@@ -23,7 +23,7 @@ from rich.table import Table as Lines
 from rich.text import Text
 
 import skedasis as sd
-from skedasis._escaping import cell_text, visible
+from skedasis._escaping import cell_text, one_line, visible
 from skedasis._files import text_file
 from skedasis._types import JsonValue
 from skedasis.errors import DataError
@@ -80,7 +80,7 @@ class Terminal:
 
     def say(self, text: str) -> None:
         """Print a remark, such as what was left out."""
-        self.notes.append(" ".join(text.split()))
+        self.notes.append(one_line(text))
         if not (self.json or self.quiet):
             say(text)
 
@@ -117,7 +117,7 @@ class Terminal:
         """Print each warning in one line, once, without its location in the code."""
 
         def print_warning(message: Warning | str, *_: object) -> None:
-            text = " ".join(str(message).split())
+            text = one_line(str(message))
             if text in self.notes:
                 return
             self.notes.append(text)

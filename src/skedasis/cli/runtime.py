@@ -18,7 +18,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from skedasis._escaping import visible
+from skedasis._escaping import one_line, visible
 from skedasis.cli.output import say
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 
@@ -197,7 +197,7 @@ def _exit(output: ErrorOutput, error: BaseException, text: str, code: int) -> ty
 
 
 def _document(error: BaseException, text: str, code: int) -> None:
-    content = {"kind": type(error).__name__, "message": " ".join(text.split()), "exit_code": code}
+    content = {"kind": type(error).__name__, "message": one_line(text), "exit_code": code}
     with contextlib.suppress(OSError):  # a closed pipe or a full disk: the exit code remains
         typer.echo(json.dumps({"error": content}, indent=1))
 
@@ -205,7 +205,7 @@ def _document(error: BaseException, text: str, code: int) -> None:
 def print_error(text: str) -> None:
     """Print an error on standard error, in one line."""
     with contextlib.suppress(ValueError):  # a model may have closed the stream
-        say(" ".join(text.split()), "red", error=True)
+        say(one_line(text), "red", error=True)
 
 
 def _replace_unencodable(error: UnicodeError) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, TypedDict, cast, get_args
 import numpy as np
 
 from skedasis._arguments import is_int, shown
+from skedasis._escaping import one_line
 from skedasis._types import Level
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, nearest
@@ -192,7 +193,7 @@ def apply_schema(features: Sequence[Feature], schema: Schema | None) -> tuple[Fe
 def _distinct_labels(features: Sequence[Feature]) -> tuple[Feature, ...]:
     """Return the features with the name after each label that is also the title of another feature."""
     # Compared as figures show them: on one line.
-    titles = [" ".join(f.title.split()) for f in features]
+    titles = [one_line(f.title) for f in features]
     times = Counter(titles)
     return tuple(
         replace(f, label=f"{f.label} ({f.name})") if f.label and times[title] > 1 else f
@@ -289,9 +290,7 @@ def _level_labels(labels: object, what: str) -> tuple[tuple[Level, str], ...]:
     twice = [text for text, count in Counter(texts).items() if count > 1]
     if twice:
         raise DataError(what, f"{twice[0]!r} twice", "a text for each level", "Use other texts")
-    return tuple(
-        (level, " ".join(text.split())) for (level, _), text in zip(pairs, texts, strict=True)
-    )
+    return tuple((level, one_line(text)) for (level, _), text in zip(pairs, texts, strict=True))
 
 
 def _text(text: object, what: str) -> str | None:

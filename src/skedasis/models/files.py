@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._escaping import one_line
 from skedasis._types import Container, Floats, Values
 from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, UnsupportedError
@@ -211,7 +212,7 @@ def load_model(
                 "the modules that were imported when it was saved",
                 "Install them, or run from the folder that contains them",
             ) from error
-        line = " ".join(str(error).split())[:200]
+        line = one_line(str(error))[:200]
         raise DataError(
             f"model {str(file)!r}",
             f"a file that is cut off or not in {form.name} format{f' ({line})' if line else ''}",

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from skedasis._escaping import one_line
 from skedasis._types import Container, Values
 from skedasis.data.dataset import Dataset, to_array
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
@@ -191,7 +192,7 @@ class OnnxModel(ModelAdapter):
         try:
             return self.session.run(self.names, self._feeds(part))
         except Exception as error:  # the errors of onnxruntime have no other common base
-            reason = " ".join(str(error).split())
+            reason = one_line(str(error))
             raise ModelOutputError(
                 self.__name__,
                 f"an error of onnxruntime for {n} rows ({reason[-200:]})",

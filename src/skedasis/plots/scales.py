@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skedasis._escaping import visible
+from skedasis._escaping import one_line, visible
 from skedasis._types import Bools, Floats
 from skedasis.data import times
 from skedasis.data.times import TimeAxis
@@ -360,8 +360,8 @@ def zero_rounding(values: Floats, size: float) -> Floats:
 
 def clean(text: str) -> str:
     r"""Return text on one line, with control characters as the terminal shows them."""
-    shown = (c if c.isprintable() else " " for c in visible(" ".join(text.split())))
-    return " ".join("".join(shown).split()) or "(no name)"
+    shown = (c if c.isprintable() else " " for c in visible(one_line(text)))
+    return one_line("".join(shown)) or "(no name)"
 
 
 def shorten(text: str, room: int) -> str:

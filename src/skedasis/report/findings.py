@@ -11,6 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
+from skedasis._escaping import one_line
 from skedasis._types import Floats
 from skedasis.data.gaps import main_stretch
 from skedasis.models.introspection import with_article
@@ -465,7 +466,7 @@ def _takes_two_values(effect: Effect) -> bool:
 
 
 def _label(text: str) -> str:
-    return named(" ".join(text.split()), NAME_LENGTH)
+    return named(one_line(text), NAME_LENGTH)
 
 
 def _groups(regions: Regions) -> tuple[_Group, _Group, bool] | None:
@@ -710,11 +711,11 @@ def _quantiles(effect: Effect, low: float, high: float, points: int = 101) -> Fl
 def _rule(node: RegionNode) -> str:
     """Return a rule with short names."""
     texts = [
-        c.text.replace(" ".join(c.feature.title.split()), named(c.feature.title, NAME_LENGTH), 1)
+        c.text.replace(one_line(c.feature.title), named(c.feature.title, NAME_LENGTH), 1)
         for c in node.conditions
     ]
     if not texts:
-        return shorten(" ".join(node.rule.split()), RULE_LENGTH)
+        return shorten(one_line(node.rule), RULE_LENGTH)
     texts = [f"({t})" if len(texts) > 1 and t.endswith("missing") else t for t in texts]
     return re.sub(r"(?<=[ {(])-(?=\d)|^-(?=\d)", "−", shorten(" and ".join(texts), RULE_LENGTH))
 

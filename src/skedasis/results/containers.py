@@ -24,6 +24,7 @@ import numpy as np
 
 from skedasis._arguments import check_option, shown
 from skedasis._calls import checked_call
+from skedasis._escaping import one_line
 from skedasis._types import Values
 from skedasis.data.factorize import equality_key
 from skedasis.data.features import Feature, find_feature, label_position
@@ -536,7 +537,7 @@ class FeatureMapping(ResultMapping[str, FeatureResultT_co], Generic[FeatureResul
 
 def key_text(key: Hashable) -> str:
     """Return a key on one line, cut off."""
-    text = " ".join(str(key).split())
+    text = one_line(str(key))
     return text if len(text) <= 40 else f"{text[:39]}…"
 
 

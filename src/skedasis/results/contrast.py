@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
+from skedasis._escaping import one_line
 from skedasis._types import Level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
@@ -393,11 +394,6 @@ def _picked(items: Sequence[Contrast], index: int) -> Contrast:
 
 
 # --- words ----------------------------------------------------------------------------------------
-
-
-def one_line(text: str | None) -> str:
-    """Return a name on one line."""
-    return " ".join((text or "").split())
 
 
 def level_text(confidence_level: float) -> str:

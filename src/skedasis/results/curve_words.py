@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skedasis._escaping import one_line
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.times import TimeAxis
 from skedasis.results.axis import LevelAxis
@@ -332,8 +333,3 @@ def number_text(value: float) -> str:
 def _size_text(value: float, span: float) -> str:
     """Return a value of a curve, rounded to less than 1 % of its range."""
     return number_text(round(value, 2 - math.floor(math.log10(span))) + 0.0)
-
-
-def one_line(text: str) -> str:
-    """Return a name on one line."""
-    return " ".join(text.split())

@@ -37,6 +37,7 @@ from typing import (
 import numpy as np
 
 from skedasis._calls import HasKind
+from skedasis._escaping import one_line
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -198,7 +199,7 @@ def _entries(docstring: str) -> Iterator[tuple[str, str]]:
 
 def _sentence(text: str) -> str:
     """Return a text on one line that begins with a capital; what is NaN or None in Python is null in JSON."""
-    line = " ".join(text.split()).replace("``", "`")
+    line = one_line(text).replace("``", "`")
     line = re.sub(r"(?<=\. )(NaN|None)\b", "Null", line)
     line = re.sub(r"\b(NaN|None)\b", "null", line)
     return line[:1].upper() + line[1:]

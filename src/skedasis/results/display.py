@@ -19,7 +19,7 @@ from typing import (
 import numpy as np
 
 from skedasis._calls import NearestAttribute, checked_call
-from skedasis._escaping import Printed
+from skedasis._escaping import Printed, one_line
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.registry import methods_that, title_of
 from skedasis.results import operations
@@ -185,7 +185,7 @@ def _cell(value: object, least: float = 0.0) -> str:
         return f"{_cell(value.value, least)}{error}"
     if isinstance(value, float):
         return "0" if abs(value) < least else f"{value:.4g}" if np.isfinite(value) else "-"
-    return f"{value:,}" if isinstance(value, int) else " ".join(str(value).split())
+    return f"{value:,}" if isinstance(value, int) else one_line(str(value))
 
 
 MOST_BINS = 40
@@ -209,7 +209,7 @@ def bins_text(bins: BinStats) -> str:
 def bins_table(bins: BinStats) -> dict[str, list[str]]:
     """Return bins as columns of text; a column of which nothing is known is left out."""
     if bins.end_labels:
-        texts = [" ".join(text.split()) for text in (*bins.end_labels[:-1], *bins.end_labels[1:])]
+        texts = [one_line(text) for text in (*bins.end_labels[:-1], *bins.end_labels[1:])]
     else:
         ends = np.concatenate((bins.low, bins.high))
         texts = _distinct_texts(ends) if bins.time is None else bins.time.texts(ends)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from skedasis._escaping import one_line
 from skedasis.registry import title_of
 from skedasis.results.build.linear_form import AXIS
-from skedasis.results.curve_words import number_text, one_line
+from skedasis.results.curve_words import number_text
 from skedasis.results.display import count, outside_text, sample_text
 from skedasis.results.effect import AnyMPlot, BinnedEffect, Effect, LevelStepsEffect
 from skedasis.results.main_stretch import beyond_text

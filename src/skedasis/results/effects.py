@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from numpy.typing import ArrayLike
 
 from skedasis._calls import checked_call, unknown_keyword
+from skedasis._escaping import one_line
 from skedasis._types import Floats, Level, TableLike
 from skedasis.errors import UnsupportedError
 from skedasis.registry import listed_methods
@@ -150,7 +151,7 @@ class Effects(FeatureMapping[Effect, Rank]):
         first = next(iter(self.values()))
         methods = ", ".join(dict.fromkeys(operations.method_of(e) for e in self.values()))
         rows = self.provenance.get("rows")
-        quantity = f"{operations.kind_of(first)} {operations.one_line(first.about.axis)}"
+        quantity = f"{operations.kind_of(first)} {one_line(first.about.axis)}"
         head = f"{count(len(self), 'feature')}: {quantity} ({methods})"
         head += "" if rows is None else f", {count(rows, 'row')}"
         head += sample_text(self.provenance) + self._outside

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_name, check_option, check_probability
 from skedasis._calls import checked_call
+from skedasis._escaping import one_line
 from skedasis._types import Floats, Ints, Json, Level, Values
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
@@ -25,7 +26,6 @@ from skedasis.results.axis import (
     TimedAxis,
 )
 from skedasis.results.containers import FeatureMapping, frame_library
-from skedasis.results.curve_words import one_line
 from skedasis.results.described import Keys, listed, object_of, or_null
 from skedasis.results.display import (
     MOST_LINES,

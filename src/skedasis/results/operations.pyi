@@ -16,7 +16,6 @@ from skedasis.results.checks.reliability import check_surface as check_surface
 from skedasis.results.checks.variance_decomposition import (
     variance_decomposition as variance_decomposition,
 )
-from skedasis.results.curve_words import one_line as one_line
 from skedasis.results.documents import about_document as about_document
 from skedasis.results.documents import axis_document as axis_document
 from skedasis.results.documents import effect_document as effect_document

@@ -13,6 +13,7 @@ import numpy as np
 
 from skedasis._arguments import check_option, is_int, shown
 from skedasis._calls import checked_call
+from skedasis._escaping import one_line
 from skedasis._types import Bools, Floats, Ints, Level, TableLike, Values
 from skedasis.data.categories import NO_COLUMN_LEVEL, given_labels, labels_of
 from skedasis.data.dataset import Dataset, as_dataset
@@ -22,7 +23,7 @@ from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results import json_keys, operations
 from skedasis.results.containers import FeatureMapping, ResultMapping, TableColumns, ordered
-from skedasis.results.curve_words import curve_words, one_line
+from skedasis.results.curve_words import curve_words
 from skedasis.results.described import Keys, columns_of, content_of, keys_of, listed, schema_of
 from skedasis.results.display import (
     DisplayMixin,

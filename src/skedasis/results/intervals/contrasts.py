@@ -30,6 +30,7 @@ from typing import Literal, TypeAlias, TypeVar
 import numpy as np
 
 from skedasis._arguments import check_int, check_option, shown
+from skedasis._escaping import one_line
 from skedasis._types import Floats, Ints
 from skedasis.data.categories import unknown_level
 from skedasis.errors import DataError, UnsupportedError
@@ -38,7 +39,6 @@ from skedasis.results.build.linear_form import AXIS, LOCAL, linear_form
 from skedasis.results.build.steps import Steps, step_errors
 from skedasis.results.containers import FeatureMapping, FeatureResult
 from skedasis.results.contrast import Contrast, ContrastMethod, Contrasts, Point
-from skedasis.results.curve_words import one_line
 from skedasis.results.display import RankLine, count
 from skedasis.results.effect import (
     TRUSTED_ROWS,
