@@ -341,7 +341,7 @@ def find_feature(features: Sequence[Feature], wanted: Hashable, what: str = "fea
     raise DataError(what, shown(wanted), f"one of {first_names(texts)}", fix)
 
 
-def first_names(names: Sequence[str]) -> str:
+def first_names(names: Sequence[object]) -> str:
     """Return the first of some names, for messages."""
     return ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
 

@@ -23,6 +23,7 @@ from skedasis.data.features import (
     NoValues,
     OutOfRange,
     find_feature,
+    first_names,
     label_position,
 )
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, nearest, warn_caller
@@ -233,8 +234,7 @@ class FeatureMatcher:
         if self.test is not None:
             plain = re.sub(r"\W+", "", self.text.removeprefix("re.compile"))
             near = nearest(plain, names)
-        listed = ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
-        fix = f"Did you mean {near!r}?" if near else f"X has {listed}"
+        fix = f"Did you mean {near!r}?" if near else f"X has {first_names(names)}"
         return DataError(self.what, got, "at least one feature that matches", fix)
 
 

@@ -27,7 +27,7 @@ from skedasis._calls import checked_call
 from skedasis._escaping import one_line
 from skedasis._types import Values
 from skedasis.data.factorize import equality_key
-from skedasis.data.features import Feature, find_feature, label_position
+from skedasis.data.features import Feature, find_feature, first_names, label_position
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.results import json_keys, operations
@@ -220,8 +220,7 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
         known = list(self)
         near = nearest(key, [k for k in known if isinstance(k, str)])
         fix = "Pass one of these" if near is None else f"Did you mean {near!r}?"
-        listed = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
-        expected = f"one of {listed}" if known else f"no {self.noun}"
+        expected = f"one of {first_names(known)}" if known else f"no {self.noun}"
         raise DataError(self.noun, shown(key), expected, fix)
 
     def __getitem__(self, key: object) -> MemberT_co:

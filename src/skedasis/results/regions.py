@@ -18,7 +18,7 @@ from skedasis._types import Bools, Floats, Ints, Level, TableLike, Values
 from skedasis.data.categories import NO_COLUMN_LEVEL, given_labels, labels_of
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.factorize import equality_key, to_python
-from skedasis.data.features import Feature
+from skedasis.data.features import Feature, first_names
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results import json_keys, operations
@@ -238,7 +238,7 @@ class Condition:
         texts = [v for v in self.levels or () if isinstance(v, str)]
         other = [v for v in texts if v not in at and v.strip("()") != NO_COLUMN_LEVEL.strip("()")]
         if beyond or other:
-            got = f"X with the columns {_some(known)}"
+            got = f"X with the columns {first_names(known)}"
             expected = f"the columns of the group at the positions {list(self.feature.members)}"
             raise DataError(f"group {name!r}", got, expected, _FIX)
         return list(self.feature.members)
@@ -289,14 +289,10 @@ def _position(dataset: Dataset, feature: Feature) -> int:
         return names.index(feature.name)
     raise DataError(
         "X",
-        f"the columns {_some(names)}",
+        f"the columns {first_names(names)}",
         f"a column {feature.name!r}, which the rules of the regions use",
         _FIX,
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
 
 
 def condition_text(
