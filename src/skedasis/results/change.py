@@ -16,7 +16,15 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import json_keys, operations
 from skedasis.results.containers import ResultMapping, TableColumns
-from skedasis.results.described import Keys, columns_of, keys_of, listed, object_of, or_null
+from skedasis.results.described import (
+    Keys,
+    columns_of,
+    content_of,
+    keys_of,
+    listed,
+    object_of,
+    or_null,
+)
 from skedasis.results.display import (
     Ranking,
     RankLine,
@@ -25,6 +33,7 @@ from skedasis.results.display import (
     count,
     sample_text,
 )
+from skedasis.results.documents import feature_document
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
@@ -890,23 +899,16 @@ def _plain_zero(change: Change, spread: float) -> float:
 
 def _moved_document(moved: MovedFeature) -> Content:
     """Return a feature that moves for `to_dict`."""
-    feature, amount = moved.feature, moved.amount
-    shown: object = amount
+    shown: object = moved.amount
     if moved.labels:
-        shown = moved.labels[int(amount)]
+        shown = moved.labels[int(moved.amount)]
     elif moved.kind == "value":
-        shown = moved.column(np.array([amount]))[0]
+        shown = moved.column(np.array([moved.amount]))[0]
     return {
-        "feature": feature.name,
-        "feature_kind": feature.kind,
-        "feature_label": feature.label,
-        "feature_unit": feature.unit,
-        "time": None if feature.time is None else feature.time.kind,
+        **feature_document(moved.feature),
         "move": moved.kind,
         "amount": shown,
-        "text": moved.text,
-        "outside": moved.outside,
-        "missing": moved.missing,
+        **content_of(moved, "text", "outside", "missing"),
     }
 
 
