@@ -150,12 +150,8 @@ def run(path: Path, write: bool = False) -> list[str]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.chdir(stack.enter_context(tempfile.TemporaryDirectory())))
         made = stack.enter_context(_figures())
-        for table in (
-            METHODS,
-            QUANTITIES,
-            CODES,
-            RULES,
-        ):  # other pages know nothing of a page's plugins
+        # Other pages know nothing of a page's plugins.
+        for table in (METHODS, QUANTITIES, CODES, RULES):
             stack.enter_context(mock.patch.dict(table))
         for example in document:
             with contextlib.redirect_stdout(io.StringIO()) as out:

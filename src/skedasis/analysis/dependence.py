@@ -40,9 +40,8 @@ class Coded:
 
 def coded(dataset: Dataset, features: Sequence[Feature], rows: int | None, seed: int) -> Coded:
     """Encode the rows of a data set for random forests."""
-    sample = dataset.order[
-        _sample(len(dataset), rows, seed)
-    ]  # independent of the order of the rows
+    # Independent of the order of the rows.
+    sample = dataset.order[_sample(len(dataset), rows, seed)]
     table_rows = dataset.table_rows(sample)
     columns = [_column(dataset, f, table_rows) for f in dataset.features]
     members = np.zeros((len(features), len(columns)), dtype=bool)

@@ -258,9 +258,8 @@ def null_distribution(
     with Progress(len(refits), "refits with random features", options.progress) as bar:
         for features in refits:
             orders = [_order(rows, seed, f, len(draws.values[f.name])) for f in features]
-            new = permute(
-                cast("Container", X), features, orders, schema
-            )  # `as_dataset` has checked X
+            # `as_dataset` has checked X.
+            new = permute(cast("Container", X), features, orders, schema)
             model = _fitted(learn, new.X, y)
             changed = replace(common, schema=new.schema)
             for group in _by_method(features, methods):

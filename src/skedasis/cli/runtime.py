@@ -239,11 +239,8 @@ def _output_is_closed() -> bool:
         poll = select.poll()
         poll.register(sys.stdout, select.POLLOUT)
         return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
-    except (
-        AttributeError,
-        OSError,
-        ValueError,
-    ):  # no `poll` on this system, or standard output is not a file
+    # No `poll` on this system, or standard output is not a file.
+    except (AttributeError, OSError, ValueError):
         return False
 
 

@@ -282,9 +282,8 @@ def _save(content: ReportContent, folder: Path, progress: bool | None) -> list[P
                 for figure in png_figures(section, feature):
                     name = file_name(section.name, figure.name)
                     path = folder / f"{name}.png"
-                    if (
-                        path in written
-                    ):  # names that differ only in characters not allowed in file names
+                    # Names can differ only in characters that are not allowed in file names.
+                    if path in written:
                         path = folder / f"{name}-{len(written)}.png"
                     write_bytes(path, figure.png, "report(figures)")
                     written.append(path)

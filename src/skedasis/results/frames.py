@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, TimedAxis
 from skedasis.results.containers import TableColumn, TableColumns
 from skedasis.results.effect import BinStats, Effect
 from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
-
-if TYPE_CHECKING:
-    pass
 
 FrameColumns = dict[str, Any]
 

@@ -407,9 +407,8 @@ def _updated(node: JsonValue, array: Callable[[str], Values]) -> JsonValue:
         if kind in _ACCUMULATED:
             parts["accumulated_std"] = parts.pop(old)
         else:
-            unpack(
-                parts.pop(old), array, saved_kinds()
-            )  # so that all arrays of the file have been read
+            # So that all arrays of the file have been read.
+            unpack(parts.pop(old), array, saved_kinds())
         record = parts.get("provenance")
         if isinstance(record, dict):
             parts["provenance"] = {**record, "spread": BEFORE_SPREAD}

@@ -378,9 +378,8 @@ _FORMS: Mapping[Hint, Callable[[object, Hints], bool]] = {
 def _fits_variable(value: object, hint: TypeVar) -> bool:
     """Return whether a value is of one of the types that a type variable may stand for."""
     bound = hint.__bound__
-    if isinstance(
-        bound, ForwardRef
-    ):  # "Surface | MultiModelSurface", which its module does not import
+    # "Surface | MultiModelSurface", which its module does not import.
+    if isinstance(bound, ForwardRef):
         names = {name.strip() for name in bound.__forward_arg__.split("|")}
         return any(base.__name__ in names for base in type(value).__mro__)
     return _fits_any(value, hint.__constraints__ or (bound or Immutable,))
