@@ -32,11 +32,15 @@ def quantities(incomplete: str) -> list[tuple[str, str]]:
     return _completed(QUANTITIES, incomplete)
 
 
+def measured() -> dict[str, str]:
+    """Return the quantities whose importance can be measured, and what they are."""
+    some = {name: entry.words for name, entry in QUANTITIES.items() if not entry.of_class}
+    return {BOTH: "likelihood and entropy, with a verdict", **some}
+
+
 def importances(incomplete: str) -> list[tuple[str, str]]:
     """Complete quantities that have importances."""
-    both = [(BOTH, "likelihood and entropy, with a verdict")]
-    measured = {name: q for name, q in QUANTITIES.items() if not q.of_class}
-    return [*_beginning(both, incomplete), *_completed(measured, incomplete)]
+    return _beginning(measured().items(), incomplete)
 
 
 def losses(incomplete: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.completion import BOTH, LOSSES, importances, losses
+from skedasis.cli.completion import BOTH, LOSSES, importances, losses, measured
 from skedasis.cli.inputs import Opened
 from skedasis.cli.options import CommandOptions, FeatureOptions
 from skedasis.cli.output import Document, Out, Terminal
@@ -183,11 +183,6 @@ def _check(opts: EffectOptions, named: list[str]) -> bool:
 
 
 # ------------------------------------------------------------------------------------ importance
-def _measured() -> list[str]:
-    """Return the quantities whose importance can be measured."""
-    return [BOTH, *(name for name, entry in QUANTITIES.items() if not entry.of_class)]
-
-
 def _needs_labels(quantity: str) -> bool:
     return quantity == BOTH or QUANTITIES[quantity].labelled
 
@@ -226,7 +221,7 @@ class ImportanceOptions(FeatureOptions, CommandOptions):
     quantity: Annotated[
         str | None,
         options.option(
-            f"Quantity whose increase is measured: {', '.join(_measured())}. By default both (likelihood and "
+            f"Quantity whose increase is measured: {', '.join(measured())}. By default both (likelihood and "
             "entropy, with a verdict) for a model with a predictive distribution, otherwise loss.",
             metavar="NAME",
             complete=importances,
@@ -270,8 +265,8 @@ def _check_importance(opts: ImportanceOptions, named: Sequence[str]) -> None:
     inputs.kind_of(None, None, None, opts.inverse)
     if opts.inverse is not None and opts.quantity not in (None, "loss", "prediction"):
         refuse("--inverse", "loss or prediction", "Leave one of them out")
-    if opts.quantity is not None and opts.quantity not in _measured():
-        known = ", ".join(_measured())
+    if opts.quantity is not None and opts.quantity not in measured():
+        known = ", ".join(measured())
         raise DataError("--quantity", repr(opts.quantity), f"one of {known}", "Choose one of these")
     if opts.class_ is not None and opts.quantity != "prediction":
         refuse("--class", "prediction", "Add --quantity prediction, or leave --class out")
