@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from skedasis.results.change import Change, share_text
-from skedasis.results.checks.check import Check, Checks, Severity, checks_in_order
+from skedasis.results.checks.check import Check, Checks, checks_in_order, severity_of
 from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION, WARN_EXTRAPOLATION
 from skedasis.results.display import count
 from skedasis.results.effect import TRUSTED_ROWS
@@ -45,7 +45,7 @@ def _leaves_data(change: Change) -> Iterator[Check]:
         (out.far, far_rows, far_text, near),
     ):
         if share >= NOTE_EXTRAPOLATION:
-            severity: Severity = "warning" if share >= WARN_EXTRAPOLATION else "note"
+            severity = severity_of(share, WARN_EXTRAPOLATION)
             yield Check("extrapolation", severity, text, rows, moved, None, numbers)
 
 

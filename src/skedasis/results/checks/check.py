@@ -280,6 +280,11 @@ def reports(*codes: str) -> Callable[[Rule], Rule]:
     return register
 
 
+def severity_of(share: float, is_warning: float) -> Severity:
+    """Return the severity of a finding on a share of the rows: from `is_warning` on a warning."""
+    return "warning" if share >= is_warning else "note"
+
+
 def checks_in_order(found: Sequence[Check]) -> Checks:
     """Return findings with warnings first, and those of one severity in the order of `CODES`."""
     place = {code: k for k, code in enumerate(CODES)}

@@ -43,6 +43,7 @@ from skedasis.results.checks.check import (
     number,
     reports,
     runs,
+    severity_of,
 )
 from skedasis.results.checks.extrapolation import (
     N_NEW_ROWS,
@@ -277,7 +278,9 @@ def _rows_outside(
         f"{rows:,} of {count(rows + inside[0], 'row')} ({share_text(share)}{of_weight}) {'is' if rows == 1 else 'are'} "
         f"{where} does not include them. Use wider edges, or bins='auto', if it should."
     )
-    yield Check("rows_outside", _severity(share, OUTSIDE), text, rows, name, None, {"share": share})
+    yield Check(
+        "rows_outside", severity_of(share, OUTSIDE), text, rows, name, None, {"share": share}
+    )
 
 
 @reports("few_rows", "one_row")
@@ -635,7 +638,7 @@ def _check_extrapolation(seen: Examined) -> Iterator[Check]:
         f"({far.share[place]:.0%} at {label}): farther from the data than 99% of the rows are from their nearest "
         f"neighbour{beside}. {fix}"
     )
-    severity = _severity(far.overall, WARN_EXTRAPOLATION)
+    severity = severity_of(far.overall, WARN_EXTRAPOLATION)
     numbers = {
         "share": far.overall,
         "at": far.share.tolist(),
@@ -661,7 +664,7 @@ def _check_off_support(seen: Examined) -> Iterator[Check]:
         f"the model after a swap of values are off support: farther from the data in {columns} together than 99% of "
         f"the rows are from their nearest neighbour. {reads}."
     )
-    severity = _severity(share, WARN_OFF_SUPPORT)
+    severity = severity_of(share, WARN_OFF_SUPPORT)
     numbers = {"share": share, "others": score.beside}
     yield Check("extrapolation", severity, text, None, name, None, numbers)
 
@@ -804,10 +807,6 @@ def _widths(side: PairAxis) -> Floats:
     return width / width.sum()
 
 
-def _severity(share: float, is_warning: float) -> Severity:
-    return "warning" if share >= is_warning else "note"
-
-
 def _check_rows_outside_cells(surface: Surface) -> Iterator[Check]:
     """Check how many rows are outside given edges of an accumulated surface."""
     numeric = [not isinstance(side, LevelPairAxis) for side in surface.sides]
@@ -834,7 +833,7 @@ def _check_cells(surface: Surface) -> Iterator[Check]:
             "that values there have no meaning (figures hatch this area). Use fewer bins."
         )
         numbers = {"share": share, "cells": n}
-        yield Check("no_rows", _severity(share, EMPTY), text, 0, name, None, numbers)
+        yield Check("no_rows", severity_of(share, EMPTY), text, 0, name, None, numbers)
     few = (cells.count < TRUSTED_ROWS) & ~cells.empty
     part = float(cells.count[few].sum() / max(cells.count.sum(), 1))
     if part >= NOTE_FRACTION:
@@ -844,7 +843,13 @@ def _check_cells(surface: Surface) -> Iterator[Check]:
         )
         numbers = {"share": part, "cells": int(few.sum())}
         yield Check(
-            "few_rows", _severity(part, FEW), text, int(cells.count[few].sum()), name, None, numbers
+            "few_rows",
+            severity_of(part, FEW),
+            text,
+            int(cells.count[few].sum()),
+            name,
+            None,
+            numbers,
         )
 
 
@@ -870,7 +875,7 @@ def _check_grid_points(surface: Surface) -> Iterator[Check]:
             "99 % of the rows are from their nearest neighbour. The surface is an extrapolation there. "
             f"{instead_of_swept_surface(surface)}"
         )
-        yield Check("no_rows", _severity(share, EMPTY), text, 0, name, None, {"share": share})
+        yield Check("no_rows", severity_of(share, EMPTY), text, 0, name, None, {"share": share})
 
 
 def _axes(side: PairAxis, x: Floats) -> tuple[Floats, Floats]:
@@ -921,7 +926,7 @@ def _check_surface_extrapolation(
         numbers = {"share": share, "rows": len(row), "others": view.others}
         yield Check(
             "extrapolation",
-            _severity(share, WARN_EXTRAPOLATION),
+            severity_of(share, WARN_EXTRAPOLATION),
             text,
             round(share * len(row)),
             name,
