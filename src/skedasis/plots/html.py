@@ -455,24 +455,24 @@ def _(contrasts: Contrasts) -> list[Markup]:
 
 
 @numbers_of.register
-def _(trust: Checks) -> list[Markup]:
-    if not trust:
+def _(checks: Checks) -> list[Markup]:
+    if not checks:
         return [note("No warnings.")]
-    return [table("Checks", columns_of(Check, trust, without=("where", "numbers")))]
+    return [table("Checks", columns_of(Check, checks, without=("where", "numbers")))]
 
 
 @numbers_of.register
-def _(split: VarianceDecomposition) -> list[Markup]:
+def _(found: VarianceDecomposition) -> list[Markup]:
     columns: dict[str, TableColumn] = {
-        "left": split.left,
-        "right": split.right,
-        "count": split.count,
-        "total": split.total,
-        "within": split.within,
-        "residual": split.residual,
-        "share": split.share,
-        "p": split.p_value,
-        "p_adjusted": split.adjusted(),
+        "left": found.left,
+        "right": found.right,
+        "count": found.count,
+        "total": found.total,
+        "within": found.within,
+        "residual": found.residual,
+        "share": found.share,
+        "p": found.p_value,
+        "p_adjusted": found.adjusted(),
     }
     return [table("Variance decomposition of each bin", columns)]
 

@@ -938,7 +938,7 @@ def change_text(change: Change) -> str:
     lines.append(mean)
     before, after = _both(change)
     lines.append(f"from {before} to {after} on average; {_directions(change)}")
-    lines += outside_texts(change)
+    lines += _outside_lines(change)
     if change.missing:
         lines.append(f"{count(change.missing, 'row')} without a value left out")
     if change.rules:
@@ -962,7 +962,7 @@ def changes_text(changes: Changes) -> str:
         if np.isfinite(c.std_error):
             low, high = c.interval()
             interval = f"{_number(low)} to {_number(high)}"
-        out, std = share_text(c.outside.share), _number(_plain_zero(c, c.std))
+        out, std = row_percent(c.outside.share), _number(_plain_zero(c, c.std))
         table.append((name, c.text, f"{c.n_rows:,}", _number(c.value), interval, std, out))
     lines = [
         f"Changes of {first.quantity}{unit}, {count(len(every), 'named move')}{of_rows}",
@@ -996,17 +996,17 @@ def _directions(change: Change) -> str:
     """Return at which shares of the rows the quantity increases and decreases."""
     rest = 1 - change.increases - change.decreases
     parts = [
-        f"rises at {share_text(change.increases)} of the rows, falls at {share_text(change.decreases)}"
+        f"rises at {row_percent(change.increases)} of the rows, falls at {row_percent(change.decreases)}"
     ]
     if rest > 0.0005:
-        parts.append(f"stays the same at {share_text(rest)}")
+        parts.append(f"stays the same at {row_percent(rest)}")
     text = ", ".join(parts)
     if change.already > 0:
-        text += f" ({share_text(change.already)} have these values already)"
+        text += f" ({row_percent(change.already)} have these values already)"
     return text
 
 
-def outside_texts(change: Change) -> list[str]:
+def _outside_lines(change: Change) -> list[str]:
     """Return how many rows leave the data, in sentences."""
     out, lines = change.outside, []
     ranged = [m for m in change.moved if not m.labels]
@@ -1015,14 +1015,14 @@ def outside_texts(change: Change) -> list[str]:
         what = "range" if len(ranged) == 1 else "ranges"
         rows, verb = "no row", "leaves"
         if out.rows:
-            rows = f"{count(out.rows, 'row')} ({share_text(out.share)})"
+            rows = f"{count(out.rows, 'row')} ({row_percent(out.share)})"
             verb = "leaves" if out.rows == 1 else "leave"
         lines.append(f"{rows} {verb} the observed {what} of {names}")
     if np.isfinite(out.far):
         names = ", ".join((*(m.feature.title for m in change.moved), *out.others))
         are = "is an extrapolation" if out.sampled == 1 else "are extrapolations"
         lines.append(
-            f"{share_text(out.far)} of {count(out.sampled, 'sampled row')} {are} (distances in {names})"
+            f"{row_percent(out.far)} of {count(out.sampled, 'sampled row')} {are} (distances in {names})"
         )
     return lines
 
@@ -1037,7 +1037,7 @@ def region_lines(change: Change) -> list[tuple[str, ...]]:
             _number(r.value),
             f"{_number(r.lower)} to {_number(r.upper)}" if np.isfinite(r.lower) else "-",
             _number(_plain_zero(change, r.std)),
-            share_text(r.outside),
+            row_percent(r.outside),
         )
         for r in change.by
     ]
@@ -1048,8 +1048,8 @@ def _number(value: float) -> str:
     return f"{value + 0.0:.4g}".replace("-", "−") if np.isfinite(value) else "-"
 
 
-def share_text(share: float) -> str:
-    """Format a share as a percentage."""
+def row_percent(share: float) -> str:
+    """Return a fraction of the rows as a percentage: "0.4 %", "<0.1 %", or "-" if it is unknown."""
     if not np.isfinite(share):
         return "-"
     percent = 100 * share

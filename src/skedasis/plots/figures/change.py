@@ -43,7 +43,7 @@ from skedasis.plots.scales import (
     position_texts,
     shorten,
 )
-from skedasis.results.change import Change, rows_text, share_text
+from skedasis.results.change import Change, row_percent, rows_text
 
 if TYPE_CHECKING:
     from skedasis.results.keywords import ChangeFigure
@@ -91,7 +91,7 @@ def change_notes(change: Change) -> tuple[str, ...]:
     """Return the number of rows, and of those that leave the data."""
     notes = [rows_text(change)]
     if change.outside.rows:
-        share = share_text(change.outside.share)
+        share = row_percent(change.outside.share)
         notes.append(f"{share} outside the observed range")
     if change.missing:
         notes.append(f"{counted(change.missing, 'row')} without a value left out")

@@ -34,7 +34,7 @@ from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.titles import TIMES, surface_title
 from skedasis.plots.marks import FigureSpec, Heat, Stack, Title
 from skedasis.plots.scales import clean, counted, distinct_names, shorten
-from skedasis.results.change import Change, Changes, share_text
+from skedasis.results.change import Change, Changes, row_percent
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.multi_model import (
@@ -188,7 +188,7 @@ def _changes_notes(shown: Mapping[str, Change], total: int) -> tuple[str, ...]:
     shared = notes.pop() if len(notes) == 1 else ()
     outside = max(c.outside.share for c in shown.values())
     if not shared and outside > 0:
-        shared = (f"up to {share_text(outside)} outside the observed range",)
+        shared = (f"up to {row_percent(outside)} outside the observed range",)
     return (*shared, f"{len(shown):,} of {total:,} named moves") if len(shown) < total else shared
 
 

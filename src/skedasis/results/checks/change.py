@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from skedasis.results.change import Change, share_text
+from skedasis.results.change import Change, row_percent
 from skedasis.results.checks.check import Check, Checks, checks_in_order, severity_of
 from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION, WARN_EXTRAPOLATION
 from skedasis.results.display import count
@@ -29,13 +29,13 @@ def _leaves_data(change: Change) -> Iterator[Check]:
     if len(left) == 1:
         parts = [repr(left[0].feature.name)]
     range_text = (
-        f"{count(out.rows, 'row')} ({share_text(out.share)}) {'leaves' if out.rows == 1 else 'leave'} the observed "
+        f"{count(out.rows, 'row')} ({row_percent(out.share)}) {'leaves' if out.rows == 1 else 'leave'} the observed "
         f"range of {', '.join(parts)}, where the model has seen no data. {fix}"
     )
     others = f" (distances also in {', '.join(map(repr, out.others))})" if out.others else ""
     far_text = (
-        f"{share_text(out.far)} of {count(out.sampled, 'sampled row')} are extrapolations after the move: farther from "
-        f"the data than 99% of the rows are from their nearest neighbour{others}. {fix}"
+        f"{row_percent(out.far)} of {count(out.sampled, 'sampled row')} are extrapolations after the move: farther "
+        f"from the data than 99% of the rows are from their nearest neighbour{others}. {fix}"
     )
     in_range = {"share": out.share, "rows": out.rows}
     near = {"share": out.far, "rows": out.sampled, "others": out.others}

@@ -15,7 +15,7 @@ from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
 from skedasis.results.axis import LevelAxis, LevelPairAxis, LevelStats, PairAxis
 from skedasis.results.build.pairs import HOME
-from skedasis.results.change import share_text
+from skedasis.results.change import row_percent
 from skedasis.results.checks.advice import (
     BETWEEN_VALUES,
     automatic_bins,
@@ -275,8 +275,8 @@ def _rows_outside(
     share = weight / (weight + inside[1])
     of_weight = "" if weight + inside[1] == rows + inside[0] else " of the weight"
     text = (
-        f"{rows:,} of {count(rows + inside[0], 'row')} ({share_text(share)}{of_weight}) {'is' if rows == 1 else 'are'} "
-        f"{where} does not include them. Use wider edges, or bins='auto', if it should."
+        f"{rows:,} of {count(rows + inside[0], 'row')} ({row_percent(share)}{of_weight}) "
+        f"{'is' if rows == 1 else 'are'} {where} does not include them. Use wider edges, or bins='auto', if it should."
     )
     yield Check(
         "rows_outside", severity_of(share, OUTSIDE), text, rows, name, None, {"share": share}
@@ -409,7 +409,7 @@ def _are_beyond(gap: Gap, time: TimeAxis | None) -> str:
     """Return the number of rows beyond a gap and their values in words."""
     verb = "lies" if gap.rows == 1 else "lie"
     at = f"at {values_text(gap, time)}"
-    return f"{verb} {count(gap.rows, 'row')} ({share_text(gap.share)}), {at}"
+    return f"{verb} {count(gap.rows, 'row')} ({row_percent(gap.share)}), {at}"
 
 
 @reports("no_rows")
