@@ -68,8 +68,8 @@ def extremes(panel):
     return [((o[:, 0].min() + o[:, 0].max()) / 2, o[:, 1].min(), o[:, 1].max()) for o in found]
 
 
-class TestPlaces:
-    def test_a_level_has_a_place_a_label_and_a_count(self, X):
+class TestShownLevels:
+    def test_a_level_has_a_position_a_label_and_a_count(self, X):
         main = effect_figure(explained(X, sd.ALE())).main
         assert main.x.ticks == (0.0, 1.0, 2.0, 3.0)
         assert main.x.labels == ("a", "b", "c", "d")

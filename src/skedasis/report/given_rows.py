@@ -15,7 +15,7 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import is_absent, to_python
 from skedasis.errors import DataError
 from skedasis.plots.figures.compare import mean_over_data
-from skedasis.plots.figures.places import Places
+from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.kinds import LEVELS
 from skedasis.plots.marks import Line, Mark, Panel, Points
 from skedasis.plots.scales import PlotAxis, clean
@@ -321,7 +321,7 @@ def _position(effect: Effect, x: float, axis: PlotAxis | None, most: int) -> flo
     """Return the horizontal position of a coordinate of the effect; NaN if it has none."""
     if math.isnan(x) or not isinstance(effect.axis, LevelAxis):
         return x if axis is None else axis.place(x)
-    return float(Places.of(effect.about.feature, effect.axis.levels, most).place[int(x)])
+    return float(ShownLevels.of(effect.about.feature, effect.axis.levels, most).position[int(x)])
 
 
 def _beside(effect: Effect, i: int, count: int) -> float:
@@ -342,14 +342,14 @@ def _ice_marks(
         return []
     own, (i, beside) = math.nan, which
     if isinstance(effect.axis, LevelAxis):
-        places = Places.of(effect.about.feature, effect.axis.levels, most)
-        x, y = places.x, found.ice[places.shown]
+        levels = ShownLevels.of(effect.about.feature, effect.axis.levels, most)
+        x, y = levels.x, found.ice[levels.shown]
         if not math.isnan(found.ice_x):
             own = float(found.ice[int(found.ice_x)])
         # Nominal levels have no values in between: points, not a line.
         curve: Mark = (
             Line(x, y, f"given{i}", clean(label))
-            if places.ordered
+            if levels.ordered
             else Points(x + beside, y, f"given{i}-small", clean(label))
         )
     else:

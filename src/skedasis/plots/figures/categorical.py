@@ -19,7 +19,7 @@ from skedasis.plots.figures.ice import (
 )
 from skedasis.plots.figures.main_panel import ROWS_HALF_WIDTH, axis_of, main_panel
 from skedasis.plots.figures.options import EffectPlotOptions
-from skedasis.plots.figures.places import Places
+from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.marks import Panel, Stack
 from skedasis.plots.scales import counted, shorten
 from skedasis.results.axis import LevelStats
@@ -27,20 +27,20 @@ from skedasis.results.build.steps import Steps
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, LevelMeansEffect, LevelStepsEffect
 
 
-def level_panels(effect: Effect, levels: LevelStats, options: EffectPlotOptions) -> Stack:
+def level_panels(effect: Effect, every: LevelStats, options: EffectPlotOptions) -> Stack:
     """Return the panels of an effect of a categorical feature."""
-    places = Places.of(effect.about.feature, levels, options.most_levels)
+    levels = ShownLevels.of(effect.about.feature, every, options.most_levels)
     if isinstance(effect, LevelStepsEffect):
         below = steps(effect, options)
-        main = _accumulated(effect, places, options, 1 if below is None else 0)
+        main = _accumulated(effect, levels, options, 1 if below is None else 0)
     elif isinstance(effect, LevelMeansEffect):
         below = values(effect, options)
-        main = _means(effect, places, options)
+        main = _means(effect, levels, options)
     else:
-        below, main = None, _dependence(effect, places, options)
-    main = replace(main, above=effect_parts.counts_above(places.count, places.x))
-    counts = effect_parts.counts_panel(places.x - 0.4, places.x + 0.4, places.count, main.x)
-    groups = grouped(effect, options, main.x, places.place) if options.histogram else None
+        below, main = None, _dependence(effect, levels, options)
+    main = replace(main, above=effect_parts.counts_above(levels.count, levels.x))
+    counts = effect_parts.counts_panel(levels.x - 0.4, levels.x + 0.4, levels.count, main.x)
+    groups = grouped(effect, options, main.x, levels.position) if options.histogram else None
     return tuple(p for p in (main, below, counts, groups) if p is not None)
 
 
@@ -50,17 +50,17 @@ def steps(
     limits: tuple[float, float] | None = None,
 ) -> Panel | None:
     """Return the panel of differences between adjacent levels; None if no two shown levels are adjacent."""
-    levels, bins = effect.axis.levels, effect.bins
+    every, bins = effect.axis.levels, effect.bins
     if len(bins) == 0:
         return None
-    places = Places.of(effect.about.feature, levels, options.most_levels)
-    at = places.place
-    first, last = levels.codes(bins.low), levels.codes(bins.high)
+    levels = ShownLevels.of(effect.about.feature, every, options.most_levels)
+    at = levels.position
+    first, last = every.codes(bins.low), every.codes(bins.high)
     # Two levels are adjacent in the figure only if they are adjacent in the order of all levels.
     there = np.flatnonzero(at[last] - at[first] == last - first)
     if len(there) == 0:
         return None
-    where = np.full(len(levels), -1)
+    where = np.full(len(every), -1)
     for new, old in enumerate(there):
         where[first[old] : last[old]] = new
     left, right = at[first[there]], at[last[there]]
@@ -68,7 +68,7 @@ def steps(
     said = "mean difference" if single else "mean difference within the bin"
     mean, std, trusted = bins.effect[there], bins.std[there], bins.trusted[there]
     panel = effect_parts.spread_panel(
-        axis_of(places, effect),
+        axis_of(levels, effect),
         ("difference to the next level", effect.about.unit),
         (said, "± standard deviation of local effects", "local effects"),
         # With gaps the differences do not look like a staircase: each belongs to a pair of levels.
@@ -85,7 +85,7 @@ def steps(
     left_out = len(bins) - len(there)
     note = f"{left_out:,} of {len(bins):,} differences involve levels that are not shown"
     tips = effect_texts.step_tooltips(
-        places.names, (left, right), mean, std, said, effect.about.unit
+        levels.names, (left, right), mean, std, said, effect.about.unit
     )
     return replace(panel, notes=(*panel.notes, *([note] if left_out else [])), tooltips=tuple(tips))
 
@@ -96,24 +96,24 @@ def values(
     limits: tuple[float, float] | None = None,
 ) -> Panel | None:
     """Return the panel of the rows' values at each level of an M-plot; None if no rows were kept."""
-    levels, rows = effect.axis.levels, effect.rows
+    every, rows = effect.axis.levels, effect.rows
     if rows is None or rows.effect is None or len(rows) == 0:
         return None
-    places = Places.of(effect.about.feature, levels, options.most_levels)
-    at = places.place[rows.x.astype(np.int64)]
+    levels = ShownLevels.of(effect.about.feature, every, options.most_levels)
+    at = levels.position[rows.x.astype(np.int64)]
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     there = np.isfinite(at) & (weight > 0) & np.isfinite(rows.effect)
     return effect_parts.spread_panel(
-        axis_of(places, effect),
+        axis_of(levels, effect),
         (shorten(effect.about.quantity, LONG), effect.about.unit),
         effect_parts.MEANS_OF["level"],
-        left=places.x - 0.42,
-        right=places.x + 0.42,
-        mean=effect.value[places.shown] + _level(effect),
-        std=effect.heterogeneity[places.shown],
-        trusted=places.count >= TRUSTED_ROWS,
+        left=levels.x - 0.42,
+        right=levels.x + 0.42,
+        mean=effect.value[levels.shown] + _level(effect),
+        std=effect.heterogeneity[levels.shown],
+        trusted=levels.count >= TRUSTED_ROWS,
         local=(rows.effect[there], at[there].astype(np.int64), weight[there]),
-        doubtful=places.doubtful,
+        doubtful=levels.doubtful,
         zero=False,
         limits=limits,
     )
@@ -128,40 +128,40 @@ def _level(effect: Effect) -> float:
 
 
 def _accumulated(
-    effect: LevelStepsEffect, places: Places, options: EffectPlotOptions, below: int
+    effect: LevelStepsEffect, levels: ShownLevels, options: EffectPlotOptions, below: int
 ) -> Panel:
     curves = None
     if options.ice and effect.curves is not None:
         check_not_raw(effect, options)
-        curves = _curves(effect, effect.curves, places, options)
-    notes = (*_notes(effect, places), *_drawn(curves))
-    return _panel(effect, places, options, notes, ("effect on ", ""), below, curves)
+        curves = _curves(effect, effect.curves, levels, options)
+    notes = (*_notes(effect, levels), *_drawn(curves))
+    return _panel(effect, levels, options, notes, ("effect on ", ""), below, curves)
 
 
-def _means(effect: Effect, places: Places, options: EffectPlotOptions) -> Panel:
+def _means(effect: Effect, levels: ShownLevels, options: EffectPlotOptions) -> Panel:
     after = " minus its mean" if effect.spec.center == "mean" else ""
-    return _panel(effect, places, options, _notes(effect, places), ("", after), 2)
+    return _panel(effect, levels, options, _notes(effect, levels), ("", after), 2)
 
 
-def _dependence(effect: Effect, places: Places, options: EffectPlotOptions) -> Panel:
+def _dependence(effect: Effect, levels: ShownLevels, options: EffectPlotOptions) -> Panel:
     shown, centring = centred_as_requested(effect, options)
     moves = centring or effect.spec.center is not None
-    n = effect.provenance.get("rows", int(places.levels.count.sum()))
+    n = effect.provenance.get("rows", int(levels.every.count.sum()))
     curves = None
     if options.ice and shown.curves is not None:
-        curves = _curves(shown, shown.curves, places, options)
+        curves = _curves(shown, shown.curves, levels, options)
     notes = [counted(n, "row"), *_drawn(curves)]
-    notes += [*places.notes(), *anchored(effect, centring, "levels")]
+    notes += [*levels.notes(), *anchored(effect, centring, "levels")]
     around = ("effect on " if moves else "", "")
-    return _panel(shown, places, options, tuple(notes), around, 1, curves)
+    return _panel(shown, levels, options, tuple(notes), around, 1, curves)
 
 
 def _curves(
-    effect: Effect, curves: Curves, places: Places, options: EffectPlotOptions
+    effect: Effect, curves: Curves, levels: ShownLevels, options: EffectPlotOptions
 ) -> IndividualCurves | None:
     """Return the individual curves at the shown levels; over nominal levels a dash per row."""
-    shift = 0.0 if places.ordered else ROWS_HALF_WIDTH
-    return individual_curves(places.x, _at(curves, places), options, effect, shift)
+    shift = 0.0 if levels.ordered else ROWS_HALF_WIDTH
+    return individual_curves(levels.x, _at(curves, levels), options, effect, shift)
 
 
 def _drawn(curves: IndividualCurves | None) -> tuple[str, ...]:
@@ -169,17 +169,17 @@ def _drawn(curves: IndividualCurves | None) -> tuple[str, ...]:
     return () if curves is None else (f"{len(curves.y):,} drawn individually", *curves.notes)
 
 
-def _at(curves: Curves, places: Places) -> Curves:
+def _at(curves: Curves, levels: ShownLevels) -> Curves:
     """Return curves at the shown levels, with the position of each row's own level."""
     own = np.full(len(curves), np.nan)
     known = np.isfinite(curves.x)
-    own[known] = places.place[curves.x[known].astype(np.int64)]
-    return replace(curves, value=curves.value[:, places.shown], x=own)
+    own[known] = levels.position[curves.x[known].astype(np.int64)]
+    return replace(curves, value=curves.value[:, levels.shown], x=own)
 
 
 def _panel(
     effect: Effect,
-    places: Places,
+    levels: ShownLevels,
     options: EffectPlotOptions,
     notes: tuple[str, ...],
     around: tuple[str, str],
@@ -187,30 +187,30 @@ def _panel(
     curves: IndividualCurves | None = None,
 ) -> Panel:
     """Return the main panel: a value per level, with boxes of the standard deviation and the confidence interval."""
-    value, shown = effect.value[places.shown], places.shown.astype(float)
+    value, shown = effect.value[levels.shown], levels.shown.astype(float)
     bands = effect_parts.spread_bands(effect, options, shown, value)
     intervals: tuple[Band, ...] = ()
     if not effect.spec.mean_alone:
         found = effect_parts.interval(effect, options)
-        ends = found.lower[places.shown], found.upper[places.shown]
-        intervals = (Band(places.x, *ends, found.label),)
+        ends = found.lower[levels.shown], found.upper[levels.shown]
+        intervals = (Band(levels.x, *ends, found.label),)
     label = "average effect" if isinstance(effect, LevelStepsEffect) else "average"
     unit = effect.about.unit
     return main_panel(
         effect,
         options,
-        axis_of(places, effect),
-        (places.x, value, label),
-        places=places,
+        axis_of(levels, effect),
+        (levels.x, value, label),
+        levels=levels,
         named=(*around, unit),
         bands=bands,
         intervals=intervals,
         curves=curves,
-        doubts=places.doubtful,
+        doubts=levels.doubtful,
         notes=notes,
         tooltips=effect_texts.level_tooltips(
-            places.names,
-            places.count,
+            levels.names,
+            levels.count,
             (value, label, unit),
             (*bands, *intervals),
             below,
@@ -225,9 +225,9 @@ def _local(effect: LevelStepsEffect, where: Ints, there: Ints) -> tuple[Floats, 
     rows, bins = effect.rows, effect.bins
     if rows is None or rows.effect is None or rows.effect.ndim != 2:
         return np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0)
-    place = rows.x.astype(np.int64)
+    code = rows.x.astype(np.int64)
     # Each row has two local effects: the difference to the previous level, and that to the next one.
-    step = np.concatenate([place - 1, place])
+    step = np.concatenate([code - 1, code])
     y = np.concatenate([rows.effect[:, 0], rows.effect[:, 1]])
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     weight = np.concatenate([weight, weight])
@@ -241,8 +241,8 @@ def _local(effect: LevelStepsEffect, where: Ints, there: Ints) -> tuple[Floats, 
     return y, cell, weight
 
 
-def _notes(effect: Effect, places: Places) -> tuple[str, ...]:
-    rows = counted(int(places.levels.count.sum()), "row")
+def _notes(effect: Effect, levels: ShownLevels) -> tuple[str, ...]:
+    rows = counted(int(levels.every.count.sum()), "row")
     n = effect.provenance.get("rows_outside", 0)
     outside = (f"{counted(n, 'row')} with levels that were left out",) if n else ()
-    return (rows, *places.notes(), *outside)
+    return (rows, *levels.notes(), *outside)

@@ -24,7 +24,7 @@ from skedasis.plots.figures.multiples import (
     page_of,
 )
 from skedasis.plots.figures.options import MOST_LEVELS
-from skedasis.plots.figures.places import Places
+from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.surface import surface_figure
 from skedasis.plots.figures.titles import effect_title, surface_title
 from skedasis.plots.marks import (
@@ -303,20 +303,20 @@ def overlay_panel(
         _check_comparable(effects[0], other)
     effects = [align_time_axis(e, effects[0]) for e in effects]
     first = effects[0]
-    places = Places.of_effect(first, most_levels)
+    levels = ShownLevels.of_effect(first, most_levels)
     curves = [
-        overlaid_curve(e, name, confidence_level, places, (i, len(effects)), small=small)
+        overlaid_curve(e, name, confidence_level, levels, (i, len(effects)), small=small)
         for i, (e, name) in enumerate(
             zip(map(_minus_data_mean, effects) if center == "mean" else effects, names, strict=True)
         )
     ]
-    known = [e for e in effects if e.rows is not None and places is None]
+    known = [e for e in effects if e.rows is not None and levels is None]
     most = max(known, key=lambda e: len(e.rows or ()), default=None)
     panel = overlaid_panel(
         curves,
-        overlaid_horizontal(effects) if places is None else places.axis(first.about.feature),
+        overlaid_horizontal(effects) if levels is None else levels.axis(first.about.feature),
         overlaid_vertical(effects, curves, center, quantity),
-        places,
+        levels,
         gaps_of=first,
         zero=center == "mean" or first.spec.derivative,
         bands=len(curves) <= BANDS,
@@ -325,7 +325,7 @@ def overlay_panel(
         height=160.0,
         title=effect_title(*effects, quantity=quantity),
         notes=(
-            *(() if places is None else places.notes()),
+            *(() if levels is None else levels.notes()),
             *_zero_notes(first, len(effects), center, confidence_level),
             *effect_parts.missing(first),
         ),
@@ -337,7 +337,7 @@ def overlaid_panel(
     curves: Sequence[OverlaidCurve],
     x: PlotAxis,
     y: PlotAxis,
-    places: Places | None,
+    levels: ShownLevels | None,
     *,
     gaps_of: Effect,
     zero: bool,
@@ -352,13 +352,13 @@ def overlaid_panel(
 ) -> Panel:
     """Return a panel of curves over each other, and behind them that of all rows, if it is given."""
     hatched, words = effect_parts.hatches(doubts, y, gaps_of)
-    drawn = [overlaid_marks(c, i, places, small=small) for i, c in enumerate(curves)]
+    drawn = [overlaid_marks(c, i, levels, small=small) for i, c in enumerate(curves)]
     shown = curves if whole is None else [*curves, whole]
     marks = (
         *hatched,
         *((horizontal_line(0.0),) if zero else ()),
         *((band for band, _ in drawn) if bands else ()),
-        *(() if whole is None else _whole_marks(whole, places)),
+        *(() if whole is None else _whole_marks(whole, levels)),
         *(mark for _, marks in drawn for mark in marks),
         *(() if rug is None else (rug,)),
     )
@@ -370,17 +370,17 @@ def overlaid_panel(
         title,
         tuple(notes),
         words,
-        tooltips=tuple(overlaid_tooltips(gaps_of.feature_title, x, shown, places)),
+        tooltips=tuple(overlaid_tooltips(gaps_of.feature_title, x, shown, levels)),
     )
 
 
-def _whole_marks(curve: OverlaidCurve, places: Places | None) -> tuple[Mark, ...]:
+def _whole_marks(curve: OverlaidCurve, levels: ShownLevels | None) -> tuple[Mark, ...]:
     """Return the effect in all rows, thin and grey."""
     points = Points(curve.x, curve.y, "whole-vertex", ALL_ROWS)
-    if places is not None and not places.ordered:
+    if levels is not None and not levels.ordered:
         return (points,)
     line = Line(curve.x, curve.y, "whole", ALL_ROWS)
-    return (line,) if places is None and len(curve.x) > 1 else (line, points)
+    return (line,) if levels is None and len(curve.x) > 1 else (line, points)
 
 
 def _zero_notes(first: Effect, n: int, center: Zero, confidence_level: float) -> tuple[str, ...]:
@@ -391,11 +391,11 @@ def _zero_notes(first: Effect, n: int, center: Zero, confidence_level: float) ->
 
 
 def overlaid_marks(
-    curve: OverlaidCurve, i: int, places: Places | None, *, small: bool
+    curve: OverlaidCurve, i: int, levels: ShownLevels | None, *, small: bool
 ) -> tuple[Mark, tuple[Mark, ...]]:
     """Return the interval of an effect, and its line with marks."""
     label, x, y, lower, upper = curve
-    if places is None and len(x) > 1:
+    if levels is None and len(x) > 1:
         band: Mark = Area(x, lower, upper, f"hue{i}-band")
         line = (Line(x, y, f"hue{i}", label),)
         # Marks of different lines are staggered so that they do not overlap.
@@ -403,7 +403,7 @@ def overlaid_marks(
         marked = np.arange((i * every) // 3 % every, len(x), every)
         return band, (*line, Points(x[marked], y[marked], f"hue{i}-vertex", label))
     band = Segments(x, lower, x, upper, f"hue{i}-interval")
-    line = (Line(x, y, f"hue{i}-thin", label),) if places is not None and places.ordered else ()
+    line = (Line(x, y, f"hue{i}-thin", label),) if levels is not None and levels.ordered else ()
     return band, (*line, Points(x, y, f"hue{i}-vertex", label))
 
 
@@ -512,14 +512,14 @@ def overlaid_curve(
     effect: Effect,
     label: str,
     confidence_level: float,
-    places: Places | None,
+    levels: ShownLevels | None,
     place: tuple[int, int],
     *,
     small: bool,
 ) -> OverlaidCurve:
     """Return the curve of effect i of n; at levels side by side, in the order of the first effect."""
     lower, upper = _interval(effect, confidence_level)
-    if places is None or not isinstance(effect.axis, LevelAxis):
+    if levels is None or not isinstance(effect.axis, LevelAxis):
         part, take = main_part(effect)
         x, y, low, high = (
             curve_polygon(part.bins, part.axis.coordinates, v)[k]
@@ -529,13 +529,13 @@ def overlaid_curve(
     i, n = place
     # Levels are matched by name: the values 1 and 1.0 may be the same level.
     mine = {name: k for k, name in enumerate(effect.axis.levels.labels)}
-    at = np.array([mine.get(places.levels.labels[k], -1) for k in places.shown], dtype=np.int64)
+    at = np.array([mine.get(levels.every.labels[k], -1) for k in levels.shown], dtype=np.int64)
     there = np.flatnonzero(at >= 0)
     take = at[there]
     # As far apart as a mark is wide, if possible, but not farther: the points belong to the same level.
-    wide = (0.04 if small else 0.02) * len(places)
+    wide = (0.04 if small else 0.02) * len(levels)
     offset = min(0.56 / max(n - 1, 1), max(0.06, wide))
-    x = places.x[there] + offset * (i - (n - 1) / 2)
+    x = levels.x[there] + offset * (i - (n - 1) / 2)
     return OverlaidCurve(label, x, effect.value[take], lower[take], upper[take])
 
 
@@ -587,17 +587,17 @@ def overlay_alt_text(panel: Panel, curves: Sequence[OverlaidCurve]) -> str:
 
 
 def overlaid_tooltips(
-    feature: str, x: PlotAxis, curves: Sequence[OverlaidCurve], places: Places | None
+    feature: str, x: PlotAxis, curves: Sequence[OverlaidCurve], levels: ShownLevels | None
 ) -> Iterator[Tooltip]:
     """Yield the value of each effect at the same levels, or at `STOPS` points of the axis."""
     top = max(float(np.nanmax(np.abs(c.y), initial=0.0)) for c in curves)
-    if places is not None:
-        for place, code in enumerate(places.shown):
-            lines = [shorten(places.levels.labels[code], LONG)]
+    if levels is not None:
+        for position, code in enumerate(levels.shown):
+            lines = [shorten(levels.every.labels[code], LONG)]
             for c in curves:
-                mine = c.y[np.abs(c.x - place) < 0.5]
+                mine = c.y[np.abs(c.x - position) < 0.5]
                 lines += [f"{c.label} {number_or_zero(float(v), top)}" for v in mine]
-            yield Tooltip(place - 0.5, place + 0.5, "\n".join(lines))
+            yield Tooltip(position - 0.5, position + 0.5, "\n".join(lines))
         return
     low, high = x.range
     ends = (low, high) if np.isnan(x.least) else (x.least, x.most)

@@ -299,19 +299,19 @@ GROUPS = 60.0
 
 
 def grouped(
-    effect: Effect, options: EffectPlotOptions, x: PlotAxis, places: Floats | None = None
+    effect: Effect, options: EffectPlotOptions, x: PlotAxis, positions: Floats | None = None
 ) -> Panel:
     """Return the panel with the histogram of a feature in each group."""
     at, groups, weight, notes = _rows(effect, options)
     if not groups.groups:
         fix = "Pass classes, text or booleans, such as color=y"
         raise UnsupportedError("plot(histogram)", "colours on a numeric scale", "groups", fix)
-    if places is not None:
+    if positions is not None:
         known = np.isfinite(at) & (at >= 0)
         there = np.full(len(at), np.nan)
-        there[known] = places[at[known].astype(np.int64)]
+        there[known] = positions[at[known].astype(np.int64)]
         at = there
-    edges = _edges(at, x, levels=places is not None)
+    edges = _edges(at, x, levels=positions is not None)
     beyond = int((np.isfinite(at) & ~((at >= edges[0]) & (at <= edges[-1]))).sum())
     found: list[tuple[str, str, Floats]] = []
     # Rows with a missing value come last.

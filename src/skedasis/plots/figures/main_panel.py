@@ -15,7 +15,7 @@ from skedasis.plots.figures.ice import (
     texts_of_groups,
 )
 from skedasis.plots.figures.options import EffectPlotOptions
-from skedasis.plots.figures.places import Places
+from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import Line, Mark, Panel, Points, Rectangles, Tooltip, horizontal_line
 from skedasis.plots.scales import PlotAxis
@@ -46,7 +46,7 @@ def main_panel(
     notes: Sequence[str],
     tooltips: Iterable[Tooltip],
     below: int,
-    places: Places | None = None,
+    levels: ShownLevels | None = None,
     vertices: Ints | None = None,
     doubts: Doubts | None = None,
     gaps_of: Effect | None = None,
@@ -63,27 +63,27 @@ def main_panel(
     y = effect_parts.vertical(whole, bands, intervals, (value, *reached), named, beside)
     y, elevated, texts = strips(regions, y)
     hatched, words = effect_parts.hatches(doubts, y, gaps_of)
-    grid = main_part(whole).effect.points if places is None else at
-    rug = effect_parts.effect_rug(whole) if places is None else None
+    grid = main_part(whole).effect.points if levels is None else at
+    rug = effect_parts.effect_rug(whole) if levels is None else None
     return Panel(
         x,
         y,
         (
             *effect_parts.backdrop(x),
-            *(_band(band, "heterogeneity", places) for band in bands),
+            *(_band(band, "heterogeneity", levels) for band in bands),
             *hatched,
             *([horizontal_line(0.0)] if any(named[:2]) else []),
             *(() if curves is None else curves.marks),
-            *(_band(band, "interval", places) for band in intervals),
+            *(_band(band, "interval", levels) for band in intervals),
             *effect_parts.average(
                 at,
                 value,
                 label,
                 vertices=vertices,
                 on_colors=curves is not None and options.color is not None,
-                join="line" if places is None else "thin" if places.ordered else "",
+                join="line" if levels is None else "thin" if levels.ordered else "",
             ),
-            *(lines_of_groups(grid, groups) if places is None else _averages(places, groups)),
+            *(lines_of_groups(grid, groups) if levels is None else _averages(levels, groups)),
             *(() if curves is None else curves.own),
             *elevated,
             *([] if rug is None else [rug]),
@@ -92,29 +92,29 @@ def main_panel(
         effect_parts.MAIN,
         title=effect_title(whole),
         notes=(*notes, *effect_parts.remarks(whole), *effect_parts.no_spread(whole, options)),
-        texts=(*words, *texts, *(texts_of_groups(grid, groups) if places is None else ())),
+        texts=(*words, *texts, *(texts_of_groups(grid, groups) if levels is None else ())),
         tooltips=(*tooltips, *effect_texts.tooltips_beside(x, y.unit, beside, below)),
     )
 
 
-def axis_of(places: Places, effect: Effect) -> PlotAxis:
+def axis_of(levels: ShownLevels, effect: Effect) -> PlotAxis:
     """Return the axis of an effect of a categorical feature."""
     missing_label = "" if effect.missing_point is None else effect_parts.MISSING
-    return places.axis(effect.about.feature, missing_label)
+    return levels.axis(effect.about.feature, missing_label)
 
 
-def _band(band: Band, style: str, places: Places | None) -> Mark:
+def _band(band: Band, style: str, levels: ShownLevels | None) -> Mark:
     """Return a band: an area, or a box per level."""
-    if places is None:
+    if levels is None:
         return effect_parts.area(band, style)
-    x, half = places.x, HALF_WIDTHS[style]
+    x, half = levels.x, HALF_WIDTHS[style]
     return Rectangles(x - half, x + half, band.lower, band.upper, style, band.label)
 
 
-def _averages(places: Places, groups: Sequence[GroupAverage]) -> Iterator[Mark]:
+def _averages(levels: ShownLevels, groups: Sequence[GroupAverage]) -> Iterator[Mark]:
     """Yield the average of each group of rows at the levels, side by side, or connected at ordinal levels."""
     for k, group in enumerate(groups):
-        beside = 0.0 if places.ordered else BETWEEN_GROUPS * (k - (len(groups) - 1) / 2)
-        if places.ordered and len(places.x) > 1:
-            yield Line(places.x, group.value, group.style, group.label)
-        yield Points(places.x + beside, group.value, f"{group.style}-point", group.label)
+        beside = 0.0 if levels.ordered else BETWEEN_GROUPS * (k - (len(groups) - 1) / 2)
+        if levels.ordered and len(levels.x) > 1:
+            yield Line(levels.x, group.value, group.style, group.label)
+        yield Points(levels.x + beside, group.value, f"{group.style}-point", group.label)

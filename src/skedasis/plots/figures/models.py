@@ -15,7 +15,7 @@ from skedasis.plots.figures.ice import per_words, slope_unit
 from skedasis.plots.figures.importance import bar_figure, display_order
 from skedasis.plots.figures.main_panel import HALF_WIDTHS, ROWS_HALF_WIDTH
 from skedasis.plots.figures.options import MOST_LEVELS
-from skedasis.plots.figures.places import Places
+from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title, importance_title
 from skedasis.plots.marks import (
     CurveSet,
@@ -105,12 +105,12 @@ def _models_as_repeats(found: MultiModelImportance) -> Importance:
 
 def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget | None) -> Panel:
     """Return the panel with the mean, its interval, and above the interval, which would hide them, all models."""
-    levels = isinstance(found.axis, LevelAxis)
+    categorical = isinstance(found.axis, LevelAxis)
     label = interval_label(found, confidence_level, of)
-    drawn, numbers = found if levels else _bent(found), _names(found)
+    drawn, numbers = found if categorical else _bent(found), _names(found)
     at, value, each = drawn.axis.coordinates, drawn.value, drawn.values
     lower, upper = drawn.interval(confidence_level, of)
-    if not levels:
+    if not categorical:
         some = stretch_points(at, *joint_stretch(found.models))
         value, each, lower, upper = (along(some, at, v) for v in (value, each, lower, upper))
         at = some
@@ -119,14 +119,14 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
     marked, join, rug = None, "line", None
     hatched, words = effect_parts.hatches(None, y, found.models[0])
     if isinstance(found.axis, LevelAxis):
-        places = Places.of(found.about.feature, found.axis.levels, MOST_LEVELS)
-        at, x, join = places.x, places.axis(found.about.feature), "thin" if places.ordered else ""
-        value, each, lower, upper = (v[..., places.shown] for v in (value, each, lower, upper))
+        levels = ShownLevels.of(found.about.feature, found.axis.levels, MOST_LEVELS)
+        at, x, join = levels.x, levels.axis(found.about.feature), "thin" if levels.ordered else ""
+        value, each, lower, upper = (v[..., levels.shown] for v in (value, each, lower, upper))
         half = HALF_WIDTHS["interval"]
         band: Mark = Rectangles(at - half, at + half, lower, upper, "interval", label)
-        names = [shorten(name, LONG) for name in places.names]
+        names = [shorten(name, LONG) for name in levels.names]
         edges = [i - 0.5 for i in range(len(at) + 1)]
-        notes += places.notes()[1:]
+        notes += levels.notes()[1:]
     else:
         points = found.axis.coordinates
         x, rug = _horizontal(found, at), _rug(found)
@@ -139,7 +139,7 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
     curves: Mark = CurveSet(at, each, "model", EACH, rows=numbers, each="model")
     if not join or len(at) == 1:  # without an order, and at a single point, no curve
         shift = ROWS_HALF_WIDTH * np.linspace(-1, 1, len(found) + 2)[1:-1]
-        around, y0 = np.add.outer(shift if levels else 0 * shift, at).ravel(), each.ravel()
+        around, y0 = np.add.outer(shift if categorical else 0 * shift, at).ravel(), each.ravel()
         curves = Segments(around, y0, around, y0, "model-dash", EACH, reach=1.7)
     marks = (
         *hatched,

@@ -34,7 +34,7 @@ from skedasis.plots.figures.effect import has_bins
 from skedasis.plots.figures.effect_parts import LONG, LONGEST
 from skedasis.plots.figures.multiples import PER_PAGE, relabelled
 from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
-from skedasis.plots.figures.places import Places
+from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import (
     FigureSpec,
@@ -162,7 +162,7 @@ class RegionCurves(NamedTuple):
     whole: OverlaidCurve
     x: PlotAxis
     y: PlotAxis
-    places: Places | None
+    levels: ShownLevels | None
 
 
 def region_curves(
@@ -178,17 +178,17 @@ def region_curves(
     """Return the curves of some regions on axes on which they, and with `bands` their intervals, are readable."""
     whole = regions.whole
     effects = [align_time_axis(regions.effects[i], whole) for i in chosen]
-    places = Places.of_effect(whole, most_levels)
+    levels = ShownLevels.of_effect(whole, most_levels)
     # Several curves at the same levels are side by side.
     count = len(effects) + 1 if together else 2
     sides = [*(range(len(effects)) if together else [0] * len(effects)), count - 1]
     every, named = [*effects, whole], [*labels, ALL_ROWS]
     *curves, all_rows = (
-        overlaid_curve(e, label, level, places, (i, count), small=True)
+        overlaid_curve(e, label, level, levels, (i, count), small=True)
         for e, label, i in zip(every, named, sides, strict=True)
     )
     everything = [whole, *effects]
-    x = overlaid_horizontal(everything) if places is None else places.axis(whole.about.feature)
+    x = overlaid_horizontal(everything) if levels is None else levels.axis(whole.about.feature)
     y = overlaid_vertical(everything, [*curves, all_rows], _centre(whole))
     low, high = extent([c.y for c in (*curves, all_rows)])
     least, most = extent([end for c in curves for end in (c.lower, c.upper)])
@@ -197,13 +197,13 @@ def region_curves(
         low = np.fmin(low, max(least, low - span / 2))
         high = np.fmax(high, min(most, high + span / 2))
     y = replace(y, least=float(low), most=float(high))
-    return RegionCurves(effects, curves, all_rows, x, y, places)
+    return RegionCurves(effects, curves, all_rows, x, y, levels)
 
 
 def _region_panel(regions: Regions, i: int, found: RegionCurves) -> Panel:
     effect, curve, several = found.effects[i], found.curves[i], len(regions) > 1
     part = main_part(effect).effect
-    rug = effect_parts.effect_rug(effect) if found.places is None else None
+    rug = effect_parts.effect_rug(effect) if found.levels is None else None
     title, notes = Title(curve.label) if several else _title(regions), _region_notes(regions, i)
     others = [shorten(clean(another_text(s)), LONGEST) for s in unstable_splits(regions, i)]
     if others or (max(map(len, regions.rules)) > TITLE and several):
@@ -214,7 +214,7 @@ def _region_panel(regions: Regions, i: int, found: RegionCurves) -> Panel:
         [curve],
         found.x,
         found.y,
-        found.places,
+        found.levels,
         gaps_of=regions.whole,
         zero=has_zero(effect),
         bands=True,
@@ -224,7 +224,7 @@ def _region_panel(regions: Regions, i: int, found: RegionCurves) -> Panel:
         title=title,
         notes=notes,
         whole=found.whole if several else None,
-        doubts=effect_parts.doubts(part.bins) if found.places is None and has_bins(part) else None,
+        doubts=effect_parts.doubts(part.bins) if found.levels is None and has_bins(part) else None,
     )
     return replace(
         panel,
@@ -255,11 +255,11 @@ def _together(regions: Regions, found: RegionCurves) -> Panel:
         found.curves,
         found.x,
         found.y,
-        found.places,
+        found.levels,
         gaps_of=regions.whole,
         zero=has_zero(regions.whole),
         bands=len(found.curves) <= BANDS,
-        rug=effect_parts.effect_rug(regions.whole) if found.places is None else None,
+        rug=effect_parts.effect_rug(regions.whole) if found.levels is None else None,
         small=False,
         height=TOGETHER,
         title=effect_title(regions.whole),

@@ -22,11 +22,11 @@ from skedasis.plots.figures.compare import (
 from skedasis.plots.figures.effect import effect_panels
 from skedasis.plots.figures.effect_parts import LONGEST, Band
 from skedasis.plots.figures.options import EffectPlotOptions
-from skedasis.plots.figures.places import Places
 from skedasis.plots.figures.regions import (
     has_zero,
     region_curves,
 )
+from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import (
     Area,
@@ -84,13 +84,13 @@ def regions_summary_figure(
     hidden = len(regions) - len(heaviest)
     more = (f"and {counted(hidden, 'more region')}",) if hidden else ()
     others = (shorten(clean(text), LONGEST) for text in alternatives(regions))
-    rug = effect_parts.effect_rug(whole) if found.places is None else None
+    rug = effect_parts.effect_rug(whole) if found.levels is None else None
     title = effect_title(whole)
     panel = overlaid_panel(
         found.curves,
         found.x,
         found.y,
-        found.places,
+        found.levels,
         gaps_of=whole,
         zero=has_zero(whole),
         bands=banded,
@@ -121,16 +121,16 @@ def effect_summary_figure(effect: Effect, *, notes: Sequence[str] = ()) -> Figur
     )
     main = effect_panels(effect, options)[0]
     interval = f"{100 * CONFIDENCE_LEVEL:g} % interval"
-    places = Places.of_effect(effect, MOST_LEVELS)
+    levels = ShownLevels.of_effect(effect, MOST_LEVELS)
     marks = tuple(_brief(main.marks, interval))
     tips = main.tooltips
-    if places is None and len(effect.points) > 1:
+    if levels is None and len(effect.points) > 1:
         tips = (*_point_tips(effect, main), *(t for t in tips if _beside(t, main.x)))
     panel = replace(
         main,
         marks=marks,
         height=HEIGHT,
-        notes=tuple(notes) + _unshown(places),
+        notes=tuple(notes) + _unshown(levels),
         above=(),
         tooltips=tuple(replace(t, below=0) for t in tips),
     )
@@ -154,7 +154,7 @@ def models_summary_figure(
     made, curves = overlay_panel(
         effects, names, None, CONFIDENCE_LEVEL, small=True, most_levels=MOST_LEVELS
     )
-    unshown = _unshown(Places.of_effect(effects[0], MOST_LEVELS))
+    unshown = _unshown(ShownLevels.of_effect(effects[0], MOST_LEVELS))
     # Their own zero: that of the figure of each model alone.
     zero = () if effects[0].spec.center is None else (horizontal_line(0.0),)
     shown = (replace(m, label="") if isinstance(m, Rug) else m for m in made.marks)
@@ -168,9 +168,9 @@ def models_summary_figure(
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def _unshown(places: Places | None) -> tuple[str, ...]:
+def _unshown(levels: ShownLevels | None) -> tuple[str, ...]:
     """Return a note on levels that are not shown."""
-    hidden = 0 if places is None else len(places.levels) - len(places)
+    hidden = 0 if levels is None else len(levels.every) - len(levels)
     return (f"and {counted(hidden, 'more level')}",) if hidden else ()
 
 

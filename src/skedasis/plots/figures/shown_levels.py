@@ -15,15 +15,15 @@ from skedasis.results.effect import TRUSTED_ROWS, Effect
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """The levels that are shown, at positions 0, 1, …."""
+class ShownLevels:
+    """The levels that are shown, at positions 0, 1, …, and every level that there is."""
 
-    levels: LevelStats
+    every: LevelStats
     ordered: bool
     shown: Ints
 
     @classmethod
-    def of(cls, feature: Feature, levels: LevelStats, most: int) -> Places:
+    def of(cls, feature: Feature, levels: LevelStats, most: int) -> ShownLevels:
         """Choose the levels that are shown: all, or of too many nominal levels those with most rows."""
         ordered = feature.kind == "ordinal"
         shown = np.arange(len(levels))
@@ -32,7 +32,7 @@ class Places:
         return cls(levels, ordered, shown)
 
     @classmethod
-    def of_effect(cls, effect: Effect, most: int) -> Places | None:
+    def of_effect(cls, effect: Effect, most: int) -> ShownLevels | None:
         """Choose the levels of an effect of a categorical feature; None for a numeric one."""
         if not isinstance(effect.axis, LevelAxis):
             return None
@@ -47,21 +47,21 @@ class Places:
         return np.arange(len(self), dtype=float)
 
     @property
-    def place(self) -> Floats:
+    def position(self) -> Floats:
         """Return the position of each level, NaN for levels that are not shown."""
-        at = np.full(len(self.levels), np.nan)
+        at = np.full(len(self.every), np.nan)
         at[self.shown] = self.x
         return at
 
     @property
     def count(self) -> Ints:
         """Return the number of rows of each shown level."""
-        return self.levels.count[self.shown]
+        return self.every.count[self.shown]
 
     @property
     def names(self) -> tuple[str, ...]:
         """Return the names of the shown levels."""
-        return tuple(clean(self.levels.labels[k]) for k in self.shown.tolist())
+        return tuple(clean(self.every.labels[k]) for k in self.shown.tolist())
 
     @property
     def doubtful(self) -> Doubts:
@@ -85,11 +85,11 @@ class Places:
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on the number of levels and on their order."""
-        notes = [counted(len(self.levels), "level")]
-        if len(self) < len(self.levels):
-            left = len(self.levels) - len(self)
+        notes = [counted(len(self.every), "level")]
+        if len(self) < len(self.every):
+            left = len(self.every) - len(self)
             notes.append(f"the {len(self)} levels with most rows are shown, {left:,} are not")
-        if len(self.levels) > 1 and not self.levels.order_description.startswith("the observed"):
-            chosen = self.levels.order_description
+        if len(self.every) > 1 and not self.every.order_description.startswith("the observed"):
+            chosen = self.every.order_description
             notes.append(f"order of levels: {chosen}" if chosen else "levels in their own order")
         return tuple(notes)
