@@ -32,6 +32,7 @@ from skedasis.results.export import Content, ExportOptions
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import takes_figure_options
+from skedasis.stats import ale_math
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState
 
@@ -389,8 +390,7 @@ class Surface(SavedResult):
         if not known.any():
             return 0.0
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        w = weight[known] / weight[known].sum()
-        return float(np.sqrt(w @ (value[known] - w @ value[known]) ** 2))
+        return ale_math.weighted_std(value[known], weight[known] / weight[known].sum())
 
     @checked_call
     def interval(
