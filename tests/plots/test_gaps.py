@@ -1,4 +1,4 @@
-"""Figures and sentences of features with a few rows beyond a gap: codes such as 99999 and -999, a date in 1900."""
+"""Figures and sentences end where the rows do: at codes such as 99999 beyond a gap, and at the rows of a region."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from skedasis.plots.layout import arrange
 from skedasis.plots.marks import Area, CurveSet, Line, Points, Rectangles, Rug, Segments, marks_of
 from skedasis.plots.plot import FigureOptions, customized
 from skedasis.results.curve_words import curve_words
+from skedasis.results.main_stretch import main_part
 
 METHODS = [sd.RHALE(), sd.ALE(), sd.DALE(), sd.PDP(), sd.ICE(), sd.MPlot()]
 
@@ -164,3 +165,68 @@ def test_points_beside_another_axis(options):
     point = next(m for m in main.marks if isinstance(m, Points) and m.style == "beyond-above")
     assert main.x.range[1] < place.left < point.x[0] == place.at < main.x.limits[1]
     assert (place.left, place.right) in {(t.left, t.right) for t in main.tooltips}
+
+
+@pytest.mark.parametrize("with_regions", [False, True])
+def test_whole_numbers_with_a_code(with_regions):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 10, 2000), rng.integers(0, 2, 2000)])
+    X[:3, 0] = 99999
+    drawn = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, by=1 if with_regions else None)
+    for e in drawn.effects if with_regions else [drawn]:
+        assert e.rows.effect.shape == (len(e.rows), 2)  # steps to both neighbours
+        main = effect_figure(e).main
+        assert (main.x.least, main.x.most) == (0, 9)
+        # Steps across the gap belong to no value of the axis.
+        part = main_part(e).effect.rows
+        assert np.isnan(part.effect[part.x == 9, 1]).all()
+        assert np.isfinite(part.effect[part.x == 9, 0]).all()
+
+
+# --- regions -----------------------------------------------------------------------------------
+
+
+def logistic(x, z):
+    return 1 / (1 + np.exp(-(x - 5) * (2 - z)))
+
+
+def with_low_and_high(dtype=float):
+    """Return rows whose second column, 0 or 1, is 0 for small values of the first, and 1 for large ones."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 10, 2000)
+    X = np.column_stack([x, x + rng.normal(0, 0.5, 2000) > 5])
+    return np.round(X) if dtype is int else X
+
+
+@pytest.mark.parametrize("method", [sd.RHALE(), sd.ALE(40), sd.UALE()], ids=lambda m: m.name)
+@pytest.mark.parametrize("dtype", [float, int])
+def test_the_curve_of_a_region_ends_where_its_rows_end(method, dtype):
+    # Beyond them no model value was seen: a bin that is wider than its rows would be drawn with their slope.
+    X = with_low_and_high(dtype).astype(dtype)
+    regions = sd.explain(lambda X: logistic(X[:, 0], X[:, 1]), X, 0, method=method, by=1)
+    for level, effect in enumerate(regions.effects):
+        x = X[X[:, 1] == level, 0]
+        (at, value) = (main_part(effect).effect.points, main_part(effect).effect.value)
+        widest = np.diff(effect.cells.edges).max()
+        assert x.min() - widest <= at[0] <= x.min()
+        assert x.max() <= at[-1] <= x.max() + widest
+        # The curve is the model's own, as no other feature changes within the region.
+        rise = logistic(at, level) - logistic(at[0], level)
+        assert value - value[0] == pytest.approx(rise, abs=0.03)
+        assert curve_words(effect).startswith(f"rises by {value[-1] - value[0]:.3g} from ")
+        panel = effect_figure(effect).main
+        (curve,) = [m for m in panel.marks if isinstance(m, Line) and m.style == "average"]
+        assert (curve.x[0], curve.x[-1]) == (at[0], at[-1])
+
+
+def test_the_interval_of_a_curve_that_is_cut_within_a_bent_bin_lies_around_it():
+    X = with_low_and_high()
+    regions = sd.explain(lambda X: logistic(X[:, 0], X[:, 1]), X, 0, by=1)
+    for effect in regions.effects:
+        part, take = main_part(effect)
+        assert effect.bins.slope_change.any()
+        assert not np.array_equal(part.points, effect.points)
+        lower, upper = (take(end) for end in effect.interval())
+        assert (lower < part.value).all()
+        assert (part.value < upper).all()
+        assert (lower + upper) / 2 == pytest.approx(part.value, abs=1e-12)

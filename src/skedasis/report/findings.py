@@ -13,7 +13,6 @@ import numpy as np
 
 from skedasis._escaping import one_line
 from skedasis._types import Floats
-from skedasis.data.gaps import main_stretch
 from skedasis.models.introspection import with_article
 from skedasis.plots.scales import ROUNDING_NOISE, counted, number, shorten
 from skedasis.report.content import ModelSection
@@ -25,7 +24,7 @@ from skedasis.results.checks.check import Check
 from skedasis.results.curve_words import ERRORS, PROMINENCE, Curve, standard_errors
 from skedasis.results.effect import BinnedEffect, Effect
 from skedasis.results.effect_words import depends_on_text, is_told
-from skedasis.results.main_stretch import beyond_text
+from skedasis.results.main_stretch import beyond_text, stretch
 from skedasis.results.regions import RegionNode, Regions, explained_share
 from skedasis.results.variance_shares import VariancePart
 
@@ -449,7 +448,7 @@ def _distribution(effect: Effect) -> tuple[Floats, Floats]:
         edges, weight = effect.bins.edges, effect.bins.weight
     else:
         return np.zeros(0), np.zeros(0)
-    edges = np.clip(edges, *main_stretch(effect.about.gaps))
+    edges = np.clip(edges, *stretch(effect))
     total = float(weight.sum())
     if not total > 0:
         return np.zeros(0), np.zeros(0)

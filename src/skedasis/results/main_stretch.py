@@ -1,4 +1,5 @@
-"""The part of an effect that figures and sentences are about: the axis without the few rows beyond its gaps."""
+"""The part of an effect that figures and sentences are about: without the few rows beyond gaps, or a region's cells
+without rows, over which its curve goes on with the slopes of other cells."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.data.gaps import Gap, main_stretch
 from skedasis.data.times import TimeAxis
 from skedasis.results.axis import LevelAxis, NumericAxis
+from skedasis.results.build.linear_form import AXIS
 from skedasis.results.display import count
 from skedasis.results.effect import (
     AccumulatedEffect,
@@ -26,15 +28,28 @@ from skedasis.stats.grid import Cells
 
 
 class MainPart(NamedTuple):
-    """An effect on the main stretch of its axis."""
+    """An effect on the main stretch of its axis, and what takes the part of curves beside its own, such as bounds."""
 
     effect: Effect
     take: Callable[[Floats], Floats]
 
 
+def stretch(effect: Effect) -> tuple[float, float]:
+    """Return the ends of an effect's main stretch; that of a region ends with the cells in which it has rows."""
+    low, high = main_stretch(effect.about.gaps)
+    axis = effect.moments.get(AXIS)
+    if not effect.rule or axis is None or effect.cells is None:
+        return low, high
+    full = np.flatnonzero(axis.weight)
+    if len(full) == 0:
+        return low, high
+    edges = effect.cells.edges
+    return max(low, float(edges[full[0]])), min(high, float(edges[full[-1] + 1]))
+
+
 def joint_stretch(effects: Sequence[Effect]) -> tuple[float, float]:
     """Return the ends of the union of the main stretches of effects."""
-    low, high = zip(*(main_stretch(effect.about.gaps) for effect in effects), strict=True)
+    low, high = zip(*(stretch(effect) for effect in effects), strict=True)
     return min(low), max(high)
 
 
@@ -45,8 +60,8 @@ def stretch_points(points: Floats, low: float, high: float) -> Floats:
 
 
 def main_part(effect: Effect) -> MainPart:
-    """Return an effect on the main stretch of its axis, and the effect itself if no gap has few rows beyond it."""
-    low, high = main_stretch(effect.about.gaps)
+    """Return an effect on the main stretch of its axis, and the effect itself if that is all of it."""
+    low, high = stretch(effect)
     points, axis = effect.axis.coordinates, effect.axis
     reach = effect.bins.edges if isinstance(effect, MPlotEffect) else points
     if isinstance(axis, LevelAxis) or not (low > reach[0] or high < reach[-1]):
@@ -60,16 +75,20 @@ def main_part(effect: Effect) -> MainPart:
         def take(value: Floats) -> Floats:
             return value[..., there]
 
-        at, value = take(points), take(effect.value)
+        take_curve, at, value = take, take(points), take(effect.value)
     else:
         if isinstance(effect, BinnedEffect):
             bins, cut = _main_bins(effect, low, high)
         at = stretch_points(points, low, high)
+        value = effect.at(at)
+        bent = value - along(at, points, effect.value)
 
         def take(value: Floats) -> Floats:
             return along(at, points, value)
 
-        value = effect.at(at)
+        def take_curve(value: Floats) -> Floats:
+            return take(value) + bent
+
     if len(at) == 0:
         return MainPart(effect, lambda value: value)
     changed = partial(
@@ -90,7 +109,7 @@ def main_part(effect: Effect) -> MainPart:
     part = changed(bins=bins) if isinstance(effect, BinnedEffect) else changed()
     if part.curves is not None:
         part = replace(part, curves=replace(part.curves, value=take(part.curves.value)))
-    return MainPart(part, take)
+    return MainPart(part, take_curve)
 
 
 def along(at: Floats, points: Floats, value: Floats) -> Floats:
@@ -98,7 +117,8 @@ def along(at: Floats, points: Floats, value: Floats) -> Floats:
     j = np.clip(np.searchsorted(points, at, side="right") - 1, 0, max(len(points) - 2, 0))
     k = np.minimum(j + 1, len(points) - 1)
     share = (at - points[j]) / np.where(k > j, points[k] - points[j], 1.0)
-    between = (1 - share) * value[..., j] + share * value[..., k]
+    with np.errstate(invalid="ignore"):  # degrees of freedom may be infinite
+        between = (1 - share) * value[..., j] + share * value[..., k]
     # Next to an unknown value, a known one stays known.
     return np.where(share == 0, value[..., j], np.where(share == 1, value[..., k], between))
 
@@ -200,8 +220,12 @@ def _main_rows(
         if bins is not None and effect.spec.on_cells:
             for a, b in zip(bins.low[cut].tolist(), bins.high[cut].tolist(), strict=True):
                 across |= (x >= a) & (x <= b)
-        local = np.where(across, np.nan, local)
         slope = None if slope is None else np.where(across, np.nan, slope)
+        if local.ndim == 2:  # steps from the previous value and to the next one
+            gaps = effect.about.gaps
+            before, after = [low, *(g.right for g in gaps)], [high, *(g.left for g in gaps)]
+            across = np.stack([np.isin(x, before), np.isin(x, after)], axis=1)
+        local = np.where(across, np.nan, local)
     weight = None if rows.weight is None else rows.weight[there]
     return replace(rows, x=x, effect=local, weight=weight, bin_slope=slope)
 
