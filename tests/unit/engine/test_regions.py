@@ -418,6 +418,48 @@ def test_given_regions_that_explain_nothing_have_a_share_around_zero():
     assert abs(r.heterogeneity_explained) < 0.1
 
 
+@pytest.mark.parametrize("method", ["rhale", "pdp"])
+def test_the_error_of_given_regions_counts_repeated_rows(method):
+    """Frequency weights of 9 are nine times the rows: a third of the error. Sampling weights of 9 add no row."""
+    X = np.random.default_rng(0).normal(size=(400, 3))
+
+    def model(X):
+        return X[:, 0] * (1 + (X[:, 1] > 0)) + 0.3 * X[:, 0] * X[:, 2]
+
+    def error(rows, **options):
+        r = sd.explain(model, rows, 0, method=method, by=1, heterogeneity_rows=0, **options)
+        return r.loss_explained_error
+
+    one, weights = error(X), np.full(400, 9.0)
+    assert error(np.repeat(X, 9, axis=0)) == pytest.approx(one / 3, rel=0.15)
+    assert error(X, sample_weight=weights) == pytest.approx(one / 3, rel=0.15)
+    sampled = error(X, sample_weight=weights, weight_kind="sampling")
+    assert sampled == pytest.approx(one, rel=1e-9)
+
+
+def test_the_share_of_given_regions_is_its_closed_form_and_scatters_as_its_error_says():
+    """Slopes 1 + 1[x1 > 0] + 0.3 x2: a cut of x1 at 0 explains 1/4 of their variance of 1/4 + 0.09.
+
+    The error is that of what is explained, for the loss as it is.
+    """
+
+    def slopes(X):
+        return 1 + (X[:, 1] > 0) + 0.3 * X[:, 2]
+
+    found = []
+    for seed in range(40):
+        X = np.random.default_rng(seed).normal(size=(300, 3))
+        r = sd.explain(
+            lambda X: X[:, 0] * slopes(X), X, 0, method="pdp", by=(1, [0.0]), heterogeneity_rows=0
+        )
+        shares = r.loss_explained, r.loss_explained_error, r.loss_explained_in_sample
+        found.append((*shares, slopes(X).var() / 0.34))
+    share, error, in_sample, loss = np.array(found).T
+    assert share.mean() == pytest.approx(25 / 34, abs=4 * share.std() / np.sqrt(40))
+    assert in_sample.mean() == pytest.approx(25 / 34, abs=0.03)
+    assert 0.7 < (share * loss).std(ddof=1) / error.mean() < 1.4
+
+
 def test_given_regions_of_levels_and_missing_values():
     data = mixed(1000)
     r = sd.explain(depending("number", "colour"), data, "number", by="colour")
