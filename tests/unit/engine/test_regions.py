@@ -418,6 +418,28 @@ def test_given_regions_that_explain_nothing_have_a_share_around_zero():
     assert abs(r.heterogeneity_explained) < 0.1
 
 
+def test_the_error_of_the_heterogeneity_that_is_explained_is_that_of_all_scores():
+    """Each score moves by its error, one after the other: the errors of what is left add up in squares."""
+    X = np.random.default_rng(2).normal(size=(900, 3))
+    r = sd.explain(
+        lambda X: X[:, 0] * (X[:, 1] > 0) + 0.7 * X[:, 0] * X[:, 2], X, 0, by=(1, [-0.5, 0.6])
+    )
+    s, share = r.scores, np.array([leaf.weight for leaf in r.leaves]) / len(X)
+
+    def explained(whole, regions):
+        return 1 - share @ regions**2 / whole**2
+
+    assert s.explained == pytest.approx(explained(s.whole, s.regions), rel=1e-9)
+    tiny = 1e-6
+    moves = [(explained(s.whole + tiny * s.whole_error, s.regions) - s.explained) / tiny]
+    for k, error in enumerate(s.regions_error):
+        moved = s.regions + tiny * error * (np.arange(len(share)) == k)
+        moves.append((explained(s.whole, moved) - s.explained) / tiny)
+    assert np.abs(moves).min() > 0
+    assert s.explained_error == pytest.approx(np.linalg.norm(moves), rel=1e-3)
+    assert s.within == pytest.approx(np.sqrt(share @ s.regions**2), rel=1e-9)
+
+
 @pytest.mark.parametrize("method", ["rhale", "pdp"])
 def test_the_error_of_given_regions_counts_repeated_rows(method):
     """Frequency weights of 9 are nine times the rows: a third of the error. Sampling weights of 9 add no row."""

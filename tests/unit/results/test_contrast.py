@@ -183,6 +183,16 @@ def test_a_step_between_two_levels_is_a_test_of_one_mean():
     assert c.rows == len(X)
 
 
+@pytest.mark.parametrize("schema", ["nominal", "continuous"])
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (1, 3), (2, 3), (0, 3)])
+def test_the_rows_of_steps_are_those_of_the_values_from_one_to_the_other(schema, low, high):
+    order = {"order": list(LEVELS)} if schema == "nominal" else {}
+    e = explain(sd.ALE(**order), 0, schema={0: schema})
+    own = data()[:, 0]
+    for a, b in ((low, high), (high, low)):
+        assert e.contrast(a, b).rows == ((own >= low) & (own <= high)).sum()
+
+
 def test_sampling_weights_do_not_change_with_their_scale():
     w = np.random.default_rng(2).gamma(3.0, size=N)
     one, two = (

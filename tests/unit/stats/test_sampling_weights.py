@@ -100,6 +100,7 @@ def mixed_model(X):
         *product(["ale", "pdp", "mplot"], ["few", "level", "x"]),
         ("rhale", "few"),
         ("rhale", "x"),
+        *product([sd.MPlot(center="mean"), sd.PDP(center="mean")], ["few", "level", "x"]),
     ],
 )
 def test_the_unit_of_sampling_weights_decides_no_interval(method, feature):
