@@ -295,6 +295,15 @@ def test_the_share_outside_counts_values_beyond_the_observed_range(X):
     assert [m.outside for m in c.moved] == [old.sum(), poor.sum()]
 
 
+def test_rankings_have_the_numbers_of_the_changes(X):
+    found = sd.what_if(f, X, {"older": {"age": 1}, "poorer": {"income": "-30%"}})
+    for line in found.ranking():
+        c = found[line.name]
+        assert (line.change, line.value, line.rows) == (c.text, c.value, c.n_rows)
+        assert (line.std_error, line.std) == (c.std_error, c.std)
+        assert line.std_error == pytest.approx(c.rows.change.std(ddof=1) / np.sqrt(N))
+
+
 def test_the_share_that_is_far_counts_weights():
     """Rows at z = 0 reach a = 2.5 nowhere near data, those at z = 10 do; the former have 5/6 of the weight."""
     r = np.random.default_rng(3)
