@@ -591,3 +591,71 @@ def test_duplicates_in_split_on_count_once():
     assert once.rules == twice.rules
     assert once.splits[0].p_value == twice.splits[0].p_value
     assert sd.regions(switched, X, 0, split_on=[2]).rules == ("all rows",)
+
+
+# --- weights
+
+
+def slopes_that_depend(X):
+    return X[:, 0] * (1 + 2 * (X[:, 1] > 0) + 0.5 * (X[:, 2] > 0.3)) + 0.2 * X[:, 0] ** 2
+
+
+@pytest.mark.parametrize("method", ["rhale", "pdp"])
+def test_the_unit_of_sampling_weights_decides_no_region(method):
+    X = uniform(1500, 3)
+    w = np.random.default_rng(3).gamma(2.0, size=1500) + 0.1
+    one, other = (
+        sd.regions(
+            slopes_that_depend,
+            X,
+            0,
+            method=method,
+            sample_weight=w * unit,
+            weight_kind="sampling",
+            heterogeneity_rows=0,
+        )
+        for unit in (1.0, 2.0**-12)
+    )
+    assert len(one) >= 3
+    assert one.rules == other.rules
+    for a, b in zip(one.tree, other.tree, strict=True):
+        assert a.weight == pytest.approx(b.weight, rel=1e-9)
+    assert [s.p_value for s in one.splits] == pytest.approx([s.p_value for s in other.splits])
+    assert sum(leaf.weight for leaf in other.leaves) == pytest.approx(len(X))
+    shares = ("loss_explained", "loss_explained_error", "loss_explained_in_sample")
+    for name in shares:
+        assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-6)
+    # The parts of several splits are estimated from the same rows, each apart from the others.
+    errors = [s.share_error for s in one.splits]
+    assert max(errors) < one.loss_explained_error < sum(errors)
+
+
+def test_no_region_has_less_than_a_hundredth_of_the_weight():
+    """1/200 of the rows have another slope: 10 rows of weight 50 are as few as 500 of 100,000."""
+    X = uniform(2000, 2)
+    X[:, 1] = np.random.default_rng(4).permutation(2000)
+
+    def model(X):
+        return X[:, 0] * (1 + 30 * (X[:, 1] >= 1990))
+
+    for weight in (1.0, 50.0):
+        r = sd.regions(model, X, 0, sample_weight=np.full(2000, weight), heterogeneity_rows=0)
+        assert min(leaf.weight for leaf in r.leaves) >= max(20, 0.01 * 2000 * weight)
+
+
+@pytest.mark.parametrize("method", ["rhale", "pdp"])
+def test_weights_of_given_regions_are_repeated_rows(method):
+    """Heavy rows are those with large values: their number decides means, centres and standard deviations."""
+    X = uniform(500, 3)
+    w = np.where(X[:, 0] > 0.2, 9, 1)
+    options = {"method": method, "by": (1, [0.0]), "heterogeneity_rows": 0}
+    weighted = sd.explain(slopes_that_depend, X, 0, sample_weight=w.astype(float), **options)
+    repeated = sd.explain(slopes_that_depend, np.repeat(X, w, axis=0), 0, **options)
+    for a, b in zip(weighted, repeated, strict=True):
+        assert a.about.feature_std == pytest.approx(b.about.feature_std, rel=1e-9)
+        assert a.about.feature_std != pytest.approx(weighted.whole.about.feature_std, rel=1e-6)
+        np.testing.assert_allclose(a.value, b.value, rtol=1e-6, atol=1e-9)
+    assert [n.weight for n in weighted.leaves] == [n.weight for n in repeated.leaves]
+    # Rows are halved each by itself.
+    shares = [r.loss_explained_in_sample for r in (weighted, repeated)]
+    assert shares[0] == pytest.approx(shares[1], abs=0.02 if method == "pdp" else 0.04)
