@@ -449,7 +449,7 @@ class RuleFinder:
         for first, second in ((0, 1), (1, 0)):
             t, _ = search.test(parts[first], parts[second], codes[first], codes[second], groups)
             gain += float(t.sum()) / unit
-            variance += float(((t / unit) ** 2).sum())
+            variance += float(search.squares(t / unit, parts[second].weights).sum())
             in_sample += _gain_in_sample(parts[second], codes[second], groups) / unit
         scale = 1.0 / (total * (loss / unit))
         return gain * scale, math.sqrt(variance) * scale, in_sample * scale

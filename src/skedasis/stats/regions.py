@@ -914,7 +914,7 @@ class RegionSearch:
                 in_sample += node.group_gain(n, mean, size)
         weight = b.weight
         unit = power_of_two(t)
-        error = unit * math.sqrt(float(self._squares(t / unit, b.weights).sum())) / weight
+        error = unit * math.sqrt(float(self.squares(t / unit, b.weights).sum())) / weight
         return FoundSplit(
             cuts,
             p_value,
@@ -937,10 +937,10 @@ class RegionSearch:
             corrected += free
         # The p-value has no unit. Contributions are squares of the quantity already.
         unit = power_of_two(corrected)
-        squares = self._squares(corrected / unit, b.weights)
+        squares = self.squares(corrected / unit, b.weights)
         return total, _p_value(float(total.sum()) / unit, squares)
 
-    def _squares(self, t: Floats, weights: Floats | None) -> Floats:
+    def squares(self, t: Floats, weights: Floats | None) -> Floats:
         """Return the squared contributions; those of a repeated row add up."""
         return t**2 if weights is None or not self.frequency else t**2 / weights
 

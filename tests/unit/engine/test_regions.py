@@ -418,6 +418,70 @@ def test_given_regions_that_explain_nothing_have_a_share_around_zero():
     assert abs(r.heterogeneity_explained) < 0.1
 
 
+def test_the_error_of_the_heterogeneity_that_is_explained_is_that_of_all_scores():
+    """Each score moves by its error, one after the other: the errors of what is left add up in squares."""
+    X = np.random.default_rng(2).normal(size=(900, 3))
+    r = sd.explain(
+        lambda X: X[:, 0] * (X[:, 1] > 0) + 0.7 * X[:, 0] * X[:, 2], X, 0, by=(1, [-0.5, 0.6])
+    )
+    s, share = r.scores, np.array([leaf.weight for leaf in r.leaves]) / len(X)
+
+    def explained(whole, regions):
+        return 1 - share @ regions**2 / whole**2
+
+    assert s.explained == pytest.approx(explained(s.whole, s.regions), rel=1e-9)
+    tiny = 1e-6
+    moves = [(explained(s.whole + tiny * s.whole_error, s.regions) - s.explained) / tiny]
+    for k, error in enumerate(s.regions_error):
+        moved = s.regions + tiny * error * (np.arange(len(share)) == k)
+        moves.append((explained(s.whole, moved) - s.explained) / tiny)
+    assert np.abs(moves).min() > 0
+    assert s.explained_error == pytest.approx(np.linalg.norm(moves), rel=1e-3)
+    assert s.within == pytest.approx(np.sqrt(share @ s.regions**2), rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["rhale", "pdp"])
+def test_the_error_of_given_regions_counts_repeated_rows(method):
+    """Frequency weights of 9 are nine times the rows: a third of the error. Sampling weights of 9 add no row."""
+    X = np.random.default_rng(0).normal(size=(400, 3))
+
+    def model(X):
+        return X[:, 0] * (1 + (X[:, 1] > 0)) + 0.3 * X[:, 0] * X[:, 2]
+
+    def error(rows, **options):
+        r = sd.explain(model, rows, 0, method=method, by=1, heterogeneity_rows=0, **options)
+        return r.loss_explained_error
+
+    one, weights = error(X), np.full(400, 9.0)
+    assert error(np.repeat(X, 9, axis=0)) == pytest.approx(one / 3, rel=0.15)
+    assert error(X, sample_weight=weights) == pytest.approx(one / 3, rel=0.15)
+    sampled = error(X, sample_weight=weights, weight_kind="sampling")
+    assert sampled == pytest.approx(one, rel=1e-9)
+
+
+def test_the_share_of_given_regions_is_its_closed_form_and_scatters_as_its_error_says():
+    """Slopes 1 + 1[x1 > 0] + 0.3 x2: a cut of x1 at 0 explains 1/4 of their variance of 1/4 + 0.09.
+
+    The error is that of what is explained, for the loss as it is.
+    """
+
+    def slopes(X):
+        return 1 + (X[:, 1] > 0) + 0.3 * X[:, 2]
+
+    found = []
+    for seed in range(40):
+        X = np.random.default_rng(seed).normal(size=(300, 3))
+        r = sd.explain(
+            lambda X: X[:, 0] * slopes(X), X, 0, method="pdp", by=(1, [0.0]), heterogeneity_rows=0
+        )
+        shares = r.loss_explained, r.loss_explained_error, r.loss_explained_in_sample
+        found.append((*shares, slopes(X).var() / 0.34))
+    share, error, in_sample, loss = np.array(found).T
+    assert share.mean() == pytest.approx(25 / 34, abs=4 * share.std() / np.sqrt(40))
+    assert in_sample.mean() == pytest.approx(25 / 34, abs=0.03)
+    assert 0.7 < (share * loss).std(ddof=1) / error.mean() < 1.4
+
+
 def test_given_regions_of_levels_and_missing_values():
     data = mixed(1000)
     r = sd.explain(depending("number", "colour"), data, "number", by="colour")
@@ -527,3 +591,71 @@ def test_duplicates_in_split_on_count_once():
     assert once.rules == twice.rules
     assert once.splits[0].p_value == twice.splits[0].p_value
     assert sd.regions(switched, X, 0, split_on=[2]).rules == ("all rows",)
+
+
+# --- weights
+
+
+def slopes_that_depend(X):
+    return X[:, 0] * (1 + 2 * (X[:, 1] > 0) + 0.5 * (X[:, 2] > 0.3)) + 0.2 * X[:, 0] ** 2
+
+
+@pytest.mark.parametrize("method", ["rhale", "pdp"])
+def test_the_unit_of_sampling_weights_decides_no_region(method):
+    X = uniform(1500, 3)
+    w = np.random.default_rng(3).gamma(2.0, size=1500) + 0.1
+    one, other = (
+        sd.regions(
+            slopes_that_depend,
+            X,
+            0,
+            method=method,
+            sample_weight=w * unit,
+            weight_kind="sampling",
+            heterogeneity_rows=0,
+        )
+        for unit in (1.0, 2.0**-12)
+    )
+    assert len(one) >= 3
+    assert one.rules == other.rules
+    for a, b in zip(one.tree, other.tree, strict=True):
+        assert a.weight == pytest.approx(b.weight, rel=1e-9)
+    assert [s.p_value for s in one.splits] == pytest.approx([s.p_value for s in other.splits])
+    assert sum(leaf.weight for leaf in other.leaves) == pytest.approx(len(X))
+    shares = ("loss_explained", "loss_explained_error", "loss_explained_in_sample")
+    for name in shares:
+        assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-6)
+    # The parts of several splits are estimated from the same rows, each apart from the others.
+    errors = [s.share_error for s in one.splits]
+    assert max(errors) < one.loss_explained_error < sum(errors)
+
+
+def test_no_region_has_less_than_a_hundredth_of_the_weight():
+    """1/200 of the rows have another slope: 10 rows of weight 50 are as few as 500 of 100,000."""
+    X = uniform(2000, 2)
+    X[:, 1] = np.random.default_rng(4).permutation(2000)
+
+    def model(X):
+        return X[:, 0] * (1 + 30 * (X[:, 1] >= 1990))
+
+    for weight in (1.0, 50.0):
+        r = sd.regions(model, X, 0, sample_weight=np.full(2000, weight), heterogeneity_rows=0)
+        assert min(leaf.weight for leaf in r.leaves) >= max(20, 0.01 * 2000 * weight)
+
+
+@pytest.mark.parametrize("method", ["rhale", "pdp"])
+def test_weights_of_given_regions_are_repeated_rows(method):
+    """Heavy rows are those with large values: their number decides means, centres and standard deviations."""
+    X = uniform(500, 3)
+    w = np.where(X[:, 0] > 0.2, 9, 1)
+    options = {"method": method, "by": (1, [0.0]), "heterogeneity_rows": 0}
+    weighted = sd.explain(slopes_that_depend, X, 0, sample_weight=w.astype(float), **options)
+    repeated = sd.explain(slopes_that_depend, np.repeat(X, w, axis=0), 0, **options)
+    for a, b in zip(weighted, repeated, strict=True):
+        assert a.about.feature_std == pytest.approx(b.about.feature_std, rel=1e-9)
+        assert a.about.feature_std != pytest.approx(weighted.whole.about.feature_std, rel=1e-6)
+        np.testing.assert_allclose(a.value, b.value, rtol=1e-6, atol=1e-9)
+    assert [n.weight for n in weighted.leaves] == [n.weight for n in repeated.leaves]
+    # Rows are halved each by itself.
+    shares = [r.loss_explained_in_sample for r in (weighted, repeated)]
+    assert shares[0] == pytest.approx(shares[1], abs=0.02 if method == "pdp" else 0.04)

@@ -295,6 +295,29 @@ def test_the_share_outside_counts_values_beyond_the_observed_range(X):
     assert [m.outside for m in c.moved] == [old.sum(), poor.sum()]
 
 
+def test_rankings_have_the_numbers_of_the_changes(X):
+    found = sd.what_if(f, X, {"older": {"age": 1}, "poorer": {"income": "-30%"}})
+    for line in found.ranking():
+        c = found[line.name]
+        assert (line.change, line.value, line.rows) == (c.text, c.value, c.n_rows)
+        assert (line.std_error, line.std) == (c.std_error, c.std)
+        assert line.std_error == pytest.approx(c.rows.change.std(ddof=1) / np.sqrt(N))
+
+
+def test_the_share_that_is_far_counts_weights():
+    """Rows at z = 0 reach a = 2.5 nowhere near data, those at z = 10 do; the former have 5/6 of the weight."""
+    r = np.random.default_rng(3)
+    z = np.repeat([0.0, 10.0], 150)
+    X = np.column_stack(
+        [r.uniform(0, np.where(z > 0, 3.0, 1.0)), z + r.normal(scale=0.01, size=300)]
+    )
+    for weights, share in ((None, 1 / 2), (np.where(z > 0, 1.0, 5.0), 5 / 6)):
+        c = sd.what_if(
+            lambda X: X[:, 0], X, to={0: 2.5}, sample_weight=weights, weight_kind="sampling"
+        )
+        assert c.outside.far == pytest.approx(share, abs=0.02)
+
+
 def test_rows_that_leave_the_joint_data_are_far_although_no_range_is_left():
     r = np.random.default_rng(0)
     a = r.uniform(size=1500)

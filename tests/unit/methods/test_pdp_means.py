@@ -106,3 +106,14 @@ def test_there_is_no_order_by_what_was_not_asked_for() -> None:
     with refused(sd.UnsupportedError, "ranking(by='heterogeneity_score')", "heterogeneity=False"):
         means.ranking("heterogeneity_score")
     assert means.ranking()[0].importance >= means.ranking()[-1].importance
+
+
+@pytest.mark.parametrize("grid", [2, 7, [-1.0, 0.1, 0.4, 2.0]])
+def test_the_importance_of_a_line_is_its_standard_deviation_over_the_rows(grid):
+    """Within the steps of the grid, too; rows beyond its ends have the values there."""
+    X = np.random.default_rng(0).uniform(-1.5, 2.5, (300, 2))
+    e = sd.explain(
+        lambda X: 3 * X[:, 0] + X[:, 1], X, 0, method=sd.PDP(grid=grid), heterogeneity_rows=0
+    )
+    on_grid = np.clip(X[:, 0], e.x[0], e.x[-1])
+    assert e.importance == pytest.approx(3 * on_grid.std(), rel=1e-9)

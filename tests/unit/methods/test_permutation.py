@@ -484,3 +484,22 @@ def test_models_that_fail_on_borrowed_values_name_the_column():
     with pytest.raises(RuntimeError, match="out of range") as caught:
         important(breaks, X)
     assert any("column 'x0' replaced" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1024.0])
+def test_few_heavy_rows_have_no_more_degrees_of_freedom_than_as_few_rows(unit):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = X[:, 0] + rng.normal(size=600)
+    w = np.where(np.arange(600) < 12, 1000.0, rng.uniform(0.5, 1.5, 600))
+    effective = w.sum() ** 2 / (w**2).sum()
+    assert 12 < effective < 14
+    found = sd.explain(
+        sd.loss(lambda X: X[:, 0], "squared_error"),
+        X,
+        y=y,
+        method=sd.PFI(n_repeats=10),
+        sample_weight=w * unit,
+        weight_kind="sampling",
+    )
+    assert 1 <= found.df[0] <= effective - 1 + 1e-9

@@ -12,6 +12,8 @@ import pytest
 from scipy import stats
 
 import skedasis as sd
+from skedasis.results.intervals.contrasts import ValuePair, _source
+from skedasis.stats.resampling import Reweighted
 from tests.helpers import refused, usually
 
 N = 480
@@ -118,8 +120,8 @@ def test_the_error_is_that_of_a_large_bootstrap(case):
     assert drawn.exact
 
 
-@pytest.mark.slow
-def test_the_error_of_parabolas_is_that_of_a_large_bootstrap():
+def parabolas() -> dict[str, tuple[sd.Effect, float, float]]:
+    """Return effects whose slopes change linearly within bins, and two values inside of bins."""
     rng = np.random.default_rng(3)
     X = np.c_[rng.uniform(-1, 1, 1500), rng.normal(size=1500), rng.integers(0, 200, 1500)]
 
@@ -133,12 +135,28 @@ def test_the_error_of_parabolas_is_that_of_a_large_bootstrap():
         ],
     )
     likelihood = sd.Optimal(criterion="likelihood")
-    found = {
+    return {
         "slopes": (sd.explain(slopes, X, 0, **PLAIN), -0.55, 0.62),
         "integers": (sd.explain(curved, X, 2, **PLAIN), 33, 112.5),
         "cells": (sd.explain(curved, X, 0, method=sd.ALE(likelihood), **PLAIN), -0.55, 0.62),
     }
-    for name, (e, a, b) in found.items():
+
+
+def test_parabolas_of_each_row_once_or_twice_change_as_the_effect():
+    """A replicate in which every row is drawn equally often is the effect itself, also inside of bins."""
+    for name, (e, a, b) in parabolas().items():
+        assert np.any(e.bins.slope_change), name
+        pair = ValuePair.of(e, a, b)
+        source = _source(pair, "rows")
+        assert isinstance(source, Reweighted), name
+        for times in (1.0, 2.0):
+            counts = np.full((source.draws.rows, 1), times)
+            assert source.repeated(counts).item() == pytest.approx(e(b) - e(a), rel=1e-9), name
+
+
+@pytest.mark.slow
+def test_the_error_of_parabolas_is_that_of_a_large_bootstrap():
+    for name, (e, a, b) in parabolas().items():
         assert np.any(e.bins.slope_change), name
         one = e.contrast(a, b)
         two = e.contrast(a, b, method="bootstrap", replicates=2000)
@@ -181,6 +199,16 @@ def test_a_step_between_two_levels_is_a_test_of_one_mean():
     assert c.value == pytest.approx(step.mean())
     assert c.std_error == pytest.approx(step.std(ddof=1) / math.sqrt(len(step)))
     assert c.rows == len(X)
+
+
+@pytest.mark.parametrize("schema", ["nominal", "continuous"])
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (1, 3), (2, 3), (0, 3)])
+def test_the_rows_of_steps_are_those_of_the_values_from_one_to_the_other(schema, low, high):
+    order = {"order": list(LEVELS)} if schema == "nominal" else {}
+    e = explain(sd.ALE(**order), 0, schema={0: schema})
+    own = data()[:, 0]
+    for a, b in ((low, high), (high, low)):
+        assert e.contrast(a, b).rows == ((own >= low) & (own <= high)).sum()
 
 
 def test_sampling_weights_do_not_change_with_their_scale():

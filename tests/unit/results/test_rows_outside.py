@@ -154,3 +154,16 @@ def test_rebinning_counts_the_rows_that_it_leaves_out(method, keep):
     assert found(narrow).numbers["share"] == pytest.approx(share, rel=1e-9)
     if keep == "all" and not isinstance(method, sd.ALE):
         assert not narrow.rebin(3).checks().of("rows_outside")
+
+
+@pytest.mark.parametrize("method", [sd.DALE, sd.MPlot, sd.ALE])
+def test_rows_outside_before_and_after_rebinning_add_up(method):
+    """Inside and outside there is always the weight of all rows with a value."""
+    e = explained("a", method(bins=sd.Edges([-1.2, -0.5, 0.0, 0.5, 1.2])), sample_weight=W)
+    narrow = e.rebin(sd.Edges([-0.5, 0.0, 0.5]))
+    outside = (X["a"] < -0.5) | (X["a"] > 0.5)
+    assert found(e).rows < found(narrow).rows == outside.sum()
+    total = W[X["a"].notna()].sum()
+    for one in (e, narrow):
+        left_out = one.provenance["weight_outside"]
+        assert left_out + one.bins.weight.sum() == pytest.approx(total, rel=1e-12)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import skedasis as sd
@@ -74,3 +77,60 @@ def test_a_single_row_has_no_degrees_of_freedom_whatever_the_rounding():
     pair = Moments.of(np.ones(400), np.arange(400) // 2, 200, WEIGHTS)
     a, b = WEIGHTS[::2], WEIGHTS[1::2]
     np.testing.assert_allclose(pair.df(1, "sampling"), 2 * a * b / (a + b), rtol=1e-12)
+
+
+CLASSES = np.array(list("abcd"))[np.random.default_rng(7).integers(0, 4, 400)]
+VALUES = np.random.default_rng(8).integers(0, 6, 400)
+
+
+def mixed_frame():
+    """Return rows with a column of few values, one of levels, and two of many values."""
+    x = np.random.default_rng(9).normal(size=(400, 2))
+    return pd.DataFrame({"few": VALUES, "level": CLASSES, "x": x[:, 0], "z": x[:, 1]})
+
+
+def mixed_model(X):
+    levels = np.array([{"a": 1.0, "b": -1.0, "c": 0.0, "d": 2.0}[v] for v in X["level"]])
+    return np.sin(X["x"]) * (1 + X["z"]) + levels * X["z"] + 0.3 * X["few"] * X["x"]
+
+
+@pytest.mark.parametrize(
+    ("method", "feature"),
+    [
+        *product(["ale", "pdp", "mplot"], ["few", "level", "x"]),
+        ("rhale", "few"),
+        ("rhale", "x"),
+        *product([sd.MPlot(center="mean"), sd.PDP(center="mean")], ["few", "level", "x"]),
+    ],
+)
+def test_the_unit_of_sampling_weights_decides_no_interval(method, feature):
+    """Degrees of freedom, too, are those of the effective number of rows, which has no unit."""
+    X = mixed_frame()
+    want, got = (
+        sd.explain(
+            mixed_model,
+            X,
+            feature,
+            method=method,
+            sample_weight=WEIGHTS**2 * unit,  # about 20 effective rows of 400
+            weight_kind="sampling",
+            heterogeneity_rows=0,
+        )
+        for unit in (1.0, 1024.0)
+    )
+    np.testing.assert_allclose(got.df, want.df, rtol=1e-9)
+    ends = dict.fromkeys(("x", "few"), (0.0, 1.0)).get(feature, ("a", "d"))
+    for of in ("value", "bins"):
+        if of == "bins" and got.bins is None:
+            continue
+        for simultaneous in (False, True):
+            np.testing.assert_allclose(
+                got.interval(0.9, of=of, simultaneous=simultaneous),
+                want.interval(0.9, of=of, simultaneous=simultaneous),
+                rtol=1e-9,
+                atol=1e-12,
+                err_msg=f"{of}, {simultaneous}",
+            )
+    one, two = got.contrast(*ends), want.contrast(*ends)
+    assert (one.value, one.std_error) == pytest.approx((two.value, two.std_error), rel=1e-9)
+    assert one.df == pytest.approx(two.df, rel=1e-9)

@@ -262,3 +262,25 @@ def test_distributions_are_compared_at_the_same_points_in_chunks(sampling, unit)
     at = np.arange(100) * (weights.sum() - row) / 99
     wanted = np.unique(x[order][np.searchsorted(below, at, side="right")])
     np.testing.assert_array_equal(column.quantile_floors(), wanted)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_up_to_points_are_those_of_all_values(weighted):
+    """Also between values: the largest value up to a point is that of an earlier interval."""
+    rng = np.random.default_rng(5)
+    x = np.round(rng.normal(size=300), 1) + 0.0
+    x[::7] = np.nan
+    points = np.sort(np.concatenate([[-9.0, 9.0, 9.5], np.linspace(-2.5, 2.5, 101)]))
+    w = rng.integers(1, 9, 300).astype(float) if weighted else None
+    parts = [columns.CountedUpto(points, 1.0) for _ in range(3)]
+    for part, some in zip(parts, np.array_split(np.arange(300), 3), strict=True):
+        part.add(x[some], None if w is None else w[some])
+    for other in parts[1:]:
+        parts[0].merge(other)
+    found = parts[0].answer()
+    for k, point in enumerate(points.tolist()):
+        below = x <= point
+        assert found.rows[k] == below.sum()
+        assert found.weight[k] == (below.sum() if w is None else w[below].sum())
+        largest = x[below].max() if below.any() else np.nan
+        np.testing.assert_equal(found.largest[k], largest)

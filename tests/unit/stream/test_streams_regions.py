@@ -257,3 +257,18 @@ def test_interactions_of_trees_say_that_rows_are_drawn(frame, path):
     assert found["a", "d"].h2 == pytest.approx(memory["a", "d"].h2, rel=0.15)
     with pytest.raises(sd.UnsupportedError, match="max_rows=None"):
         sd.interactions(model, source, max_rows=None, **OFF)
+
+
+def test_sampling_weights_of_regions_have_the_mean_one_over_all_rows(frame, path):
+    """As in memory, though a part of the rows is kept: their weight is that of all rows, in the unit of the search."""
+    source = sd.parquet(path, columns=NAMES, sample_weight="w")
+    r = sd.regions(
+        _function, source, "a", keep_rows="200KB", weight_kind="sampling", split_on=["c"], **OFF
+    )
+    assert len(r) > 1
+    unit = N / frame["w"].sum()
+    assert r.tree[0].weight == pytest.approx(N, rel=1e-9)
+    for leaf in r.leaves:
+        inside = (frame["c"] == "x") == (leaf.rule == "c = x")
+        assert leaf.count == inside.sum()
+        assert leaf.weight == pytest.approx(frame["w"][inside].sum() * unit, rel=1e-9)

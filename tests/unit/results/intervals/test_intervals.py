@@ -77,6 +77,30 @@ def test_errors_together_are_what_resampled_rows_vary_by(e):
     assert (np.abs(drawn - found)[there] / size[there]).max() < (0.25 if shared else 0.1)
 
 
+@pytest.mark.parametrize("center", ["mean", "start"])
+def test_errors_together_of_steps_between_values_are_the_standard_errors(center):
+    e = explain(sd.ALE(center=center), 0, {0: "continuous"})
+    assert len(e.x) == len(np.unique(data()[:, 0]))
+    found = covariance(blocks_of(e, "value"))
+    np.testing.assert_allclose(np.sqrt(np.diag(found)), e.std_error, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("e", EFFECTS.values(), ids=list(EFFECTS))
+@pytest.mark.parametrize("of", ["value", "bins"])
+def test_each_part_of_the_errors_has_degrees_of_freedom_of_its_own(e, of):
+    """The last part of a centred M-plot is the centre's, to which all rows contribute."""
+    if of == "bins" and e.bins is None:
+        return
+    blocks = blocks_of(e, of)
+    assert blocks.factor.shape[1] == len(blocks.block)
+    np.testing.assert_array_equal(np.unique(blocks.block), np.arange(len(blocks.df)))
+    assert (np.diff(blocks.block) >= 0).all()
+    if e.spec.method == "MPlot" and e.spec.center == "mean" and of == "value":
+        weight = np.ones(N) if e.rows.weight is None else e.rows.weight
+        assert len(blocks.df) == len(e.value) + 1
+        assert blocks.df[-1] == weight.sum() - 1
+
+
 @pytest.mark.parametrize("e", [e for e in EFFECTS.values() if e.bins is not None])
 def test_bins_have_students_interval(e):
     low, high = e.interval(0.9, of="bins")
