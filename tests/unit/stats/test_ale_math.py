@@ -1,10 +1,10 @@
-"""Accumulation over cells of which some have no rows."""
+"""Accumulation over cells of which some have no rows, and deviations of shares."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from skedasis.stats.ale_math import between_known, bridged
+from skedasis.stats.ale_math import between_known, bridged, weighted_std
 
 
 def test_unknown_slopes_are_the_mean_of_the_nearest_known_ones_on_both_sides():
@@ -33,3 +33,10 @@ def test_edges_between_known_cells_are_those_with_known_cells_on_both_sides_or_b
             before, after = known[:edge, r].any(), known[edge:, r].any()
             beside = known[max(edge - 1, 0) : edge + 1, r].any()
             assert found[edge, r] == (beside or (before and after))
+
+
+def test_a_deviation_of_shares_is_that_of_repeated_values():
+    rng = np.random.default_rng(2)
+    values, times = rng.normal(1e6, 1, 7), rng.integers(1, 9, 7)
+    expected = np.repeat(values, times).std()
+    np.testing.assert_allclose(weighted_std(values, times / times.sum()), expected, 1e-9)

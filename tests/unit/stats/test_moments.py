@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from skedasis.stats import ale_math
 from skedasis.stats.moments import Moments
 
 R = np.random.default_rng(0)
@@ -34,26 +33,3 @@ def test_errors_of_sampling_weights_use_the_effective_number_of_rows():
         np.testing.assert_allclose(moments.mean_error(1, "sampling")[k], error, rtol=1e-12)
     size = weights.sum() ** 2 / (weights**2).sum()
     np.testing.assert_allclose(moments.total_size("sampling"), size, rtol=1e-12)
-
-
-def test_unknown_slopes_are_the_mean_of_the_nearest_known_ones():
-    for known in R.random((30, 9)) < 0.5:
-        slopes, lengths = np.where(known, R.normal(size=9), 0.0), R.uniform(size=9)
-        at = np.flatnonzero(known)
-        filled = slopes.copy()
-        for gap in np.flatnonzero(~known):
-            left, right = at[at < gap], at[at > gap]
-            if len(left) and len(right):
-                filled[gap] = (slopes[left[-1]] + slopes[right[0]]) / 2
-        np.testing.assert_allclose(ale_math.bridged(lengths, known) @ slopes, lengths @ filled)
-        between = [bool((at < e).any() and (at >= e).any()) for e in range(1, 9)]
-        if len(at):
-            ends = np.isin(np.arange(10), (at[0], at[-1] + 1))
-            expected = np.array([False, *between, False]) | ends
-            np.testing.assert_array_equal(ale_math.between_known(known), expected)
-
-
-def test_a_deviation_of_shares_is_that_of_repeated_values():
-    values, times = R.normal(1e6, 1, 7), R.integers(1, 9, 7)
-    expected = np.repeat(values, times).std()
-    np.testing.assert_allclose(ale_math.weighted_std(values, times / times.sum()), expected, 1e-9)
