@@ -1,5 +1,8 @@
-"""The part of an effect that figures and sentences are about: without the few rows beyond gaps, or a region's cells
-without rows, over which its curve goes on with the slopes of other cells."""
+"""The part of an effect that figures and sentences are about.
+
+It leaves out the few rows beyond gaps and, of a region, the cells at the ends in which it has no rows: over these its
+curve goes on with the slopes of other cells.
+"""
 
 from __future__ import annotations
 
