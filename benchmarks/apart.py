@@ -14,13 +14,14 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import Any
 
-from benchmarks.lines import Alone, Line, Space, Speed
+from benchmarks.lines import Alone, Growth, Line, Space, Speed
 from benchmarks.problem import Settings
 from benchmarks.tasks import measure
 from benchmarks.timing import Took
 
-KINDS: dict[str, type[Line]] = {kind.__name__: kind for kind in (Speed, Space, Alone)}
+KINDS: dict[str, type[Line]] = {kind.__name__: kind for kind in (Speed, Space, Alone, Growth)}
 
 
 def measure_apart(settings: Settings, groups: list[str]) -> Iterator[Line]:
@@ -38,8 +39,15 @@ def measure_apart(settings: Settings, groups: list[str]) -> Iterator[Line]:
 def _read(line: str) -> Line:
     found = json.loads(line)
     kind = KINDS[found.pop("kind")]
-    times = {name: Took(**found[name]) for name in ("ours", "theirs", "took") if name in found}
+    times = {name: _times(found[name]) for name in ("ours", "theirs", "took") if name in found}
     return kind(**{**found, **times})
+
+
+def _times(found: Any) -> Any:
+    """Return seconds, of one run or of several, from JSON."""
+    if isinstance(found, list):
+        return [_times(one) for one in found]
+    return None if found is None else Took(**found)
 
 
 def main(task: str) -> None:

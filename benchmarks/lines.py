@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from benchmarks.timing import Took
 
@@ -119,4 +122,51 @@ class Alone:
         return None if self.limit is None else self.took.wall <= self.limit
 
 
-Line = Speed | Space | Alone
+@dataclass(frozen=True)
+class Growth:
+    """One line of the table of growth: the same work at several sizes.
+
+    Parameters
+    ----------
+    group, work : str
+    sizes : list of int
+    took : list of Took
+        Seconds of one run at each size; None where it was not done within the limit.
+    megabytes : list of float
+        Resident memory that each run added at its peak.
+    steepest : float or None
+        Largest exponent wanted.
+    note : str
+    agrees : bool
+    """
+
+    group: str
+    work: str
+    sizes: Sequence[int]
+    took: Sequence[Took | None]
+    megabytes: Sequence[float | None]
+    steepest: float | None = None
+    note: str = ""
+    agrees: bool = True
+
+    @property
+    def exponents(self) -> tuple[float, float]:
+        """Return the exponents of time and memory from the second size to the last; NaN if one of them is not done."""
+        seconds = [np.nan if t is None else t.cpu for t in self.took]
+        return self._exponent(seconds), self._exponent(self.megabytes)
+
+    def _exponent(self, values: Sequence[float | None]) -> float:
+        # What does not grow (imports, pages, kernels) is most of the first size.
+        first, last = (np.nan if values[at] is None else float(values[at]) for at in (1, -1))
+        larger = self.sizes[-1] / self.sizes[1]
+        return float(np.log(max(last, 1e-9) / max(first, 1e-9)) / np.log(larger))
+
+    @property
+    def reached(self) -> bool | None:
+        """Return whether neither time nor memory grows faster; None where no limit is set."""
+        if self.steepest is None:
+            return None
+        return all(exponent <= self.steepest for exponent in self.exponents)
+
+
+Line = Speed | Space | Alone | Growth

@@ -38,7 +38,7 @@ def peak(
     return float(done.stdout.split()[-1])
 
 
-def _resident(entry: str) -> int:
+def resident(entry: str) -> int:
     """Return bytes now (VmRSS) or at the peak (VmHWM).
 
     `ru_maxrss` does for the peak where there is no /proc; on Linux it is inherited from the parent.
@@ -53,10 +53,10 @@ def _resident(entry: str) -> int:
 
 def peak_of_process() -> float:
     """Return the megabytes that this process had at its peak, imports included."""
-    return _resident("VmHWM") / MEGABYTE
+    return resident("VmHWM") / MEGABYTE
 
 
-def _forget_peak() -> None:
+def forget_peak() -> None:
     """Let the peak start anew, where the kernel can."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
@@ -108,10 +108,10 @@ def _allocated(run: Callable[[], Any]) -> int:
 
 def _given(run: Callable[[], Any]) -> int:
     """Return by how many bytes the resident memory rose."""
-    _forget_peak()
-    before = _resident("VmRSS")
+    forget_peak()
+    before = resident("VmRSS")
     result = run()
-    extra = _resident("VmHWM") - before
+    extra = resident("VmHWM") - before
     del result
     return extra
 

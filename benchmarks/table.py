@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.lines import Alone, Line, Space, Speed
+from benchmarks.lines import Alone, Growth, Line, Space, Speed
 from benchmarks.problem import Settings
 
 LIBRARIES = ("skedasis", "numpy", "pandas", "effector", "PyALE", "scikit-learn")
@@ -43,6 +43,8 @@ def show(settings: Settings, lines: list[Line]) -> None:
         console.print(_times(alone, settings))
     if small:
         console.print(_spaces(small, settings))
+    if grown := [line for line in lines if isinstance(line, Growth)]:
+        console.print(_growths(grown))
     console.print("   ".join(f"{name} {number}" for name, number in _versions().items()))
 
 
@@ -99,6 +101,21 @@ def _spaces(lines: list[Space], settings: Settings) -> Table:
         table.add_row(
             line.work, f"{line.n:,}", f"{line.megabytes:.0f}", limit, _mark(line.reached), line.note
         )
+    return table
+
+
+def _growths(lines: list[Growth]) -> Table:
+    table = Table(title="growth: processor seconds, and megabytes at the peak, at each size")
+    table.add_column("work", overflow="fold")
+    for name in ("sizes", "s", "MB", "exponents", ""):
+        table.add_column(name, justify="right")
+    for line in lines:
+        seconds = (f"{t.cpu:.2g}" if t else "not done" for t in line.took)
+        megabytes = ("" if m is None else f"{m:.0f}" for m in line.megabytes)
+        table.add_row(
+            line.work, " / ".join(f"{size:,}" for size in line.sizes), " / ".join(seconds),
+            " / ".join(megabytes), "{:.2f}, {:.2f}".format(*line.exponents), _mark(line.reached),
+        )  # fmt: skip
     return table
 
 

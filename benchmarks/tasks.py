@@ -11,6 +11,7 @@ import skedasis as sd
 from benchmarks.bench import Bench, largest_difference
 from benchmarks.categories import categories, levels
 from benchmarks.figures import figures
+from benchmarks.growth import growth
 from benchmarks.importance import importance
 from benchmarks.interactions import interactions
 from benchmarks.intervals import intervals
@@ -259,6 +260,7 @@ GROUPS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "rhale": rhale, "pdp": pdp, "search": search, "importance": importance, "memory": memory,
     "trees": trees, "networks": networks, "intervals": intervals, "report": report,
     "scores": scores, "interactions": interactions, "figures": figures, "streams": streams,
+    "growth": growth,
 }  # fmt: skip
 
 
