@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -11,7 +12,7 @@ import pytest
 
 from skedasis.plots.figures.interactions import heatmap_figure, network_figure
 from skedasis.plots.layout import arrange
-from skedasis.plots.marks import Heat, Points, Segments, marks_of
+from skedasis.plots.marks import Heat, Points, Rectangles, Segments, marks_of
 from skedasis.plots.theme import STYLES
 from skedasis.results.interactions import FeatureInteraction, Interactions, PairInteraction
 from tests.plots.specs import assert_readable, labels, tips
@@ -70,6 +71,34 @@ def test_cells_are_the_pairs_in_the_order_of_the_overall_strength():
     assert spec.main.notes[:2] == ("a sample of 500 rows", "25 % of the variance is not additive")
     assert len(spec.main.texts) == 10
     assert not heatmap_figure(interactions(30)).main.texts
+
+
+def test_pairs_without_h2_are_not_drawn_as_0():
+    it = interactions(6)
+    known = {p: k < 10 for k, p in enumerate(it.ranking())}
+    nan = float("nan")
+    pairs = tuple(
+        p if known[p] else replace(p, h2=nan, h2_unnormalized=nan, std_error=nan) for p in it.pairs
+    )
+    it = replace(it, pairs=pairs)
+    spec = heatmap_figure(it)
+    assert_readable(spec)
+    (heat,) = marks_of(spec.main, Heat)
+    (rest,) = marks_of(spec.main, Rectangles)
+    centres = zip((rest.lower + rest.upper) / 2, (rest.left + rest.right) / 2, strict=True)
+    order = [o.feature for o in it.overall]
+    found = {frozenset((order[5 - int(row)], order[int(i)])) for row, i in centres}
+    assert found == {frozenset((p.feature_0, p.feature_1)) for p, of in known.items() if not of}
+    assert np.isfinite(heat.value).sum() == len(spec.main.texts) == 10
+    said = "H² of the 10 pairs that screening put first"
+    assert said in spec.main.notes
+    assert said in network_figure(it).main.notes
+    assert_readable(network_figure(it))
+    lines = sum(len(m.x0) for m in marks_of(network_figure(it).main, Segments))
+    assert 0 < lines <= 10
+    by_shares = heatmap_figure(it, measure="depends")
+    assert said not in by_shares.main.notes
+    assert not list(marks_of(by_shares.main, Rectangles))
 
 
 def test_lines_are_wider_and_darker_where_the_interaction_is_stronger():

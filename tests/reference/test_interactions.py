@@ -238,6 +238,72 @@ def test_a_three_way_product_without_interactions_of_pairs():
     assert it.h2 == pytest.approx(1.0)
 
 
+def fitted(kind: str) -> Any:
+    """Return the prediction of a model that was fitted on products, a jump and a curve, as a function."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 8))
+    y = X[:, 0] * X[:, 1] + 1.2 * (X[:, 2] > 0) * X[:, 3] + np.sin(2 * X[:, 4]) * X[:, 5] / 2
+    y += X[:, 6] ** 2
+    if kind == "trees":
+        boosting = pytest.importorskip("sklearn.ensemble").HistGradientBoostingRegressor
+        model = boosting(max_iter=12, max_leaf_nodes=12, random_state=0).fit(X, y)
+    else:
+        network = pytest.importorskip("sklearn.neural_network").MLPRegressor
+        model = network(hidden_layer_sizes=(24,), early_stopping=True, random_state=0).fit(X, y)
+
+    def predict(Z: np.ndarray) -> np.ndarray:  # no method of the model, whose trees would be read
+        return model.predict(Z)
+
+    return predict
+
+
+def products(X: np.ndarray) -> np.ndarray:
+    main = X.sum(axis=1) + X[:, 7] ** 3
+    return main + 2 * X[:, 0] * X[:, 3] + 1.2 * X[:, 1] * X[:, 2] + 0.7 * X[:, 4] * X[:, 6]
+
+
+def exclusive_or(X: np.ndarray) -> np.ndarray:
+    above = X > 0
+    return (
+        2.0 * (above[:, 0] ^ above[:, 5])
+        + 1.2 * (above[:, 1] ^ above[:, 4])
+        + 0.7 * (above[:, 2] & (X[:, 3] > 1))
+        + X[:, 6]
+    )
+
+
+def one_pair(X: np.ndarray) -> np.ndarray:
+    return np.exp(-(X[:, 2] ** 2)) * X[:, 6] + np.sin(X).sum(axis=1) + 3 * X[:, 0]
+
+
+FIVE = {"products": products, "exclusive or": exclusive_or, "one pair": one_pair}
+
+
+@pytest.mark.parametrize(
+    ("kind", "correlated"),
+    [*itertools.zip_longest([*FIVE, "trees", "network"], [False, True] * 2, fillvalue=True)],
+)
+def test_the_first_pairs_are_those_of_the_full_table(kind: str, correlated: bool):
+    """Ten of 28 pairs, at 200 of 240 rows. Partial dependence is of all pairs and rows in the full table."""
+    f = FIVE.get(kind) or fitted(kind)
+    X = np.random.default_rng(1).normal(size=(240, 8))
+    if correlated:
+        X[:, 1:] = 0.8 * X[:, 1:] + 0.6 * X[:, :1]
+    full = sd.interactions(f, X, max_rows=None, **FAST)
+    it = sd.interactions(f, X, **FAST)
+    assert (full.screened, it.screened) == (None, 10)
+    wanted = [(p.feature_0, p.feature_1) for p in full.ranking()[:5] if p.h2_unnormalized > 0]
+    first = it.ranking()[0]
+    assert (first.feature_0, first.feature_1) == wanted[0]
+    for one, other in itertools.combinations(wanted, 2):
+        stronger, weaker = it[one], it[other]
+        error = np.hypot(stronger.std_error, weaker.std_error)
+        assert stronger.h2_unnormalized >= weaker.h2_unnormalized - 2 * error
+    for pair in wanted:
+        # From 200 of the 240 rows that partial dependence averages over, too.
+        assert it[pair].h2_unnormalized == pytest.approx(full[pair].h2_unnormalized, rel=0.25)
+
+
 def test_the_standard_error_is_that_of_repeated_points_of_evaluation():
     """The spread of the statistic over samples of points from a fixed function with known partial dependence."""
     rng = np.random.default_rng(0)

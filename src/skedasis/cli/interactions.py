@@ -53,8 +53,8 @@ class InteractionsOptions(FeatureOptions, CommandOptions):
     max_rows: Annotated[
         int,
         options.option(
-            "Largest number of rows for H², where the model is called. It is called about N² times for each "
-            "feature and pair.",
+            "Largest number of rows for H², where the model is called: at N² rows for each feature and for the "
+            "ten pairs that screening puts first, or for all pairs of named features.",
             metavar="N",
             least=2,
             panel=MEASURES_PANEL,
@@ -77,7 +77,8 @@ class InteractionsOptions(FeatureOptions, CommandOptions):
 def interactions(opts: InteractionsOptions, terminal: Terminal) -> Document:
     """Find which features interact: print the pairs, strongest first, and write a file.
 
-    Without FEATURE, all pairs; otherwise the pairs of these features.
+    Without FEATURE, all pairs; otherwise the pairs of these features. Where the model is called, H² of all pairs is
+    that of the ten which screening puts first.
     """
     if opts.method is not None:
         inputs.method_of(opts.method, opts.bins)

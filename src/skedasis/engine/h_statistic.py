@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -17,15 +18,18 @@ from skedasis.engine.options import ExplainOptions
 from skedasis.engine.prepare import Job
 from skedasis.engine.run import evaluators_of, stats_of
 from skedasis.models.calling import CallStats
-from skedasis.quantities.base import CALL_ROWS, FULL_CALL, Quantity
-from skedasis.quantities.evaluator import ProbeResult, probe_model
+from skedasis.quantities.base import CALL_ROWS, Quantity
+from skedasis.quantities.evaluator import BatchEvaluator, ProbeResult, probe_model
 from skedasis.quantities.tree_evaluator import TreeModelProxy, use_trees_if_exact
-from skedasis.stats.h_statistic import HRows, HStatistic
+from skedasis.stats.h_statistic import NOT_COMPUTED, HRows, HStatistic
 from skedasis.stats.random import row_hashes
 from skedasis.trees.partial_dependence import TreePartialDependence
 
 _HELD = 4_000_000
 """Largest number of values of the quantity that are held at a time, when the model is called."""
+
+_Means: TypeAlias = dict[OutputLabel, tuple[Floats, Floats]]
+"""By output the means over a batch for each replaced value, and over the values for each row of the batch."""
 
 ColumnPairs = Sequence[tuple[int, int]]
 """Pairs of features, by their indices."""
@@ -68,8 +72,8 @@ class _PartialDependence(Protocol):
         """Return the partial dependence on all features but one, less the quantity at the rows."""
         ...
 
-    def interaction(self, one: int, other: int) -> Floats:
-        """Return the partial dependence on two features less those on each."""
+    def interaction(self, one: int, other: int) -> Floats | None:
+        """Return the partial dependence on two features less those on each; None if it was not computed."""
         ...
 
 
@@ -80,8 +84,9 @@ def h_statistics(
     pairs: ColumnPairs,
     max_rows: int | None,
     options: ExplainOptions,
+    most: int | None,
 ) -> HComputation:
-    """Return the statistics of each output."""
+    """Return the statistics of each output; where the model is called, of at most so many pairs."""
     here = dataset.rows_for_pairs(max_rows, options.seed)
     every, dataset = here is dataset, here
     counted = CallStats()
@@ -101,7 +106,10 @@ def h_statistics(
     stats = CallStats()
     if called:
         part = sample_by_hash(dataset, max_rows, options.seed)
-        by_calls = _call_model(called, part, features, pairs, checked, options, stats)
+        some = pairs
+        if most is not None and len(pairs) > most:
+            some = _put_first(called, part, features, pairs, most, checked, options, stats)
+        by_calls = _call_model(called, part, features, some, checked, options, stats)
         for label, called_partial in by_calls.items():
             rows = HRows(called_partial.values, part.weights, checked.eps, options.weight_kind)
             exact = every and len(part) == len(dataset)
@@ -139,10 +147,11 @@ def sample_by_hash(dataset: Dataset, most: int | None, seed: int) -> Dataset:
 def _statistics(
     partial: _PartialDependence, rows: HRows, features: int, pairs: ColumnPairs, *, exact: bool
 ) -> HStatistics:
-    """Return the statistics from partial dependence."""
+    """Return the statistics from partial dependence; of a pair without one they are not computed."""
     single = [partial.of(i) for i in range(features)]
+    both = [(single[i], single[j], partial.interaction(i, j)) for i, j in pairs]
     return HStatistics(
-        [rows.pair(partial.interaction(i, j), single[i], single[j]) for i, j in pairs],
+        [NOT_COMPUTED if joint is None else rows.pair(joint, a, b) for a, b, joint in both],
         [rows.overall(single[i], rows.values + partial.without(i)) for i in range(features)],
         rows.total(np.sum(single, axis=0)),
         exact,
@@ -206,8 +215,9 @@ class _CalledPartialDependence:
     def without(self, feature: int) -> Floats:
         return self.rests[feature] - self.values
 
-    def interaction(self, one: int, other: int) -> Floats:
-        return self.pairs[one, other] - self.singles[one] - self.singles[other]
+    def interaction(self, one: int, other: int) -> Floats | None:
+        both = self.pairs.get((one, other))
+        return None if both is None else both - self.singles[one] - self.singles[other]
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +228,67 @@ class _Donors:
     code: Ints
     rows: Ints
     weight: Floats
+
+
+def _put_first(
+    outputs: Mapping[OutputLabel, Quantity],
+    part: Dataset,
+    features: Sequence[Feature],
+    pairs: ColumnPairs,
+    most: int,
+    checked: ProbeResult,
+    options: ExplainOptions,
+    stats: CallStats,
+) -> ColumnPairs:
+    """Return the pairs that seem to interact most: their double differences between two rows have large mean squares.
+
+    A quarter of the mean square of f(x) - f(x with x_j') - f(x with x_k') + f(x with x_j', x_k') is the variance of all
+    interactions of independent features that x_j and x_k take part in (Liu & Owen, 2006). It costs a model row for each
+    row and feature or pair, where the partial dependence costs one for each two rows.
+    """
+    n, columns = len(part), len(part.features)
+    order = np.argsort(row_hashes(part.identifiers, options.seed, "interactions: donors"))
+    donor = np.empty(n, np.int64)
+    donor[order] = np.roll(order, 1)
+    rows = part.table_rows(np.arange(n))
+    weights = np.ones(n) if part.weights is None else part.weights * part.weights[donor]
+    changed = [(), *((i,) for i in range(len(features))), *pairs]
+    moved = np.zeros((len(changed), columns), bool)
+    for k, some in enumerate(changed):
+        moved[k, [j for i in some for j in features[i].columns]] = True
+    values = {label: np.empty((len(changed), n)) for label in outputs}
+    for batch, copies in _batches(part, len(changed), options):
+        evaluators = evaluators_of(outputs, batch, checked.eps, checked.caller, copies)
+        own, other = rows[batch.places], rows[donor[batch.places]]
+        for start in range(0, len(changed), copies):
+            sets = moved[start : start + copies]
+            changes = {
+                int(j): DonorRows(np.where(sets[:, j, None], other, own))
+                for j in np.flatnonzero(sets.any(axis=0))
+            }
+            for label, evaluator in evaluators.items():
+                swept = evaluator.sweep_together(changes, len(sets))
+                values[label][start : start + len(sets), batch.places] = swept.T
+            for evaluator in evaluators.values():
+                evaluator.forget()
+        stats.add(stats_of(evaluators))
+    largest = np.zeros(len(pairs))
+    for q in values.values():
+        one, other = (1 + np.array([pair[side] for pair in pairs]) for side in (0, 1))
+        both = q[1 + len(features) :]
+        size = (q[0] - q[one] - q[other] + both) ** 2 @ weights
+        largest = np.maximum(largest, size / (size.max() or 1.0))
+    first = np.sort(np.argsort(-largest, kind="stable")[:most])
+    return [pairs[k] for k in first.tolist()]
+
+
+def _batches(part: Dataset, most: int, options: ExplainOptions) -> Iterator[tuple[Batch, int]]:
+    """Yield the batches, with the number of copies of each in one call, of so many that are needed."""
+    room = options.memory_bytes // (8 * (len(part.features) + 8))
+    size = max(1, min(CALL_ROWS, len(part), room))
+    copies = max(1, min(most, CALL_ROWS // size, room // size))
+    for batch in part.batches(size):
+        yield batch, copies
 
 
 def _call_model(
@@ -237,33 +308,35 @@ def _call_model(
     both = [
         _donors(part, (features[i], features[j]), (codes[i], codes[j]), share) for i, j in pairs
     ]
-    row_bytes = 8 * (len(part.features) + 8)
-    size = max(1, min(CALL_ROWS, len(part), options.memory_bytes // row_bytes))
-    batches = list(part.batches(size))
-    steps = [(batch, donors) for batch in batches for donors in (*single, *both)]
+    most = max(len(donors.rows) for donors in (*single, *both))
+    batches = list(_batches(part, most, options))
+    own_thread, made = _OwnThread(), list[Mapping[OutputLabel, BatchEvaluator]]()
+    steps = [(batch, copies, donors) for batch, copies in batches for donors in (*single, *both)]
     caller = checked.caller
     text = f"H² of {next(iter(outputs.values())).describe()}"
     # By step: the mean over the batch for each value, and for each row of the batch the mean over the values.
     with Progress(len(steps), text, options.progress) as bar:
         caller.heartbeat = lambda: bar.advance(0)
 
-        def work(
-            step: tuple[Batch, _Donors],
-        ) -> tuple[dict[OutputLabel, tuple[Floats, Floats]], CallStats]:
-            means = _means(outputs, *step, share[step[0].places], checked, options)
+        def work(step: tuple[Batch, int, _Donors]) -> _Means:
+            batch, copies, donors = step
+            if own_thread.batch is not batch:
+                # One buffer of the rows for all features and pairs.
+                own_thread.evaluators = evaluators_of(outputs, batch, checked.eps, caller, copies)
+                own_thread.batch = batch
+                made.append(own_thread.evaluators)
+            means = _means(own_thread.evaluators, donors, share[batch.places])
             bar.advance()
             return means
 
         found = list(map_in_order(work, steps, options.n_jobs, None, caller.stop))
-        own = [_own_values(outputs, batch, checked, stats) for batch in batches]
-    for _, cost in found:
-        stats.add(cost)
+        own = [_own_values(outputs, batch, checked, stats) for batch, _ in batches]
+    for evaluators in made:
+        stats.add(stats_of(evaluators))
     n_sets = len(single) + len(both)
     out: dict[OutputLabel, _CalledPartialDependence] = {}
     for label in outputs:
-        means = [
-            [found[b * n_sets + k][0][label] for b in range(len(batches))] for k in range(n_sets)
-        ]
+        means = [[found[b * n_sets + k][label] for b in range(len(batches))] for k in range(n_sets)]
         by_value = [np.sum([m for m, _ in parts], axis=0) for parts in means]
         out[label] = _CalledPartialDependence(
             np.concatenate([values[label] for values in own]),
@@ -315,21 +388,20 @@ def _own_values(
     return values
 
 
+class _OwnThread(threading.local):
+    """A batch, and its evaluators."""
+
+    batch: Batch | None = None
+    evaluators: Mapping[OutputLabel, BatchEvaluator]
+
+
 def _means(
-    outputs: Mapping[OutputLabel, Quantity],
-    batch: Batch,
-    donors: _Donors,
-    share: Floats,
-    checked: ProbeResult,
-    options: ExplainOptions,
-) -> tuple[dict[OutputLabel, tuple[Floats, Floats]], CallStats]:
+    evaluators: Mapping[OutputLabel, BatchEvaluator], donors: _Donors, share: Floats
+) -> _Means:
     """Return the means of a batch with the columns of the donors replaced."""
-    n, values = len(batch), len(donors.rows)
-    row_bytes = 8 * (len(batch.dataset.features) + 8)
-    copies = max(1, min(values, FULL_CALL // n, options.memory_bytes // (n * row_bytes)))
-    evaluators = evaluators_of(outputs, batch, checked.eps, checked.caller, copies)
-    out = {label: (np.empty(values), np.zeros(n)) for label in outputs}
-    step = max(1, _HELD // (n * len(outputs)))
+    n, values = len(share), len(donors.rows)
+    out = {label: (np.empty(values), np.zeros(n)) for label in evaluators}
+    step = max(1, _HELD // (n * len(evaluators)))
     for start in range(0, values, step):
         some = slice(start, min(start + step, values))
         rows = DonorRows(donors.rows[some, None])
@@ -341,4 +413,4 @@ def _means(
             by_row += swept @ donors.weight[some]
         for evaluator in evaluators.values():
             evaluator.forget()
-    return out, stats_of(evaluators)
+    return out

@@ -204,8 +204,8 @@ def _with_spooled(
 SCORE_ROWS = 10_000
 """Default number of rows of the heterogeneity scores. The standard error is then about 1 % of the score."""
 
-H_ROWS = 500
-"""Default of `max_rows` of `interactions`."""
+H_ROWS, H_PAIRS = 200, 10
+"""Default of `max_rows` of `interactions`, and of how many of all pairs it computes H² where the model is called."""
 
 MAX_DEPTH, ALPHA, MIN_GAIN = 2, 0.05, 0.01
 """Defaults of the search of `regions`."""

@@ -63,7 +63,7 @@ class PairInteraction:
     depends_10 : float
         The reverse.
     exact : bool
-        Whether `h2` is computed from all rows; True if it was not asked for.
+        Whether `h2` is computed from all rows; True if it was not asked for, False if screening left the pair out.
     """
 
     feature_0: str
@@ -144,7 +144,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
     quantity, unit, library : str
         Name and unit of the quantity; data frame library of X, which `to_frame` uses by default.
     provenance : dict
-        ``"h2_rows"`` is the number of rows that H² is computed from.
+        ``"h2_rows"`` is the number of rows that H² is computed from, ``"h2_pairs"`` the number of pairs.
 
     Notes
     -----
@@ -187,8 +187,23 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
 
     @property
     def exact(self) -> bool:
-        """Return whether H² is computed from all rows."""
+        """Return whether H² is computed from all rows, for all pairs."""
         return all(p.exact for p in self.pairs)
+
+    @property
+    def screened(self) -> int | None:
+        """Return the number of pairs with H² if screening has left out others, else None."""
+        known = sum(not np.isnan(p.h2) for p in self.pairs)
+        return known if 0 < known < len(self.pairs) else None
+
+    @property
+    def h2_rows_text(self) -> str:
+        """Return the rows that H² is computed from, as a text; empty without H²."""
+        rows = self.provenance.get("h2_rows")
+        if rows is None:
+            return ""
+        exact = all(p.exact for p in self.pairs if not np.isnan(p.h2))
+        return count(rows, "row") if exact else f"a sample of {count(rows, 'row')}"
 
     @property
     def overall(self) -> Ranking[FeatureInteraction]:
@@ -203,13 +218,11 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
 
     @checked_call
     def ranking(self) -> Ranking[PairInteraction]:
-        """Return the pairs, strongest first: by `h2_unnormalized`, else `ale_strength`, else the larger share."""
-        return Ranking(sorted(self.pairs, key=self.sort_key))
+        """Return the pairs, strongest first: by `h2_unnormalized`, else `ale_strength`, else the larger share.
 
-    def sort_key(self, line: PairInteraction) -> float:
-        """Return a key that sorts the strongest pair first, and unknown ones last."""
-        value = line.strength(self.measure)
-        return -value if not np.isnan(value) else np.inf
+        Pairs whose H² screening has left out follow those with H².
+        """
+        return Ranking(sorted(self.pairs, key=_sort_key))
 
     def __getitem__(self, pair: tuple[str, str]) -> PairInteraction:
         """Return the interaction of two features, with the first one as `feature_0`."""
@@ -304,13 +317,14 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         unit = f" [{self.unit}]" if self.unit else ""
         lines = [f"Interactions for {self.quantity}{unit}: {count(len(self), 'pair')}"]
         lines[0] += sample_text(self.provenance)
-        rows = self.provenance.get("h2_rows")
         if not np.isnan(self.h2):
-            sample = "all" if self.exact else "a sample of"
-            of_rows = f" (H² from {sample} {count(rows, 'row')})" if rows is not None else ""
+            rows = self.h2_rows_text
+            of_rows = f" (H² from {'' if rows.startswith('a ') else 'all '}{rows})" if rows else ""
             lines.append(
                 f"{100 * self.h2:.3g} % of the variance is no sum of effects of single features{of_rows}"
             )
+        if self.screened:
+            lines.append(f"{screened_text(self)}, a dash for the others")
         header, *pairs = self.lines()
         lines += align_columns([header, *pairs[:_PRINTED]], left=(0, 1))
         if DEPENDS[0] in header or DEPENDS[1] in header:
@@ -319,7 +333,8 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
             )
         left = len(self) - _PRINTED
         if left > 0:
-            lines.append(f"… and {count(left, 'weaker pair')}: see to_frame()")
+            kind = "pair" if self.screened else "weaker pair"
+            lines.append(f"… and {count(left, kind)}: see to_frame()")
         return "\n".join(lines)
 
     def lines(self) -> list[tuple[str, ...]]:
@@ -341,6 +356,20 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
             for i, p in enumerate(ranking)
         ]
         return [("feature 0", "feature 1", *known), *rows]
+
+
+def screened_text(found: Interactions) -> str:
+    """Return which pairs have H², if screening has left out others."""
+    return f"H² of the {count(found.screened or 0, 'pair')} that screening put first"
+
+
+def _sort_key(line: PairInteraction) -> tuple[int, float]:
+    """Return a key that sorts by the first measure that is known: the strongest pair first, unknown ones last."""
+    for rank, measure in enumerate(("h2_unnormalized", "ale_strength", "depends")):
+        value = line.strength(measure)
+        if not np.isnan(value):
+            return rank, -value
+    return len(MEASURES), 0.0
 
 
 def bounded(pair: PairInteraction) -> PairInteraction:

@@ -102,8 +102,8 @@ class Provenance(TypedDict, total=False):
         Rows over which the quantity is averaged for SHAP values.
     tree_rows : int
         Rows that the trees were evaluated at.
-    h2_rows : int
-        For interactions: rows that H² is computed from.
+    h2_rows, h2_pairs : int
+        For interactions: rows that H² is computed from, and pairs.
 
     local_effects : str
         What the local effects are, and where slopes come from.
@@ -199,6 +199,7 @@ class Provenance(TypedDict, total=False):
     background_rows: int
     tree_rows: int
     h2_rows: int
+    h2_pairs: int
     local_effects: str
     promoted: str
     slope_check: SlopeCheckRecord

@@ -39,6 +39,9 @@ class HStatistic(NamedTuple):
     std_error: float
 
 
+NOT_COMPUTED = HStatistic(float("nan"), float("nan"), float("nan"))
+
+
 @dataclass(frozen=True, eq=False)
 class HRows:
     """The quantity at the rows, with which statistics are normalized.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -31,12 +32,14 @@ def product(X: Any) -> np.ndarray:
 class Counting:
     """A function that counts the rows of its calls."""
 
-    def __init__(self) -> None:
-        self.rows = 0
+    def __init__(self, function: Any = product) -> None:
+        self.function = function
+        self.rows = self.calls = 0
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         self.rows += len(X)
-        return product(X)
+        self.calls += 1
+        return self.function(X)
 
 
 # --- results --------------------------------------------------------------------------------------
@@ -90,6 +93,94 @@ def test_the_rows_are_a_seeded_sample_that_does_not_depend_on_other_arguments():
     c = sd.interactions(product, X, max_rows=40, random_state=1, **FAST)
     assert a["x0", "x1"].h2 == b["x0", "x1"].h2
     assert a["x0", "x1"].h2 != c["x0", "x1"].h2
+
+
+def six_products(X: np.ndarray) -> np.ndarray:
+    return sum((6 - k) * X[:, 2 * k] * X[:, 2 * k + 1] for k in range(6)) + X.sum(axis=1)
+
+
+def test_h2_of_many_pairs_where_the_model_is_called():
+    """190 pairs: those of the six products, and four others that no interaction puts first."""
+    X, model = table(400, 20), Counting(six_products)
+    it = sd.interactions(model, X)
+    known = it.provenance
+    assert (known["h2_rows"], known["h2_pairs"], len(it)) == (200, 10, 190)
+    assert model.rows == known["model_rows"] + known["check_rows"] + known["score_rows"]
+    without = sd.interactions(six_products, X, h2=False).provenance
+    # A pass for 20 features and ten pairs, the rows themselves, and screening: the rows, 20 features, and 190 pairs.
+    assert known["model_rows"] - without["model_rows"] == 30 * 200**2 + 200 + (1 + 20 + 190) * 200
+    assert known["model_calls"] - without["model_calls"] == 30 + 1 + 1
+    assert model.rows <= 2_500_000
+    ranking = it.ranking()
+    products = [(f"x{2 * k}", f"x{2 * k + 1}") for k in range(6)]
+    assert [(p.feature_0, p.feature_1) for p in ranking[:6]] == products
+    assert [p.h2_unnormalized for p in ranking[6:10]] == [0.0] * 4
+    for left_out in ranking[10:]:
+        assert np.isnan([left_out.h2, left_out.h2_unnormalized, left_out.std_error]).all()
+        assert left_out.ale_strength == pytest.approx(0.0, abs=1e-12)
+    assert not any(p.exact for p in it.pairs)
+    assert all(o.h2_unnormalized > 0.1 for o in it.by_feature[:12])
+    assert [o.h2_unnormalized for o in it.by_feature[12:]] == [0.0] * 8
+
+
+def test_pairs_that_screening_leaves_out_are_said_and_come_last():
+    X = table(100, 7)
+    it = sd.interactions(lambda X: X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3], X)
+    assert not it.exact  # of 21 pairs
+    assert [p.exact for p in it.ranking()] == [True] * 10 + [False] * 11
+    lines = str(it).splitlines()
+    assert "(H² from all 100 rows)" in lines[1]
+    assert lines[2] == "H² of the 10 pairs that screening put first, a dash for the others"
+    assert lines[4].split()[:2] == ["x0", "x1"]
+    assert lines[14].split()[2:5] == ["-", "-", "-"]
+    frame = it.to_frame()
+    assert frame["h2_unnormalized"].notna().tolist() == [True] * 10 + [False] * 11
+    by_ale = sd.interactions(lambda X: X[:, 0] * X[:, 1], X[:, :3], h2=False)
+    assert by_ale.screened is None
+    assert "screening" not in str(by_ale)
+
+
+def test_pairs_that_are_named_and_all_rows_have_h2_in_any_case():
+    X = table(60, 6)
+    named = list(itertools.combinations(range(6), 2))
+    every = sd.interactions(of_two_and_of_three, X, max_rows=None, **FAST)
+    given = sd.interactions(of_two_and_of_three, X, named, max_rows=60, **FAST)
+    first = sd.interactions(of_two_and_of_three, X, max_rows=60, **FAST)
+    assert every.exact
+    assert given.exact
+    assert repr(given.pairs) == repr(every.pairs)
+    assert (every.screened, given.screened, first.screened) == (None, None, 10)
+    for pair in first.pairs:
+        if not np.isnan(pair.h2):
+            assert repr(pair) == repr(every[pair.feature_0, pair.feature_1])
+
+
+def of_two_and_of_three(X: np.ndarray) -> np.ndarray:
+    return X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] * X[:, 4]
+
+
+def test_screening_of_several_outputs_keeps_the_first_pair_of_each():
+    X = table(80, 8)
+
+    def outputs(X: np.ndarray) -> np.ndarray:
+        return np.column_stack([1e-3 * X[:, 2 * k] * X[:, 2 * k + 1] * 10**k for k in range(4)])
+
+    found = sd.interactions(sd.prediction(outputs, output="all"), X, **FAST)
+    for k, it in found.items():
+        assert it.screened == 10
+        first = it.ranking()[0]
+        assert (first.feature_0, first.feature_1) == (f"x{2 * k}", f"x{2 * k + 1}")
+
+
+def test_screening_moves_the_columns_of_a_group_together():
+    X = table(80, 8)
+    X[:, :2] = np.sign(X[:, :2])
+    groups = {"both": ["x0", "x1"]}
+    it = sd.interactions(lambda X: X[:, 0] * X[:, 1] + X[:, 1] * X[:, 7], X, groups=groups, **FAST)
+    first = it.ranking()[0]
+    assert {first.feature_0, first.feature_1} == {"both", "x7"}
+    assert first.h2_unnormalized > 0.5
+    assert sum(p.h2_unnormalized > 0 for p in it.pairs) == 1
 
 
 def test_features_with_too_many_levels_have_h2_only():
@@ -206,7 +297,7 @@ def test_rounding_errors_are_no_interactions():
         ({"pairs": "every"}, "pairs='all'"),
         ({"pairs": ["x0", "x1"]}, "pairs='all'"),
         ({"pairs": []}, "empty"),
-        ({"max_rows": 1}, "500"),
+        ({"max_rows": 1}, "200"),
         ({"h2": "no"}, "True or False"),
     ],
 )

@@ -63,7 +63,7 @@ def test_the_strongest_pair_is_printed_first(folder):
 def test_defaults_are_those_of_the_library(folder, calls):
     assert run().exit_code == 0
     (call,) = calls
-    assert (call["pairs"], call["h2"], call["ale"], call["max_rows"]) == ("all", True, True, 500)
+    assert (call["pairs"], call["h2"], call["ale"], call["max_rows"]) == ("all", True, True, 200)
     assert (call["method"], call["heterogeneity_rows"]) == (None, SCORE_ROWS)
 
 

@@ -19,6 +19,7 @@ from skedasis.plots.marks import (
     Mark,
     Panel,
     Points,
+    Rectangles,
     Segments,
     Text,
     Title,
@@ -31,6 +32,7 @@ from skedasis.results.interactions import (
     Interactions,
     PairInteraction,
     bounded,
+    screened_text,
 )
 from skedasis.results.keywords import Measure
 
@@ -76,14 +78,14 @@ def heatmap_figure(
     names, left_out = _features(found, measure, top)
     labels = distinct_names([clean(n) for n in _titles(found, names)], _LETTERS)
     n = len(names)
-    value = np.full((n - 1, n - 1), np.nan)
+    value, in_pairs = np.full((n - 1, n - 1), np.nan), np.zeros((n - 1, n - 1), bool)
     tips: list[Tooltip] = []
     for pair in found.pairs:
         if pair.feature_0 in names and pair.feature_1 in names:
             i, j = sorted((names.index(pair.feature_0), names.index(pair.feature_1)))
             # The first line is at the top; rows of a heat map are from bottom to top.
             row = n - 1 - j
-            value[row, i] = pair.strength(measure)
+            value[row, i], in_pairs[row, i] = pair.strength(measure), True
             tips.append(Tooltip(i - 0.5, i + 0.5, _tip(found, pair), row - 0.5, row + 0.5))
     known = value[np.isfinite(value)]
     most = float(known.max(initial=0.0))
@@ -93,7 +95,11 @@ def heatmap_figure(
     at = tuple(float(k) for k in range(n - 1))
     across = PlotAxis("", None, -0.5, n - 1.5, 0.0, at, tuple(labels[:-1]))
     up = PlotAxis("", None, -0.5, n - 1.5, 0.0, at, tuple(labels[1:][::-1]))
-    heat = Heat(edges, edges, np.maximum(value, 0.0), scale.limits, diverging=False)
+    marks: list[Mark] = [Heat(edges, edges, np.maximum(value, 0.0), scale.limits, diverging=False)]
+    if found.screened and measure in ("h2", "h2_unnormalized"):
+        # White would be read as 0.
+        row, i = (k.astype(float) for k in np.nonzero(np.isnan(value) & in_pairs))
+        marks.append(Rectangles(i - 0.5, i + 0.5, row - 0.5, row + 0.5, "rowless", "not computed"))
     texts: list[Text] = []
     if n <= _WRITTEN:
         for row, i in np.argwhere(np.isfinite(value)).tolist():
@@ -105,7 +111,7 @@ def heatmap_figure(
     main = Panel(
         across,
         up,
-        (heat,),
+        tuple(marks),
         float(np.clip(_ROW * 1.5 * (n - 1), *_HEAT_LIMITS)),
         title=_title(found, measure),
         notes=notes,
@@ -217,9 +223,9 @@ def _features(found: Interactions, measure: Measure, top: object) -> tuple[list[
 
 def _notes(found: Interactions, measure: Measure, left_out: int) -> tuple[str, ...]:
     notes: list[str] = []
-    rows = found.provenance.get("h2_rows")
-    if measure in ("h2", "h2_unnormalized") and rows is not None:
-        notes.append(counted(rows, "row") if found.exact else f"a sample of {counted(rows, 'row')}")
+    if measure in ("h2", "h2_unnormalized"):
+        notes += [found.h2_rows_text] if found.h2_rows_text else []
+        notes += [screened_text(found)] if found.screened else []
     if not np.isnan(found.h2):
         notes.append(f"{100 * found.h2:.3g} % of the variance is not additive")
     if left_out:
