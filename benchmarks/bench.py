@@ -61,7 +61,7 @@ def must_ask(work: str, result: Any, counted: int, expected: int) -> None:
     The check of the model on a few rows, which provenances count apart, is left out.
     """
     asked = counted - result.provenance["check_rows"]
-    said = result.provenance["model_rows"]
+    said = result.provenance["effect_rows"]
     if not asked == said == expected:
         raise RuntimeError(
             f"{work}: got {asked:,} model rows, in the provenance {said:,}; expected {expected:,}"

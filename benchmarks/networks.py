@@ -199,7 +199,7 @@ def _note(network: Network, more: str = "") -> str:
 def _asked(result: Any) -> int:
     """Return all rows that the network was asked for, slope rows and those of the check included."""
     said = result.provenance
-    return sum(said.get(of, 0) for of in ("model_rows", "slope_rows", "check_rows"))
+    return sum(said.get(of, 0) for of in ("model_rows", "slope_rows"))
 
 
 def _worse(network: Network, j: int, ours: Floats, theirs: Floats, slopes: Floats) -> float:

@@ -168,7 +168,7 @@ def counted(way: str, s: Setting) -> int:
     """Return the number of rows that the model is really called with; without our check of the model."""
     model = fitted(s.model, s.n, s.d, trees=5)
     if way in (ALE, PDP):
-        return int(run(way, s, model).provenance["model_rows"])
+        return int(run(way, s, model).provenance["effect_rows"])
     counting = Counting(model).fit()
     run(way, s, counting)
     return counting.rows_

@@ -47,7 +47,7 @@ METHODS: dict[str, Any] = {
 
 def asked(effect: sd.Effect) -> tuple[int, int]:
     """Return rows of the model and rows with slopes that an effect cost."""
-    return int(effect.provenance["model_rows"]), int(effect.provenance["slope_rows"])
+    return int(effect.provenance["effect_rows"]), int(effect.provenance["slope_rows"])
 
 
 def run(quick: bool) -> Outcome:

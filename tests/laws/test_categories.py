@@ -44,8 +44,8 @@ from tests.laws.strategies import EXACT, identical, law, near
 def test_how_the_work_is_cut_does_not_matter(way, case, memory, rows):
     whole = level_effect(case, way)
     pieces = level_effect(case, way, memory=memory)
-    assert pieces.provenance["model_calls"] > whole.provenance["model_calls"]
-    assert pieces.provenance["model_rows"] == whole.provenance["model_rows"]
+    assert pieces.provenance["effect_calls"] > whole.provenance["effect_calls"]
+    assert pieces.provenance["effect_rows"] == whole.provenance["effect_rows"]
     same_levels(pieces, whole, EXACT * case.bound)
     identical(level_effect(case, way, memory=memory, n_jobs=3), pieces)
     with pytest.MonkeyPatch.context() as patch:

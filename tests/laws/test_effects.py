@@ -49,7 +49,7 @@ def test_how_the_work_is_cut_does_not_matter(way, case, memory, rows):
         return effects_of(case, way, features=[0], **options)[0]
 
     whole, pieces = effect(), effect(memory=memory)
-    assert pieces.provenance["model_calls"] + pieces.provenance["slope_calls"] > 1
+    assert pieces.provenance["effect_calls"] + pieces.provenance["slope_calls"] > 1
     assert_same(pieces, whole)
     identical(effect(memory=memory, n_jobs=3), pieces)
     with pytest.MonkeyPatch.context() as patch:

@@ -112,8 +112,8 @@ def assert_same(got, want, size, *, errors=True, rows=True):
 def test_how_the_work_is_cut_does_not_matter(form, case, memory, rows):
     whole = importance_of(case, form)
     pieces = importance_of(case, form, memory=memory)
-    assert memory > 2_000 or pieces.provenance["model_calls"] > whole.provenance["model_calls"]
-    assert pieces.provenance["model_rows"] == whole.provenance["model_rows"]
+    assert memory > 2_000 or pieces.provenance["effect_calls"] > whole.provenance["effect_calls"]
+    assert pieces.provenance["effect_rows"] == whole.provenance["effect_rows"]
     assert_same(pieces, whole, size_of(case, form))
     identical(importance_of(case, form, memory=memory, n_jobs=3), pieces)
     with pytest.MonkeyPatch.context() as patch:
@@ -347,7 +347,7 @@ def test_several_outputs_are_the_outputs_one_by_one(case):
         for k, model in enumerate((case.model, other)):
             alone = importance_of(case, form, model=model, memory=20_000)
             assert_same(found[k], alone, size_of(case, form, model))
-            assert found[k].provenance["model_rows"] == alone.provenance["model_rows"]
+            assert found[k].provenance["effect_rows"] == alone.provenance["effect_rows"]
 
 
 # ------------------------------------------------------------------------------------ the result

@@ -51,5 +51,5 @@ def test_effects_are_those_of_the_composed_function(way, case, known):
         got = sd.explain(q, case.X, j, method=way.method(case.X[:, j]), **options)
         # The numerical derivative has a relative error of 1e-12, and the composition rounds once more.
         assert_same(got, want, max(tolerance(way), 1e-9 if way.sloped else 0.0))
-        for key in ("model_rows", "slope_rows", "score_rows"):
+        for key in ("effect_rows", "slope_rows", "score_rows"):
             assert got.provenance[key] == want.provenance[key]

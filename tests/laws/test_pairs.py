@@ -43,7 +43,7 @@ from tests.laws.strategies import EXACT, identical, law, near
 def test_how_the_work_is_cut_does_not_matter(way, case, memory, rows):
     whole = pair_effect(case, way)
     pieces = pair_effect(case, way, memory=memory)
-    calls = [s.provenance["model_calls"] + s.provenance["slope_calls"] for s in (whole, pieces)]
+    calls = [s.provenance["effect_calls"] + s.provenance["slope_calls"] for s in (whole, pieces)]
     assert calls[1] > calls[0]
     same_surface(pieces, whole, EXACT * size_of(case, way))
     identical(pair_effect(case, way, memory=memory, n_jobs=3), pieces)

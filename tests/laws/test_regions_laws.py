@@ -82,7 +82,7 @@ def test_batches_do_not_matter(method):
     X = table(ROWS, SEED)
     whole = sd.regions(switched, X, "a", method=quick(method))
     pieces = sd.regions(switched, X, "a", method=quick(method), memory=4_000)
-    assert pieces.provenance["model_calls"] > whole.provenance["model_calls"]
+    assert pieces.provenance["effect_calls"] > whole.provenance["effect_calls"]
     assert {"b", "c"} <= {s.feature for s in whole.splits}
     close(pieces, whole)
 

@@ -32,7 +32,7 @@ from sklearn.ensemble import RandomForestRegressor
 
 forest = RandomForestRegressor(20, max_depth=4, random_state=0).fit(X, product(X))
 effect = sd.explain(forest, X, 0, method="pdp", progress=False)
-print(effect.provenance["model_rows"])
+print(effect.provenance["effect_rows"])
 """,
     "parquet": """
 data = sd.parquet("rows.parquet", container="numpy")

@@ -49,7 +49,7 @@ from sklearn.ensemble import RandomForestRegressor
 X, y = load_diabetes(return_X_y=True)
 forest = RandomForestRegressor(20, max_depth=4, random_state=0).fit(X, y)
 e = sd.explain(forest, X, 2, tree="force")
-print(e.provenance["model_rows"])
+print(e.provenance["effect_rows"])
 """
 
 

@@ -148,9 +148,9 @@ def test_d_ice_is_the_derivative_of_the_curves(given):
     near(e.value, want.mean(axis=0), 1e-12 * np.abs(want).max(), "mean")
     near(e.heterogeneity, want.std(axis=0, ddof=1), 1e-12 * np.abs(want).max(), "spread")
     p = e.provenance
-    assert (p["model_rows"], p["slope_rows"]) == ((0, 250) if given else (250, 0))
+    assert (p["effect_rows"], p["slope_rows"]) == ((0, 250) if given else (250, 0))
     assert calls["slopes"] == p["slope_rows"]
-    assert calls["rows"] == p["model_rows"] + p["check_rows"] + p["score_rows"]
+    assert calls["rows"] == p["model_rows"]
 
 
 # ------------------------------------------------------------------- missing values
@@ -220,7 +220,7 @@ def test_a_missing_value_in_an_m_plot_is_a_mean_like_others(of, center, ordinal)
     np.testing.assert_allclose([point.effect, point.weight], [mean - seen, w[gone].sum()])
     np.testing.assert_allclose(point.value, mean - (seen if center else 0.0))
     assert point.exact
-    assert e.provenance["model_rows"] == (0 if of == "label" else 90)
+    assert e.provenance["effect_rows"] == (0 if of == "label" else 90)
 
 
 def test_a_missing_value_against_quantiles_of_the_observed_ones():
@@ -303,9 +303,9 @@ def test_all_outputs_are_the_single_ones_to_the_last_bit(kind, method):
         for name in ("x", "value", "heterogeneity", "std_error"):
             np.testing.assert_array_equal(getattr(e, name), getattr(want, name), err_msg=name)
         assert e.importance == want.importance
-        assert e.provenance["model_rows"] == want.provenance["model_rows"]
+        assert e.provenance["effect_rows"] == want.provenance["effect_rows"]
         if want.curves is not None:
             np.testing.assert_array_equal(e.curves.value, want.curves.value)
         # The two rows that determine the number of outputs count as rows of the check.
         for p, n in ((e.provenance, sum(asked)), (want.provenance, sum(rows))):
-            assert n == p["model_rows"] + p["check_rows"] + p["score_rows"]
+            assert n == p["model_rows"]

@@ -256,4 +256,4 @@ def test_numbers_in_arrays_are_codes_of_the_categories_of_a_data_frame(library, 
                 moved[:, int(name[1])] = value
                 assert mean == pytest.approx(predict(moved).mean(), rel=1e-5)
             called = library == "xgboost" or tree == "off"
-            assert (effect.provenance["model_rows"] > 0) == called
+            assert (effect.provenance["effect_rows"] > 0) == called

@@ -102,7 +102,7 @@ def test_effects_are_those_of_the_called_pipeline(case: str, which: str, method:
         same(effect, called[name], tolerance)
         assert effect.provenance["trees"].startswith("exact: ")
         assert "behind transformers of single columns" in effect.provenance["trees"]
-        assert effect.provenance["model_rows"] == 0
+        assert effect.provenance["effect_rows"] == 0
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_the_pipeline_is_called_for_the_comparison_only(monkeypatch: pytest.Monk
     monkeypatch.setattr(type(model), "predict", counting)
     effects = sd.explain(model, rows_explained(), method=sd.PDP(grid=20))
     assert rows == [64, 2, 2, 8, 52, 64]  # the check of the model, in parts too, and of its trees
-    assert all(e.provenance["model_rows"] == 0 for e in effects.values())
+    assert all(e.provenance["effect_rows"] == 0 for e in effects.values())
     assert all(e.provenance["tree_rows"] > 0 for e in effects.values())
 
 
@@ -236,7 +236,7 @@ def test_transformers_that_may_mix_columns_are_called_without_a_word(name: str) 
     model = pipe.make_pipeline(step, tree_model("histograms")).fit(X, X[:, 0] * X[:, 1])
     said = sd.explain(model, X, 0, method=sd.ALE(bins=3)).provenance
     assert "trees" not in said
-    assert said["model_rows"] > 0
+    assert said["effect_rows"] > 0
     with refused(sd.UnsupportedError, "tree='force'", words, "Use tree='auto'"):
         sd.explain(model, X, 0, method=sd.ALE(bins=3), tree="force")
 

@@ -249,7 +249,7 @@ def alike(
         called = sd.explain(model, X, features, tree="off", **options)
     for result in singles(walked):
         said = result.provenance
-        assert said["model_rows"] == said["model_calls"] == 0
+        assert said["effect_rows"] == said["effect_calls"] == 0
         assert said["check_rows"] <= 258  # two more where the number of outputs must be determined
         assert said["trees"].startswith("exact: ")
     for result in singles(called):

@@ -165,7 +165,9 @@ def test_regions_cost_the_rows_of_their_scores_only(X):
     scored = section.passes[0].provenance["region_score_rows"]
     assert 0 < scored <= len(X) * sum(len(r) > 1 for r in section.regions.values())
     assert sum(calls) == first + scored
-    assert without.passes[0].provenance["model_rows"] == section.passes[0].provenance["model_rows"]
+    assert (
+        without.passes[0].provenance["effect_rows"] == section.passes[0].provenance["effect_rows"]
+    )
 
 
 # ------------------------------------------------------------------------------------------ pairs
@@ -213,7 +215,7 @@ def test_candidates_cost_no_more_than_they_may(X, monkeypatch):
     section = told_of(f, X, regions=False)
     assert len(section.pairs) == 1
     assert "no more because each costs 2,400 model rows" in section.interactions.note
-    assert section.passes[-1].provenance["model_rows"] == 4 * len(X)
+    assert section.passes[-1].provenance["effect_rows"] == 4 * len(X)
     monkeypatch.setattr(interactions, "MODEL_ROWS", 0)
     assert len(told_of(f, X, regions=False).pairs) == 1
 
@@ -229,7 +231,7 @@ def test_trees_are_compared_by_h2_and_cost_no_model_rows():
     assert {(p.feature_0, p.feature_1): p.h2_unnormalized for p in exact} == pytest.approx(found)
     assert [s.features for s in section.pairs[:2]] == [("x0", "x1"), ("x2", "x3")]
     assert "H² at all rows" in section.interactions.note
-    assert sum(p.provenance["model_rows"] for p in section.passes) == len(X)  # predictions
+    assert sum(p.provenance["effect_rows"] for p in section.passes) == len(X)  # predictions
 
 
 # --------------------------------------------------------------------- overview, checks, M-plots
@@ -333,9 +335,9 @@ def test_costs_count_the_predictions_once(X):
 
     content = gather(f, X, X[:, 0], progress=False, uncertainty=False)
     cost = report_html.cost_table(content)
-    assert cost.model_rows + cost.check_rows + cost.score_rows == sum(calls)
+    assert cost.model_rows == sum(calls)
     predictions = [p for p in content.sections[0].passes if p.provenance["method"] == "predictions"]
-    assert [p.provenance["model_rows"] for p in predictions] == [len(X)]
+    assert [p.provenance["effect_rows"] for p in predictions] == [len(X)]
 
 
 def test_a_models_warning_is_the_callers(X):

@@ -136,8 +136,8 @@ def test_the_numbers_are_those_of_the_results(content):
     assert [r["position"] for r in model["rows"]] == [3, 5]
     assert model["rows"][0]["values"]["a"]["ice"] == section.given_rows[0].values["a"].ice.tolist()
     assert model["quality"]["measures"]["R²"] == section.quality["R²"]
-    assert sum(p["model_rows"] for p in model["provenance"]) == sum(
-        p.provenance["model_rows"] for p in section.passes
+    assert sum(p["effect_rows"] for p in model["provenance"]) == sum(
+        p.provenance["effect_rows"] for p in section.passes
     )
 
 

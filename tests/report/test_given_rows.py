@@ -75,7 +75,7 @@ def test_rows_change_no_other_result_and_cost_no_model_row(X, tree):
         gather(model, X, y, rows=rows, tree=tree, **QUICK).sections[0]
         for rows in (True, list(NAMED))
     )
-    keys = ("method", "model_rows", "check_rows", "score_rows", "rows_kept")
+    keys = ("method", "effect_rows", "check_rows", "score_rows", "rows_kept")
     for a, b in zip(plain.passes, named.passes, strict=True):
         assert [a.provenance.get(k) for k in keys] == [b.provenance.get(k) for k in keys]
     for name in plain.pdp:

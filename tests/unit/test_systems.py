@@ -54,7 +54,7 @@ rows = sd.parquet("rows.parquet", container="numpy")
 parquet = sd.explain(lambda X: X[:, 0], rows, "a", memory="20KB", progress=False)
 print(len(parquet.x))
 forest = sklearn.ensemble.RandomForestRegressor(5).fit(X, X[:, 0])
-print(sd.explain(forest, X, 0, method="pdp").provenance["model_rows"])
+print(sd.explain(forest, X, 0, method="pdp").provenance["effect_rows"])
 """
 
 

@@ -42,7 +42,7 @@ from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.interactions import FeatureInteraction, Interactions, PairInteraction
 from skedasis.results.multi_output import MultiOutput
-from skedasis.results.provenance import as_provenance
+from skedasis.results.provenance import add_cost, as_provenance, summed_costs
 from skedasis.results.surface import Surface
 from skedasis.stats.depends_on import LEAST_ERRORS
 from skedasis.stats.h_statistic import NOT_COMPUTED
@@ -449,12 +449,6 @@ def _feature_lines(
         yield FeatureInteraction(name, h.h2, h.unnormalized, importance, score)
 
 
-_SUMMED = (
-    *("model_rows", "model_calls", "slope_rows", "slope_calls"),
-    *("check_rows", "check_calls", "score_rows", "score_calls", "model_seconds"),
-)
-
-
 def _record(
     effects: Effects,
     parts: Sequence[Mapping[str, JsonValue]],
@@ -463,22 +457,15 @@ def _record(
 ) -> dict[str, JsonValue]:
     """Return the provenance: that of the effects, with the cost of all passes."""
     record: dict[str, JsonValue] = {**cast("dict[str, JsonValue]", effects.provenance)}
-    for cost in parts:
-        for name in (*_SUMMED, *(["passes"] if "passes" in record else [])):
-            record[name] = _number(record, name) + _number(cost, name)
+    every = [effects.provenance, *parts]
+    record |= summed_costs(every)
+    if "passes" in record:
+        record["passes"] = sum(cast("int", p.get("passes", 0)) for p in every)
     if found is not None and statistics is not None:
-        record["model_rows"] = _number(record, "model_rows") + found.stats.rows
-        record["model_calls"] = _number(record, "model_calls") + found.stats.calls
-        record["model_seconds"] = _number(record, "model_seconds") + found.stats.seconds
-        record["check_rows"] = _number(record, "check_rows") + found.checks.rows
-        record["check_calls"] = _number(record, "check_calls") + found.checks.calls
+        add_cost(record, "effect", found.stats)
+        add_cost(record, "check", found.checks)
         record["h2_rows"] = statistics.rows
         record["h2_pairs"] = sum(h is not NOT_COMPUTED for h in statistics.pairs)
         record["exact"] = statistics.exact
     record["method"] = "interactions"
     return record
-
-
-def _number(record: Mapping[str, JsonValue], name: str) -> float:
-    value = record.get(name, 0)
-    return value if isinstance(value, (int, float)) else 0

@@ -26,6 +26,7 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE, Accumulated
 from skedasis.results.ale_statistics import NullDistribution, null_key, point_statistics
 from skedasis.results.effects import Effects
+from skedasis.results.provenance import Provenance, summed_costs
 
 # --- data with permuted columns -------------------------------------------------------------------
 
@@ -274,7 +275,7 @@ def null_distribution(
         "fits": len(refits),
         "random_state": seed,
     }
-    record |= {"model_rows": draws.model_rows, "rows": rows}
+    record |= {**summed_costs(draws.records), "rows": rows}
     explained = options.dataset(X)
     record |= explained.origin | ({"rows": len(explained)} if explained.origin else {})
     record["seconds"] = time.perf_counter() - started
@@ -284,15 +285,15 @@ def null_distribution(
 
 @dataclass
 class _Draws:
-    """The statistics of the random features by column, the settings of their effects, and the model rows."""
+    """The statistics of the random features by column, the settings of their effects, and their provenances."""
 
     values: dict[str, list[Floats]]
     settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    model_rows: int = 0
+    records: list[Provenance] = field(default_factory=list["Provenance"])
 
     def add(self, names: list[str], effects: Effects) -> None:
         """Add the effects of random features that are permutations of the named columns."""
-        self.model_rows += int(effects.provenance.get("model_rows", 0))
+        self.records.append(effects.provenance)
         for name, effect in zip(names, effects.values(), strict=True):
             self.values[name].append(point_statistics(effect))
             self.settings.setdefault(name, null_key(effect))

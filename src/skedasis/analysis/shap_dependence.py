@@ -45,7 +45,7 @@ from skedasis.results.display import SHAP_DEPENDENCE
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.multi_output import MultiOutput
-from skedasis.results.provenance import as_provenance
+from skedasis.results.provenance import COSTS, add_cost, as_provenance
 from skedasis.stats.random import row_hashes
 
 SHAP_ROWS = 500
@@ -291,10 +291,11 @@ def _computed(
             for evaluator in mixed.evaluators:
                 stats.add(evaluator.stats)
             bar.advance()
+    cost: dict[str, JsonValue] = {}
+    add_cost(cost, "effect", stats)
+    add_cost(cost, "check", checked.stats)
     record: dict[str, JsonValue] = {
-        "model_rows": stats.rows,
-        "model_calls": stats.calls,
-        "check_rows": checked.stats.rows,
+        **cost,
         "exact": exact and isinstance(explainer, shap.explainers.ExactExplainer),
         "source_rows": len(dataset),
         "shap": f"shap {shap.__version__}, {type(explainer).__name__}",
@@ -404,7 +405,7 @@ def _effect(
     done = compute(job)
     record = provenance(job, done.scores)
     # The work has called no model.
-    record |= {"model_rows": 0, "model_calls": 0, "check_rows": 0}
+    record |= {name: 0 for name in COSTS if name in record}
     result = collect_results(job, done.results[None], record)
     if not isinstance(result, Effects):
         raise TypeError(f"shap_dependence of {name!r} gave a {type(result).__name__}")

@@ -51,7 +51,7 @@ from skedasis.quantities.outputs import (
 from skedasis.results.at_rows import at_rows
 from skedasis.results.effects import Effects
 from skedasis.results.multi_output import MultiOutput
-from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.provenance import Provenance, add_cost, no_provenance, summed_costs
 from skedasis.results.variance_shares import MAIN, NAN, UNEXPLAINED, VariancePart, VarianceShares
 from skedasis.stats.heterogeneity_score import score_rows
 from skedasis.stats.random import row_hashes
@@ -725,6 +725,9 @@ def _record(
     passes: Sequence[Mapping[str, object]],
 ) -> dict[str, JsonValue]:
     """Return the provenance: the cost, that of the passes for regions and curves included, and the choice of rows."""
+    cost = summed_costs(passes)
+    add_cost(cost, "effect", costs[0])
+    add_cost(cost, "check", costs[1])
     return {
         "method": "variance_shares",
         "features": [f.name for f in sample.part.features],
@@ -734,14 +737,6 @@ def _record(
         "source_rows": len(sample.part.table),
         "exact": sample.exact,
         **sample.part.origin,
-        "model_rows": costs[0].rows + _total(passes, "model_rows", "slope_rows"),
-        "model_calls": costs[0].calls + _total(passes, "model_calls", "slope_calls"),
-        "check_rows": costs[1].rows + _total(passes, "check_rows"),
+        **cost,
         "versions": {"skedasis": __version__, "numpy": np.__version__},
     }
-
-
-def _total(passes: Sequence[Mapping[str, object]], *names: str) -> int:
-    """Return the sum of entries of several records, which are numbers of rows or calls; 0 where there is none."""
-    entries = (done.get(name, 0) for done in passes for name in names)
-    return sum(e for e in entries if isinstance(e, int))

@@ -29,7 +29,7 @@ from skedasis.quantities.base import Quantity
 from skedasis.results.build.pdp import with_missing_point
 from skedasis.results.effect import About, Effect
 from skedasis.results.effects import Effects
-from skedasis.results.provenance import as_provenance
+from skedasis.results.provenance import add_cost, as_provenance
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import Surfaces
 from skedasis.stats.ale_math import weighted_std
@@ -135,19 +135,10 @@ def provenance(job: Job, scores: Scores) -> dict[str, JsonValue]:
         "exact": True,
         "rows_kept": "all" if job.sample is None else job.n_kept,
         "kept_as_wanted": enough,
-        "model_rows": job.stats.rows,
-        "model_calls": job.stats.calls,
-        "slope_rows": job.stats.slope_rows,
-        "slope_calls": job.stats.slope_calls,
-        "check_rows": job.checked.stats.rows,
-        "check_calls": job.checked.stats.calls,
-        "score_rows": scores.stats.rows,
-        "score_calls": scores.stats.calls,
+        **_cost(job, scores),
         "score_exact": scores.exact,
-        **(_cost_of_curves(job) if job.options.curves else {}),
         **({"floored_rows": job.stats.floored} if job.stats.floored else {}),
         **({"trees": job.trees, "tree_rows": job.stats.tree_rows} if job.trees else {}),
-        "model_seconds": job.stats.seconds + scores.stats.seconds + job.curve_stats.seconds,
         "seconds": time.perf_counter() - job.started,
         **job.dataset.provenance,
         "n_jobs": job.options.n_jobs,
@@ -160,13 +151,15 @@ def provenance(job: Job, scores: Scores) -> dict[str, JsonValue]:
     }
 
 
-def _cost_of_curves(job: Job) -> dict[str, JsonValue]:
-    """Return the rows and calls of individual curves, those of slopes included."""
-    cost = job.curve_stats
-    return {
-        "curve_rows": cost.rows + cost.slope_rows,
-        "curve_calls": cost.calls + cost.slope_calls,
-    }
+def _cost(job: Job, scores: Scores) -> dict[str, JsonValue]:
+    """Return the rows and calls of each part of the work, and of all."""
+    cost: dict[str, JsonValue] = {}
+    add_cost(cost, "effect", job.stats)
+    add_cost(cost, "check", job.checked.stats)
+    add_cost(cost, "score", scores.stats)
+    if job.options.curves:
+        add_cost(cost, "curve", job.curve_stats)
+    return cost
 
 
 def abouts_of(job: Job, label: OutputLabel, task: Task) -> tuple[About, ...]:

@@ -61,6 +61,7 @@ from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.effect import BinStats, Effect
 from skedasis.results.multi_model import AnyMultiModel, combine_models
 from skedasis.results.multi_output import MultiOutput
+from skedasis.results.provenance import COSTS, summed_costs
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments
@@ -459,14 +460,10 @@ def _refine_cells(found: Sequence[ModelRun], key: TaskKey, cells: Cells) -> None
 # Run all models and combine their results.
 
 
-_SUMMED = (
-    *("model_rows", "model_calls", "slope_rows", "slope_calls", "check_rows", "check_calls"),
-    *("score_rows", "score_calls", "curve_rows", "curve_calls", "floored_rows", "tree_rows"),
-    *("model_seconds", "seconds"),
-)
+_SUMMED = ("floored_rows", "seconds")
 
 
-_EACH = ("quantity", "rows", "weight", "rows_kept", "kept_as_wanted", "trees", *_SUMMED)
+_EACH = ("quantity", "rows", "weight", "rows_kept", "kept_as_wanted", "trees", *COSTS, *_SUMMED)
 
 
 def explain_several(
@@ -537,7 +534,9 @@ def _run_models(call: _Call) -> list[ModelRun]:
     check_equal([sorted(map(str, job.outputs)) for job in prepared], "outputs")
     agreed = common_derivative_info(prepared)
     if agreed:
-        prepared = call.prepare(agreed)
+        before, prepared = prepared, call.prepare(agreed)
+        for first, job in zip(before, prepared, strict=True):
+            job.checked.stats.add(first.checked.stats)
     found: list[ModelRun] = []
     for i, job in enumerate(prepared):
         with annotate_model_index(i, len(prepared)):
@@ -616,5 +615,6 @@ def _record(records: Sequence[Json], found: Sequence[ModelRun], folds: Folds) ->
         "overlap": folds.overlap,
         "correction_chosen": folds.chosen,
         "score_exact": all(r["score_exact"] for r in records),
+        **summed_costs(records),
         **summed,
     }

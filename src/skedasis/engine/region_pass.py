@@ -33,7 +33,7 @@ from skedasis.quantities.base import Quantity
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.multi_output import MultiOutput
-from skedasis.results.provenance import as_provenance
+from skedasis.results.provenance import add_cost, as_provenance
 from skedasis.results.regions import RegionNode, Regions, RegionsByFeature, RegionScores
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import power_of_two
@@ -190,7 +190,13 @@ class _RegionBuilder:
                 t.key: self._regions(label, t, by_feature[t.key], rules[t.key])
                 for t in self.finder.tasks
             }
-        return found, self._regional_record()
+        # The cost is that of all features: known after the last one.
+        record, regional = self.record(), self._regional_record()
+        recorded = {
+            label: {name: _recorded(r, record, regional) for name, r in by_feature.items()}
+            for label, by_feature in found.items()
+        }
+        return recorded, regional
 
     def rules_of(self, label: OutputLabel, wholes: Mapping[str, Effect]) -> dict[str, RegionRules]:
         """Return the rules of each feature for one output."""
@@ -288,14 +294,12 @@ class _RegionBuilder:
                 scores = []
                 summary = _summary(whole, rules, scores, held_out=True)
         effects, shares = [whole], (0.0, 0.0, 0.0)
-        record = regional = self.record()
         if rules.regions > 1:
             effects, shares = self._effects(label, task, whole, rules, scores), rules.shares
-            regional = self._regional_record()
         explained, error, in_sample = shares
         return Regions(
-            tuple(e.with_provenance(regional) for e in effects),
-            whole.with_provenance(record),
+            tuple(effects),
+            whole,
             tuple(rules.nodes),
             summary,
             rules.criterion,
@@ -371,7 +375,18 @@ class _RegionBuilder:
         found = provenance(self.done.job, self.done.scores)
         if self.base is not None:
             found["settings"] = self.base.describe()
-        return {**found, "region_score_rows": self.cost.rows}
+        add_cost(found, "region_score", self.cost)
+        return found
+
+
+def _recorded(regions: Regions, record: Json, regional: Json) -> Regions:
+    """Return regions with the provenance of their effects."""
+    own = regional if len(regions) > 1 else record
+    return replace(
+        regions,
+        effects=tuple(e.with_provenance(own) for e in regions.effects),
+        whole=regions.whole.with_provenance(record),
+    )
 
 
 def _with_counts(nodes: Sequence[RegionNode], rows: Ints, weight: Floats) -> list[RegionNode]:

@@ -620,7 +620,7 @@ def probe_model(
             _check_function_of_row(quantity, three, eps, _floor(quantity, dataset, eps))
     for quantity, response in zip(quantities, first, strict=True):
         if 0.0 < np.abs(response).max() < SMALLEST:
-            _check_not_tiny(quantity, dataset, among)
+            _check_not_tiny(quantity, dataset, among, stats)
     return ProbeResult(eps, stats, among, caller, tuple(first))
 
 
@@ -730,9 +730,13 @@ _TINY_ROWS = 10_000
 """Rows at which a quantity is evaluated that is almost zero at those of the probe."""
 
 
-def _check_not_tiny(quantity: Probed, dataset: Dataset, among: Ints | None) -> None:
+def _check_not_tiny(
+    quantity: Probed, dataset: Dataset, among: Ints | None, stats: CallStats
+) -> None:
     """Raise if the quantity is so small at many rows that its squares leave float64."""
-    values = quantity.evaluator(dataset.evenly_spaced_batch(_TINY_ROWS, among)).values()
+    evaluator = quantity.evaluator(dataset.evenly_spaced_batch(_TINY_ROWS, among))
+    values = evaluator.values()
+    stats.add(evaluator.stats)
     largest = float(np.abs(values).max())
     if largest < SMALLEST and np.ptp(values) > 0.0:  # a constant has no squares of differences
         raise ModelOutputError(

@@ -23,6 +23,7 @@ from skedasis.errors import CostWarning, DataError, ModelOutputError, Unsupporte
 from skedasis.methods.ale import ALE
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.plans import CellPlan
+from skedasis.models.calling import CallStats
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import PROBE_ROWS
 from skedasis.report.code import pdp_method
@@ -289,7 +290,7 @@ def foresee(
     found = Demand(n, 0, rate, parts)
     if not trees:
         found = _counted(found, job, features, pairs=pairs, rows=rows, regions=regions)
-    if uncertainty and _has_distribution(quantity, X):
+    if uncertainty and _has_distribution(quantity, X, job.checked.stats):
         found = replace(
             found, uncertainty=float(_uncertainty_rows(job, len(features), trees=trees))
         )
@@ -363,9 +364,9 @@ def _total(counts: Mapping[ResultKey, RowCount]) -> RowCount:
     return sum(counts.values(), RowCount())
 
 
-def _has_distribution(quantity: Quantity, X: TableLike) -> bool:
+def _has_distribution(quantity: Quantity, X: TableLike, cost: CallStats) -> bool:
     try:
-        return entropy_of(quantity, X) is not None
+        return entropy_of(quantity, X, cost) is not None
     except (DataError, ModelOutputError, UnsupportedError):
         return False
 
@@ -409,10 +410,11 @@ def _record(calls: int, rows: int, seconds: float) -> Record:
     return {
         "method": "measurement of the model's time",
         "settings": {},
-        "model_rows": 0,
+        "model_rows": rows,
         "model_calls": calls,
-        "slope_rows": 0,
+        "effect_rows": 0,
         "check_rows": rows,
+        "slope_rows": 0,
         "score_rows": 0,
         "seconds": seconds,
         "exact": True,

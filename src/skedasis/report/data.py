@@ -556,6 +556,7 @@ class _DataWriter:
 COUNTS: Sequence[str] = (
     "model_rows",
     "model_calls",
+    "effect_rows",
     "slope_rows",
     "check_rows",
     "score_rows",

@@ -78,8 +78,8 @@ from skedasis.results.surface import Surface
 
 # ------------------------------------------------------------------------------ methods and cost
 def provenance_rows(section: ModelSection) -> list[tuple[str, ...]]:
-    """Return a row per pass: method, settings, model rows, calls, slope, check and score rows, seconds."""
-    counts = ("model_rows", "model_calls", "slope_rows", "check_rows", "score_rows")
+    """Return a row per pass: method, settings, model rows, calls, check, score and slope rows, seconds."""
+    counts = ("model_rows", "model_calls", "check_rows", "score_rows", "slope_rows")
     return [
         (
             _method(section, p),
@@ -124,9 +124,7 @@ class Cost:
     """The cost of a report, summed over all models."""
 
     model_rows: int
-    check_rows: int
     slope_rows: int
-    score_rows: int
     seconds: float
     exact: bool
 
@@ -134,14 +132,10 @@ class Cost:
 def cost_table(content: ReportContent) -> Cost:
     """Return the cost of a report; a pass over several outputs of a model counts once."""
     made = [p.provenance for section in content.sections for p in section.passes]
-    rows, checks, slopes, scores = (
-        sum(int(p.get(name, 0)) for p in made)
-        for name in ("model_rows", "check_rows", "slope_rows", "score_rows")
-    )
-    scores += sum(int(p.get("region_score_rows", 0)) for p in made)
+    rows, slopes = (sum(int(p.get(name, 0)) for p in made) for name in ("model_rows", "slope_rows"))
     seconds = sum(float(p.get("seconds", 0.0)) for p in made)
     exact = all(p.get("exact", True) for p in made)
-    return Cost(rows, checks, slopes, scores, seconds, exact)
+    return Cost(rows, slopes, seconds, exact)
 
 
 # ----------------------------------------------------------------------------------------- orders
@@ -521,13 +515,12 @@ def _counts(section: ModelSection, feature: str) -> list[Count]:
 def provenance_text(content: ReportContent) -> str:
     """Return a paragraph on the rows that the results are based on, and their cost."""
     cost = cost_table(content)
-    rows = cost.model_rows + cost.check_rows + cost.score_rows
     also = f" (derivatives for {counted(cost.slope_rows, 'row')})" if cost.slope_rows else ""
     exact = "" if cost.exact else " Results from a sample and approximate results are marked."
     who = "The models were" if len(content.sections) > 1 else "The model was"
     return (
         f"The effects were computed from all {counted(content.rows, 'row')}.{_sampled(content)} {who} evaluated for "
-        f"{counted(rows, 'row')}{also}, in {cost.seconds:.1f} seconds.{exact} This page explains the model, "
+        f"{counted(cost.model_rows, 'row')}{also}, in {cost.seconds:.1f} seconds.{exact} This page explains the model, "
         "not the world: where the model is wrong, its effects are wrong, too."
     )
 
@@ -548,7 +541,7 @@ def _provenance_table(section: ModelSection) -> NumberTable:
     where = f" Local effects: {'; '.join(sources)}.{tree_note(section)}" if sources else ""
     heads = (
         *(("Method", False), ("Settings", True), ("Model rows", False), ("Calls", False)),
-        *(("Slope rows", False), ("Check rows", False), ("Score rows", False)),
+        *(("Check rows", False), ("Score rows", False), ("Slope rows", False)),
         ("Seconds", False),
     )
     caption = f"{named(section.name)}: {section.rhale.provenance.get('quantity', '')}.{where}"

@@ -29,6 +29,7 @@ from skedasis.quantities.base import CALL_ROWS, Quantity
 from skedasis.quantities.outputs import Probability
 from skedasis.results.effects import Effects
 from skedasis.results.multi_output import MultiOutput
+from skedasis.results.provenance import add_cost
 from skedasis.results.surface import Surface
 
 Label: TypeAlias = OutputLabel
@@ -178,6 +179,14 @@ class ModelRunner:
     def _by_output(found: Effects | Mapping[Label, Effects]) -> dict[Label, Effects]:
         return {None: found} if isinstance(found, Effects) else dict(found)
 
+    def count(self, what: str, cost: CallStats, seconds: float = 0.0) -> None:
+        """Add calls of the model that are no pass of a method, with the keys of a method's provenance."""
+        if not cost.calls:
+            return
+        record: Json = {"method": what, "settings": {}, "seconds": seconds or cost.seconds}
+        add_cost(record, "effect", cost)
+        self.passes.append(ReportPass({**record, "exact": True}))
+
     def predict(self) -> Predictions:
         """Return the quantity at the rows; costs N model rows for all outputs together."""
         started, dataset, stats = time.perf_counter(), self.dataset(), CallStats()
@@ -193,24 +202,9 @@ class ModelRunner:
             for label, part in parts.items():
                 values[label].append(np.array(part.read(answer, labels), dtype=float).reshape(-1))
             stats.rows, stats.calls = stats.rows + len(batch), stats.calls + 1
-        self.passes.append(ReportPass(_record(stats, time.perf_counter() - started)))
+        self.count("predictions", stats, time.perf_counter() - started)
         joined = {label: np.concatenate(some) for label, some in values.items()}
         return Predictions(parts, joined, np.concatenate(raw) if raw else None)
-
-
-def _record(stats: CallStats, seconds: float) -> Json:
-    """Return the provenance of predictions, with the keys of a method's provenance."""
-    return {
-        "method": "predictions",
-        "settings": {},
-        "model_rows": stats.rows,
-        "model_calls": stats.calls,
-        "slope_rows": 0,
-        "check_rows": 0,
-        "score_rows": 0,
-        "seconds": seconds,
-        "exact": True,
-    }
 
 
 def with_scores(effects: Effects, of: Effects) -> Effects:

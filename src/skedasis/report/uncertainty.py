@@ -18,6 +18,7 @@ from skedasis.engine.options import ExplainKeywords
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.pdp import PDP
+from skedasis.models.calling import CallStats
 from skedasis.plots.scales import counted
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import FromModel, MultiOutputQuantity
@@ -57,8 +58,8 @@ def model_of(quantity: Quantity) -> Any:
     return one.model if isinstance(one, FromModel) else None
 
 
-def entropy_of(quantity: Quantity, X: TableLike) -> Quantity | None:
-    """Return the entropy of a quantity's model, or None if the model has no predictive distribution."""
+def entropy_of(quantity: Quantity, X: TableLike, stats: CallStats) -> Quantity | None:
+    """Return the entropy of a quantity's model, or None if it has no predictive distribution; count calls."""
     model = model_of(quantity)
     try:
         certain = entropy(model)
@@ -66,9 +67,10 @@ def entropy_of(quantity: Quantity, X: TableLike) -> Quantity | None:
         return None
     if hasattr(model, "predict"):
         return certain
-    dataset = certain.prepare(as_dataset(X))
+    rows = certain.prepare(as_dataset(X)).evenly_spaced_batch(2)
+    stats.add(CallStats(rows=len(rows), calls=1))
     try:
-        certain.evaluator(dataset.evenly_spaced_batch(2)).values()
+        certain.evaluator(rows).values()
     except (ModelOutputError, UnsupportedError, DataError):
         return None
     return certain
@@ -86,7 +88,9 @@ def explain_uncertainty(
     runner: ModelRunner, chosen: Sequence[Feature], X: TableLike, *, trees_evaluated: bool, ice: int
 ) -> tuple[UncertaintySection | None, str]:
     """Return the results on predictive uncertainty, or None and the reason."""
-    certain = entropy_of(runner.quantity, X)
+    cost = CallStats()
+    certain = entropy_of(runner.quantity, X, cost)
+    runner.count("predictive distribution", cost)
     if certain is None:
         return None, "The model has no predictive distribution."
     notes: list[str] = []

@@ -28,7 +28,7 @@ from skedasis.registry import load_plugins
 from skedasis.results.described import subclasses
 from skedasis.results.display import SavedResult
 from skedasis.results.effect import BEFORE_SPREAD
-from skedasis.results.provenance import model_names
+from skedasis.results.provenance import model_names, with_total
 from skedasis.results.saved_fields import FieldError, Kinds, check_fields, saved_kinds
 
 # --- values to JSON -------------------------------------------------------------------------------
@@ -383,7 +383,7 @@ def _read(path: str | Path, most: int | None) -> tuple[int, object]:
             return version, None
         archive.check()
         node = header["result"] if version == FORMAT else _updated(header["result"], archive.read)
-        result = unpack(node, archive.read, saved_kinds())
+        result = unpack(_with_totals(node), archive.read, saved_kinds())
         archive.check_all_were_read()
         return version, result
 
@@ -413,6 +413,15 @@ def _updated(node: JsonValue, array: Callable[[str], Values]) -> JsonValue:
         if isinstance(record, dict):
             parts["provenance"] = {**record, "spread": BEFORE_SPREAD}
     return node
+
+
+def _with_totals(node: JsonValue) -> JsonValue:
+    """Return the JSON of a result in whose provenances the model rows are those of all parts of the work."""
+    if isinstance(node, list):
+        return [_with_totals(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    return with_total({key: _with_totals(part) for key, part in node.items()})
 
 
 def _by_model(parts: dict[str, JsonValue]) -> JsonValue:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, Required, TypedDict, cast
 
 from skedasis._types import Floats, Ints, Json, JsonValue
+from skedasis.models.calling import CallStats
 
 
 class SlopeCheckRecord(TypedDict):
@@ -82,15 +83,18 @@ class Provenance(TypedDict, total=False):
         Whether as many rows were kept as ``keep_rows`` asked for.
 
     model_rows, model_calls : int
-        Rows at which the model was evaluated, and calls of the model.
+        All rows at which the model was evaluated in this call, and all calls of the model: the sums of the next parts.
+    effect_rows, effect_calls, check_rows, check_calls, score_rows, score_calls : int
+        The parts: those of the effect, surface or importance itself, with its second rounds and the H² of interactions;
+        of the checks of the model and of its slopes; of the heterogeneity scores with the spreads.
+    slope_rows, slope_calls : int
+        Rows at which a derivative of the model was evaluated, and calls of it. They are not among the model rows.
     model_seconds, seconds : float
-        Time inside the model, and in all.
-    slope_rows, slope_calls, check_rows, check_calls, score_rows, score_calls : int
-        The same for slopes, for the check of the model, and for the heterogeneity score with the spread.
+        Time inside the model and its derivative, and in all.
     score_exact : bool
         Whether the heterogeneity score is of all rows.
     curve_rows, curve_calls : int
-        The same for individual curves, if these were asked for (`curves=`).
+        The part of individual curves, if these were asked for (`curves=`).
     vif : float
         Variance inflation factor of the feature by the other columns, which decides how near in value the pairs of rows
         of the heterogeneity score are.
@@ -140,8 +144,8 @@ class Provenance(TypedDict, total=False):
     max_depth : int
     alpha, min_gain : float
         For regions: the settings of the search (`skedasis.regions`).
-    region_score_rows : int
-        For regions: rows at which the model was evaluated for the heterogeneity scores and spreads within the regions.
+    region_score_rows, region_score_calls : int
+        For regions: the part of the heterogeneity scores and spreads within the regions.
 
     metric : str
         For a permutation importance: the metric.
@@ -182,6 +186,8 @@ class Provenance(TypedDict, total=False):
     kept_as_wanted: Required[bool]
     model_rows: Required[int]
     model_calls: Required[int]
+    effect_rows: Required[int]
+    effect_calls: Required[int]
     model_seconds: Required[float]
     seconds: Required[float]
     slope_rows: Required[int]
@@ -221,12 +227,58 @@ class Provenance(TypedDict, total=False):
     alpha: float
     min_gain: float
     region_score_rows: int
+    region_score_calls: int
     metric: str
     greater_is_better: bool
     floored_rows: int
     mean_of: JsonValue
     models: int
     model_names: list[str]
+
+
+PARTS = ("effect", "check", "score", "curve", "region_score")
+"""The parts of a call's cost, whose rows and calls of the model add up to all of them."""
+
+COSTS = (
+    *(f"{name}_{kind}" for name in ("model", *PARTS, "slope") for kind in ("rows", "calls")),
+    *("tree_rows", "model_seconds"),
+)
+"""The entries of a provenance that state its cost, and add up over several passes."""
+
+
+def add_cost(record: dict[str, JsonValue], part: str, cost: CallStats) -> None:
+    """Add the cost of a part to a record, and to its totals."""
+    more = {"slope_rows": cost.slope_rows, "slope_calls": cost.slope_calls}
+    for name in ("model", part):
+        more |= {f"{name}_rows": cost.rows, f"{name}_calls": cost.calls}
+    for key, count in more.items():
+        record[key] = _number(record, key) + count
+    record["model_seconds"] = _number(record, "model_seconds") + cost.seconds
+
+
+def summed_costs(records: Sequence[Mapping[str, object]]) -> dict[str, JsonValue]:
+    """Return the cost of several passes together."""
+    return {
+        key: sum(_number(record, key) for record in records)
+        for key in COSTS
+        if any(key in record for record in records)
+    }
+
+
+def _number(record: Mapping[str, object], key: str) -> int | float:
+    value = record.get(key, 0)
+    return value if isinstance(value, (int, float)) else 0
+
+
+def with_total(record: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return a record with the model rows of all parts: those of earlier versions were those of the effect alone."""
+    if "model_rows" not in record or "effect_rows" in record:
+        return {**record}
+    found = {**record}
+    for kind in ("rows", "calls"):
+        found[f"effect_{kind}"] = record.get(f"model_{kind}", 0)
+        found[f"model_{kind}"] = sum(_number(found, f"{part}_{kind}") for part in PARTS)
+    return found
 
 
 def model_names(provenance: Mapping[str, object], models: int) -> list[str] | list[int]:

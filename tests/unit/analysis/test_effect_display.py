@@ -151,7 +151,7 @@ class TestNumbersOfScikitLearn:
         numbers = X.drop(columns="town")
         boosted = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(numbers, y > 2)
         display = self.compare(boosted, numbers, response="decision_function")
-        assert display.effects["a"].provenance["model_rows"] == 0
+        assert display.effects["a"].provenance["effect_rows"] == 0
 
     @pytest.mark.parametrize("kind", [RidgeClassifier, SVC])
     def test_a_classifier_without_probabilities_is_explained_by_its_decision_function(

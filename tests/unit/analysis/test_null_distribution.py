@@ -129,13 +129,13 @@ def test_fits_and_model_rows_are_counted() -> None:
     null = sd.null_distribution(learner, X, y, method=FOUR, n_repeats=4)
     assert learner.widths == [3] * 12
     assert null.provenance["fits"] == 12
-    assert null.provenance["model_rows"] == 12 * 2 * 60
+    assert null.provenance["effect_rows"] == 12 * 2 * 60
     learner = Counts()
     null = sd.null_distribution(
         learner, X, y, method=FOUR, n_repeats=4, columns=["x0", 2], how="added"
     )
     assert learner.widths == [5] * 4
-    assert null.provenance["model_rows"] == 8 * 2 * 60
+    assert null.provenance["effect_rows"] == 8 * 2 * 60
     assert {k: v.shape for k, v in null.draws.items()} == {"x0": (4, 3), "x2": (4, 3)}
     assert "8 random features of 2 columns, 4 fits" in repr(null)
 

@@ -175,7 +175,7 @@ def test_shares_do_not_depend_on_units_of_features(data):
 def test_one_model_row_each_and_the_input_is_unchanged(data):
     before, counted = data.copy(), Remembers(model)
     found = sd.variance_shares(counted, data, effects=None, regions={})
-    assert found.provenance["model_rows"] == len(data)
+    assert found.provenance["effect_rows"] == len(data)
     assert sum(map(len, counted.seen)) == len(data) + found.provenance["check_rows"]
     pd.testing.assert_frame_equal(data, before)
 
@@ -184,13 +184,11 @@ def test_one_model_row_each_and_the_input_is_unchanged(data):
 def test_the_search_for_regions_calls_the_model_at_fitting_rows_only(data):
     counted = Remembers(model)
     found = sd.variance_shares(counted, data, effects=None, max_rows=400)
-    assert sum(map(len, counted.seen)) == (
-        found.provenance["model_rows"] + found.provenance["check_rows"]
-    )
+    assert sum(map(len, counted.seen)) == (found.provenance["model_rows"])
     # The effects of `explain` at half of the rows, without a score.
     of_half = sd.explain(model, data[:200], heterogeneity_rows=0).provenance
-    expected = 400 + of_half["model_rows"] + of_half["slope_rows"]
-    assert found.provenance["model_rows"] == expected
+    expected = 400 + of_half["effect_rows"] + of_half["slope_rows"]
+    assert found.provenance["effect_rows"] == expected
 
 
 # --- several outputs, labels, weights --------------------------------------------------------------

@@ -113,7 +113,7 @@ def test_the_document(folder):
     assert [moved["feature"] for moved in result["moved"]] == ["hr"]
     assert result["change"] == "hr + 1"
     assert len(result["regions"]) == 2
-    assert result["provenance"]["model_rows"] == 400
+    assert result["provenance"]["effect_rows"] == 400
     assert result["provenance"]["settings"] == {"moves": ["hr + 1"], "by": "workingday"}
 
 

@@ -107,7 +107,7 @@ def test_the_count_of_another_method_is_what_it_spends(case, name):
     assert model.rows == before
     assert list(counted) == names
     spent = sd.explain(function, X, method=METHODS[name], heterogeneity_rows=0).provenance
-    assert sum(c.model for c in counted.values()) == spent["model_rows"]
+    assert sum(c.model for c in counted.values()) == spent["effect_rows"]
 
 
 def test_outputs_of_one_model_share_its_rows():
@@ -123,10 +123,10 @@ def test_outputs_of_one_model_share_its_rows():
     record = next(iter(done.values())).provenance
     counted = count_rows(job).values()
     assert sum(c.slope for c in counted) == record["slope_rows"] > 0
-    assert sum(c.model for c in counted) == record["model_rows"]
+    assert sum(c.model for c in counted) == record["effect_rows"]
     pdp = sd.explain(every, X, method=sd.PDP(), heterogeneity_rows=0)
     counted = count_rows_of(job, sd.PDP(), ["x0", "x1"]).values()
-    assert 2 * sum(c.model for c in counted) == next(iter(pdp.values())).provenance["model_rows"]
+    assert 2 * sum(c.model for c in counted) == next(iter(pdp.values())).provenance["effect_rows"]
 
 
 def test_a_method_that_needs_derivatives_is_not_planned_without_the_model():

@@ -149,7 +149,7 @@ def test_model_rows_are_counted_apart(X):
     expected = 20 * sum(len(e.x) for e in with_curves.values())
     assert drawn.rows - plain.rows == p["curve_rows"] == expected
     assert p["curve_calls"] == 3
-    assert p["model_rows"] == without.provenance["model_rows"]
+    assert p["effect_rows"] == without.provenance["effect_rows"]
     assert "curve_rows" not in without.provenance
     for name, e in with_curves.items():
         same_effect(e, without[name], 0)

@@ -56,10 +56,10 @@ def explained(features, method, X=None, model=None, **options):
         next(iter(result.values())) if isinstance(result, sd.MultiOutput | sd.Surfaces) else result
     )
     said = one.provenance
-    assert model.rows == said["model_rows"] + said["check_rows"] + said["score_rows"]
+    assert model.rows == said["model_rows"]
     assert model.slope_rows + model.mixed_rows == said["slope_rows"]
     assert said["check_rows"] == 128 or said["local_effects"].startswith(("central", "mixed"))
-    return said["model_rows"], result
+    return said["effect_rows"], result
 
 
 def at_levels(X, column, *codes):
@@ -189,8 +189,8 @@ def test_mixed_derivatives_cost_what_is_said():
 def test_mixed_differences_cost_four_rows_each():
     model = Counted()
     s = sd.explain(sd.prediction(model), data(), (NUMBER, OTHER), method=sd.DALE(bins=5))
-    assert s.provenance["model_rows"] == 4 * N
-    assert model.rows == s.provenance["model_rows"] + s.provenance["check_rows"]
+    assert s.provenance["effect_rows"] == 4 * N
+    assert model.rows == s.provenance["model_rows"]
 
 
 def test_a_constant_feature_of_a_pair_saves_its_moves():
@@ -226,11 +226,8 @@ def missing_costs(holes, values=None, method=None, n=N, column=NUMBER):
     X[:holes, 0] = np.nan
     model = Counted2()
     e = sd.explain(model, X, 0, method=method or sd.ALE(bins=sd.Uniform(3)))
-    assert (
-        model.rows
-        == e.provenance["model_rows"] + e.provenance["check_rows"] + e.provenance["score_rows"]
-    )
-    return e, e.provenance["model_rows"] - 2 * (n - holes)
+    assert model.rows == e.provenance["model_rows"]
+    return e, e.provenance["effect_rows"] - 2 * (n - holes)
 
 
 class Counted2:
@@ -271,11 +268,8 @@ def test_rows_without_a_value_of_a_category_are_a_level_and_cost_no_more():
 
     e = sd.explain(model, X, "c", method=sd.ALE(order=["u", "v", None]))
     assert e.missing_point is None
-    assert e.provenance["model_rows"] == N + N + N // 3
-    assert (
-        sum(seen)
-        == e.provenance["model_rows"] + e.provenance["check_rows"] + e.provenance["score_rows"]
-    )
+    assert e.provenance["effect_rows"] == N + N + N // 3
+    assert sum(seen) == e.provenance["model_rows"]
 
 
 # ------------------------------------------------------------------------------------- several outputs
@@ -302,7 +296,7 @@ def test_all_classes_cost_the_rows_of_one(features, method):
     everything = sd.explain(sd.probability(model, class_="all"), X, features, method=method)
     assert list(everything) == [0, 1, 2]
     assert Counts.rows == single
-    keys = ("model_rows", "model_calls", "check_rows")
+    keys = ("effect_rows", "effect_calls", "check_rows")
     for part in everything.values():
         assert [part.provenance[k] for k in keys] == [one.provenance[k] for k in keys]
 
@@ -321,7 +315,7 @@ def test_pairs_of_rows_without_a_value_are_not_moved():
     s = sd.explain(
         sd.prediction(lambda Z: model(np.nan_to_num(Z))), X, (NUMBER, OTHER), method=sd.ALE(bins=4)
     )
-    assert s.provenance["model_rows"] == 4 * (N - 100)
+    assert s.provenance["effect_rows"] == 4 * (N - 100)
 
 
 def test_a_category_of_two_levels_costs_two_rows_each():

@@ -289,7 +289,7 @@ def test_provenance_sums_the_costs() -> None:
     said = em.provenance
     assert said["rows"] == [50, 50, 50]
     assert said["models"] == 3
-    assert said["model_rows"] == sum(e.provenance["model_rows"] for e in em.models) == 150 * 50
+    assert said["effect_rows"] == sum(e.provenance["effect_rows"] for e in em.models) == 150 * 50
     assert said["rows_of_several_models"] == 0
     assert "given" not in said["correction_chosen"]
     shared = sd.explain(MODELS[:2], X, 0, cv=[np.arange(100), np.arange(50, 150)])

@@ -86,7 +86,7 @@ def test_the_change_is_that_of_the_columns_replaced_in_a_copy(X, moves, to, colu
     np.testing.assert_allclose(c.std, expected.std(ddof=1), atol=1e-9 * scale)
     np.testing.assert_allclose(c.std_error, expected.std(ddof=1) / np.sqrt(N), atol=1e-9 * scale)
     assert c.df == N - 1
-    assert c.provenance["model_rows"] == 2 * N
+    assert c.provenance["effect_rows"] == 2 * N
     assert c.rows.row.tolist() == list(range(N))
     np.testing.assert_allclose(c.increases, (expected > 1e-8).mean())
     np.testing.assert_allclose(c.decreases, (expected < -1e-8).mean())
@@ -99,7 +99,7 @@ def test_several_named_moves_share_the_rows_as_they_are(X):
     )
     assert isinstance(found, sd.Changes)
     assert list(found) == ["older", "of 40", "quit"]
-    assert {c.provenance["model_rows"] for c in found.values()} == {4 * N}
+    assert {c.provenance["effect_rows"] for c in found.values()} == {4 * N}
     for name, moves in (
         ("older", {"age": 1}),
         ("of 40", {"age": "40"}),
@@ -127,7 +127,7 @@ def test_rows_without_a_value_are_left_out_and_counted(X):
     assert [m.missing for m in c.moved] == [N // 5, 0]
     assert c.rows.row.tolist() == [i for i in range(N) if i % 5]
     assert "48 rows without a value left out" in str(c)
-    assert c.provenance["model_rows"] == 2 * (N - N // 5)
+    assert c.provenance["effect_rows"] == 2 * (N - N // 5)
 
 
 @pytest.mark.parametrize("by", ["smoker", ("income", [0.5, 2.0]), "labels", "masks", "found"])
@@ -222,8 +222,8 @@ def test_trees_cost_no_model_row_and_agree_with_the_model(X):
     model = RandomForestRegressor(15, random_state=0).fit(some, f(X))
     c = sd.what_if(model, some, {"age": 4, "income": "-10%"}, by="age")
     d = sd.what_if(model, some, {"age": 4, "income": "-10%"}, by="age", tree="off")
-    assert c.provenance["model_rows"] == 0
-    assert d.provenance["model_rows"] == 2 * N
+    assert c.provenance["effect_rows"] == 0
+    assert d.provenance["effect_rows"] == 2 * N
     np.testing.assert_allclose(c.rows.change, d.rows.change, atol=1e-9 * np.abs(f(X)).max())
     moved = some.assign(age=some.age + 4, income=some.income * 0.9)
     np.testing.assert_allclose(c.value, (model.predict(moved) - model.predict(some)).mean())
@@ -240,7 +240,7 @@ def test_several_outputs_and_labels(X):
     moved = some.assign(age=some.age + 1)
     rise = (model.predict_proba(moved) - model.predict_proba(some)).mean(axis=0)
     np.testing.assert_allclose([c.value for c in found.values()], rise, atol=1e-12)
-    assert {c.provenance["model_rows"] for c in found.values()} == {2 * N}
+    assert {c.provenance["effect_rows"] for c in found.values()} == {2 * N}
     assert len(found.plot().axes) >= 3
     assert next(line.output for line in found.ranking()) == list(found)[np.abs(rise).argmax()]
     assert len(found.to_frame()) == 3

@@ -96,7 +96,7 @@ def test_what_it_costs() -> None:
         MODEL, X, 0, method=sd.PDP(grid=5, heterogeneity=False), tree="off"
     ).provenance
     missing = int(np.isnan(X[:, 0]).sum())
-    donors = said["model_rows"] - 5 * len(X)
+    donors = said["effect_rows"] - 5 * len(X)
     assert donors > 0
     assert donors % missing == 0
 

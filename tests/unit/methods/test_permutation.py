@@ -49,20 +49,20 @@ def test_model_rows_are_those_promised(repeats, memory):
     model = Counts()
     pf = important(model, table(N, D), n_repeats=repeats, memory=memory)
     said = pf.provenance
-    assert said["model_rows"] == N * (1 + repeats * D)
-    assert model.rows == said["model_rows"] + said["check_rows"]
-    assert model.calls == said["model_calls"] + said["check_calls"]
+    assert said["effect_rows"] == N * (1 + repeats * D)
+    assert model.rows == said["model_rows"]
+    assert model.calls == said["model_calls"]
     assert said["check_rows"] <= 128
     if memory == "1GB":
-        assert said["model_calls"] == 1 + D
+        assert said["effect_calls"] == 1 + D
 
 
 @pytest.mark.parametrize("memory", ["1GB", 200_000])
 def test_all_pairs_cost_all_pairs(memory):
     model = Counts()
     pf = important(model, table(N, D), exact=True, memory=memory)
-    assert pf.provenance["model_rows"] == N * (1 + N * D)
-    assert model.rows == pf.provenance["model_rows"] + pf.provenance["check_rows"]
+    assert pf.provenance["effect_rows"] == N * (1 + N * D)
+    assert model.rows == pf.provenance["model_rows"]
 
 
 def test_the_other_forms_cost_the_same():
@@ -70,22 +70,22 @@ def test_the_other_forms_cost_the_same():
     for settings in ({"conditional": True}, {"metric": "r2"}, {"groups": None}):
         quantity = product if "metric" in settings else q
         pf = important(quantity, X, y=labels(X), n_repeats=4, **settings)
-        assert pf.provenance["model_rows"] == N * (1 + 4 * D)
+        assert pf.provenance["effect_rows"] == N * (1 + 4 * D)
     groups = {"two": ["x0", "x2"]}
     pf = important(product, X, n_repeats=4, groups=groups)
     assert pf.features == ("two", "x1")
-    assert pf.provenance["model_rows"] == N * (1 + 4 * 2)
+    assert pf.provenance["effect_rows"] == N * (1 + 4 * 2)
     pf = important(product, X, n_repeats=4, max_samples=30)
-    assert pf.provenance["model_rows"] == 30 * (1 + 4 * D)
+    assert pf.provenance["effect_rows"] == 30 * (1 + 4 * D)
     pf = important(product, X, ["x1"], n_repeats=4)
-    assert pf.provenance["model_rows"] == N * (1 + 4)
+    assert pf.provenance["effect_rows"] == N * (1 + 4)
 
 
 def test_calls_are_neither_tiny_nor_giant():
     X = table(20_000, 2)
     model = Counts()
     said = important(model, X, n_repeats=10, local=0).provenance
-    assert said["model_calls"] <= 10 * (1 + 2)  # 20,000 rows per call, if there are that many
+    assert said["effect_calls"] <= 10 * (1 + 2)  # 20,000 rows per call, if there are that many
     seen = Remembers(product)
     important(seen, table(300, 2), n_repeats=2_000, local=0)
     assert max(len(part) for part in seen.seen) <= 100_000
@@ -350,12 +350,12 @@ def test_a_column_may_be_in_several_groups():
 def test_groups_that_share_columns_cost_as_much_as_columns():
     X, model = rows_of_weather(), Counts(of_weather)
     pf = sd.explain(model, X, method=sd.PFI(n_repeats=4, groups=WEATHER), progress=False)
-    assert pf.provenance["model_rows"] == len(X) * (1 + 4 * 5)
-    assert model.rows == pf.provenance["model_rows"] + pf.provenance["check_rows"]
+    assert pf.provenance["effect_rows"] == len(X) * (1 + 4 * 5)
+    assert model.rows == pf.provenance["model_rows"]
     some = sd.explain(
         of_weather, X, ["outside", "temp"], method=sd.PFI(n_repeats=4, groups=WEATHER)
     )
-    assert some.provenance["model_rows"] == len(X) * (1 + 4 * 2)
+    assert some.provenance["effect_rows"] == len(X) * (1 + 4 * 2)
     assert some.features == ("outside", "temp")
     np.testing.assert_array_equal(some.values, pf.values[[3, 1]])
 

@@ -139,7 +139,7 @@ def test_groups_may_share_columns(tmp_path):
     groups = {"a": ["a"], "ab": ["a", "b"], "ak": ["k", "a"]}
     found = sd.explain(LOSS, data, method=replace(method, groups=groups), **OFF)
     assert found.features == ("a", "ab", "ak")
-    assert found.provenance["model_rows"] == 3_000 * (1 + 3 * 3)
+    assert found.provenance["effect_rows"] == 3_000 * (1 + 3 * 3)
     for k, (name, columns) in enumerate(groups.items()):
         alone = sd.explain(LOSS, data, name, method=method, groups={name: columns}, **OFF)
         assert found.values[k].tobytes() == alone.values[0].tobytes()
@@ -178,7 +178,7 @@ def test_trees_are_walked_with_the_donors(tmp_path):
     called = sd.explain(
         sd.loss(model, "squared_error"), data, method=sd.PFI(n_repeats=2), tree="off", **OFF
     )
-    assert walked.provenance["model_rows"] < 500 < called.provenance["model_rows"]
+    assert walked.provenance["effect_rows"] < 500 < called.provenance["effect_rows"]
     assert walked.values == pytest.approx(called.values, rel=1e-9)
 
 

@@ -88,7 +88,7 @@ def test_files_of_models_that_stopped_early_predict_as_what_was_saved(tmp_path, 
         for tree in ("off",) if booster == "gblinear" else ("auto", "off"):
             e = sd.explain(explained, X, 0, method=sd.PDP(grid=[0.5]), tree=tree)
             assert e.value[0] == pytest.approx(predict(moved).mean(), rel=1e-5, abs=1e-6)
-            assert (e.provenance["model_rows"] == 0) == (tree == "auto")
+            assert (e.provenance["effect_rows"] == 0) == (tree == "auto")
 
 
 def test_a_bare_booster_takes_frames(tmp_path):

@@ -89,7 +89,7 @@ def test_single_precision_is_the_modules_and_statistics_are_double():
 
 def test_a_module_costs_one_pass_for_the_slopes_of_all_features():
     p = sd.explain(network(), X).provenance
-    assert (p["slope_rows"], p["slope_calls"], p["model_rows"]) == (300, 1, 0)
+    assert (p["slope_rows"], p["slope_calls"], p["effect_rows"]) == (300, 1, 0)
 
 
 def test_ale_and_pdp_are_those_of_the_module_in_a_function():
@@ -136,7 +136,7 @@ def test_dale_of_a_pair_is_the_products_second_order_effect():
     by_difference = np.diff(np.diff(s.value, axis=0), axis=1)
     np.testing.assert_allclose(by_difference, np.outer(np.diff(a), np.diff(b)), atol=1e-10)
     assert s.provenance["slope_rows"] == 600
-    assert s.provenance["model_rows"] == 0
+    assert s.provenance["effect_rows"] == 0
 
 
 def test_mixed_derivatives_are_those_of_a_formula():

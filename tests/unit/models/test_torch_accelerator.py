@@ -60,7 +60,7 @@ def test_effects_are_those_of_the_processor(method, pair, X, device):
     for name in here:
         np.testing.assert_array_equal(there[name].x, here[name].x)
         np.testing.assert_allclose(there[name].value, here[name].value, **SINGLE)
-    for rows in ("model_rows", "slope_rows", "local_effects"):
+    for rows in ("effect_rows", "slope_rows", "local_effects"):
         assert there.provenance.get(rows) == here.provenance.get(rows)
     assert where(pair[1]) == {device.type}
 

@@ -49,7 +49,7 @@ def test_effects_are_those_of_the_transformed_function(method, inverse, function
     plain = sd.explain(lambda X: function(LINEAR.predict(X)), X, 0, method=method)
     np.testing.assert_array_equal(transformed.value, plain.value)
     np.testing.assert_array_equal(transformed.heterogeneity, plain.heterogeneity)
-    for key in ("model_rows", "slope_rows", "score_rows"):
+    for key in ("effect_rows", "slope_rows", "score_rows"):
         assert transformed.provenance[key] == plain.provenance[key]
 
 

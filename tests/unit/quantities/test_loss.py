@@ -208,7 +208,7 @@ def test_every_slope_row_asks_the_model_for_a_row_besides():
     model, slope = Remembers(bent), Remembers(bent_slope)
     e = sd.explain(sd.loss(sd.prediction(model, slope=slope)), X, [0, 1], method="dale", y=Y)
     p = e.provenance
-    assert (p["model_rows"], p["slope_rows"], p["slope_calls"]) == (0, 60, 1)
+    assert (p["effect_rows"], p["slope_rows"], p["slope_calls"]) == (0, 60, 1)
     assert sum(map(len, slope.seen)) == 60
     assert sum(map(len, model.seen)) == 60 + p["check_rows"] + p["score_rows"]
 
@@ -216,7 +216,7 @@ def test_every_slope_row_asks_the_model_for_a_row_besides():
 def test_a_loss_costs_no_model_row_more_than_its_prediction():
     for method in ("pdp", "ale"):
         rows = [
-            sd.explain(q, X, 0, method=method, y=Y).provenance["model_rows"]
+            sd.explain(q, X, 0, method=method, y=Y).provenance["effect_rows"]
             for q in (LINEAR, sd.loss(LINEAR), sd.loss(LINEAR, squared))
         ]
         assert len(set(rows)) == 1

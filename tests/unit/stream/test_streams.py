@@ -107,7 +107,7 @@ def test_a_function_of_mixed_columns(frame, folder, method, weight):
     streamed = sd.explain(_function, data, method=method, **SMALL)
     assert _all_equal(memory, streamed)
     assert memory["a"].provenance["rows_kept"] == streamed["a"].provenance["rows_kept"]
-    assert memory["a"].provenance["model_rows"] == streamed["a"].provenance["model_rows"]
+    assert memory["a"].provenance["effect_rows"] == streamed["a"].provenance["effect_rows"]
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_rows_that_the_model_accepts_are_evaluated_by_trees(name: str) -> None:
     fitted, rows = model().fit(X, Y), with_one(value)
     method = sd.ALE(bins=5)
     found = sd.explain(fitted, rows, SECOND, method=method)
-    assert found.provenance["model_rows"] == 0
+    assert found.provenance["effect_rows"] == 0
     same(found, sd.explain(fitted, rows, SECOND, method=method, tree="off"))
 
 

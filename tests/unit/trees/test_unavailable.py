@@ -51,7 +51,7 @@ def test_what_cannot_be_walked_is_called_and_said_once(
     said = found.provenance
     assert said["trees"].startswith("the model is called: ")
     assert words[kind] in said["trees"]
-    assert said["model_rows"] > 0
+    assert said["effect_rows"] > 0
     assert said["tree_rows"] == 0
     again = sd.explain(model, X, 0, method=sd.ALE(bins=5))  # a second warning would be an error
     assert again.provenance["trees"] == said["trees"]

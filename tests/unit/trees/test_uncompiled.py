@@ -93,7 +93,7 @@ def test_without_numba_weighted_means_and_probabilities_of_sums_are_the_models()
     )
     with pytest.warns(sd.TreeWarning, match="numba"):
         found = sd.explain(grown("boosting 2")[0], X, 0, method=alone)
-    assert found.provenance["model_rows"] == 5 * len(X)
+    assert found.provenance["effect_rows"] == 5 * len(X)
 
 
 # ----------------------------------------------------------------------------------- processes
