@@ -53,7 +53,7 @@ Found = Iterator[tuple[str, Any]]
 # What is read of each result: a name that stays, and how the library calls it.
 
 COST = (
-    *("rows", "weight", "exact", "rows_kept", "model_rows", "model_calls"),
+    *("rows", "weight", "exact", "rows_kept", "effect_rows", "effect_calls"),
     *("slope_rows", "slope_calls", "check_rows", "check_calls"),
     *("score_rows", "score_calls", "score_exact", "tree_rows"),
 )

@@ -18,7 +18,7 @@ from skedasis.engine.options import ExplainKeywords
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.pdp import PDP
-from skedasis.models.calling import CallStats
+from skedasis.models.calling import CallStats, check_response
 from skedasis.plots.scales import counted
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import FromModel, MultiOutputQuantity
@@ -70,7 +70,7 @@ def entropy_of(quantity: Quantity, X: TableLike, stats: CallStats) -> Quantity |
     rows = certain.prepare(as_dataset(X)).evenly_spaced_batch(2)
     stats.add(CallStats(rows=len(rows), calls=1))
     try:
-        certain.evaluator(rows).values()
+        check_response(certain.read(certain.raw(rows.tile(1).own())), len(rows), "entropy", "")
     except (ModelOutputError, UnsupportedError, DataError):
         return None
     return certain

@@ -55,7 +55,7 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
     <MultiOutput of 2 outputs, each Effects: 0, 1>
     >>> [(line.output, line.feature) for line in every.ranking()[:2]]
     [(0, 'x0'), (1, 'x1')]
-    >>> every[1]["x0"].about.quantity, every.provenance["model_rows"]
+    >>> every[1]["x0"].about.quantity, every.provenance["effect_rows"]
     ('prediction 1', 1200)
 
     Notes
