@@ -68,7 +68,7 @@ def build(model, X, **keywords) -> tuple[ReportContent, list[str]]:
 
 def spent(found: ReportContent) -> int:
     """Return the rows of the provenances, without those of checks."""
-    names = "model_rows", "slope_rows", "score_rows", "region_score_rows"
+    names = "effect_rows", "slope_rows", "score_rows", "region_score_rows"
     passes = [p.provenance for one in found.sections for p in one.passes]
     return sum(int(p.get(name, 0)) for p in passes for name in names)
 

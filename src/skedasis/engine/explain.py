@@ -160,8 +160,8 @@ def explain(
     all, or 10 for each row with a missing value where these are many. A check of the model on at most 128 rows comes on
     top. For models without derivatives, up to 896 rows per feature decide whether finite differences are meaningful;
     slopes are compared with differences in up to 1,500. Provenances count all of these as ``check_rows``. The
-    total is ``model_rows``: every row at which the model was called, with ``effect_rows`` for the effects alone. Rows at
-    which a derivative of the model was called are ``slope_rows``, and no model rows.
+    total is ``model_rows``: every row at which the model was called; ``effect_rows`` are those of the effects alone.
+    Rows at which a derivative of the model was called are ``slope_rows``, and no model rows.
 
     Tree ensembles that are evaluated from their structure cost no model rows except those of two checks, at most 192.
 
