@@ -45,7 +45,7 @@ def raw_scores(ensemble: Ensemble, X: Floats) -> Floats:
     ensemble : Ensemble
     X : ndarray of float, shape (n, columns)
         Numbers, and codes of categories (`as_codes`). Categories are non-negative integers; fractions are truncated,
-        and categories not seen in training are missing.
+        and categories not seen in training are missing, or of no set.
 
     Returns
     -------
@@ -75,8 +75,15 @@ def _leaf(ensemble: Ensemble, row: Floats, node: int) -> int:
 def _goes_left(ensemble: Ensemble, row: Floats, node: int) -> bool:
     column = int(ensemble.feature[node])
     x = float(row[column])
+    low, high = ensemble.also_missing.get(column, (np.inf, -np.inf))
+    if low <= x <= high:
+        x = np.nan
     if ensemble.category[node] < 0:
         return bool(ensemble.missing_left[node] if np.isnan(x) else x <= ensemble.threshold[node])
+    if not ensemble.unknown_missing:
+        if np.isnan(x):
+            return bool(ensemble.missing_left[node])
+        return 0 <= x < np.inf and int(x) in ensemble.sets[ensemble.category[node]]
     if not -1 < x < _CATEGORY_LIMIT or int(x) not in ensemble.known[column]:
         return bool(ensemble.missing_left[node])
     return int(x) in ensemble.sets[ensemble.category[node]]

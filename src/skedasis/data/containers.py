@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skedasis._types import Container, Floats, Ints, Values
+from skedasis._types import Container, Floats, Ints, Level, Values
 from skedasis.data.factorize import Factorized, coded_array, is_missing
 from skedasis.data.features import Feature, Kind
 from skedasis.data.time_columns import TimeObjects, Times, is_times
@@ -106,6 +106,10 @@ class Table(Protocol[RowsT_co]):
 
     def coded(self, j: int, rows: RowIndex | None = None) -> Factorized:
         """Return the code of each row, -1 where missing, and the column's distinct values by code."""
+        ...
+
+    def categories(self, j: int) -> Sequence[Level] | None:
+        """Return the categories of a dictionary column in the order of their codes; None for other columns."""
         ...
 
     def numeric_type(self, j: int) -> np.dtype[np.generic]:
@@ -209,6 +213,9 @@ class ArrayTable:
         """Return the code of each row, -1 where missing, and column j's distinct values by code."""
         values = self.X[:, j] if rows is None else self.X[rows, j]
         return coded_array(values, what=f"column {j} of X")
+
+    def categories(self, j: int) -> None:
+        """Return None: arrays have no dictionaries."""
 
     def numeric_type(self, j: int) -> np.dtype[np.generic]:
         """Return the NumPy type that replaced values of column j are converted to if they fit."""

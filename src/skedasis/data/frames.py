@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import time
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -244,6 +244,12 @@ class FrameTable:
             return coded_objects(series.to_list(), what)
         codes, first = dense_codes(keys, keys >= 0)
         return Factorized(codes, coded_objects(series[first].to_list(), what).values)
+
+    def categories(self, j: int) -> Sequence[Level] | None:
+        """Return the categories of a dictionary column in the order of their codes; None for other columns."""
+        if self.dtypes[j] not in (nw.Categorical, nw.Enum):
+            return None
+        return self.series(j).cat.get_categories().to_list()
 
     def made(self, j: int, values: Floats) -> Series | None:
         """Return days as a column of times like column j; None if column j has no times."""

@@ -25,7 +25,27 @@ LEAF = -1
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Trees whose leaves are summed, and the link from the sums to the model's response."""
+    """Trees whose leaves are summed, and the link from the sums to the model's response.
+
+    Attributes
+    ----------
+    sets : sequence of ndarray of int
+        The categories that go left, of each test of categories; `category` is the index of a node's set, or -1.
+    levels : mapping from int to sequence
+        The levels of X that are the categories 0, 1, …, by column; other columns have the categories' codes.
+    known : mapping from int to ndarray of int
+        The categories that the model distinguishes, by column; where there is none, those of the sets.
+    names : mapping from int to sequence of bytes or None
+        What XGBoost compares with the names of X's categories, by column; None if it takes their codes.
+    also_missing : mapping from int to pair of float
+        The smallest and the largest number that counts as missing, as NaN does, by column.
+    takes_missing, takes_unknown : bool
+        Whether the model accepts NaN, and levels that are not among `levels`.
+    unknown_missing : bool
+        Whether unknown categories are missing; else they go right in each test.
+    largest : float
+        The largest size of a number that the model accepts.
+    """
 
     feature: Indices
     threshold: Floats
@@ -42,6 +62,8 @@ class Ensemble:
     single: bool = False
     levels: Mapping[int, Sequence[Level]] = field(default_factory=dict)
     known: Mapping[int, Ints] = field(default_factory=dict)
+    names: Mapping[int, Sequence[bytes] | None] = field(default_factory=dict)
+    also_missing: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     link: Link = "identity"
     scale: float = 1.0
     title: str = "ensemble of trees"
@@ -49,12 +71,14 @@ class Ensemble:
     sums_single: bool = False
     offset: float = 0.0
     takes_missing: bool = True
+    takes_unknown: bool = True
+    unknown_missing: bool = True
     largest: float = np.inf
 
     @property
     def limited(self) -> bool:
         """Return whether there are values that the model does not accept."""
-        return not self.takes_missing or self.largest < np.inf
+        return not self.takes_missing or not self.takes_unknown or self.largest < np.inf
 
     def outside(self, values: Floats) -> Bools:
         """Return which values the model does not accept."""
@@ -171,10 +195,14 @@ class ModelInfo:
     single: bool = False
     levels: Mapping[int, Sequence[Level]] = field(default_factory=dict)
     known: Mapping[int, Ints] = field(default_factory=dict)
+    names: Mapping[int, Sequence[bytes] | None] = field(default_factory=dict)
+    also_missing: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     classifier: bool = False
     sums_single: bool = False
     offset: float = 0.0
     takes_missing: bool = True
+    takes_unknown: bool = True
+    unknown_missing: bool = True
     largest: float = np.inf
 
 
@@ -210,6 +238,8 @@ def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
         single=reading.single,
         levels=reading.levels,
         known=reading.known,
+        names=reading.names,
+        also_missing=reading.also_missing,
         link=reading.link,
         scale=reading.scale,
         title=reading.title,
@@ -217,6 +247,8 @@ def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
         sums_single=reading.sums_single,
         offset=reading.offset,
         takes_missing=reading.takes_missing,
+        takes_unknown=reading.takes_unknown,
+        unknown_missing=reading.unknown_missing,
         largest=reading.largest,
     )
     ensemble = ensemble if _is_ordered(ensemble, inner) else _ordered(ensemble)

@@ -96,7 +96,7 @@ class TreeForest:
         tests = self.shape.tests[k]
         if tests.categories is not None:
             return None
-        return _rounded(tests.thresholds) if tests.single else tests.thresholds
+        return _rounded(tests.jumps) if tests.single else tests.jumps
 
     def rows(self, table: AnyTable, j: int, rows: RowIndex | None) -> ThresholdCodes:
         """Return the codes of a column for some rows of a table, of any shape; None means all rows."""
@@ -160,12 +160,26 @@ class TreeForest:
         """Return which rows of a table have a value in any column that the model does not accept."""
         outside = np.zeros(len(table), bool)
         for j in range(self.ensemble.columns):
-            outside |= self.ensemble.outside(table.column(j))
+            outside |= self.outside_in(table, j)
         return outside
+
+    def outside_in(self, table: AnyTable, j: int) -> Bools:
+        """Return which rows of a table have a value in one column that the model does not accept."""
+        known = self.category_codes(j)
+        if known is None:
+            return self.ensemble.outside(table.column(j))
+        if self.ensemble.takes_unknown:
+            return np.zeros(len(table), bool)
+        codes, values = table.coded(j)
+        # The last entry is for missing values, whose code is -1.
+        return np.array([*(v not in known for v in values), not self.ensemble.takes_missing])[codes]
 
     def refuses_inserted(self, j: int, values: Floats) -> bool:
         """Return whether the model does not accept some values in a column."""
-        return bool(self.ensemble.outside(values).any())
+        known = self.category_codes(j)
+        if known is None or self.ensemble.takes_unknown:
+            return bool(self.ensemble.outside(values).any())
+        return any(v not in known for v in np.unique(values[~np.isnan(values)]).tolist())
 
     def on(self, batch: Batch) -> TreeRows:
         """Return the ensemble on a batch."""

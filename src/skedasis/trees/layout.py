@@ -30,24 +30,39 @@ class ColumnTests:
     categories: Ints | None = None
     among: Bools | None = None
     single: bool = False
+    also_missing: tuple[float, float] | None = None
+    unknown_missing: bool = True
 
     def __len__(self) -> int:
         return len(self.cut)
 
     @property
     def missing(self) -> int:
-        """Return the code of missing values and unknown categories, which is the largest code."""
-        return len(self.thresholds) + 1 if self.categories is None else len(self.categories)
+        """Return the code of missing values, and of unknown categories that count as such: the largest code."""
+        if self.categories is None:
+            return len(self.thresholds) + 1
+        return len(self.categories) + (not self.unknown_missing)
+
+    @property
+    def jumps(self) -> Floats:
+        """Return where the tests of numbers change along the column: just after each of these values."""
+        if self.also_missing is None:
+            return self.thresholds
+        low, high = self.also_missing
+        before = np.nextafter(np.float32(low) if self.single else low, -np.inf)
+        return np.union1d(self.thresholds, [float(before), high])
 
     def codes(self, x: Floats) -> ThresholdCodes:
         """Return the codes of values, of any shape; NaN is missing."""
-        if self.categories is not None:
-            return self._category_codes(x)
         flat = np.ascontiguousarray(x, dtype=float).reshape(-1)
         if self.single:
             with np.errstate(over="ignore"):
                 flat = flat.astype(np.float32).astype(float)
         absent = np.isnan(flat)
+        if self.also_missing is not None:
+            absent |= (flat >= self.also_missing[0]) & (flat <= self.also_missing[1])
+        if self.categories is not None:
+            return self._category_codes(flat, absent).reshape(x.shape)
         any_absent = bool(absent.any())
         numbers = np.where(absent, 0.0, flat) if any_absent else flat
         t = self.thresholds
@@ -61,17 +76,17 @@ class ColumnTests:
             code[absent] = self.missing
         return code.reshape(x.shape)
 
-    def _category_codes(self, x: Floats) -> ThresholdCodes:
-        """Return the codes of categories given as numbers."""
+    def _category_codes(self, x: Floats, absent: Bools) -> ThresholdCodes:
+        """Return the codes of categories given as numbers, some of which are missing."""
         categories = self.categories
         if categories is None or len(categories) == 0:
-            return np.full(x.shape, self.missing, np.int32)
-        # Models truncate fractions.
-        with np.errstate(invalid="ignore"):
-            truncated = np.trunc(np.where(np.isfinite(x), x, -1.0))
+            return np.where(absent, self.missing, 0).astype(np.int32)
+        # Models truncate fractions. Those that tell unknown from missing categories do not truncate negative ones.
+        usable = np.isfinite(x) if self.unknown_missing else np.isfinite(x) & (x >= 0.0)
+        truncated = np.trunc(np.where(usable, x, -1.0))
         code = np.minimum(np.searchsorted(categories, truncated), len(categories) - 1)
-        is_known = (categories[code] == truncated) & ~np.isnan(x)
-        return np.where(is_known, code, self.missing).astype(np.int32)
+        code = np.where(categories[code] == truncated, code, len(categories))
+        return np.where(absent, self.missing, code).astype(np.int32)
 
     def passes(self, codes: ThresholdCodes) -> Bools:
         """Return whether values of these codes go left in each test, (R, number of codes)."""
@@ -80,8 +95,11 @@ class ColumnTests:
         if self.among is None:
             left = codes[None, :] <= self.cut[:, None]
         else:
-            left = self.among[:, np.minimum(codes, self.missing - 1)] if self.missing else False
-            left = left & ~missing
+            # No set has unknown categories, nor missing values.
+            known = self.among.shape[1]
+            left = (codes < known) & (
+                self.among[:, np.minimum(codes, known - 1)] if known else False
+            )
         return np.where(missing[None, :], self.missing_left[:, None], left)
 
 
@@ -190,12 +208,12 @@ def tests_of(ensemble: Ensemble) -> tuple[dict[int, ColumnTests], Indices]:
         if (ensemble.category[nodes] >= 0).any():
             tests[j], index[nodes] = _category_tests(ensemble, j, nodes)
         else:
-            tests[j], index[nodes] = _numeric_tests(ensemble, nodes)
+            tests[j], index[nodes] = _numeric_tests(ensemble, j, nodes)
     return tests, index
 
 
-def _numeric_tests(ensemble: Ensemble, nodes: Ints) -> tuple[ColumnTests, Ints]:
-    """Return the distinct tests of a column's nodes, and each node's test."""
+def _numeric_tests(ensemble: Ensemble, j: int, nodes: Ints) -> tuple[ColumnTests, Ints]:
+    """Return the distinct tests of column j's nodes, and each node's test."""
     thresholds, cut = np.unique(ensemble.threshold[nodes], return_inverse=True)
     key = cut * 2 + ensemble.missing_left[nodes]
     occurs = np.zeros(2 * len(thresholds), bool)
@@ -203,7 +221,9 @@ def _numeric_tests(ensemble: Ensemble, nodes: Ints) -> tuple[ColumnTests, Ints]:
     keys = np.flatnonzero(occurs)
     cuts, missing_left = (keys // 2).astype(np.int32), keys % 2 == 1
     rank = np.cumsum(occurs) - 1
-    return ColumnTests(thresholds, cuts, missing_left, single=ensemble.single), rank[key]
+    absent = ensemble.also_missing.get(j)
+    tests = ColumnTests(thresholds, cuts, missing_left, single=ensemble.single, also_missing=absent)
+    return tests, rank[key]
 
 
 def _category_tests(ensemble: Ensemble, j: int, nodes: Ints) -> tuple[ColumnTests, Ints]:
@@ -215,9 +235,17 @@ def _category_tests(ensemble: Ensemble, j: int, nodes: Ints) -> tuple[ColumnTest
     categories = np.unique(np.concatenate(sets)) if known is None else np.unique(known)
     among = np.array([np.isin(categories, left) for left in sets])
     no_cut = np.zeros(len(keys), np.int32)
-    return ColumnTests(
-        np.zeros(0), no_cut, keys % 2 == 1, categories.astype(np.int64), among
-    ), index
+    tests = ColumnTests(
+        np.zeros(0),
+        no_cut,
+        keys % 2 == 1,
+        categories.astype(np.int64),
+        among,
+        single=ensemble.single,
+        also_missing=ensemble.also_missing.get(j),
+        unknown_missing=ensemble.unknown_missing,
+    )
+    return tests, index
 
 
 # --- nodes in depth-first order -------------------------------------------------------------------

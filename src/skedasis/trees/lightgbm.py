@@ -73,6 +73,7 @@ def load(model: Any) -> Ensemble:
         scale=scale,
         levels=_levels(booster, head["feature_infos"].split(), seen),
         known=seen,
+        also_missing=_zeros_missing(nodes, _ints(trees, "decision_type")),
         classifier=classifier,
     )
     return assemble(nodes, reading)
@@ -120,8 +121,6 @@ def _nodes(trees: list[str]) -> Nodes:
     bottom = _ranges(roots + leaves - 1, leaves)
     count = int(sizes.sum())
     kind = _ints(trees, "decision_type")
-    if ((kind & _MISSING == _ZERO_MISSING) & (kind & _CATEGORY == 0)).any():
-        raise TreesUnreadable("zeros count as missing in this LightGBM model (zero_as_missing)")
     threshold = _floats(trees, "threshold")
     first = np.repeat(leaves - 1, leaves - 1)  # index of a tree's first leaf
 
@@ -160,8 +159,18 @@ def _scattered(count: int, index: Ints, values: NDArray[ScalarT], fill: float) -
 def _missing_left(kind: Ints, threshold: Floats) -> Bools:
     """Return whether missing values go left: by the node's default, or like zero if training data had none."""
     default_left = kind & _DEFAULT_LEFT > 0
-    left = np.where(kind & _MISSING == _NAN_MISSING, default_left, threshold >= 0.0)
+    left = np.where(kind & _MISSING > 0, default_left, threshold >= 0.0)
     return left & (kind & _CATEGORY == 0)
+
+
+def _zeros_missing(nodes: Nodes, kind: Ints) -> dict[int, tuple[float, float]]:
+    """Return the numbers that count as missing besides NaN, by column: zeros where the model has zero_as_missing."""
+    feature = nodes.feature[nodes.feature >= 0]  # in the order of `kind`: inner nodes only
+    numeric, zero = kind & _CATEGORY == 0, kind & _MISSING == _ZERO_MISSING
+    columns = np.unique(feature[numeric & zero])
+    if np.isin(columns, feature[numeric & ~zero]).any():
+        raise TreesUnreadable("zeros count as missing in some trees of this LightGBM model only")
+    return dict.fromkeys(columns.tolist(), (-_ZERO, _ZERO))
 
 
 def _around_zero(threshold: Floats) -> Floats:

@@ -19,6 +19,7 @@ from skedasis.trees.ensemble import Ensemble, TreesUnreadable
 from skedasis.trees.evaluator import AnyTable, TreeForest
 from skedasis.trees.layout import ColumnTests, JointTests, TreeLayout
 from skedasis.trees.preprocessing import OutputColumn, Preprocessing, preprocessing_of
+from skedasis.trees.xgboost import with_levels_of
 
 _OUTSIDE = -1
 """The code of inserted values that the model does not accept."""
@@ -110,7 +111,7 @@ def _marked(
     gone: Sequence[int],
 ) -> _Marked | None:
     """Return a column of numbers with indicators of missing values; None for other columns."""
-    numeric = all(tests.categories is None for tests in parts)
+    numeric = all(tests.categories is None and tests.also_missing is None for tests in parts)
     main = [i for i, o in enumerate(outputs) if o.kind in ("same", "increasing")]
     rest = [i for i, o in enumerate(outputs) if o.kind == "missing"]
     markers = [i for i in rest if here[i] != gone[i]]
@@ -280,7 +281,7 @@ class PipelineForest(TreeForest):
         outside = np.zeros(len(values), bool)
         for d, output in enumerate(self.preprocessing.outputs):
             if self.ensemble.limited and output.column == j:
-                outside |= self.ensemble.outside(table.column(d))
+                outside |= self.inner.outside_in(table, d)
         return np.where(outside, _OUTSIDE, codes)
 
     def with_values(self, values: Mapping[int, Floats]) -> ModelRows:
@@ -328,7 +329,7 @@ class PipelineForest(TreeForest):
         return (
             few
             and kinds <= {"same", "increasing", "missing"}
-            and all(t.categories is None for t in tests)
+            and all(t.categories is None and t.also_missing is None for t in tests)
         )
 
     def _search(self, searches: Mapping[int, _Search]) -> None:
@@ -425,6 +426,8 @@ def read_forest(model: object, dataset: Dataset, *, compiled: bool) -> TreeFores
         ensemble = readers.load(model)
         if dataset.library is None and takes_codes(model):
             ensemble = replace(ensemble, levels={})
+        elif ensemble.names:
+            ensemble = with_levels_of(ensemble, dataset.table)
         return TreeForest(ensemble, compiled)
     before = preprocessing_of(model)
     return pipeline_forest(readers.load(model.steps[-1][1]), before, dataset, compiled=compiled)
@@ -441,6 +444,8 @@ def pipeline_forest(
     batch = dataset.evenly_spaced_batch(1)
     table = dataset.table
     template = as_table(table.tile(batch.table_rows[:1], 1).own())
+    if ensemble.names:
+        ensemble = with_levels_of(ensemble, preprocessing(template.tile(slice(0, 1), 1).own()))
     forest = PipelineForest(ensemble, compiled, preprocessing=preprocessing, template=template)
     times = [
         f.name for f in dataset.features if f.time is not None and f.position in forest.sources

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NotRequired, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._types import Bools, Floats, Values
+from skedasis._types import Bools, Container, Floats, Ints, Level, Values
+from skedasis.data.containers import Table
 from skedasis.models.files import best_iteration
 from skedasis.models.protocols import has_predict_proba
 from skedasis.trees.arrays import Indices
@@ -58,6 +60,8 @@ class _Tree:
     right: Indices
     feature: Indices
     categorical: Bools
+    nodes_of_sets: Ints
+    sets: list[Ints]
     missing_left: Bools
     condition: Singles
     leaf_size: int
@@ -66,16 +70,11 @@ class _Tree:
 
 def load(model: Any) -> Ensemble:
     """Return the trees of an XGBModel or a Booster that its `predict` uses."""
-    missing = getattr(model, "missing", None)
-    if missing is not None and not np.isnan(missing):
-        raise TreesUnreadable(f"{missing!r} counts as missing in this XGBoost model")
     booster = model.get_booster() if hasattr(model, "get_booster") else model
     learner = parse_xgboost_json(booster.save_raw("json"))["learner"]
     inner = learner["gradient_booster"]
     if inner["name"] == "gblinear":
         raise TreesUnreadable("XGBoost's gblinear has no trees")
-    if "c" in learner["feature_types"]:
-        raise TreesUnreadable("XGBoost's own handling of categories is not supported")
     saved = inner["gbtree"]["model"] if inner["name"] == "dart" else inner["model"]
     # XGBoost wrote the weights of dropped trees into the booster, and from 3.4 on into the model.
     dropped = saved.get("weight_drop", inner.get("weight_drop"))
@@ -87,9 +86,11 @@ def load(model: Any) -> Ensemble:
     link = _link(learner["objective"]["name"], booster is not model, classifier)
     params = learner["learner_model_param"]
     outputs = max(int(params["num_class"]), int(params.get("num_target", 1)), 1)
-    nodes = _nodes(trees, weights)
+    nodes, categorical = _nodes(trees, weights)
+    columns = int(params["num_feature"])
+    levels, names = _names(saved.get("cats", {}).get("enc", []), categorical)
     reading = ModelInfo(
-        columns=int(params["num_feature"]),
+        columns=columns,
         base=_base(params["base_score"], learner["objective"]["name"], outputs),
         title=type(model).__name__ if booster is not model else "XGBoost Booster",
         output=np.asarray(saved["tree_info"])[:used] if nodes.value.ndim == 1 else None,
@@ -97,6 +98,11 @@ def load(model: Any) -> Ensemble:
         classifier=classifier,
         single=True,
         sums_single=True,
+        levels=levels,
+        names=names,
+        also_missing=_also_missing(getattr(model, "missing", None), columns, categorical),
+        takes_unknown=False,
+        unknown_missing=False,
     )
     return assemble(nodes, reading)
 
@@ -122,11 +128,19 @@ def _tree(part: dict[str, Any]) -> dict[str, Any] | _Tree:
         right=np.asarray(part["right_children"], np.int32),
         feature=np.asarray(part["split_indices"], np.int32),
         categorical=np.asarray(part["split_type"], np.bool_),
+        nodes_of_sets=np.asarray(part.get("categories_nodes", ()), np.int64),
+        sets=_sets(*(part.get(f"categories{key}", []) for key in ("", "_segments", "_sizes"))),
         missing_left=np.asarray(part["default_left"], np.bool_),
         condition=_as_float32(part["split_conditions"]),
         leaf_size=int(part["tree_param"]["size_leaf_vector"]),
         leaf_values=_as_float32(part["leaf_weights"]) if "leaf_weights" in part else None,
     )
+
+
+def _sets(categories: list[int], starts: list[int], sizes: list[int]) -> list[Ints]:
+    """Return the sets of categories of a tree, which go right."""
+    values = np.asarray(categories, np.int64)
+    return [values[start : start + size] for start, size in zip(starts, sizes, strict=True)]
 
 
 def _as_float32(numbers: list[float]) -> Singles:
@@ -168,24 +182,39 @@ def _base(score: str, objective: str, outputs: int) -> Floats:
     return base
 
 
-def _nodes(trees: list[_Tree], weights: Singles | None) -> Nodes:
+def _nodes(trees: list[_Tree], weights: Singles | None) -> tuple[Nodes, Ints]:
+    """Return the nodes of all trees, and the columns that are tested for categories."""
     sizes = np.array([len(tree.left) for tree in trees], np.int64)
-    if any(tree.categorical.any() for tree in trees):
-        raise TreesUnreadable("XGBoost's own handling of categories is not supported")
     condition = _joined([tree.condition for tree in trees], np.float32)
     value = _vectors(trees) if any(tree.leaf_size > 1 for tree in trees) else condition
     if weights is not None:
         weight = np.repeat(weights[: len(trees)], sizes)
         value = value * (weight if value.ndim == 1 else weight[:, None])
-    return Nodes(
+    feature = _joined([tree.feature for tree in trees], np.int64)
+    left = _joined([tree.left for tree in trees], np.int64)
+    right = _joined([tree.right for tree in trees], np.int64)
+    missing_left = _joined([tree.missing_left for tree in trees], np.bool_)
+    sets = [categories for tree in trees for categories in tree.sets]
+    category = np.full(len(left), -1, np.int64)
+    starts = np.cumsum(sizes) - sizes
+    parts = [s + tree.nodes_of_sets for s, tree in zip(starts, trees, strict=True)]
+    category[_joined(parts, np.int64)] = np.arange(len(sets))
+    by_set = _joined([tree.categorical for tree in trees], np.bool_) & (left >= 0)
+    if (category[by_set] < 0).any():
+        raise TreesUnreadable("a test of categories in this XGBoost model has no categories")
+    nodes = Nodes(
         sizes=sizes,
-        feature=_joined([tree.feature for tree in trees], np.int64),
+        feature=feature,
         threshold=np.nextafter(condition, np.float32(-np.inf)).astype(float),
-        left=_joined([tree.left for tree in trees], np.int64),
-        right=_joined([tree.right for tree in trees], np.int64),
-        missing_left=_joined([tree.missing_left for tree in trees], np.bool_),
+        # Categories of a set go right, and all others left, unknown ones too.
+        left=np.where(by_set, right, left),
+        right=np.where(by_set, left, right),
+        missing_left=missing_left != by_set,
         value=value.astype(float),
+        category=np.where(by_set, category, -1),
+        sets=sets,
     )
+    return nodes, np.unique(feature[by_set])
 
 
 def _joined(parts: Sequence[Values], dtype: type[ScalarT]) -> NDArray[ScalarT]:
@@ -203,3 +232,90 @@ def _vectors(trees: list[_Tree]) -> Floats:
         leaves = tree.leaf_values.astype(float).reshape(-1, tree.leaf_size)
         values.append(leaves[np.where(tree.left < 0, tree.right, 0)])
     return np.concatenate(values)
+
+
+# --- categories and missing values ----------------------------------------------------------------
+
+
+class _Stored(TypedDict):
+    """The categories of a column: numbers, or the bytes of their names and where each begins."""
+
+    values: list[int]
+    offsets: NotRequired[list[int]]
+
+
+def _names(
+    stored: Sequence[_Stored], categorical: Ints
+) -> tuple[dict[int, list[Level]], dict[int, list[bytes] | None]]:
+    """Return the levels of categories, by column, and their names as XGBoost stores them; None if there are none."""
+    levels: dict[int, list[Level]] = {}
+    # Models of arrays, and those that were saved by XGBoost before 3.1, have no names.
+    names: dict[int, list[bytes] | None] = dict.fromkeys(categorical.tolist())
+    for column, part in enumerate(stored):
+        if not part["values"]:  # a column of numbers
+            continue
+        if "offsets" in part:
+            text = np.asarray(part["values"], np.int8).tobytes()
+            own = [text[start:stop] for start, stop in pairwise(part["offsets"])]
+            levels[column] = [name.decode(errors="replace") for name in own]
+        else:
+            levels[column] = list(part["values"])
+            own = [str(number).encode() for number in part["values"]]
+        names[column] = own
+    return levels, names
+
+
+def with_levels_of(ensemble: Ensemble, table: Table[Container]) -> Ensemble:
+    """Return the ensemble with the levels that its categories have in a table like those that the model gets."""
+    if table.library is None:  # numbers in arrays are codes
+        return replace(ensemble, levels={})
+    levels, pandas = dict(ensemble.levels), table.library == "pandas"
+    for column, stored in ensemble.names.items():
+        given = table.categories(column)
+        name = table.features()[column].name
+        if stored is None:
+            if given is not None and not pandas:
+                raise TreesUnreadable(
+                    f"the categories of column {name!r} have no names in this XGBoost model"
+                )
+            # The codes of pandas' categories are taken as they are.
+            levels |= {} if given is None else {column: list(given)}
+            continue
+        known = dict(zip(_as_stored(given or (), pandas=pandas), given or (), strict=True))
+        if len(known) < len(given or ()) or len(set(stored)) < len(stored):
+            raise TreesUnreadable(
+                f"XGBoost confuses the names of the categories of column {name!r}"
+            )
+        # Bytes are no level of X.
+        levels[column] = [known.get(own, own) for own in stored]
+        if new := [v for v in table.coded(column).values if v not in levels[column]]:
+            raise TreesUnreadable(
+                f"column {name!r} has the level {new[0]!r}, which this XGBoost model does not know"
+            )
+    return replace(ensemble, levels=levels)
+
+
+def _as_stored(names: Sequence[Level], *, pandas: bool) -> list[bytes]:
+    """Return names of categories as XGBoost stores them: of pandas their bytes, cut by numbers of characters."""
+    texts = [str(name) for name in names]
+    if not pandas:
+        return [text.encode() for text in texts]
+    joined = "".join(texts)
+    ends = np.cumsum([0, *map(len, texts)]).tolist()
+    return [joined.encode()[: len(joined)][start:stop] for start, stop in pairwise(ends)]
+
+
+def _also_missing(
+    missing: float | None, columns: int, categorical: Ints
+) -> dict[int, tuple[float, float]]:
+    """Return the number that counts as missing besides NaN, by column; none if there is no such number."""
+    if missing is None or np.isnan(missing):
+        return {}
+    with np.errstate(over="ignore"):
+        number = float(np.float32(missing))
+    if len(categorical) and number >= 0 and number.is_integer():
+        # XGBoost compares it with the codes of X's categories, and again with its own.
+        raise TreesUnreadable(
+            f"{missing!r} counts as missing in this XGBoost model, also as a code of categories"
+        )
+    return dict.fromkeys(range(columns), (number, number))

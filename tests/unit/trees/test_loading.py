@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from skedasis.errors import UnsupportedError
+from skedasis.trees import lightgbm as lightgbm_trees
 from skedasis.trees import xgboost as xgboost_trees
 from skedasis.trees.ensemble import (
     Ensemble,
@@ -79,7 +80,6 @@ def own_loss(a: Any, b: Any) -> Any:
 
 REFUSED: dict[str, tuple[Any, Any, str]] = {
     "linear trees": (lambda: boosters("LGBMRegressor", linear_tree=True), Y, "linear trees"),
-    "zeros": (lambda: boosters("LGBMRegressor", zero_as_missing=True), Y, "zero_as_missing"),
     "squares": (lambda: boosters("LGBMRegressor", reg_sqrt=True), Y, "reg_sqrt"),
     "unknown link": (
         lambda: boosters("LGBMRegressor", objective="cross_entropy_lambda"),
@@ -93,11 +93,6 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
         lambda: boosters("XGBClassifier", objective="binary:logitraw"),
         TWO,
         "'binary:logitraw'",
-    ),
-    "another missing": (
-        lambda: boosters("XGBRegressor", missing=-1.0),
-        Y,
-        "-1.0 counts as missing",
     ),
     "two answers": (
         lambda: boosters("CatBoostRegressor", loss_function="RMSEWithUncertainty"),
@@ -125,8 +120,7 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_trees_do_not_determine_is_refused(case: str) -> None:
     make, y, words = REFUSED[case]
-    rows = np.where(X < 0, 0.0, X) if case == "zeros" else X
-    assert words in reason(make().fit(rows, y))
+    assert words in reason(make().fit(X, y))
 
 
 @pytest.mark.parametrize(
@@ -156,18 +150,40 @@ def test_labels_of_a_booster_are_refused() -> None:
     assert "labels" in reason(booster)
 
 
-def test_categories_of_xgboost_and_catboost_are_refused() -> None:
+def test_categories_of_catboost_are_refused() -> None:
     frame = pd.DataFrame({"a": X[:, 0], "c": pd.Categorical(np.where(TWO, "u", "v"))})
-    assert "categories" in reason(boosters("XGBRegressor", enable_categorical=True).fit(frame, Y))
     model = boosters("CatBoostRegressor", cat_features=["c"]).fit(frame, Y)
     assert "not numeric" in reason(model)
 
 
-def test_categories_of_xgboost_are_seen_in_its_nodes() -> None:
+def test_a_missing_value_that_is_a_code_of_categories_is_refused() -> None:
     frame = pd.DataFrame({"a": X[:, 0], "c": pd.Categorical(np.where(TWO, "u", "v"))})
-    booster = boosters("XGBRegressor", enable_categorical=True).fit(frame, TWO).get_booster()
-    booster.feature_types = None
-    assert "categories" in reason(booster)
+    model = boosters("XGBRegressor", enable_categorical=True, missing=1.0).fit(frame, TWO)
+    assert "1.0 counts as missing" in reason(model)
+
+
+def test_a_test_of_categories_without_categories_is_refused() -> None:
+    frame = pd.DataFrame({"c": pd.Categorical(np.where(TWO, "u", "v"))})
+    booster = boosters("XGBRegressor", enable_categorical=True).fit(frame, Y).get_booster()
+    saved = json.loads(booster.save_raw("json"))
+    for tree in saved["learner"]["gradient_booster"]["model"]["trees"]:
+        for field in ("categories", "categories_nodes", "categories_segments", "categories_sizes"):
+            tree[field] = []
+    text = json.dumps(saved).encode()
+    with pytest.raises(TreesUnreadable, match="no categories"):
+        xgboost_trees.load(SimpleNamespace(save_raw=lambda form: text))
+
+
+def test_zeros_that_are_missing_in_some_trees_only_are_refused() -> None:
+    rows = np.where(np.abs(X) < 0.4, 0.0, X)
+    model = boosters("LGBMRegressor", zero_as_missing=True).fit(rows, Y)
+    assert load(model).also_missing
+    text = model.booster_.model_to_string()
+    head, tree, rest = text.partition("Tree=1")
+    line = next(part for part in rest.split("\n") if part.startswith("decision_type="))
+    changed = head + tree + rest.replace(line, line.replace("6", "2").replace("4", "0"), 1)
+    with pytest.raises(TreesUnreadable, match="some trees"):
+        lightgbm_trees.load(SimpleNamespace(model_to_string=lambda: changed))
 
 
 def test_leaves_of_an_older_xgboost_are_refused() -> None:
@@ -437,6 +453,121 @@ def test_numbered_categories_of_lightgbm(missing: bool, onehot: int) -> None:
     e = same(model, Z[:200], model.predict(Z[:200]))
     assert (e.category >= 0).any()
     assert not e.levels
+
+
+ONE_HOT_OR_SETS = pytest.mark.parametrize("onehot", [1, 100])
+
+
+def categorical_xgboost(name: str = "XGBRegressor", **options: Any) -> Any:
+    """Return an unfitted model of XGBoost with categories."""
+    return boosters(name, n_estimators=15, enable_categorical=True, **options)
+
+
+def known(seed: int = 1) -> pd.DataFrame:
+    """Return rows with missing values and the levels of training in another order."""
+    f, _ = frame(90, seed)
+    f["c"] = f["c"].cat.reorder_categories(list("xvzuyw"))
+    f["k"] = f["k"].cat.reorder_categories([20, 10, 30])
+    f.loc[::7, ["c", "k"]] = None
+    f.loc[::9, "a"] = np.nan
+    return f
+
+
+@ONE_HOT_OR_SETS
+@pytest.mark.parametrize("form", ["json", "ubj"])
+def test_named_categories_of_xgboost(tmp_path: Path, form: str, onehot: int) -> None:
+    xgb = pytest.importorskip("xgboost", minversion="3.1")
+    f, y = frame()
+    f.loc[::8, "c"] = None
+    model = categorical_xgboost(max_cat_to_onehot=onehot).fit(f, y)
+    e = same(model, known(), model.predict(known()), 1e-5)
+    assert e.levels == {1: list("uvwxyz"), 3: [10, 20, 30]}
+    assert {int(c) for c in e.feature[e.category >= 0]} == {1, 3}
+    assert max(len(s) for s in e.sets) == 1 if onehot > 1 else any(len(s) > 1 for s in e.sets)
+    model.save_model(tmp_path / f"model.{form}")
+    booster = xgb.Booster(model_file=str(tmp_path / f"model.{form}"))
+    same(booster, known(), model.predict(known()), 1e-5)
+
+
+@ONE_HOT_OR_SETS
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("XGBRegressor", {"booster": "dart", "rate_drop": 0.4}),
+        ("XGBRegressor", {"num_parallel_tree": 2, "subsample": 0.7}),
+        ("XGBClassifier", {}),
+        ("XGBRFRegressor", {}),
+    ],
+)
+def test_kinds_of_xgboost_with_categories(name: str, options: dict[str, Any], onehot: int) -> None:
+    pytest.importorskip("xgboost", minversion="3.1")
+    f, y = frame()
+    model = categorical_xgboost(name, max_cat_to_onehot=onehot, **options)
+    model.fit(f, np.digitize(y, [0.0, 2.0]) if name == "XGBClassifier" else y)
+    ask = model.predict_proba if name == "XGBClassifier" else model.predict
+    e = same(model, known(), ask(known()), 1e-5)
+    assert (e.category >= 0).any()
+
+
+def test_outputs_of_xgboost_with_categories() -> None:
+    pytest.importorskip("xgboost", minversion="3.1")
+    f, y = frame()
+    model = categorical_xgboost(max_cat_to_onehot=1).fit(f, np.stack([y, -2 * y], axis=1))
+    same(model, known(), model.predict(known()), 1e-5)
+
+
+@ONE_HOT_OR_SETS
+def test_numbered_categories_of_xgboost(onehot: int) -> None:
+    """Unknown categories go left in each test, whatever its default; negative numbers are unknown, not truncated."""
+    xgb = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    Z = np.column_stack([rng.normal(size=500), rng.integers(0, 40, 500)])
+    y = Z[:, 0] * np.isin(Z[:, 1], [1, 4, 7, 33]) + np.sin(Z[:, 1])
+    Z[::6, 1] = np.nan
+    data = xgb.DMatrix(Z, y, feature_types=["q", "c"], enable_categorical=True)
+    booster = xgb.train({"max_cat_to_onehot": onehot, "nthread": 1, "lambda": 0.1}, data, 15)
+    numbers = [*NUMBERS, np.nextafter(5.0, 0.0), 2.0**24, 2.0**23]
+    Z[: 10 * len(numbers), 1] = np.tile(numbers, 10)
+    e = same(booster, Z[:200], booster.inplace_predict(Z[:200]), 1e-5)
+    assert (e.category >= 0).any()
+    assert not e.levels
+
+
+MISSING = [-999.0, 0.0, 0.5, np.inf, 1e39]
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_a_number_that_is_missing_in_xgboost(missing: float) -> None:
+    """Compared in single precision, as the thresholds are."""
+    rows = np.round(X, 1)
+    rows[::5, 0] = missing if missing < 1e38 else np.nan
+    model = boosters("XGBRegressor", missing=missing, n_estimators=20)
+    model.fit(rows, np.where(rows[:, 0] == rows[0, 0], 3 * X[:, 1], X[:, 0]))
+    single = np.float32(min(missing, 1e38))
+    near = [missing, np.nan, float(single), *(float(np.nextafter(single, s)) for s in SIDES)]
+    near += [np.nextafter(missing, -1e9), np.nextafter(missing, 1e9), -np.inf, 3.5e38]
+    rows[: 3 * len(near)] = rows[0]
+    rows[: len(near), 0] = rows[len(near) : 2 * len(near), 1] = near
+    e = same(model, rows[:60], model.predict(rows[:60]), 1e-5)
+    assert set(e.also_missing) == {0, 1, 2}
+
+
+SIDES = np.array([-np.inf, np.inf], np.float32)
+
+
+@pytest.mark.parametrize("use", [True, False])
+def test_zeros_that_are_missing_in_lightgbm(use: bool) -> None:
+    rows = np.where(np.abs(X) < 0.4, 0.0, X)
+    rows[::9, 0] = np.nan
+    model = boosters("LGBMRegressor", n_estimators=20, zero_as_missing=True, use_missing=use)
+    model.fit(rows, np.where(rows[:, 0] == 0, 3 * X[:, 1], X[:, 0]))
+    border = float(np.float32(1e-35))
+    near = [0.0, -0.0, border, -border, *np.nextafter([border, -border], [1.0, -1.0]), 1e-300]
+    near += [1e-36, np.nan, np.inf, 0.4]
+    rows[: 2 * len(near)] = rows[3]
+    rows[: len(near), 0] = rows[len(near) : 2 * len(near), 1] = near
+    e = same(model, rows[:60], model.predict(rows[:60]))
+    assert bool(e.also_missing) is use
 
 
 @pytest.mark.parametrize("k", [0, 2, 3])
