@@ -6,7 +6,8 @@ import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import time
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, cast, runtime_checkable
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -118,6 +119,18 @@ class FrameTable:
                     "a type with a kernel for take",
                     "Cast it to its plain type, for example column.cast(pa.string())",
                 ) from error
+
+    @cached_property
+    def whole_blocks(self) -> Frame:
+        """The frame; of a small pandas frame of many blocks, as after insertions, a copy with one for each type.
+
+        Selecting rows takes time for each block.
+        """
+        native = _as_pandas(self.frame)
+        if native is None or len(self.frame) > _CONVERTED_ROWS:
+            return self.frame
+        plain = [b.dtype for b in _blocks(native) if isinstance(b.values, np.ndarray)]
+        return self.frame.clone() if len(plain) > len(set(plain)) else self.frame
 
     @property
     def library(self) -> str:
@@ -282,24 +295,39 @@ class FrameTable:
 
 
 class FrameBuffer:
-    """The data frame that is passed to the model for a batch of rows. Only replaced columns are new objects."""
+    """The data frames that are passed to the model for a batch of rows.
+
+    They share the columns that are not replaced: the batch is repeated once, not for each call. A model that needs to
+    write to shared memory fails with NumPy's error for read-only arrays, upon which it gets a copy (`BatchEvaluator`).
+    """
 
     def __init__(self, table: FrameTable, rows: RowIndex, copies: int) -> None:
-        self.table = table
-        self.block = table.frame[rows]
-        self.n, self.copies = len(self.block), copies
-        # Rows of a pandas frame may be a view of the user's data. Cloned, because a model may write to its input.
-        self.tiled = nw.concat([self.block] * copies) if copies > 1 else self.block.clone()
+        self.table, self.rows, self.copies = table, rows, copies
+        self.n = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+
+    @cached_property
+    def tiled(self) -> Frame:
+        """The rows repeated `copies` times, one set after the other."""
+        rows = self.rows
+        index = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        tiled = self.table.whole_blocks[np.tile(index, self.copies)]
+        native = _as_pandas(tiled)
+        if native is not None:
+            _freeze(native)
+        return tiled
 
     def own(self) -> IntoDataFrame:
         """Return a copy of the batch's rows without replacements."""
-        return self.block.clone().to_native()
+        return self.table.whole_blocks[self.rows].clone().to_native()
 
     def swept(self, changes: Mapping[int, Replacement], sets: int) -> IntoDataFrame:
         """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
-        size = sets * self.n
-        frame = self.tiled if size == len(self.tiled) else self.tiled.head(size)
-        return frame.with_columns(*(self._new(j, v) for j, v in changes.items())).to_native()
+        new = {j: self._new(j, v) for j, v in changes.items()}
+        native = _as_pandas(self.tiled)
+        if native is not None:
+            return _exchanged(native, sets * self.n, new)
+        frame = self.tiled if sets == self.copies else self.tiled.head(sets * self.n)
+        return frame.with_columns(*new.values()).to_native()
 
     def _new(self, j: int, values: Replacement) -> Series:
         if isinstance(values, DonorRows):
@@ -322,13 +350,94 @@ class FrameBuffer:
         if not kept:
             dtype, wanted = nw.Float64, np.dtype(float)
         series = nw.new_series(
-            label, values.astype(wanted), dtype, backend=self.block.implementation
+            label, values.astype(wanted), dtype, backend=self.table.frame.implementation
         )
-        if not (self.block.implementation.is_pandas_like() and kept):
+        if not (self.table.frame.implementation.is_pandas_like() and kept):
             return series
         # pandas has several types for the same numbers: NumPy, nullable, and Arrow types.
         own = native_of(self.table.series(j)).dtype
         return nw.from_native(native_of(series).astype(own), series_only=True)
+
+
+# --------------------------------------------------------------------------- memory of pandas frames
+class _Block(Protocol):
+    """An array with the values of columns of one type."""
+
+    dtype: object
+    values: object
+
+
+class _Manager(Protocol):
+    blocks: Sequence[_Block]
+
+
+class _RowsByPosition(Protocol):
+    def __getitem__(self, rows: slice, /) -> _PandasFrame: ...
+
+
+class _PandasFrame(Protocol):
+    """What is asked of a frame of pandas that narwhals does not offer."""
+
+    index: object
+    iloc: _RowsByPosition
+    _mgr: _Manager
+    _is_copy: object
+
+    def isetitem(self, loc: int, value: object) -> None: ...
+
+
+@runtime_checkable
+class _OneArray(Protocol):
+    """A column of categories, of times with a zone or of text."""
+
+    _ndarray: Values
+
+
+@runtime_checkable
+class _MaskedArray(Protocol):
+    """A column of numbers that may be missing."""
+
+    _data: Values
+    _mask: Bools
+
+
+def _as_pandas(frame: Frame) -> _PandasFrame | None:
+    """Return a frame of pandas; None for one of another library."""
+    native: object = frame.to_native()
+    return cast("_PandasFrame", native) if frame.implementation.is_pandas() else None
+
+
+def _blocks(frame: _PandasFrame) -> Sequence[_Block]:
+    return frame._mgr.blocks  # noqa: SLF001 - they have no public name
+
+
+def _freeze(frame: _PandasFrame) -> None:
+    """Make the memory of a frame read-only. That of Arrow columns always is."""
+    for block in _blocks(frame):
+        values, arrays = block.values, ()
+        if isinstance(values, np.ndarray):
+            arrays = (values,)
+        elif isinstance(values, _OneArray):
+            arrays = (values._ndarray,)  # noqa: SLF001
+        elif isinstance(values, _MaskedArray):
+            arrays = (values._data, values._mask)  # noqa: SLF001
+        for array in arrays:
+            array.flags.writeable = False
+
+
+def _exchanged(frame: _PandasFrame, size: int, columns: Mapping[int, Series]) -> IntoDataFrame:
+    """Return the first rows of a frame with other columns at some positions.
+
+    narwhals would make a new frame of all columns, one by one: time that grows with their number for each feature.
+    """
+    # A slice, because its columns of extension types are objects of their own. pandas warns when a model adds a column
+    # to a slice; it does not know that nobody reads the frame of which this is a part.
+    part = frame.iloc[:size]
+    part._is_copy = None  # noqa: SLF001 - there is no public way to reset it without another copy
+    for j, column in columns.items():
+        # With the frame's index nothing is aligned, and a series keeps its type where an array of objects would not.
+        part.isetitem(j, native_of(column).set_axis(part.index))
+    return cast("IntoDataFrame", part)
 
 
 def decoded(frame: Frame) -> Frame:

@@ -178,6 +178,8 @@ class ChunkedCaller:
         self._can_join = False
         self._n_parts = 0
         self._stopped = False
+        self.writes = False
+        """Whether the model writes to its rows, so that each call needs a copy."""
         self.heartbeat: Callable[[], object] = _nothing
         """Called after each part, in the thread that called the model."""
 

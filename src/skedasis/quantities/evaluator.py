@@ -313,9 +313,11 @@ class BatchEvaluator:
         if self._cache is not None:
             self._cache.forget()
 
-    def given(self) -> ModelRows:
-        """Return the unchanged rows as they are passed to the model."""
-        return self._buffer.own()
+    def watched(self) -> ModelRows:
+        """Return the unchanged rows as the model will get them, in which its writing to them can be seen afterwards."""
+        watched = _WatchedRows(self.batch.tile(1).own())
+        self.__dict__["_buffer"] = watched
+        return watched.rows
 
     def values(self) -> Floats:
         """Return the quantity at the rows, shape (n,). Costs n model rows on the first call only."""
@@ -391,8 +393,7 @@ class BatchEvaluator:
         """Call the derivative for rows in X's container and validate its response, (n, d)."""
         d = len(self.batch.dataset.features)
         y = self._targets(n // max(len(self), 1))
-        rows = self._for_model(rows)
-        raw = self._timed(lambda rows: self.quantity.slopes(rows, y), rows, f"slopes of {n} rows")
+        raw = self._called(lambda rows: self.quantity.slopes(rows, y), rows, f"slopes of {n} rows")
         self.stats.slope_rows += n
         self.stats.slope_calls += 1
         slopes = as_numbers(raw, f"{self.quantity.describe()}: slope")
@@ -457,9 +458,9 @@ class BatchEvaluator:
             mixed, first_diff, second_diff = mixed_differences(self, columns, sloped=has_slopes)
             return (mixed, first, second) if has_slopes else (mixed, first_diff, second_diff)
         n = len(self)
-        raw = self._timed(
+        raw = self._called(
             lambda rows: self.quantity.mixed(rows, *positions),
-            self._for_model(self._buffer.own()),
+            self._buffer.own(),
             f"mixed derivatives of {n} rows",
         )
         self.stats.slope_rows += n
@@ -469,22 +470,27 @@ class BatchEvaluator:
         mixed = check_response(as_numbers(raw, what), n, what, "mixed derivatives").copy()
         return mixed, first, second
 
-    def _for_model(self, rows: ModelRows) -> ModelRows:
-        """Return rows of the buffer as the model gets them: copied if the quantity asks for it."""
-        if not self.quantity.copy:
-            return rows
-        if isinstance(rows, np.ndarray):
-            return rows.copy()
-        import narwhals.stable.v2 as nw
-
-        frame = nw.from_native(cast("IntoDataFrame", rows), eager_only=True)
-        return frame.clone().to_native()
-
     def _column_names(self, changes: Mapping[int, object]) -> str:
         features = self.batch.dataset.features
         names = [repr(features[j].name) for j in changes]
         kind = "column" if len(names) == 1 else "columns"
         return f"{kind} {', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
+
+    def _called(
+        self, function: Callable[[ModelRows], _ResultT], rows: ModelRows, where: str
+    ) -> _ResultT:
+        """Call the model: with a copy of the rows if the quantity asks for it, or if the model has to write to them."""
+        if self.quantity.copy or self.caller.writes:
+            return self._timed(function, _copied(rows), where)
+        try:
+            return self._timed(function, rows, where)
+        except Exception as error:
+            # pandas frames of several calls share memory, which is read-only.
+            if isinstance(rows, np.ndarray) or "read-only" not in str(error):
+                raise
+            found = self._timed(function, _copied(rows), where)
+            self.caller.writes = True
+            return found
 
     def _timed(
         self, function: Callable[[_ArgumentT], _ResultT], rows: _ArgumentT, where: str
@@ -544,10 +550,9 @@ class BatchEvaluator:
     def _ask(self, changes: SetChanges, sets: int, where: str) -> RawResponse:
         """Call the model, and name the failing levels if it raises."""
         rows = self._buffer.swept(changes, sets) if changes else self._buffer.own()
-        rows = self._for_model(rows)
         try:
             n = sets * len(self)
-            raw, calls = self._timed(
+            raw, calls = self._called(
                 lambda r: self.caller.call(self.quantity.raw, r, n), rows, where
             )
         except Exception as error:
@@ -556,6 +561,16 @@ class BatchEvaluator:
         self.stats.rows += n
         self.stats.calls += calls
         return raw
+
+
+def _copied(rows: ModelRows, *, memory: bool = True) -> ModelRows:
+    """Return a copy of rows; without their memory, a frame with a list of columns of its own."""
+    if isinstance(rows, np.ndarray):
+        return rows.copy() if memory else rows
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(cast("IntoDataFrame", rows), eager_only=True)
+    return (frame.clone() if memory else frame.rename({})).to_native()
 
 
 def sets_of(values: SweepValues, first: int, last: int) -> Replacement:
@@ -569,6 +584,22 @@ def sets_of(values: SweepValues, first: int, last: int) -> Replacement:
         part = codes[first:last, None] if codes.ndim == 1 else codes[:, first:last].T
         return LevelReplacement(part, values.rows)
     return values[first:last, None] if values.ndim == 1 else values[:, first:last].T
+
+
+class _WatchedRows:
+    """Rows whose memory is passed to the model in a new container each time."""
+
+    def __init__(self, rows: ModelRows) -> None:
+        self.rows = rows
+
+    def own(self) -> ModelRows:
+        """Return the rows."""
+        # A model may replace columns of its frame, or add some: that is not writing to memory.
+        return _copied(self.rows, memory=False)
+
+    def swept(self, changes: SetChanges, sets: int) -> ModelRows:
+        """Columns of these rows are not replaced."""
+        raise NotImplementedError
 
 
 # --- probe before the work ------------------------------------------------------------------------
@@ -630,11 +661,15 @@ def _called(
     """Call the model on some rows for all quantities; raise if it changes them."""
     cache = ResponseCache() if len(quantities) > 1 else None
     evaluators = [q.evaluator(rows, cache=cache) for q in quantities]
+    given = evaluators[0].watched()
     for evaluator in evaluators:
         evaluator.caller = caller
         evaluator.values()
         stats.add(evaluator.stats)
-    if not _same(evaluators[0].given(), rows.tile(1).own()):
+    unchanged = caller.writes or _same(given, rows.tile(1).own())
+    if not unchanged and not isinstance(given, np.ndarray):
+        caller.writes = True
+    elif not unchanged:
         raise ModelOutputError(
             quantities[0].describe(),
             "rows that the model has written to",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tracemalloc
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
+import skedasis as sd
 from skedasis.data.containers import LevelReplacement
 from skedasis.data.dataset import as_dataset
 
@@ -126,3 +130,114 @@ def test_whole_numbers_beyond_the_digits_of_a_float_are_put_as_they_are():
         (batch,) = as_dataset(X).batches(2)
         swept = batch.tile(1).swept({0: LevelReplacement(np.array([[0]]), np.array([0]))}, 1)
         assert rows_of(swept) == [[big, 1], [big, 2]]
+
+
+# ------------------------------------------------------------------- columns that are not replaced
+
+
+def wide(columns=60, n=50):
+    """Return columns of several types in turn."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(columns, n))
+    kinds = [lambda v: v, lambda v: np.rint(9 * v).astype(np.int64), lambda v: v > 0]
+    return {f"c{j}": kinds[j % 3](v) for j, v in enumerate(values)}
+
+
+def one_by_one(columns):
+    """Return a pandas frame with a block for each column."""
+    frame = pd.DataFrame(index=np.arange(50))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pd.errors.PerformanceWarning)
+        for name, values in columns.items():
+            frame[name] = values
+    return frame
+
+
+WIDE = {
+    **FRAMES,
+    "pandas, inserted": one_by_one,
+    "pandas, nullable": lambda columns: pd.DataFrame(columns).convert_dtypes(),
+    "pandas, Arrow": lambda columns: pd.DataFrame(columns).convert_dtypes(dtype_backend="pyarrow"),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_frames_of_several_calls_share_the_columns_that_are_not_replaced(name):
+    (batch,) = as_dataset(WIDE[name](wide())).batches(50)
+    buffer = batch.tile(4)
+    first, second = (buffer.swept({j: np.zeros((4, 50))}, 4) for j in (0, 3))
+    for j in (6, 30, 57):  # floats, of which NumPy shows the memory without a copy
+        a, b = (np.asarray(frame[f"c{j}"]) for frame in (first, second))
+        assert np.shares_memory(a, b) or "nullable" in name or "Arrow" in name
+    assert rows_of(second)[0][0] == wide()["c0"][0]
+
+
+@pytest.mark.parametrize("name", ["pandas", "pandas, inserted"])
+def test_a_call_allocates_a_column_of_a_frame_and_not_the_table(name):
+    (batch,) = as_dataset(WIDE[name](wide(300))).batches(50)
+    buffer = batch.tile(100)
+    new = np.zeros((100, 50))
+    buffer.swept({0: new}, 100)
+    tracemalloc.start()
+    for j in range(0, 300, 3):
+        buffer.swept({j: new}, 100)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 * new.nbytes  # the table has 212 times as many bytes as the column
+
+
+def test_a_pandas_frame_has_few_blocks_however_it_was_made():
+    (batch,) = as_dataset(one_by_one(wide(300))).batches(50)
+    for frame in (batch.tile(2).own(), batch.tile(2).swept({4: np.ones((2, 50))}, 2)):
+        assert len(frame._mgr.blocks) <= 6
+
+
+@pytest.mark.parametrize("copy_on_write", [False, True])
+@pytest.mark.parametrize("kind", ["plain", "nullable", "Arrow"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda X: X.__setitem__("b", 0.0),
+        lambda X: X.loc.__setitem__((slice(None), "b"), 0.0),
+        lambda X: X.iloc.__setitem__((slice(0, 2), 1), 0.0),
+        lambda X: X["b"].to_numpy().__setitem__(slice(None), 0.0),
+        lambda X: X["b"].array.__setitem__(0, 0.0),
+        lambda X: X.insert(0, "new", 1.0),
+        lambda X: X.sort_values("a", inplace=True),
+        lambda X: X.fillna(-1.0, inplace=True),
+        lambda X: X.drop(columns="b", inplace=True),
+        lambda X: setattr(X, "columns", list("dcba")),
+    ],
+)
+def test_a_model_that_writes_to_its_frame_does_not_change_what_the_next_call_gets(
+    write, kind, copy_on_write
+):
+    def model(X):
+        out = X["a"] * 2 + X["b"].fillna(3.0) * X["c"]
+        return out.to_numpy(dtype=float)
+
+    def writes(X):
+        out = model(X)
+        try:
+            write(X)
+        except ValueError as error:  # pandas itself shows these arrays as read-only
+            if not (copy_on_write or kind == "Arrow") or "read-only" not in str(error):
+                raise
+        return out
+
+    values = np.random.default_rng(0).normal(size=(30, 4))
+    values[3, 1] = np.nan
+    with pd.option_context("mode.copy_on_write", copy_on_write):
+        X = pd.DataFrame(values, columns=list("abcd"))
+        if kind != "plain":
+            backend = "pyarrow" if kind == "Arrow" else "numpy_nullable"
+            X = X.convert_dtypes(dtype_backend=backend)
+        before = X.copy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = sd.explain(writes, X, ["b", "c", "d"], method="pdp")
+        expected = sd.explain(model, X, ["b", "c", "d"], method="pdp")
+        pd.testing.assert_frame_equal(X, before)
+    for feature, effect in expected.items():
+        np.testing.assert_array_equal(found[feature].value, effect.value)
+        assert found[feature].heterogeneity_score == effect.heterogeneity_score
