@@ -20,6 +20,7 @@ import skedasis as sd
 from skedasis.errors import CostWarning
 from skedasis.report import budget, content
 from skedasis.report.budget import NO_CUTS, Budget, Cuts, Demand
+from skedasis.report.code import called_points
 from skedasis.report.content import ReportContent, gather
 
 ROWS = 400
@@ -74,9 +75,16 @@ def spent(found: ReportContent) -> int:
 
 
 def idle(found: ReportContent) -> int:
-    """Return the most rows that are announced for spreads, and not asked for: those of features without a score."""
+    """Return the most rows that are announced and not asked for: spreads of features without a score, and points."""
     effects = [e for one in found.sections for e in one.rhale.values()]
-    return sum(4 * ROWS for e in effects if e.heterogeneity_score == 0)
+    return sum(4 * ROWS for e in effects if e.heterogeneity_score == 0) + ROWS * coinciding(found)
+
+
+def coinciding(found: ReportContent) -> int:
+    """Return the points of grids that are announced, and coincide with others: percentiles that are quantiles, too."""
+    grids = [(e.spec.parameters["grid"], e) for one in found.sections for e in one.pdp.values()]
+    announced = [12 * len(grid) + 3 * 38 for grid, _ in grids if grid][:1]
+    return sum(announced) - sum(len(e.axis) for grid, e in grids if grid)
 
 
 def checks(found: ReportContent) -> int:
@@ -305,3 +313,44 @@ def test_wrong_codes_are_refused_before_the_model_is_called(X, ignore):
 
     with pytest.raises(sd.DataError, match=r"report\(ignore\)"):
         gather(never, X, ignore=ignore, progress=False)
+
+
+# ------------------------------------------------------------------------------- rows of the parts
+def test_points_go_to_the_features_with_the_largest_effects():
+    assert called_points({"a": 3.0}) == {"a": 50}
+    assert called_points(dict.fromkeys("abc", 1.0)) == dict.fromkeys("abc", 50)
+    assert called_points({"a": 1.0, "b": 0.0, "c": 0.0, "d": 0.0}) == {
+        "a": 50, "b": 38, "c": 37, "d": 37,
+    }  # fmt: skip
+    for sizes in ([5.0, 1, 1, 1, 1], [1.0] * 20, [0.0] * 7, [1e-300, 1e300, 1.0, 2.0]):
+        found = called_points({str(k): s for k, s in enumerate(sizes)})
+        assert min(found.values()) >= 12
+        assert max(found.values()) <= 50
+        assert sum(found.values()) == 12 * len(sizes) + 3 * 38
+        points = [found[str(k)] for k in np.argsort(-np.array(sizes), kind="stable")]
+        assert points == sorted(points, reverse=True)
+
+
+def test_a_page_of_twenty_features_calls_the_model_sparingly():
+    """A page of effector asks for 240,400 rows."""
+    X = np.random.default_rng(0).normal(size=(ROWS, 20))
+    rows: list[int] = []
+
+    def function(T):
+        rows.append(len(T))
+        return T[:, 0] * T[:, 1] + np.sin(2 * T[:, 2]) + T[:, 3] * (T[:, 4] > 0) + T[:, 5:].sum(1)
+
+    found = gather(function, X, progress=False).sections[0]
+    points = [len(effect.axis) for effect in found.pdp.values()]
+    assert sum(points) <= 12 * 20 + 3 * 38
+    assert sum(rows) <= 240_000
+    # The model is checked once, before the first pass.
+    checks = [p.provenance["check_calls"] for p in found.passes if "check_calls" in p.provenance]
+    assert checks[0] > 0 == sum(checks[1:])
+
+
+def test_pdps_of_trees_have_all_points(X):
+    y = X[:, 0] * X[:, 1] + X[:, 2]
+    model = HistGradientBoostingRegressor(max_iter=20).fit(X, y)
+    found = gather(model, X, progress=False).sections[0]
+    assert [len(effect.axis) for effect in found.pdp.values()] == [50] * 4

@@ -101,4 +101,4 @@ def count_rows_of(job: Job, method: object, names: list[str]) -> dict[ResultKey,
     resolved, selection = resolve_method_and_selection(
         method, job.quantity, job.dataset, names, job.options
     )
-    return count_rows(planned_like(job, resolved, selection))
+    return count_rows(planned_like(job, resolved, selection, job.options))

@@ -77,6 +77,7 @@ class Job:
     stats: CallStats = field(default_factory=CallStats)
     curve_stats: CallStats = field(default_factory=CallStats)
     trees: str | None = None
+    tree_batch_rows: int | None = None
 
     @cached_property
     def _task_of(self) -> dict[ResultKey, Task]:
@@ -192,21 +193,12 @@ def prepare_job(
     evaluated, checked = _check_model(quantity, dataset, tasks, options.tree)
     planner = _Planner(evaluated.outputs, dataset, tasks, checked, agreed or {})
     dataset.once_known(planner.plan_all)
-    plans, all_tasks = planner.plans, tasks
+    plans = planner.plans
     if part is not None:
+        whole = tasks
         dataset, tasks, plans = part.restrict(dataset, list(tasks), plans)
-    donors = _donors(tasks, plans)
-    for column in (c for t in (*all_tasks, *tasks) for c in t.columns if isinstance(c, Column)):
-        column.release()  # together, the sorted columns need as much memory as X
-    batch_rows, copies = _batch_size(dataset, tasks, plans, evaluated, options.memory_bytes)
-    variants = {t.key: t.variant for t in tasks}
-    row_bytes = sum(variants[k].row_bytes(p) for (_, k), p in plans.items())
-    budget = options.keep_bytes // max(1, row_bytes + dataset.kept_row_bytes)
-    requested = max(t.variant.n_rows_to_keep(len(dataset)) for t in tasks)
-    kept = min(requested, budget)
-    if kept < requested:
-        plans = {(o, k): variants[k].with_fine_cells(p) for (o, k), p in plans.items()}
-    return Job(
+        _release(whole)
+    base = Job(
         quantity=quantity,
         outputs=evaluated.outputs,
         method=method,
@@ -214,35 +206,75 @@ def prepare_job(
         dataset=dataset,
         tasks=tasks,
         plans=plans,
-        donors=donors,
+        donors={},
         checked=checked,
-        copies=copies,
-        batch_rows=batch_rows,
-        sample=dataset.rows_to_keep(kept, options.seed),
+        copies=1,
+        batch_rows=1,
+        sample=None,
         options=options,
         started=started,
         trees=evaluated.said,
+        tree_batch_rows=evaluated.batch_rows,
     )
+    return _with_sizes(base)
 
 
-def planned_like(job: Job, method: ResolvedMethod, selection: FeatureSelection) -> Job:
-    """Return the job of another method on the same rows, planned without calling the model."""
+def planned_like(
+    job: Job, method: ResolvedMethod, selection: FeatureSelection, options: ExplainOptions
+) -> Job:
+    """Return the job of another method on the same rows, planned without calling the model, which is checked."""
+    started = time.perf_counter()
     tasks = selection.tasks(method)
     if any(t.variant.uses_slopes for t in tasks):
         raise TypeError(
             "A method that uses derivatives cannot be planned without calling the model"
         )
-    planner = _Planner(job.outputs, job.dataset, tasks, job.checked)
+    checked = replace(job.checked, stats=CallStats())
+    planner = _Planner(job.outputs, job.dataset, tasks, checked)
     planner.plan_all()
+    return _with_sizes(
+        replace(
+            job,
+            method=method,
+            selection=selection,
+            tasks=tasks,
+            plans=planner.plans,
+            checked=checked,
+            options=options,
+            started=started,
+            stats=CallStats(),
+            curve_stats=CallStats(),
+        )
+    )
+
+
+def _with_sizes(job: Job) -> Job:
+    """Return a planned job with the donors of missing values, the size of its batches, and the rows that it keeps."""
+    dataset, tasks, plans, options = job.dataset, job.tasks, job.plans, job.options
+    donors = _donors(tasks, plans)
+    _release(tasks)
+    batch_rows, copies = _batch_size(job)
+    variants = {t.key: t.variant for t in tasks}
+    row_bytes = sum(variants[k].row_bytes(p) for (_, k), p in plans.items())
+    budget = options.keep_bytes // max(1, row_bytes + dataset.kept_row_bytes)
+    requested = max(t.variant.n_rows_to_keep(len(dataset)) for t in tasks)
+    kept = min(requested, budget)
+    if kept < requested:
+        plans = {(o, k): variants[k].with_fine_cells(p) for (o, k), p in plans.items()}
     return replace(
         job,
-        method=method,
-        selection=selection,
-        tasks=tasks,
-        plans=planner.plans,
-        donors=_donors(tasks, planner.plans),
-        stats=CallStats(),
+        plans=plans,
+        donors=donors,
+        copies=copies,
+        batch_rows=batch_rows,
+        sample=dataset.rows_to_keep(kept, options.seed),
     )
+
+
+def _release(tasks: Sequence[Task]) -> None:
+    """Forget the sorted columns: together, they need as much memory as X."""
+    for column in (c for t in tasks for c in t.columns if isinstance(c, Column)):
+        column.release()
 
 
 def _check_model(
@@ -260,27 +292,22 @@ def _check_model(
     return evaluated, checked
 
 
-def _batch_size(
-    dataset: Dataset,
-    tasks: Sequence[Task],
-    plans: Plans,
-    evaluated: TreeDecision,
-    memory: int,
-) -> tuple[int, int]:
+def _batch_size(job: Job) -> tuple[int, int]:
     """Return the number of rows of a batch, and the number of its copies in one call of the model."""
-    outputs = len(evaluated.outputs)
-    by_task = {t.key: [p for (_, k), p in plans.items() if k == t.key] for t in tasks}
+    dataset, tasks, memory = job.dataset, job.tasks, job.options.memory_bytes
+    outputs = len(job.outputs)
+    by_task = {t.key: [p for (_, k), p in job.plans.items() if k == t.key] for t in tasks}
     sets = max(t.variant.points_per_call(by_task[t.key]) for t in tasks)
     held = max(t.variant.floats_per_row(by_task[t.key]) for t in tasks)
     # Memory per row: its copies in the buffer, and its curve with intermediate results. Outputs share a response cache.
     cached = outputs if outputs > 1 else 0
     row_bytes = 8 * ((len(dataset.features) + 8) * sets * outputs + held * (4 + cached))
-    if evaluated.batch_rows is not None:
+    if job.tree_batch_rows is not None:
         # The model is not called: the batch size keeps a batch's copies in the processor's cache.
-        return max(1, min(evaluated.batch_rows, len(dataset), memory // row_bytes)), sets
+        return max(1, min(job.tree_batch_rows, len(dataset), memory // row_bytes)), sets
     rows = max(1, min(CALL_ROWS // sets, memory // row_bytes))
     limits = [t.variant.batch_rows for t in tasks]
-    limits += [q.batch_rows for q in evaluated.outputs.values()]
+    limits += [q.batch_rows for q in job.outputs.values()]
     rows = min(rows, len(dataset), *(n for n in limits if n is not None))
     room = memory // (8 * (len(dataset.features) + 8) * rows)
     # With few rows, one call can carry more copies, so that its overhead becomes negligible.

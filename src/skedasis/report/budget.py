@@ -26,7 +26,7 @@ from skedasis.methods.plans import CellPlan
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import PROBE_ROWS
-from skedasis.report.code import pdp_method
+from skedasis.report.code import WHOLE_GRIDS, called_points, pdp_method
 from skedasis.report.interactions import MODEL_ROWS
 from skedasis.report.uncertainty import FEATURES, REPEATS, entropy_of
 from skedasis.report.uncertainty import ROWS as UNCERTAINTY_ROWS
@@ -322,7 +322,10 @@ def _counted(
     pdp: dict[str, float] = {}
     for kind, names in (("continuous", others), ("nominal", nominal)):
         if names:
-            counts = count_rows_of(job, pdp_method(kind, rows=rows), names)
+            # The main effects decide which features have the most points.
+            points = called_points({n: float(k < WHOLE_GRIDS) for k, n in enumerate(names)})
+            numeric = points if kind == "continuous" else None
+            counts = count_rows_of(job, pdp_method(kind, rows=rows, points=numeric), names)
             pdp |= {str(key): count.model for key, count in counts.items()}
     scored = job.options.heterogeneity_rows
     scored = n if scored is None else min(scored, n)

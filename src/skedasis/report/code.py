@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
@@ -9,7 +10,7 @@ from skedasis.engine.options import ExplainOptions
 from skedasis.engine.select import as_method
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.base import Parameters
-from skedasis.methods.pdp import PDP
+from skedasis.methods.pdp import N_POINTS, PDP
 from skedasis.report import interactions
 from skedasis.report.uncertainty import ROWS, UncertaintySection
 from skedasis.results.effects import Effects
@@ -27,9 +28,32 @@ def main_method(kind: str) -> Parameters:
     return ALE() if kind == "nominal" else RHALE()
 
 
-def pdp_method(kind: str, *, rows: bool) -> PDP:
+def pdp_method(kind: str, *, rows: bool, points: int | Mapping[str, int] | None = None) -> PDP:
     """Return the PDP for a kind of feature; curves of nominal features, which have no first level, are centred."""
-    return PDP(center="mean" if kind == "nominal" else "start", ice=CURVES if rows else 0)
+    center, ice = "mean" if kind == "nominal" else "start", CURVES if rows else 0
+    return PDP(grid=points or None, center=center, ice=ice)
+
+
+LEAST_POINTS, WHOLE_GRIDS = 12, 3
+"""Points of a PDP whose model is called: at least, and for how many features together the default number."""
+
+
+def called_points(sizes: Mapping[str, float]) -> dict[str, int]:
+    """Return the number of points of the PDP of each feature, whose model is called at every row for each point.
+
+    Features have points in proportion to the sizes of their effects, between the least and the default number: with d
+    features, at most 12 d + 114 in all.
+    """
+    found: dict[str, int] = {}
+    most = N_POINTS - LEAST_POINTS
+    left, order = WHOLE_GRIDS * most, sorted(sizes, key=lambda n: -sizes[n])
+    for k, name in enumerate(order):
+        rest = sum(sizes[n] for n in order[k:])
+        share = sizes[name] / rest if rest > 0 else 1 / (len(order) - k)
+        more = min(most, math.ceil(left * share))
+        found[name] = LEAST_POINTS + more
+        left -= more
+    return found
 
 
 def method_code(method: Parameters) -> str:
@@ -81,11 +105,14 @@ def figure_codes(
     by: object = None,
     *,
     rows: bool,
+    points: Mapping[str, int],
 ) -> dict[tuple[str, ...], str]:
-    """Return the code of each figure."""
+    """Return the code of each figure. `points` are those of PDPs with another number than the default."""
     found: dict[tuple[str, ...], str] = {("import",): _preamble(call, uncertainty, by)}
     for name, effect in effects.items():
-        for (about, *_), text in _feature_code(call, name, effect.about.feature.kind, rows=rows):
+        kind = effect.about.feature.kind
+        pdp = pdp_method(kind, rows=rows, points=points.get(name))
+        for (about, *_), text in _feature_code(call, name, kind, pdp):
             found[about, name] = text
     numeric = [n for n, e in effects.items() if e.about.feature.kind != "nominal"]
     if numeric:
@@ -126,12 +153,14 @@ def _preamble(call: Call, uncertainty: UncertaintySection | None, by: object) ->
     return "\n".join([*imports, f"# {what}, {', '.join(names)}: as passed to sd.report"])
 
 
-def _feature_code(call: Call, name: str, kind: str, *, rows: bool) -> list[tuple[tuple[str], str]]:
+def _feature_code(
+    call: Call, name: str, kind: str, beside_main: PDP
+) -> list[tuple[tuple[str], str]]:
     main, ale = method_code(main_method(kind)), method_code(ALE())
     mplot = method_code(as_method("mplot"))
     if kind == "nominal":  # the default gives their ALE
         main = ale = ""
-    pdp = method_code(pdp_method(kind, rows=rows))
+    pdp = method_code(beside_main)
     where = repr(name)
     three = ", ".join(call.explain(where, m) for m in (ale, pdp, mplot))
     beside = call.explain(where, pdp)

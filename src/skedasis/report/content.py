@@ -15,7 +15,7 @@ from skedasis._arguments import check_flag, check_int
 from skedasis._calls import result_error
 from skedasis._escaping import Printed
 from skedasis._progress import announced
-from skedasis._types import Ints, TableLike
+from skedasis._types import Floats, Ints, TableLike
 from skedasis.analysis.variance_shares import PAIRS, variance_shares_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, require_rows
@@ -47,13 +47,12 @@ from skedasis.report.budget import (
     foresee,
     sampled,
 )
-from skedasis.report.code import CURVES, Call, figure_codes, pdp_method
+from skedasis.report.code import CURVES, Call, called_points, figure_codes, pdp_method
 from skedasis.report.cohorts import Cohort, cohorts
 from skedasis.report.format import listed
 from skedasis.report.given_rows import GivenRow, RowCurves, given_rows, named_rows, places_of
 from skedasis.report.interactions import StrongestPairs, strongest_pairs
 from skedasis.report.passes import (
-    UNSCORED,
     Label,
     ModelRunner,
     Predictions,
@@ -189,10 +188,7 @@ class ContentOptions:
             return self.pdp
         if self.cuts.pdp_features is None:
             return tuple(every)
-        share = np.zeros(len(every))
-        for effects in main.values():
-            sizes = np.array([effects[n].importance for n in every])
-            share = np.maximum(share, sizes / max(float(sizes.sum()), 1e-300))
+        share = largest_shares([[e[n].importance for n in every] for e in main.values()])
         top = np.argsort(-share, kind="stable")[: self.cuts.pdp_features]
         return tuple(every[j] for j in np.sort(top))
 
@@ -200,6 +196,12 @@ class ContentOptions:
         """Return the names of all features, of the nominal ones, or of the others."""
         some = (f for f in self.features if nominal in (None, f.kind == "nominal"))
         return [f.name for f in some]
+
+
+def largest_shares(sizes: Sequence[Sequence[float]]) -> Floats:
+    """Return the largest share of each feature, shape (d,), in the sum of the sizes of any output or model."""
+    known = np.nan_to_num(np.array(sizes, dtype=float))
+    return (known / np.maximum(known.sum(axis=1, keepdims=True), 1e-300)).max(axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,10 +261,13 @@ def _passes(
     others = options.names(nominal=False)
     first = dict(main.effects)
     levels = {k: Effects({n: e[n] for n in nominal}, e.provenance) for k, e in first.items()}
-    ale = runner.effects(ALE(), others, **UNSCORED)
+    ale = runner.effects(ALE(), others)
     given, shown = places_of(main.done.job.dataset, options.given), options.pdp_names(first)
+    numeric, points = [n for n in others if n in shown], dict[str, int]()
+    if numeric and not _trees_evaluated(runner):
+        points = called_points(_sizes(first, numeric))
     start, curves = runner.effects_and_curves(
-        pdp_method("continuous", rows=options.rows), [n for n in others if n in shown], given
+        pdp_method("continuous", rows=options.rows, points=points), numeric, given
     )
     mean, of_levels = runner.effects_and_curves(
         pdp_method("nominal", rows=options.rows), [n for n in nominal if n in shown], given
@@ -271,10 +276,17 @@ def _passes(
         "main": first,
         "ale": _joined(_scored(ale, first), levels, every),
         "pdp": _scored(_joined(start, mean, shown), first),
-        "mplot": runner.effects(as_method("mplot"), every, **UNSCORED),
+        "mplot": runner.effects(as_method("mplot"), every),
     }
     both = {label: {**curves.get(label, {}), **of_levels.get(label, {})} for label in first}
     return found, both
+
+
+def _sizes(main: ByOutput, names: Sequence[str]) -> dict[str, float]:
+    """Return how large the effects and their heterogeneity are, as shares."""
+    outputs = [[(e[n].importance, e[n].heterogeneity_score) for n in names] for e in main.values()]
+    sizes = [np.hypot(*np.nan_to_num(np.array(one)).T).tolist() for one in outputs]
+    return dict(zip(names, largest_shares(sizes).tolist(), strict=True))
 
 
 def _scored(found: ByOutput, main: ByOutput) -> ByOutput:
@@ -373,6 +385,7 @@ def _build_section(
         [feature for feature, found in regions.items() if len(found) > 1],
         options.by,
         rows=options.rows,
+        points=_points(effects["pdp"]),
     )
     return ModelSection(
         name=name if label is None else f"{name}: {label}",
@@ -411,6 +424,12 @@ def _build_section(
             shared.region,
         ),
     )
+
+
+def _points(pdp: Effects) -> dict[str, int]:
+    """Return the number of points that PDPs of called models were given, by feature."""
+    grids = {name: effect.spec.parameters.get("grid") for name, effect in pdp.items()}
+    return {n: int(g[n]) for n, g in grids.items() if isinstance(g, Mapping) and n in g}
 
 
 def _on_others(found: Mapping[str, Regions]) -> dict[str, Regions]:
@@ -735,10 +754,6 @@ def _has_too_many_levels(dataset: Dataset, feature: Feature) -> bool:
 
 def _by_importance(sections: Sequence[ModelSection], names: list[str]) -> tuple[str, ...]:
     """Return the features by the largest fraction of importance in any model: models may differ in their units."""
-    shares = np.zeros((len(sections), len(names)))
-    for k, one in enumerate(sections):
-        importances = np.array([one.rhale[n].importance for n in names])
-        total = importances.sum()
-        shares[k] = importances / total if total > 0 else 0.0
-    order = np.argsort(-shares.max(axis=0), kind="stable")
+    shares = largest_shares([[one.rhale[n].importance for n in names] for one in sections])
+    order = np.argsort(-shares, kind="stable")
     return tuple(names[j] for j in order)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, Unpack
+from typing import TypeAlias, Unpack
 
 import numpy as np
 
@@ -14,10 +14,16 @@ from skedasis._types import Floats, Ints, Json, OutputLabel, TableLike, Values
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.row_rules import MaskedRows
 from skedasis.engine.argument_types import GivenRegions
-from skedasis.engine.assemble import collect_results, finalize, provenance
+from skedasis.engine.assemble import Results, collect_results, finalize, provenance
 from skedasis.engine.explain import explain
+from skedasis.engine.heterogeneity_score import Scores
 from skedasis.engine.options import ExplainKeywords, ExplainOptions
-from skedasis.engine.prepare import Job, prepare, prepare_rows
+from skedasis.engine.prepare import (
+    Job,
+    planned_like,
+    prepare_rows,
+    resolve_method_and_selection,
+)
 from skedasis.engine.region_pass import RegionPass, region_pass
 from skedasis.engine.rounds import compute
 from skedasis.errors import BinningWarning, CostWarning, diverted
@@ -28,9 +34,9 @@ from skedasis.plots.scales import counted
 from skedasis.quantities.base import CALL_ROWS, Quantity
 from skedasis.quantities.outputs import Probability
 from skedasis.results.effects import Effects
-from skedasis.results.multi_output import MultiOutput
 from skedasis.results.provenance import add_cost
 from skedasis.results.surface import Surface
+from skedasis.results.surfaces import Surfaces
 
 Label: TypeAlias = OutputLabel
 """Label of an output: a class, a name or an index; None if the quantity has a single output."""
@@ -96,7 +102,15 @@ class ModelRunner:
         """Explain some features, and return their effects by output; an empty dict without features."""
         if not names:
             return {}
-        found = self._by_output(self._explain(of or self.quantity, list(names), method, options))
+        if of is None:
+            job = self._job(method, list(names))
+            with self.catch_binning_warnings():
+                found = self._results(job, compute(job).results)
+        else:
+            with self.catch_binning_warnings():
+                keywords = self.options.keywords() | options
+                found = explain(of, self.X, list(names), method=method, **keywords)
+            found = {None: found} if isinstance(found, Effects) else dict(found)
         self.passes.append(next(iter(found.values())))
         return found
 
@@ -105,14 +119,13 @@ class ModelRunner:
     ) -> tuple[dict[Label, Effects], dict[Label, dict[str, Floats]]]:
         """Explain some features by their PDP, and return the ICE curves of some rows, too; no further model row."""
         if not names or not len(rows):
-            return self.effects(method, names, **UNSCORED), {}
-        options = replace(self.options, heterogeneity_rows=0)
+            return self.effects(method, names), {}
+        job = self._job(method, list(names))
+        drawn, kept = job.sample_mask, job.sample_mask
+        if kept is not None:
+            kept = kept.copy()
+            kept[rows] = True
         with self.catch_binning_warnings():
-            job = prepare(self.quantity, self.X, list(names), method, options)
-            drawn, kept = job.sample_mask, job.sample_mask
-            if kept is not None:
-                kept = kept.copy()
-                kept[rows] = True
             # The pass computes the curves of all rows; which of them it keeps does not change what it calls.
             done = compute(replace(job, sample=None if kept is None else MaskedRows(kept)))
         stored = np.arange(len(job.dataset)) if kept is None else np.flatnonzero(kept)
@@ -126,15 +139,36 @@ class ModelRunner:
                 own = {name: values[some] for name, values in local.kept.items()}
                 done.gathered[label, key] = replace(local, kept=own, row_id=ids)
         results = finalize(job, done.gathered, done.scores, job.plans)
-        record = provenance(job, done.scores)
+        by_output = {
+            label: {task.key: results[label, task.key] for task in job.tasks}
+            for label in job.outputs
+        }
+        found = self._results(job, by_output)
+        self.passes.append(next(iter(found.values())))
+        return found, curves
+
+    def _job(self, method: Parameters, wanted: list[str] | list[tuple[str, str]]) -> Job:
+        """Plan a pass by another method at the rows of the main effects, without scores; the model is checked."""
+        if self.prepared is None:
+            raise TypeError("The main effects are to be prepared before other passes")
+        options = replace(self.prepared.options, heterogeneity_rows=0)
+        quantity, dataset = self.prepared.quantity, self.prepared.dataset
+        with self.catch_binning_warnings():
+            resolved, selection = resolve_method_and_selection(
+                method, quantity, dataset, wanted, options
+            )
+            return planned_like(self.prepared, resolved, selection, options)
+
+    @staticmethod
+    def _results(job: Job, results: Results) -> dict[Label, Effects]:
+        """Return the effects of a pass by output, with its provenance."""
+        record = provenance(job, Scores())
         found: dict[Label, Effects] = {}
-        for label in job.outputs:
-            by_key = {task.key: results[label, task.key] for task in job.tasks}
+        for label, by_key in results.items():
             explained = collect_results(job, by_key, record)
             if isinstance(explained, Effects):
                 found[label] = explained
-        self.passes.append(next(iter(found.values())))
-        return found, curves
+        return found
 
     def in_regions(
         self, names: Sequence[str], by: GivenRegions | None, *, search: bool
@@ -150,34 +184,22 @@ class ModelRunner:
         self, method: Parameters, pairs: Sequence[tuple[str, str]]
     ) -> dict[Label, dict[tuple[str, str], Surface]]:
         """Explain some pairs, and return their surfaces by output."""
-        found = self._explain(self.quantity, list(pairs), method, UNSCORED)
-        by_output = found if isinstance(found, MultiOutput) else {None: found}
-        shown: dict[Label, dict[tuple[str, str], Surface]] = {
-            label: dict(surfaces) for label, surfaces in by_output.items()
-        }
+        job = self._job(method, list(pairs))
+        with self.catch_binning_warnings():
+            done = compute(job)
+        record, shown = provenance(job, done.scores), dict[Label, dict[tuple[str, str], Surface]]()
+        for label, by_key in done.results.items():
+            explained = collect_results(job, by_key, record)
+            shown[label] = dict(explained) if isinstance(explained, Surfaces) else {}
         first = next(iter(next(iter(shown.values())).values()))
         of = f"{first.provenance.get('method', '')}, {counted(len(pairs), 'pair')}"
         self.passes.append(ReportPass({**first.provenance, "method": of}))
         return shown
 
-    def _explain(
-        self,
-        of: Quantity,
-        names: list[str] | list[tuple[str, str]],
-        method: Parameters,
-        options: ExplainKeywords,
-    ) -> Any:
-        with self.catch_binning_warnings():
-            return explain(of, self.X, names, method=method, **(self.options.keywords() | options))
-
     def catch_binning_warnings(self) -> AbstractContextManager[None]:
         """Return a context manager that collects binning warnings for the page, and drops those of announced costs."""
         costs = {CostWarning: lambda _: None} if self.announced else {}
         return diverted({BinningWarning: self.binning_warnings.append, **costs})
-
-    @staticmethod
-    def _by_output(found: Effects | Mapping[Label, Effects]) -> dict[Label, Effects]:
-        return {None: found} if isinstance(found, Effects) else dict(found)
 
     def count(self, what: str, cost: CallStats, seconds: float = 0.0) -> None:
         """Add calls of the model that are no pass of a method, with the keys of a method's provenance."""

@@ -204,10 +204,13 @@ def report(
 
     Cost in model rows, for N rows and d features: N for derivatives, or 2 N d for differences; n (d + 2) for the
     heterogeneity scores of n rows, where n is at most `heterogeneity_rows`, and at most 4,000 d for spreads; at most
-    n + 4,000 for both within the regions of each feature that has some; 2 N d for ALE and at most 51 N d for PDP; N for
-    M-plots, quality and the variance shares together; 4 N for each surface, and at most 2,000,000 for all; for a model
-    that predicts a distribution, the cost of `skedasis.diagnose` and of two more passes on at most 2,000 rows. Tree
-    ensembles are evaluated from their structure, without calling the model.
+    n + 4,000 for both within the regions of each feature that has some; 2 N d for ALE; (12 d + 114) N for PDP, and at
+    most 50 N d; N for M-plots, quality and the variance shares together; 4 N for each surface, and at most 2,000,000
+    for all; for a model that predicts a distribution, the cost of `skedasis.diagnose` and of two more passes on at most
+    2,000 rows. Tree ensembles are evaluated from their structure, without calling the model.
+
+    PDPs of tree ensembles have 50 points. Where the model is called, each numeric feature has at least 12, and those
+    with the largest effects and heterogeneity have more, up to 50. Their quantiles and ends are those of `PDP(grid=…)`.
 
     If the models will need more than about ten seconds, a `CostWarning` states the model rows and the time before the
     first long pass, and the progress bars repeat it. The model rows are counted from the plans of all passes. Those

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -475,6 +475,8 @@ def pdp_caption(section: ModelSection, feature: str) -> Caption:
         if curves
         else "PDP: the average over all rows."
     )
+    if isinstance(effect.spec.parameters.get("grid"), Mapping):
+        text += f" They are computed at {counted(len(effect.axis), 'point')}."
     if centred and curves:
         text += " Each curve has mean zero over the levels."
     elif isinstance(effect.axis, LevelAxis) and curves:
