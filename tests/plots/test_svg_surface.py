@@ -131,7 +131,9 @@ class TestOutlines:
     @pytest.mark.parametrize(("share", "size"), [(0.2, (12, 17)), (0.5, (1, 9)), (1.0, (1, 1))])
     def test_outlines_hold_what_is_true_and_nothing_else(self, share, size):
         mask = RNG.random(size) < share
-        found = [np.array(corners, dtype=float) for corners in trace_outlines(mask)]
+        outlines = dict(trace_outlines(np.where(mask, 3, -1)))
+        assert list(outlines) == [3]
+        found = [np.array(corners, dtype=float) for corners in outlines[3]]
         again = [[within(found, j + 0.5, i + 0.5) for j in range(size[1])] for i in range(size[0])]
         np.testing.assert_array_equal(again, mask)
         for corners in found:
@@ -149,9 +151,19 @@ class TestOutlines:
         assert area == mask.sum()
 
     def test_a_single_patch_is_a_rectangle(self):
-        assert list(trace_outlines(np.ones((50, 40), dtype=bool))) == [
-            [(0, 0), (40, 0), (40, 50), (0, 50)]
-        ]
+        ((color, outlines),) = trace_outlines(np.zeros((50, 40), dtype=np.int64))
+        assert color == 0
+        assert list(outlines) == [[(0, 0), (40, 0), (40, 50), (0, 50)]]
+
+    def test_colours_beside_each_other_have_their_own_outlines(self):
+        colors = RNG.integers(-1, 4, size=(9, 13))
+        again = np.full(colors.shape, -1)
+        for color, outlines in trace_outlines(colors):
+            corners = [np.array(one, dtype=float) for one in outlines]
+            inside = [[within(corners, j + 0.5, i + 0.5) for j in range(13)] for i in range(9)]
+            assert np.all(again[np.array(inside)] == -1)
+            again[np.array(inside)] = color
+        np.testing.assert_array_equal(again, colors)
 
     def test_thinned_lines_stay_near(self):
         t = np.linspace(0, 2 * np.pi, 400)

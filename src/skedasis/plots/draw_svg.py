@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -627,8 +628,8 @@ def _heat(heat: Heat, at: _Pixels) -> Markup:
     up, dy, top = _units(at.y(heat.y))
     letter = "t" if heat.diverging else "s"
     drawn: list[Markup] = []
-    for step in np.unique(steps[steps >= 0]).tolist():
-        d = "".join(_around(corners, across, up) for corners in trace_outlines(steps == step))
+    for step, outlines in trace_outlines(steps):
+        d = "".join([_around(corners, across, up) for corners in outlines])
         drawn.append(tag("path", class_=f"{letter}{step}", d=d))
     moved = (dx, left, dy, top) != (1, 0, 1, 0)
     matrix = f"matrix({dx:.6g} 0 0 {dy:.6g} {left:.6g} {top:.6g})" if moved else None
@@ -640,16 +641,27 @@ Sides = dict[Corner, list[Corner]]
 """Start of sides, with the end of each."""
 
 
-def trace_outlines(mask: Bools) -> Iterator[list[Corner]]:
-    """Yield the outlines of all regions in which a mask is true; those of holes run in the opposite direction."""
-    level: Sides = {(a, line): [(b, line)] for line, a, b in _sides(mask, 1)}
-    for line, a, b in _sides(mask, -1):
-        level.setdefault((b, line), []).append((a, line))
-    upright: Sides = {}
-    for line, a, b in _sides(mask.T, 1):
-        upright.setdefault((line, b), []).append((line, a))
-    for line, a, b in _sides(mask.T, -1):
-        upright.setdefault((line, a), []).append((line, b))
+def trace_outlines(colors: Ints) -> Iterator[tuple[int, Iterator[list[Corner]]]]:
+    """Yield each colour of a map, ascending, with the outlines of its regions; negative numbers have none.
+
+    Outlines of holes run in the opposite direction.
+    """
+    upper, lower = _sides(colors, 1), _sides(colors, -1)
+    left, right = _sides(colors.T, 1), _sides(colors.T, -1)
+    for color in np.unique(colors[colors >= 0]).tolist():
+        level: Sides = {(a, line): [(b, line)] for line, a, b in upper[color]}
+        for line, a, b in lower[color]:
+            level.setdefault((b, line), []).append((a, line))
+        upright: Sides = {}
+        for line, a, b in left[color]:
+            upright.setdefault((line, b), []).append((line, a))
+        for line, a, b in right[color]:
+            upright.setdefault((line, a), []).append((line, b))
+        yield color, _outlines(level, upright)
+
+
+def _outlines(level: Sides, upright: Sides) -> Iterator[list[Corner]]:
+    """Yield the closed outlines that sides make."""
     while level:
         start = next(iter(level))
         corners = [start]
@@ -660,14 +672,21 @@ def trace_outlines(mask: Bools) -> Iterator[list[Corner]]:
         yield corners[:-1]
 
 
-def _sides(mask: Bools, direction: int) -> Iterator[tuple[int, int, int]]:
-    """Yield horizontal sides as line, first and last column: upper sides of the mask, or lower ones for -1."""
-    around = np.pad(mask, 1).astype(np.int8)
-    edges = (np.diff(around, axis=0) == direction).astype(np.int8)
-    ends = np.diff(edges, axis=1)
-    lines, first = np.nonzero(ends == 1)
-    last = np.nonzero(ends == -1)[1]
-    return zip(lines.tolist(), first.tolist(), last.tolist(), strict=True)
+def _sides(colors: Ints, direction: int) -> dict[int, list[tuple[int, int, int]]]:
+    """Return the horizontal sides of each colour: line, first and last column; upper ones, or lower ones for -1."""
+    around = np.pad(colors, 1, constant_values=-1)
+    own, beyond = (around[1:], around[:-1]) if direction > 0 else (around[:-1], around[1:])
+    side = np.where(own == beyond, -1, own)
+    # A side ends where the next column has none of its colour.
+    line, last = np.nonzero((side[:, :-1] >= 0) & (side[:, :-1] != side[:, 1:]))
+    line_of_first, first = np.nonzero((side[:, 1:] >= 0) & (side[:, 1:] != side[:, :-1]))
+    found: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    colour = side[line_of_first, first + 1]
+    for one, where in zip(
+        colour.tolist(), zip(line.tolist(), first.tolist(), last.tolist(), strict=True), strict=True
+    ):
+        found[one].append(where)
+    return found
 
 
 def _taken(sides: Sides, start: Corner) -> Corner:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -24,15 +25,29 @@ FAR = 20_000.0
 """Coordinates are clipped to this many pixels, far outside any figure."""
 
 
+_SPECIAL = re.compile("[&<>\"']").search
+"""Characters that are escaped."""
+
+
 def plain(value: object) -> Markup:
     r"""Return text that is safe between tags and within quotes, with control characters as the terminal shows them."""
-    return escape(value if isinstance(value, (Markup, Drawing)) else in_order(str(value)))
+    return Markup(_safe(value))  # noqa: S704 - all parts are escaped
+
+
+def _safe(value: object) -> str:
+    """Return `plain` text; nearly all texts are numbers and names in which nothing is to be escaped."""
+    if isinstance(value, (Markup, Drawing)):
+        return value.__html__()
+    text = str(value)
+    if text.isascii() and text.isprintable() and not _SPECIAL(text):
+        return text
+    return str(escape(in_order(text)))
 
 
 def tag(name: str, *children: object, **attributes: object) -> Markup:
     """Return an element with its children."""
-    written = "".join(_attribute(k, v) for k, v in attributes.items())
-    inner = "".join(plain(c) for c in children)
+    written = "".join([_attribute(k, v) for k, v in attributes.items()])
+    inner = "".join([_safe(c) for c in children])
     if not inner and name in _CLOSED:
         return Markup(f"<{name}{written}/>")  # noqa: S704 - all parts are escaped
     return Markup(f"<{name}{written}>{inner}</{name}>")  # noqa: S704 - all parts are escaped
@@ -41,19 +56,25 @@ def tag(name: str, *children: object, **attributes: object) -> Markup:
 def _attribute(name: str, value: object) -> str:
     if value is None or value is False:
         return ""
-    name = name.rstrip("_").replace("_", "-")
+    if "_" in name:
+        name = name.rstrip("_").replace("_", "-")
     if value is True:
         return f" {name}"
     if isinstance(value, (float, np.floating)):
-        value = px(float(value))
+        return f' {name}="{px(float(value))}"'
     # XML parsers replace line breaks in attributes by spaces, unless they are written as character references.
-    return f' {name}="{plain(value)}"'.replace("\n", "&#10;")
+    text = _safe(value).replace("\n", "&#10;")
+    return f' {name}="{text}"'
 
 
 def px(value: float) -> str:
     """Return a length in pixels with one decimal, which is finer than a screen pixel."""
     # Halves are rounded up, unlike in Python's round: 1.25 becomes 1.3.
-    tenths = math.floor(10 * value + 0.5)
+    return _tenths(math.floor(10 * value + 0.5))
+
+
+def _tenths(tenths: int) -> str:
+    """Return tenths of a pixel as a length."""
     whole, rest = divmod(abs(tenths), 10)
     return f"{'-' if tenths < 0 else ''}{whole}{f'.{rest}' if rest else ''}"
 
@@ -78,18 +99,10 @@ def path(x: Floats, y: Floats) -> str:
 def way(x: Floats, y: Floats) -> str:
     """Return a polyline of finite points as path data in relative coordinates, which are shorter than `path`."""
     at = np.floor(10 * np.clip(np.stack([x, y]), -FAR, FAR) + 0.5).astype(np.int64)
-    parts = [f"M{px(at[0, 0] / 10)} {px(at[1, 0] / 10)}"]
-    known, middle = _steps(), len(_steps()) // 2
-    # A minus sign separates two numbers as well as a space does.
-    for a, b in np.diff(at, axis=1).T.tolist():
-        if -middle <= a < middle and -middle <= b < middle:
-            second = known[b + middle]
-            parts.append(
-                f"{known[a + middle]}{second}" if b < 0 else f"{known[a + middle]} {second}"
-            )
-        else:
-            parts.append(f"{px(a / 10)} {px(b / 10)}")
-    return parts[0] + ("l" + _tight(parts[1:]) if len(parts) > 1 else "")
+    first = f"M{px(at[0, 0] / 10)} {px(at[1, 0] / 10)}"
+    if at.shape[1] == 1:
+        return first
+    return f"{first}l{_tight(_moves(np.diff(at, axis=1).T.tolist()))}"
 
 
 def dashes(x: Floats, y: Floats, wide: float) -> str:
@@ -100,14 +113,24 @@ def dashes(x: Floats, y: Floats, wide: float) -> str:
         return ""
     dash = f"h{_bare(px(wide))}"
     gaps = np.diff(at, axis=1) - np.array([[round(10 * wide)], [0]])
-    steps = [_bare(px(a / 10)) + _after(_bare(px(b / 10))) for a, b in gaps.T.tolist()]
     first = f"M{px(at[0, 0] / 10)} {px(at[1, 0] / 10)}{dash}"
-    return first + "".join(f"m{step}{dash}" for step in steps)
+    return first + "".join([f"m{step}{dash}" for step in _moves(gaps.T.tolist())])
 
 
-def _after(number: str) -> str:
-    """Return a number preceded by a separator, if it needs one."""
-    return number if number.startswith("-") else f" {number}"
+def _moves(steps: Iterable[tuple[int, int]]) -> list[str]:
+    """Return steps in tenths of a pixel as pairs of numbers; a minus sign separates them as well as a space does."""
+    known, middle = _steps(), len(_steps()) // 2
+    parts: list[str] = []
+    for a, b in steps:
+        if -middle <= a < middle and -middle <= b < middle:
+            second = known[b + middle]
+            parts.append(
+                f"{known[a + middle]}{second}" if b < 0 else f"{known[a + middle]} {second}"
+            )
+        else:
+            second = _bare(_tenths(b))
+            parts.append(f"{_bare(_tenths(a))}{'' if b < 0 else ' '}{second}")
+    return parts
 
 
 def _tight(pairs: list[str]) -> str:
@@ -118,7 +141,7 @@ def _tight(pairs: list[str]) -> str:
 @cache
 def _steps() -> list[str]:
     """Return a table of short steps as text, without a leading zero."""
-    return [_bare(px(t / 10)) for t in range(-3000, 3000)]
+    return [_bare(_tenths(t)) for t in range(-3000, 3000)]
 
 
 def _bare(text: str) -> str:
@@ -130,13 +153,13 @@ def texts(values: Floats) -> list[str]:
     shown = np.clip(np.where(np.isfinite(values), values, 0.0), -FAR, FAR)
     tenths = np.floor(10 * shown + 0.5).astype(np.int64)
     known = _table()
-    return [known[t] if 0 <= t < len(known) else px(t / 10) for t in tenths.tolist()]
+    return [known[t] if 0 <= t < len(known) else _tenths(t) for t in tenths.tolist()]
 
 
 @cache
 def _table() -> list[str]:
     """Return a table of lengths as text: a look-up is ten times as fast as formatting."""
-    return [px(t / 10) for t in range(12_000)]
+    return [_tenths(t) for t in range(12_000)]
 
 
 # --- drawings ------------------------------------------------------------------------------------

@@ -399,6 +399,8 @@ class _Arrangement:
 
     def _overhang(self, panel: Panel, length: float) -> float:
         """Return how far slanted names extend to the left of a frame of about this width."""
+        if not panel.x.labels:  # numbers are level
+            return 0.0
         ticks = self._across(panel.x, length)
         if ticks.turn != 40:
             return 0.0

@@ -297,15 +297,13 @@ class PlotAxis:
     def share(self, values: Floats | float) -> Floats:
         """Return positions as fractions of the axis; those of ±inf are its ends."""
         low, high = self.limits
-        at = np.clip(
-            np.asarray(values, dtype=float), *((low, high) if self.log else (-np.inf, np.inf))
-        )
+        at = np.asarray(values, dtype=float)
         if self.log:
-            at, low, high = np.log10(at), math.log10(low), math.log10(high)
+            at, low, high = np.log10(np.clip(at, low, high)), math.log10(low), math.log10(high)
         # Halved first: the difference of two huge numbers of opposite sign would overflow.
         with np.errstate(invalid="ignore", over="ignore"):
             found = (at / 2 - low / 2) / (high / 2 - low / 2)
-        return np.where(np.isposinf(at), 1.0, np.where(np.isneginf(at), 0.0, found))
+        return np.where(np.isinf(at), at > 0, found)
 
     @cached_property
     def scale(self) -> Scale:
@@ -358,6 +356,7 @@ def zero_rounding(values: Floats, size: float) -> Floats:
     return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
 
 
+@lru_cache(maxsize=4096)  # the same names and texts are measured again and again
 def clean(text: str) -> str:
     r"""Return text on one line, with control characters as the terminal shows them."""
     shown = (c if c.isprintable() else " " for c in visible(one_line(text)))
