@@ -109,8 +109,8 @@ class ModelRunner:
         else:
             with self.catch_binning_warnings():
                 keywords = self.options.keywords() | options
-                found = explain(of, self.X, list(names), method=method, **keywords)
-            found = {None: found} if isinstance(found, Effects) else dict(found)
+                explained = explain(of, self.X, list(names), method=method, **keywords)
+            found = _by_output(explained)
         self.passes.append(next(iter(found.values())))
         return found
 
@@ -227,6 +227,10 @@ class ModelRunner:
         self.count("predictions", stats, time.perf_counter() - started)
         joined = {label: np.concatenate(some) for label, some in values.items()}
         return Predictions(parts, joined, np.concatenate(raw) if raw else None)
+
+
+def _by_output(found: Effects | Mapping[Label, Effects]) -> dict[Label, Effects]:
+    return {None: found} if isinstance(found, Effects) else dict(found)
 
 
 def with_scores(effects: Effects, of: Effects) -> Effects:

@@ -130,11 +130,11 @@ def rug(x: Floats, weight: Floats | None, *, exact: bool, ticks: int = TICKS) ->
     n = len(x)
     if n <= ticks:
         return Rug(np.sort(x), "rows" if exact else f"a sample of {n:,} rows")
-    order = np.argsort(x, kind="stable")
-    x = x[order]
-    share = np.arange(1, n + 1) / n
-    if weight is not None:
-        share = np.cumsum(weight[there][order])
+    if weight is None:
+        x, share = np.sort(x), np.arange(1, n + 1) / n  # several times as fast as with an order
+    else:
+        order = np.argsort(x, kind="stable")
+        x, share = x[order], np.cumsum(weight[there][order])
         share /= share[-1]
     places = np.searchsorted(share, np.linspace(0.0, 1.0, ticks) - 1e-12)
     return Rug(
