@@ -100,9 +100,10 @@ def has_numba() -> bool:
     return True
 
 
-_LOAD_ROWS, _IMPORT_ROWS = 10_000_000, 100_000_000
-"""Rows after which kernels that NumPy can replace are loaded, and numba is imported for them. NumPy takes about 5 ns
-longer for each row, loading the kernels takes up to 50 ms, and importing and starting numba half a second."""
+_LOAD_ROWS, _START_ROWS, _IMPORT_ROWS = 10_000_000, 150_000_000, 300_000_000
+"""Rows after which kernels that NumPy can replace are loaded, numba is started for them, and it is imported. NumPy
+takes about 2.5 ns longer for each row; loading these kernels takes up to 50 ms if others were loaded before, the first
+kernel of a process 0.4 s, and importing numba as much again."""
 
 _PASSED = [0]
 
@@ -111,7 +112,11 @@ def kernels_pay(rows: int) -> bool:
     """Return whether a pass over so many rows should use kernels that NumPy can replace with the same result."""
     if _PASSED[0] < _IMPORT_ROWS:
         _PASSED[0] += rows
-        if _PASSED[0] < (_LOAD_ROWS if "numba" in sys.modules else _IMPORT_ROWS):
+        if _compiled.cache_info().currsize:
+            enough = _LOAD_ROWS
+        else:
+            enough = _START_ROWS if "numba" in sys.modules else _IMPORT_ROWS
+        if _PASSED[0] < enough:
             return False
     return has_numba()
 

@@ -223,6 +223,10 @@ def test_sums_do_not_depend_on_the_way_to_them(way: str, drawn: Any) -> None:
         own, codes = part.own(), case.codes(k, new)
         swept = own + part.changed(k, codes)
         np.testing.assert_array_equal(swept, part.replaced({k: codes}).own())
+        # So many sets of codes that not all of them are evaluated together.
+        sets = np.stack([codes, case.codes(k, rng.permutation(X[:, j]))])
+        each = np.stack([part.replaced({k: c}).own() for c in sets])
+        np.testing.assert_array_equal(part.swept(k, np.tile(sets, (70, 1))), np.tile(each, (70, 1)))
         few = Case(ensemble, X[: max(1, len(X) // 3)]).made(way, 0)
         np.testing.assert_array_equal(few.own(), own[: few.n])
         curve = part.curves(k, case.codes(k, X[:4, j]))

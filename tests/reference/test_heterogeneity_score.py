@@ -271,7 +271,7 @@ def _of_arrays(model, X, seed):
     ranks = [mid_ranks(column) for column in X.T]
     two = ranks[0].distinct <= 2
     vif = 1.0 if two else float(variance_inflation(ranks, [0], rows)[0])
-    ranked = None if two else ranks[0].values
+    ranked = None if two else ranks[0]
     i, j = ScoreOrder.of(X[:, 0], ranked, vif, rows.noise).pairs()
     swapped = X.copy()
     swapped[i, 0], swapped[j, 0] = X[j, 0], X[i, 0]

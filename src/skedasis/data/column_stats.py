@@ -337,6 +337,10 @@ class Column:
         """Compute the summary and free the values."""
         self.summary()
         self.x, self.weights, self.present = self.x[:0].copy(), None, None
+        self.release_order()
+
+    def release_order(self) -> None:
+        """Free the order of the values, which is found again where it is needed."""
         for cached in ("_by_value", "_ordered"):
             self.__dict__.pop(cached, None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,7 +13,6 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.prepare import TaskKey
 from skedasis.engine.select import FeatureTask
-from skedasis.errors import DataError
 from skedasis.stats.depends_on import (
     FEW_KNOTS,
     FITTED,
@@ -29,7 +28,7 @@ from skedasis.stats.depends_on import (
     put_first,
     shares_explained,
 )
-from skedasis.stats.heterogeneity_score import HeterogeneityScore, frequent_levels
+from skedasis.stats.heterogeneity_score import HeterogeneityScore, Ranks, frequent_levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +37,7 @@ class ColumnFunctions:
 
     part: Dataset
     back: Ints
+    columns: Sequence[Ranks | Floats]
     weights: Floats | None
     found: dict[tuple[int, int], Floats] = field(default_factory=dict)
 
@@ -48,17 +48,15 @@ class ColumnFunctions:
         return self.found[j, knots]
 
     def _functions(self, feature: Feature, knots: int) -> Floats:
-        part, j = self.part, feature.position
-        if feature.kind == "nominal":
-            return frequent_levels(part.coded(j)[0][self.back], self.weights)
+        part, column = self.part, self.columns[feature.position]
+        if not isinstance(column, Ranks):
+            return column  # indicators of levels; none if all values are missing
         if feature.kind == "continuous":
-            return hat_functions(part.floats(j)[self.back], knots)
-        try:
+            x = part.floats(feature.position)
+        else:
             codes = part.levels(feature, most=len(part) + 1).codes
-        except DataError:
-            # All values are missing, or some level is missing in the declared order.
-            return np.zeros((len(part), 0))
-        return hat_functions(np.where(codes < 0, np.nan, codes)[self.back], knots)
+            x = np.where(codes < 0, np.nan, codes)
+        return hat_functions(x[self.back], knots, column.order)
 
 
 @dataclass(frozen=True, eq=False)

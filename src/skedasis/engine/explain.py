@@ -6,11 +6,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from skedasis._types import TableLike
+from skedasis.engine.assemble import collect_results, provenance, warn_unused_arguments
+from skedasis.engine.curves import with_curves
 from skedasis.engine.options import (
     ExplainOptions,
     MultiModelKeywords,
     takes_options,
 )
+from skedasis.engine.prepare import prepare
+from skedasis.engine.rounds import compute
 from skedasis.engine.select import as_features
 from skedasis.errors import UnsupportedError
 from skedasis.quantities.outputs import ModelLike, as_quantity
@@ -189,12 +193,6 @@ def explain(
         from skedasis.engine.multi_model import explain_several
 
         return explain_several(model, X, wanted, method, options)
-    # Imported here to keep `import skedasis` fast.
-    from skedasis.engine.assemble import collect_results, provenance, warn_unused_arguments
-    from skedasis.engine.curves import with_curves
-    from skedasis.engine.prepare import prepare
-    from skedasis.engine.rounds import compute
-
     warn_unused_arguments(method, model, options.y)
     if by is not None:
         # Imported here: most calls have no regions.

@@ -126,8 +126,8 @@ class _Swaps(ScoredRows):
             if position is not None:
                 regressor, inflation = columns[position], vif[position]
                 if np.isnan(value).any() or not isinstance(regressor, Ranks):
-                    regressor = _ranks_of_present(value, rows)
-                ranks = regressor.values
+                    regressor = mid_ranks(value, rows.weights)
+                ranks = regressor
             order = ScoreOrder.of(value, ranks, inflation, rows.noise)
             some = [None] if strata is None else [strata[rows.rows], ~strata[rows.rows]]
             pairs = [order.pairs(stratum) for stratum in some]
@@ -244,7 +244,7 @@ def compute_scores(job: Job) -> Scores:
     spreads, cost = compute_spreads(job, drawn, drawn.orders, found)
     stats.add(cost)
     swapped = SwappedPairs(
-        functions=ColumnFunctions(drawn.part, drawn.back, rows.weights),
+        functions=ColumnFunctions(drawn.part, drawn.back, drawn.columns, rows.weights),
         tasks={t.key: t for t in job.tasks if isinstance(t, FeatureTask) and t.key in swaps},
         values={key: swap.order.values for key, swap in swaps.items()},
         pairs={(label, key): drawn.pairs(key, change) for (label, key), change in changes.items()},
@@ -308,16 +308,6 @@ def compute_region_scores(
 def _codes(drawn: ScoredRows, j: int) -> Ints:
     """Return the codes of a column's levels in the order of the hashes; -1 is missing."""
     return drawn.part.coded(j)[0][drawn.back]
-
-
-def _ranks_of_present(value: Floats, rows: ScoreRows) -> Ranks:
-    """Return mid-ranks among the rows with a value. Rows without one get 0.5, which is not used."""
-    present = ~np.isnan(value)
-    weights = None if rows.weights is None else rows.weights[present]
-    found = mid_ranks(value[present], weights)
-    all_rows = np.full(len(value), 0.5)
-    all_rows[present] = found.values
-    return Ranks(all_rows, found.distinct, ~present)
 
 
 def _regressor(drawn: ScoredRows, j: int) -> Ranks | Floats:

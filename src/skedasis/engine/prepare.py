@@ -367,6 +367,9 @@ class _Planner:
                     self._plan(task, label, cache)
                 except NotYetKnown as error:
                     unknown = error
+            for column in task.columns:
+                if isinstance(column, Column) and not column.missing:  # donors need the order
+                    column.release_order()
         # One pass over the data answers what plans and donors ask for.
         _donors(self.tasks, self.plans)
         if unknown is not None:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
+from skedasis.stats.heterogeneity_score import sorted_rows
 
 MOST_OTHERS, SCREENED_PAIRS = 32, 1_000
 """Of more other features, those that so many pairs put first are compared."""
@@ -93,7 +94,7 @@ class Pairs:
 
     def differences(self, functions: Floats) -> Floats:
         """Return the difference of functions of the rows between the two rows of each pair."""
-        return functions[self.first] - functions[self.second]
+        return functions.take(self.first, axis=0) - functions.take(self.second, axis=0)
 
 
 def least_errors(columns: int) -> float:
@@ -108,7 +109,7 @@ def knots_for(pairs: int) -> int:
     return int(np.clip(np.sqrt(pairs / 2 / _PAIRS_OF_COEFFICIENT), 2, MOST_KNOTS))
 
 
-def hat_functions(x: Floats, knots: int) -> Floats:
+def hat_functions(x: Floats, knots: int, order: Ints | None = None) -> Floats:
     """Return functions of a numeric column, (n, K): linear between knots, or of single values if there are few.
 
     Parameters
@@ -117,27 +118,33 @@ def hat_functions(x: Floats, knots: int) -> Floats:
         NaN is missing, which has a function of its own.
     knots : int
         Two or more: at quantiles, the ends of the axis included.
+    order : ndarray of int, shape (r,), optional
+        The rows with a value, sorted by it, if they are known.
     """
-    present = ~np.isnan(x)
-    if not present.any():
+    order = sorted_rows(x) if order is None else order
+    if not len(order):
         return np.zeros((len(x), 0))
+    ascending = x.take(order)
     # Of the size of one, so that differences of huge numbers are finite; infinities are beyond all numbers.
-    finite = np.isfinite(x)
-    scale = float(np.abs(x[finite]).max(initial=0.0)) or 1.0
-    x = np.where(np.isinf(x), np.copysign(2.0, x), x / scale)
-    ordered = np.sort(x[present])
-    values = ordered[np.append(True, np.diff(ordered) > 0)]
+    finite = ascending[np.isfinite(ascending)]
+    scale = float(np.abs(finite[[0, -1]]).max()) if len(finite) else 0.0
+    scaled = ascending / (scale or 1.0)
+    if len(finite) < len(ascending):
+        scaled = np.where(np.isinf(ascending), np.copysign(2.0, ascending), scaled)
+    values = scaled[np.append(True, scaled[1:] > scaled[:-1])]
     if len(values) > _VALUES_OF_KNOT * knots:
-        values = np.unique(ordered[np.linspace(0, len(ordered) - 1, knots).astype(int)])
-    functions = np.zeros((len(x), len(values) + 1))
-    functions[~present, -1] = 1.0
-    place = np.clip(np.searchsorted(values, x[present], side="right") - 1, 0, len(values) - 1)
-    after = np.minimum(place + 1, len(values) - 1)
-    width = np.where(after > place, values[after] - values[place], 1.0)
-    fraction = (x[present] - values[place]) / width
-    rows = np.flatnonzero(present)
-    functions[rows, place] = 1.0 - fraction
-    functions[rows, after] += fraction
+        values = np.unique(scaled[np.linspace(0, len(scaled) - 1, knots).astype(int)])
+    count = len(values)
+    functions = np.zeros((len(x), count + 1))
+    if len(order) < len(x):
+        functions[np.isnan(x), -1] = 1.0
+    starts = np.searchsorted(scaled, values)
+    place = np.repeat(np.arange(count), np.diff(np.append(starts, len(scaled))))
+    widths = np.append(np.diff(values), 1.0)
+    fraction = (scaled - values.take(place)) / widths.take(place)
+    flat, at = functions.reshape(-1), order * (count + 1) + place
+    flat[at] = 1.0 - fraction
+    flat[at + (place + 1 < count)] += fraction
     return functions
 
 

@@ -202,11 +202,26 @@ class Ranks:
     distinct : int
         Number of distinct values.
     missing : ndarray of bool, shape (n,)
+    order : ndarray of int, shape (r,)
+        The rows with a value, sorted by it; rows of one value in their own order.
     """
 
     values: Floats
     distinct: int
     missing: Bools
+    order: Ints
+
+
+def sorted_rows(x: Floats) -> Ints:
+    """Return the indices of the values that are not NaN in ascending order; equal ones keep their order."""
+    present = np.flatnonzero(~np.isnan(x))
+    some = x if len(present) == len(x) else x[present]
+    # Values that all differ, as most do, have one order, and are sorted in half the time.
+    order = some.argsort()
+    ascending = some.take(order)
+    if not (ascending[1:] > ascending[:-1]).all():
+        order = some.argsort(kind="stable")
+    return order if some is x else present[order]
 
 
 def mid_ranks(x: Floats, weights: Floats | None = None) -> Ranks:
@@ -218,14 +233,16 @@ def mid_ranks(x: Floats, weights: Floats | None = None) -> Ranks:
         NaN is missing.
     weights : ndarray of float, shape (n,), optional
     """
-    present = ~np.isnan(x)
-    values, index = np.unique(x[present], return_inverse=True)
-    weight = np.bincount(index, None if weights is None else weights[present], len(values))
+    order = sorted_rows(x)
+    ascending = x.take(order)
+    first = np.append(True, ascending[1:] > ascending[:-1])[: len(order)]
+    index = np.cumsum(first) - 1
+    distinct = int(index[-1]) + 1 if len(order) else 0
+    weight = np.bincount(index, None if weights is None else weights.take(order), distinct)
     below = np.cumsum(weight) - weight / 2
     ranks = np.full(len(x), 0.5)
-    if len(values):
-        ranks[present] = (below / weight.sum())[index]
-    return Ranks(ranks, len(values), ~present)
+    ranks[order] = (below / weight.sum()).take(index)
+    return Ranks(ranks, distinct, np.isnan(x), order)
 
 
 def frequent_levels(codes: Ints, weights: Floats | None = None) -> Floats:
@@ -344,6 +361,8 @@ class ScoreOrder:
         The feature at the rows of the score; NaN is missing.
     rows : ndarray of int, shape (r,)
         The rows with a value, in that order.
+    by_value : ndarray of int, shape (r,)
+        The same rows, sorted by value.
     key : ndarray of float, shape (n,)
         What they are sorted by.
     variance : float
@@ -359,18 +378,19 @@ class ScoreOrder:
 
     values: Floats
     rows: Ints
+    by_value: Ints
     key: Floats
     variance: float
 
     @classmethod
-    def of(cls, values: Floats, ranks: Floats | None, vif: float, noise: Floats) -> ScoreOrder:
+    def of(cls, values: Floats, ranks: Ranks | None, vif: float, noise: Floats) -> ScoreOrder:
         """Return the order of the rows that have a value.
 
         Parameters
         ----------
         values : ndarray of float, shape (n,)
-        ranks : ndarray of float, shape (n,), optional
-            Mid-ranks of the feature in (0, 1); None for a feature without an order, or of two values.
+        ranks : Ranks, optional
+            Of the feature; None for a feature without an order, or of two values.
         vif : float
             Variance inflation of the ranks.
         noise : ndarray of float, shape (n,)
@@ -379,15 +399,17 @@ class ScoreOrder:
         from scipy.special import ndtri
 
         v = 2.0 / (1.0 + np.sqrt(12.0 * vif - 11.0))
-        key = noise
+        key, by_value = noise, sorted_rows(values) if ranks is None else ranks.order
         if ranks is None or v > _RANDOM_PAIRS:
             v = 1.0
         else:
             # Next to a row of nearly all weight, the others' ranks may be rounded to 0 or 1.
             eps = np.finfo(float).eps
-            key = ndtri(np.clip(ranks, eps, 1.0 - eps)) + np.sqrt(v / (1.0 - v)) * noise
-        present = np.flatnonzero(~np.isnan(values))
-        return cls(values, present[np.argsort(key[present], kind="stable")], key, float(v))
+            key = ndtri(np.clip(ranks.values, eps, 1.0 - eps)) + np.sqrt(v / (1.0 - v)) * noise
+        rows = sorted_rows(
+            key if len(by_value) == len(key) else np.where(np.isnan(values), np.nan, key)
+        )
+        return cls(values, rows, by_value, key, float(v))
 
     def pairs(self, some: Bools | None = None) -> tuple[Ints, Ints]:
         """Return pairs of neighbours, (r // 2,) each, among all rows or among some; an odd row is left out."""

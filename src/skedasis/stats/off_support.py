@@ -174,7 +174,12 @@ def _pairs(
 def _first(column: Ranks | Floats) -> Ranks | Floats:
     """Return the rows of a column that are regressed."""
     if isinstance(column, Ranks):
-        return replace(column, values=column.values[:REFERENCE], missing=column.missing[:REFERENCE])
+        return replace(
+            column,
+            values=column.values[:REFERENCE],
+            missing=column.missing[:REFERENCE],
+            order=column.order[column.order < REFERENCE],
+        )
     return column[:REFERENCE]
 
 

@@ -99,7 +99,8 @@ class SpreadCells:
         """
         there = cell >= 0
         w = np.ones(len(cell)) if weights is None else weights
-        found, number = np.unique(cell[there], return_inverse=True)
+        used = np.bincount(cell[there]) > 0
+        found, number = np.flatnonzero(used), (np.cumsum(used) - 1)[cell[there]]
         weight = np.bincount(number, w[there], len(found))
         first = np.zeros(len(found))
         first[number] = values[there]
@@ -222,15 +223,15 @@ class _Sorter:
 
     @classmethod
     def of(cls, cells: SpreadCells, order: ScoreOrder, weights: Floats | None) -> _Sorter:
-        values, number = order.values[order.rows], cells.cell[order.rows]
-        # Rows of one value follow their hashes, whatever the order of the data.
-        by_hash = np.argsort(order.rows)
-        by_value = by_hash[np.argsort(values[by_hash], kind="stable")]
-        by_value = by_value[np.argsort(number[by_value], kind="stable")]
-        rows = order.rows[by_value]
+        # Sorted by value, so that only the levels of a pool are not in the order of the cells.
+        rows = order.by_value
+        number = cells.cell.take(rows)
+        if (number[1:] < number[:-1]).any():
+            by_cell = np.argsort(number, kind="stable")
+            rows, number = rows[by_cell], number[by_cell]
         weight = np.ones(len(rows)) if weights is None else weights[rows]
         ends = np.append(0.0, np.cumsum(cells.share))
-        starts = np.searchsorted(number[by_value], np.arange(len(cells) + 1))
+        starts = np.searchsorted(number, np.arange(len(cells) + 1))
         return cls(rows, np.cumsum(weight) / weight.sum(), ends / ends[-1], starts)
 
     def at(self, fraction: Floats, cell: Ints) -> Ints:

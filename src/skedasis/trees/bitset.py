@@ -15,6 +15,9 @@ from skedasis.trees.layout import ColumnTests, JointTests, TreeLayout
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
+_WORDS = 128
+"""Words of the sets of few rows that are repeated, so that one pass over the nodes changes several codes of each."""
+
 
 # --- evaluation in NumPy only ---------------------------------------------------------------------
 
@@ -93,6 +96,10 @@ class NumpyBitsets:
     def changed(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the change of the sums when each row gets another code in the column with index k, (n,)."""
         return self.replaced({k: codes}).own() - self.own()
+
+    def swept(self, k: int, codes: ThresholdCodes) -> Floats:
+        """Return the sums when each row gets other codes in the column with index k, (m, n) as the codes."""
+        return np.stack([self.own() + self.changed(k, np.ascontiguousarray(c)) for c in codes])
 
     def between(self, k: int, low: ThresholdCodes, high: ThresholdCodes) -> Floats:
         """Return the difference of the sums between two codes per row in the column with index k, (n,)."""
@@ -243,6 +250,31 @@ class BitsetEvaluator:
             out,
         )
         return out[: self.n]
+
+    def swept(self, k: int, codes: ThresholdCodes) -> Floats:
+        """Return the sums when each row gets other codes in the column with index k, (m, n) as the codes."""
+        out, step = np.empty((len(codes), 64 * self.words)), max(1, _WORDS // max(self.words, 1))
+        for first in range(0, len(codes), step):
+            some = codes[first : first + step]
+            padded = np.zeros((len(some), 64 * self.words), np.int32)
+            padded[:, : self.n] = some
+            changed = self._repeated(len(some)).changed(k, padded.reshape(-1))
+            out[first : first + step] = changed.reshape(padded.shape)
+        return self.own() + out[:, : self.n]
+
+    def _repeated(self, times: int) -> BitsetEvaluator:
+        """Return the evaluator of the rows repeated, each time with as many more as fill up the last word."""
+        other = object.__new__(BitsetEvaluator)
+        other.__dict__ = {
+            **self.__dict__,
+            "n": 64 * self.words * times,
+            "_own": None,
+            "_sizes": None,
+        }
+        other.words = self.words * times
+        if times > 1:
+            other.passing, other.reached = (np.tile(w, times) for w in (self.passing, self.reached))
+        return other
 
     def between(self, k: int, low: ThresholdCodes, high: ThresholdCodes) -> Floats:
         """Return the difference of the sums between two codes per row in the column with index k, (n,)."""

@@ -207,6 +207,10 @@ class LeafSums(Protocol):
         """Return the change of the sums when each row gets another code in the column, (n,)."""
         ...
 
+    def swept(self, k: int, codes: ThresholdCodes) -> Floats:
+        """Return the sums when each row gets other codes in the column, (m, n) as the codes."""
+        ...
+
     def between(self, k: int, low: ThresholdCodes, high: ThresholdCodes) -> Floats:
         """Return the difference of the sums between two codes per row in the column, (n,)."""
         ...
@@ -345,7 +349,7 @@ def _replace_one(part: LeafSums, k: int, codes: ThresholdCodes) -> Floats:
     """Return the sums with one column replaced, (sets, n)."""
     if codes.shape[1] == 1 and part.n > 1:
         return part.curves(k, np.ascontiguousarray(codes[:, 0]))
-    return np.stack([part.own() + part.changed(k, np.ascontiguousarray(c)) for c in codes])
+    return part.swept(k, codes)
 
 
 def _replace_several(part: LeafSums, codes: Mapping[int, ThresholdCodes], sets: int) -> Floats:

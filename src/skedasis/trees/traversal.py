@@ -101,6 +101,10 @@ class TraversalEvaluator:
         low, high = self.rows[:, k].copy(), self._coded(k, codes)
         return self._difference(k, low, high, _NO_LEAVES)
 
+    def swept(self, k: int, codes: ThresholdCodes) -> Floats:
+        """Return the sums when each row gets other codes in the column with index k, (m, n) as the codes."""
+        return np.stack([self.own() + self.changed(k, np.ascontiguousarray(c)) for c in codes])
+
     def between(self, k: int, low: ThresholdCodes, high: ThresholdCodes) -> Floats:
         """Return the difference of the sums between two codes per row in the column with index k, (n,)."""
         low, high = self._coded(k, low), self._coded(k, high)

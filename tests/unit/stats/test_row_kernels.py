@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -186,18 +187,25 @@ def test_results(form: str, method: Any) -> None:
 
 def test_kernels_are_loaded_when_numpy_has_cost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(compilation, "_PASSED", [0])
+    loaded = [1]
+    sizes = SimpleNamespace(cache_info=lambda: SimpleNamespace(currsize=loaded[0]))
+    monkeypatch.setattr(compilation, "_compiled", sizes)
     monkeypatch.setattr(compilation, "has_numba", lambda: bool(asked.append(1)) or True)
     monkeypatch.setitem(compilation.sys.modules, "numba", object())
-    most = compilation._LOAD_ROWS
-    assert not compilation.kernels_pay(most - 1)
-    assert not asked
-    assert compilation.kernels_pay(1)
-    monkeypatch.setattr(compilation, "_PASSED", [0])
+
+    def pays_from(rows: int) -> None:
+        monkeypatch.setattr(compilation, "_PASSED", [0])
+        asked.clear()
+        assert not compilation.kernels_pay(rows - 1)
+        assert not asked
+        assert compilation.kernels_pay(1)
+
+    pays_from(compilation._LOAD_ROWS)
+    # The first kernel of a process starts numba; where no library has, it is imported, too.
+    loaded[0] = 0
+    pays_from(compilation._START_ROWS)
     monkeypatch.delitem(compilation.sys.modules, "numba")
-    # Without numba in the process, its import is part of the cost.
-    assert not compilation.kernels_pay(most)
-    assert compilation.kernels_pay(compilation._IMPORT_ROWS - most)
+    pays_from(compilation._IMPORT_ROWS)
     monkeypatch.setattr(compilation, "has_numba", lambda: False)
     assert not compilation.kernels_pay(0)
 
