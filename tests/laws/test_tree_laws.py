@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -174,9 +175,31 @@ def test_curves_and_totals(way: str, drawn: Any) -> None:
         wanted = [case.scores(0, **{f"x{j}": np.full(len(X), p)}) for p in points]
         part = case.made(way, 0)
         # Two sets of points: what is cached for one must not be returned for the other.
-        near(part.curves(k, case.codes(k, points[::-1])), wanted[::-1])
-        near(part.curves(k, case.codes(k, points)), wanted)
-        near(part.totals(k, case.codes(k, points)) / len(X), np.mean(wanted, axis=1))
+        near(part.curves({k: case.codes(k, points[::-1])}), wanted[::-1])
+        near(part.curves({k: case.codes(k, points)}), wanted)
+        near(part.totals({k: case.codes(k, points)}) / len(X), np.mean(wanted, axis=1))
+
+
+@law(way=st.sampled_from(WAYS), drawn=ensembles())
+def test_curves_and_totals_on_a_product_grid(way: str, drawn: Any) -> None:
+    ensemble, X, rng = drawn
+    case = Case(ensemble, X)
+    some = rng.permutation(len(case.shape.columns))[: int(rng.integers(2, 4))].tolist()
+    if not some:
+        return
+    # Unordered, with duplicates and missing values, each column with another number of points.
+    values = {
+        k: rng.choice(X[:, case.shape.columns[k]], m) for k, m in zip(some, (3, 4, 2), strict=False)
+    }
+    points = {k: case.codes(k, own) for k, own in values.items()}
+    names = [f"x{case.shape.columns[k]}" for k in some]
+    wanted = []
+    for combination in itertools.product(*values.values()):
+        pairs = zip(names, combination, strict=True)
+        wanted.append(case.scores(0, **{name: np.full(len(X), v) for name, v in pairs}))
+    part = case.made(way, 0)
+    near(part.curves(points), wanted)
+    near(part.totals(points) / len(X), np.mean(wanted, axis=1))
 
 
 @law(way=st.sampled_from(WAYS), drawn=ensembles())
@@ -229,7 +252,7 @@ def test_sums_do_not_depend_on_the_way_to_them(way: str, drawn: Any) -> None:
         np.testing.assert_array_equal(part.swept(k, np.tile(sets, (70, 1))), np.tile(each, (70, 1)))
         few = Case(ensemble, X[: max(1, len(X) // 3)]).made(way, 0)
         np.testing.assert_array_equal(few.own(), own[: few.n])
-        curve = part.curves(k, case.codes(k, X[:4, j]))
+        curve = part.curves({k: case.codes(k, X[:4, j])})
         for p in range(len(curve)):
             np.testing.assert_array_equal(
                 curve[p],

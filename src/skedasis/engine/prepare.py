@@ -43,7 +43,12 @@ from skedasis.quantities.evaluator import (
     derivative_info_of,
     probe_model,
 )
-from skedasis.quantities.tree_evaluator import Outputs, TreeDecision, use_trees_if_exact
+from skedasis.quantities.tree_evaluator import (
+    Outputs,
+    TreeDecision,
+    TreeModelProxy,
+    use_trees_if_exact,
+)
 
 if TYPE_CHECKING:
     from skedasis.engine.multi_model import RowSubset
@@ -292,6 +297,10 @@ def _check_model(
     return evaluated, checked
 
 
+_CURVES, _FEWEST = 16_000_000, 256
+"""Target size in bytes of a batch's curves of trees, and the fewest rows of a batch, for sets of 64 rows."""
+
+
 def _batch_size(job: Job) -> tuple[int, int]:
     """Return the number of rows of a batch, and the number of its copies in one call of the model."""
     dataset, tasks, memory = job.dataset, job.tasks, job.options.memory_bytes
@@ -302,16 +311,20 @@ def _batch_size(job: Job) -> tuple[int, int]:
     # Memory per row: its copies in the buffer, and its curve with intermediate results. Outputs share a response cache.
     cached = outputs if outputs > 1 else 0
     row_bytes = 8 * ((len(dataset.features) + 8) * sets * outputs + held * (4 + cached))
-    if job.tree_batch_rows is not None:
-        # The model is not called: the batch size keeps a batch's copies in the processor's cache.
-        return max(1, min(job.tree_batch_rows, len(dataset), memory // row_bytes)), sets
+    grid_size = max(t.variant.grid_size(by_task[t.key]) for t in tasks)
+    model = next(iter(job.outputs.values())).model
+    if job.tree_batch_rows is not None and isinstance(model, TreeModelProxy):
+        # The model is not called: the batch size keeps a batch's row sets and curves in the processor's cache.
+        curve = 8 * max(1, held, grid_size) * model.forest.ensemble.outputs
+        fit = max(_FEWEST, _CURVES // curve)
+        rows = min(job.tree_batch_rows, len(dataset), memory // row_bytes, fit)
+        return max(1, rows), max(sets, grid_size)
     rows = max(1, min(CALL_ROWS // sets, memory // row_bytes))
     limits = [t.variant.batch_rows for t in tasks]
     limits += [q.batch_rows for q in job.outputs.values()]
     rows = min(rows, len(dataset), *(n for n in limits if n is not None))
     room = memory // (8 * (len(dataset.features) + 8) * rows)
     # With few rows, one call can carry more copies, so that its overhead becomes negligible.
-    grid_size = max(t.variant.grid_size(by_task[t.key]) for t in tasks)
     copies = max(sets, min(grid_size, FULL_CALL // rows))
     return rows, max(1, min(copies, CALL_ROWS // rows, room))
 

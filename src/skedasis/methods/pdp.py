@@ -47,7 +47,7 @@ from skedasis.results.build.pdp import (
 from skedasis.results.effect import About, Curves, Effect, Spec
 from skedasis.results.surface import Surface
 from skedasis.stats.grid import EXACT_STEP_GRID, Grid, distinct, uniform_edges, width_weights
-from skedasis.stats.moments import Moments, WeightKind, dot
+from skedasis.stats.moments import Moments, WeightKind, blocks_of_points, dot
 
 # --- exact grid of step functions -----------------------------------------------------------------
 
@@ -108,22 +108,28 @@ def curve_moments(
         Fraction of the data at each point; None means equal fractions.
     """
     # Subtract the value at one point first: the mean of a constant curve and its deviations are then exactly zero.
-    anchored = curves - curves[0 if anchor is None else anchor]
-    shown = curves
-    if anchor is not None or center == "start":
-        shown = anchored
-    elif center == "mean":
-        shown = _minus_mean(anchored, point_weights)
+    start = curves[0 if anchor is None else anchor].copy()
+    spread = Moments.of_curves(curves, weights, start + _mean(curves, start, shares))
     # Without centring, the variance of the raw curves gives the standard error of their mean.
-    spread = Moments.of_curves(_minus_mean(anchored, shares), weights)
-    return {SHOWN: Moments.of_curves(shown, weights), SPREAD: spread}, shown
+    if anchor is not None or center is not None:
+        curves = curves - start
+    if anchor is None and center == "mean":
+        curves -= _mean(curves, np.zeros(1), point_weights)
+    return {SHOWN: Moments.of_curves(curves, weights), SPREAD: spread}, curves
 
 
-def _minus_mean(curves: Floats, point_weights: Floats | None) -> Floats:
-    """Return curves (m, n) minus their weighted means over the points."""
-    equal = np.full(len(curves), 1 / len(curves)) if point_weights is None else point_weights
-    # Not a matrix product, whose last digits depend on the number of threads.
-    return curves - np.einsum("m,mn->n", equal, curves)
+def _mean(curves: Floats, start: Floats, point_weights: Floats | None) -> Floats:
+    """Return the weighted means over the points of curves (m, n) minus their values at one point (n,)."""
+    m, n = curves.shape
+    weights = np.full(m, 1 / m) if point_weights is None else point_weights
+    mean, room = np.zeros(n), np.empty((0, n))
+    for part in blocks_of_points(m, n):
+        block = curves[part]
+        room = room[: len(block)] if len(room) else np.empty(block.shape)
+        np.subtract(block, start, out=room)
+        # Not a matrix product, whose last digits depend on the number of threads.
+        mean += np.einsum("m,mn->n", weights[part], room)
+    return mean
 
 
 _QUANTILES = 1024

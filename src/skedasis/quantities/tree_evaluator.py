@@ -222,7 +222,9 @@ class TreeEvaluator(BatchEvaluator):
         self.stats.tree_rows += m * len(self)
         replaced = {j: sets_of(values, 0, m) for j, values in changes.items()}
         sums = self._timed(lambda _: rows.sums(output, replaced, m), None, "sums of leaves")
-        return (sums + rows.forest.ensemble.base[output]).T
+        base = rows.forest.ensemble.base[output]
+        # In place: a second array of all curves would double the memory. Those of untested columns are one row's.
+        return np.add(sums, base, out=sums if sums.flags.writeable else None).T
 
     def cell_differences(self, j: int, edges: Floats, cell: Ints) -> Floats:
         """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,)."""
@@ -251,22 +253,16 @@ class TreeEvaluator(BatchEvaluator):
         return self._timed(lambda _: part.between(place, low, high), None, "differences of leaves")
 
     def sums(self, changes: SweptValues, m: int) -> Floats:
-        """Return the sums over the rows with columns replaced, (m,), from row counts if one tested column changes."""
-        forest = self._buffer.forest
-        tested = [j for j in changes if forest.shape.place(j) >= 0]
-        if self._part is None or self.weights is not None or len(tested) > 1:
+        """Return the sums over the rows with columns replaced, (m,), from row counts if these are points of a grid."""
+        if self._part is None or self.weights is not None or self._refused(changes):
             return super().sums(changes, m)
-        if self._refused(changes):
+        rows, output = self._buffer, self._part[0]
+        replaced = {j: sets_of(values, 0, m) for j, values in changes.items()}
+        totals = self._timed(lambda _: rows.totals(output, replaced, m), None, "means of leaves")
+        if totals is None:
             return super().sums(changes, m)
-        output, part = self._part
         self.stats.tree_rows += m * len(self)
-        base = len(self) * float(forest.ensemble.base[output])
-        if not tested:
-            return np.full(m, base + part.total())
-        place = forest.shape.place(tested[0])
-        codes = self._buffer.coded(tested[0], sets_of(changes[tested[0]], 0, m))[:, 0]
-        totals = self._timed(lambda _: part.totals(place, codes), None, "means of leaves")
-        return totals + base
+        return totals + len(self) * float(rows.forest.ensemble.base[output])
 
 
 # --- choice between trees and model ---------------------------------------------------------------

@@ -8,7 +8,7 @@ mean is large compared with the standard deviation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Generic, Literal, TypeVar
 
@@ -37,6 +37,16 @@ def dot(left: Floats, right: Floats) -> Floats:
         part = slice(start, start + _DOT)
         total = total + np.vecdot(left[..., part], right[..., part])
     return total
+
+
+_BLOCK = 1_000_000
+"""Target size in bytes of the curves that are processed at a time, so that they stay in the processor's cache."""
+
+
+def blocks_of_points(m: int, n: int) -> Iterator[slice]:
+    """Return the m points of the curves of n rows in blocks."""
+    step = max(1, _BLOCK // (8 * max(n, 1)))
+    return (slice(start, min(start + step, m)) for start in range(0, m, step))
 
 
 def power_of_two(values: ArrayLike) -> float:
@@ -181,7 +191,9 @@ class Moments:
         return cls(*sizes, mean + residual, np.maximum(m2, 0.0))
 
     @classmethod
-    def of_curves(cls, values: Floats, weights: Floats | None = None) -> Moments:
+    def of_curves(
+        cls, values: Floats, weights: Floats | None = None, minus: Floats | None = None
+    ) -> Moments:
         """Return the moments over rows at each point of their curves.
 
         Parameters
@@ -189,18 +201,32 @@ class Moments:
         values : ndarray of float, shape (m, n)
             The curves of n rows at m points.
         weights : ndarray of float, shape (n,), optional
+        minus : ndarray of float, shape (n,), optional
+            What is subtracted from each row's curve.
+
+        Notes
+        -----
+        Memory does not grow with the number of points.
         """
         m, n = values.shape
         w = np.ones(n) if weights is None else weights
         weight, weight2 = float(w.sum()), float(dot(w, w))
-        # One dot product per point: a matrix product may round equal rows differently.
-        mean = dot(values, w) / weight
-        deviation = values - mean[:, None]
-        residual = dot(deviation, w) / weight
-        weighted = deviation if weights is None else deviation * w
-        m2 = dot(deviation, weighted) - weight * residual**2
+        mean, m2, room = np.empty(m), np.empty(m), np.empty((0, n))
+        for part in blocks_of_points(m, n):
+            curves = values[part]
+            # One array, written in place: new pages of memory cost more than arithmetic.
+            deviation = room = room[: len(curves)] if len(room) else np.empty(curves.shape)
+            if minus is not None:
+                curves = np.subtract(curves, minus, out=deviation)
+            # One dot product per point: a matrix product may round equal rows differently.
+            mean[part] = dot(curves, w) / weight
+            np.subtract(curves, mean[part, None], out=deviation)
+            residual = dot(deviation, w) / weight
+            weighted = deviation if weights is None else deviation * w
+            m2[part] = dot(deviation, weighted) - weight * residual**2
+            mean[part] += residual
         full = np.full(m, float(n)), np.full(m, weight), np.full(m, weight2)
-        return cls(*full, mean + residual, np.maximum(m2, 0.0))
+        return cls(*full, mean, np.maximum(m2, 0.0))
 
     @property
     def sizes(self) -> tuple[Floats, Floats, Floats]:

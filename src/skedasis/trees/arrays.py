@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._types import Ints
+from skedasis._types import Floats, Ints
 
 ThresholdCodes: TypeAlias = NDArray[np.int32]
 """Codes of values of a column: the interval of the trees' thresholds, or the category."""
@@ -21,8 +21,10 @@ Unsigned: TypeAlias = NDArray[np.uint32]
 """Indices of rows or leaves in the traversal, and its nodes."""
 Flags: TypeAlias = NDArray[np.uint8]
 """Results of tests: 0 or 1."""
-Runs: TypeAlias = tuple[Indices, Indices, Indices]
-"""The runs of points that lead to each leaf; see `TreeLayout.runs`."""
+Runs: TypeAlias = tuple[Ints, Indices, Indices]
+"""The runs of points that lead to leaves: the leaf, the first point and the one after the last, sorted by leaf."""
+GridCorners: TypeAlias = tuple[Indices, Indices, Floats]
+"""The combinations of points at which leaves begin or cease to be reached; see `TreeLayout.corners`."""
 NodeArrays: TypeAlias = tuple[Indices, Indices, Indices, Indices, Indices]
 """`parent`, `depth`, `size`, `is_left` and `test` of `TreeLayout`, (nodes,) each."""
 Trees: TypeAlias = tuple[Unsigned, Flags, Ints]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from skedasis._compilation import compiled
 from skedasis._types import Bools, Floats, Ints
 from skedasis.trees import bitset_kernels
-from skedasis.trees.arrays import ThresholdCodes, Words
+from skedasis.trees.arrays import Indices, ThresholdCodes, Words
 from skedasis.trees.layout import ColumnTests, JointTests, TreeLayout
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -46,7 +48,7 @@ def pack_tests_numpy(tests: ColumnTests, codes: ThresholdCodes) -> Words:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """The nodes of one depth below tests of a column, with the indices of their parents' sets."""
+    """The nodes of one depth below tests of columns, with the indices of their parents' sets."""
 
     rows: Ints
     above: Ints
@@ -105,21 +107,25 @@ class NumpyBitsets:
         """Return the difference of the sums between two codes per row in the column with index k, (n,)."""
         return self.replaced({k: high}).own() - self.replaced({k: low}).own()
 
-    def curves(self, k: int, codes: ThresholdCodes) -> Floats:
-        """Return the sums with the column with index k set to each of these codes, (m, n)."""
-        return np.stack([self.replaced({k: np.full(self.n, c)}).own() for c in codes])
+    def curves(self, points: Mapping[int, ThresholdCodes]) -> Floats:
+        """Return the sums with columns set to each combination of these codes, (m, n)."""
+        sets = (
+            {k: np.full(self.n, code) for k, code in zip(points, codes, strict=True)}
+            for codes in product(*points.values())
+        )
+        return np.stack([self.replaced(each).own() for each in sets])
 
     def total(self) -> float:
         """Return the total of the sums over the rows."""
         leaves = self.shape.leaves
         return float(self.shape.value[leaves] @ self._sizes[leaves])
 
-    def totals(self, k: int, codes: ThresholdCodes) -> Floats:
-        """Return the total over the rows, (m,), with the column with index k set to each of these codes."""
+    def totals(self, points: Mapping[int, ThresholdCodes]) -> Floats:
+        """Return the total over the rows, (m,), with columns set to each combination of these codes."""
         shape = self.shape
-        below = np.flatnonzero(shape.below(k))
+        below = np.flatnonzero(shape.below_any(points))
         sets = np.empty((len(below), self.passes.shape[1]), np.uint64)
-        for step in _steps(shape, k, below):
+        for step in _steps(shape, tuple(points), below):
             sets[step.tops] = self.reached.take(step.top_above, axis=0)
             sets[step.rows] = sets.take(step.above, axis=0)
             demanded = self.passes.take(step.test, axis=0)
@@ -128,7 +134,7 @@ class NumpyBitsets:
         n_open = np.zeros(len(shape), np.int64)
         leaf = shape.test[below] < 0
         n_open[below[leaf]] = _counted(sets[leaf])
-        return totals(shape, k, codes, n_open, self._sizes)
+        return totals(shape, points, n_open, self._sizes)
 
 
 def _counted(sets: Words) -> Ints:
@@ -141,21 +147,22 @@ def _flip(shape: TreeLayout, nodes: Ints) -> Words:
     return np.where(shape.is_left[nodes] == 1, np.uint64(0), _ALL)[:, None]
 
 
-def _steps(shape: TreeLayout, k: int, below: Ints) -> list[_Step]:
-    """Return the nodes below tests of a column by depth, cached because they are the same for all batches."""
-    cached: dict[int, list[_Step]] = shape.__dict__.setdefault("_steps", {})
-    if k not in cached:
+def _steps(shape: TreeLayout, columns: tuple[int, ...], below: Ints) -> list[_Step]:
+    """Return the nodes below tests of columns by depth, cached because they are the same for all batches."""
+    cached: dict[tuple[int, ...], list[_Step]] = shape.__dict__.setdefault("_numpy_steps", {})
+    if columns not in cached:
         row = np.full(len(shape), -1, np.int64)
         row[below] = np.arange(len(below))
-        cached[k] = [_step(shape, k, row, level[row[level] >= 0]) for level in shape.levels[1:]]
-    return cached[k]
+        levels = [level[row[level] >= 0] for level in shape.levels[1:]]
+        cached[columns] = [_step(shape, columns, row, level) for level in levels]
+    return cached[columns]
 
 
-def _step(shape: TreeLayout, k: int, row: Ints, nodes: Ints) -> _Step:
-    """Return the step for nodes of one depth; `row` maps nodes to their indices below tests of the column."""
+def _step(shape: TreeLayout, columns: tuple[int, ...], row: Ints, nodes: Ints) -> _Step:
+    """Return the step for nodes of one depth; `row` maps nodes to their indices below tests of the columns."""
     above = shape.parent[nodes]
     inside = row[above] >= 0
-    demanding = nodes[shape.column[above] != k]
+    demanding = nodes[~np.isin(shape.column[above], columns)]
     return _Step(
         row[nodes[inside]],
         row[above[inside]],
@@ -290,34 +297,36 @@ class BitsetEvaluator:
         )
         return out[: self.n]
 
-    def curves(self, k: int, codes: ThresholdCodes) -> Floats:
-        """Return the sums with the column with index k set to each of these codes, (m, n)."""
-        shape = self.shape
-        out = np.zeros((len(codes) + 1, self.words * 64))
-        compiled(bitset_kernels.curves)(
-            shape.nodes[k],
-            shape.arrays,
-            shape.value,
-            self._column(k),
-            self._sets(),
-            shape.runs(k, codes),
-            out,
-        )
-        compiled(bitset_kernels.add_up)(self.own(), out[:, : self.n])
-        return out[:-1, : self.n]
+    def _free(self, columns: Iterable[int]) -> tuple[Indices, Bools]:
+        """Return the nodes that test one of the columns, in ascending order, and which tests are theirs."""
+        free = np.zeros(len(self.passing), bool)
+        for k in columns:
+            free[slice(*self._column(k))] = True
+        return np.sort(np.concatenate([self.shape.nodes[k] for k in columns])), free
 
-    def totals(self, k: int, codes: ThresholdCodes) -> Floats:
+    def curves(self, points: Mapping[int, ThresholdCodes]) -> Floats:
+        """Return the sums with columns set to each combination of these codes, (m, n)."""
+        shape, sizes = self.shape, [len(codes) for codes in points.values()]
+        out = np.zeros((math.prod(sizes), self.words * 64))
+        nodes, free = self._free(points)
+        compiled(bitset_kernels.curves)(
+            nodes, shape.arrays, shape.value, free, self._sets(), shape.corners(points), out
+        )
+        out = out[:, : self.n]
+        out[0] += self.own()
+        stride = 1
+        for size in reversed(sizes):
+            compiled(bitset_kernels.add_up)(stride, size, out)
+            stride *= size
+        return out
+
+    def totals(self, points: Mapping[int, ThresholdCodes]) -> Floats:
         """Return the totals of `curves` over the rows, (m,), from counts instead of curves."""
         shape = self.shape
         n_open = np.zeros(len(shape), np.int64)
-        compiled(bitset_kernels.counts)(
-            shape.nodes[k],
-            shape.arrays,
-            self._column(k),
-            self._sets(),
-            n_open,
-        )
-        return totals(shape, k, codes, n_open, self._n_reached)
+        nodes, free = self._free(points)
+        compiled(bitset_kernels.counts)(nodes, shape.arrays, free, self._sets(), n_open)
+        return totals(shape, points, n_open, self._n_reached)
 
     def replaced(self, changes: Mapping[int, ThresholdCodes]) -> BitsetEvaluator:
         """Return the evaluator with columns replaced, by their indices in ``shape.columns``."""
@@ -329,14 +338,14 @@ class BitsetEvaluator:
 
 
 def totals(
-    shape: TreeLayout, k: int, codes: ThresholdCodes, n_open: Ints, n_reached: Ints
+    shape: TreeLayout, points: Mapping[int, ThresholdCodes], n_open: Ints, n_reached: Ints
 ) -> Floats:
-    """Return totals over the rows for points of a column, (m,), from numbers of rows by leaf."""
-    listed, begin, finish = shape.runs(k, codes)
-    fixed = shape.leaves[~shape.below(k)[shape.leaves]]
-    # Each run of points adds its leaf's total at its first point, and removes it after its last.
-    added = np.repeat(shape.value * n_open, np.diff(listed))
-    size = len(codes) + 1
-    steps = np.bincount(begin, added, size) - np.bincount(finish, added, size)
-    start = float(shape.value[fixed] @ n_reached[fixed])
-    return np.cumsum(steps[:-1], dtype=float) + start
+    """Return totals over the rows for combinations of points of columns, (m,), from numbers of rows by leaf."""
+    listed, place, sign = shape.corners(points)
+    fixed = shape.leaves[~shape.below_any(points)[shape.leaves]]
+    added = np.repeat(shape.value * n_open, np.diff(listed)) * sign
+    sizes = [len(codes) for codes in points.values()]
+    found = np.bincount(place, added, math.prod(sizes)).astype(float).reshape(sizes)
+    for axis in range(len(sizes)):
+        found = np.cumsum(found, axis=axis)
+    return found.ravel() + float(shape.value[fixed] @ n_reached[fixed])

@@ -14,7 +14,7 @@ import numpy as np
 
 from skedasis._compilation import count_bits, lowest_bit
 from skedasis._types import Bools, Floats, Ints
-from skedasis.trees.arrays import Indices, NodeArrays, Runs, ThresholdCodes, Words
+from skedasis.trees.arrays import GridCorners, Indices, NodeArrays, ThresholdCodes, Words
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -143,7 +143,7 @@ def copied(from_: Words, to: Words) -> np.uint64:
 
 
 def left_open(stack: Words, d: int, passed: Words, flip: np.uint64, own: bool) -> np.uint64:
-    """Fill in the rows that reach a node at depth d if tests of the column are ignored (`own`: this is one).
+    """Fill in the rows that reach a node at depth d if tests of some columns are ignored (`own`: this is one).
 
     Returns a word that is zero if there are none.
     """
@@ -225,8 +225,15 @@ def exchange(before: np.uint64, after: np.uint64, value: float, w: int, out: Flo
 def add(rows: Words, value: float, out: Floats) -> None:
     """Add a value to the rows of a set."""
     for w in range(len(rows)):
-        if rows[w] != ZERO:
-            exchange(ZERO, rows[w], value, w, out)
+        word = rows[w]
+        if count_bits(word) > MANY:
+            part = out[w << 6 : (w << 6) + 64]
+            for b in range(64):
+                part[b] += value if (word >> np.uint64(b)) & ONE != ZERO else 0.0
+            continue
+        while word != ZERO:
+            out[(w << 6) + lowest_bit(word)] += value
+            word &= word - ONE
 
 
 # --- sums with one column replaced ----------------------------------------------------------------
@@ -329,26 +336,28 @@ def curves(
     nodes: Indices,
     shape: NodeArrays,
     value: Floats,
-    column: tuple[int, int],
+    free: Bools,
     sets: tuple[Words, Words, Words],
-    runs: Runs,
+    corners: GridCorners,
     out: Floats,
 ) -> None:
-    """Add the steps between adjacent points of the rows' curves; the first row: the step from the row's own value.
+    """Add the steps of the rows' curves along a grid of some columns; the first point: the step from the own value.
 
     Parameters
     ----------
-    nodes, shape, value, column, sets
+    nodes : int32
+        Nodes that test one of the columns, in ascending order.
+    shape, value, sets
         As in `changed`.
-    runs : tuple of int32
-        The runs of points that lead to each leaf, as returned by `TreeLayout.runs`.
-    out : float, (points + 1, n)
-        The last row collects runs that end at the last point, and is not used.
+    free : bool, (tests,)
+        Whether a test is one of the columns.
+    corners : tuple
+        The steps of each leaf, as returned by `TreeLayout.corners`.
+    out : float, (points, n)
     """
     parent, depth, size, is_left, test = shape
     passing, reached, stack = sets
-    first, last = column
-    listed, begin, finish = runs
+    listed, place, sign = corners
     k = 0
     while k < len(nodes):
         top: int = nodes[k]
@@ -357,43 +366,40 @@ def curves(
         while q < end:
             d, t = depth[q] - base, int(test[parent[q]])
             flip = ZERO if is_left[q] else ALL
-            if left_open(stack, d, passing[t], flip, first <= t < last) == ZERO:
+            if left_open(stack, d, passing[t], flip, free[t]) == ZERO:
                 q += size[q]
                 continue
             if test[q] < 0:
                 add(reached[q], -value[q], out[0])
                 for r in range(listed[q], listed[q + 1]):
-                    add(stack[d], value[q], out[begin[r]])
-                    add(stack[d], -value[q], out[finish[r]])
+                    add(stack[d], sign[r] * value[q], out[place[r]])
             q += 1
         k = beyond(nodes, k, end)
 
 
-def add_up(start: Floats, out: Floats) -> None:
-    """Turn steps between adjacent points into curves, in place; (points + 1, n), whose last row is not used."""
-    points, n = out.shape[0] - 1, out.shape[1]
-    for i in range(n):
-        out[0, i] += start[i]
-    for k in range(1, points):
-        for i in range(n):
-            out[k, i] += out[k - 1, i]
+def add_up(stride: int, size: int, out: Floats) -> None:
+    """Replace steps by their running sums along an axis of `size` points of a grid, which are `stride` rows apart."""
+    points, n = out.shape
+    for k in range(stride, points):
+        if (k // stride) % size > 0:
+            for i in range(n):
+                out[k, i] += out[k - stride, i]
 
 
 def counts(
     nodes: Indices,
     shape: NodeArrays,
-    column: tuple[int, int],
+    free: Bools,
     sets: tuple[Words, Words, Words],
     out: Ints,
 ) -> None:
-    """Count the rows that would reach each leaf if they passed all tests of the column, (nodes,).
+    """Count the rows that would reach each leaf if they passed all tests of some columns, (nodes,).
 
-    Parameters are those of `curves`. Leaves that are not below tests of the column, and leaves that no row would reach,
-    are not written to.
+    Parameters are those of `curves`. Leaves that are not below tests of the columns, and leaves that no row would
+    reach, are not written to.
     """
     parent, depth, size, is_left, test = shape
     passing, reached, stack = sets
-    first, last = column
     k = 0
     while k < len(nodes):
         top: int = nodes[k]
@@ -402,7 +408,7 @@ def counts(
         while q < end:
             d, t = depth[q] - base, int(test[parent[q]])
             flip = ZERO if is_left[q] else ALL
-            if left_open(stack, d, passing[t], flip, first <= t < last) == ZERO:
+            if left_open(stack, d, passing[t], flip, free[t]) == ZERO:
                 q += size[q]
                 continue
             if test[q] < 0:

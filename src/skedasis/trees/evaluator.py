@@ -215,11 +215,11 @@ class LeafSums(Protocol):
         """Return the difference of the sums between two codes per row in the column, (n,)."""
         ...
 
-    def curves(self, k: int, codes: ThresholdCodes) -> Floats:
-        """Return the sums with the column set to each of these codes, (m, n)."""
+    def curves(self, points: Mapping[int, ThresholdCodes]) -> Floats:
+        """Return the sums with columns set to each combination of these codes, the last column's fastest, (m, n)."""
         ...
 
-    def totals(self, k: int, codes: ThresholdCodes) -> Floats:
+    def totals(self, points: Mapping[int, ThresholdCodes]) -> Floats:
         """Return the totals of `curves` over the rows, (m,)."""
         ...
 
@@ -314,9 +314,45 @@ class TreeRows:
         codes = {place(j): self.coded(j, v) for j, v in changes.items() if place(j) >= 0}
         if not codes:
             return np.broadcast_to(part.own(), (sets, self.n))
+        points = self._grid(output, codes, sets) if part.n > 1 else None
+        if points is not None:
+            return part.curves(points)
         if len(codes) == 1:
             return _replace_one(part, *next(iter(codes.items())))
         return _replace_several(part, codes, sets)
+
+    def totals(self, output: int, changes: Mapping[int, Replacement], sets: int) -> Floats | None:
+        """Return the totals of `sums` over the rows, (sets,); None if the sets are no points of a grid."""
+        part, place = self.part(output), self.forest.shape.place
+        codes = {place(j): self.coded(j, v) for j, v in changes.items() if place(j) >= 0}
+        if not codes:
+            return np.full(sets, part.total())
+        points = self._grid(output, codes, sets)
+        return None if points is None else part.totals(points)
+
+    def _grid(
+        self, output: int, codes: Mapping[int, ThresholdCodes], sets: int
+    ) -> dict[int, ThresholdCodes] | None:
+        """Return the points of each column if the sets are all combinations of these, the last column's fastest.
+
+        None if they are not, or if a set has different codes in different rows.
+        """
+        if any(own.shape[1] > 1 for own in codes.values()):
+            return None
+        flat = {k: np.ascontiguousarray(own[:, 0]) for k, own in codes.items()}
+        points: dict[int, ThresholdCodes] = {}
+        block = sets
+        for k, own in flat.items():
+            # Each point is repeated in a block, whose length divides the distances between changes.
+            changes = np.flatnonzero(np.diff(own[:block])) + 1
+            is_last = len(points) == len(flat) - 1
+            step = 1 if is_last else int(np.gcd.reduce(np.append(changes, block)))
+            points[k], block = np.ascontiguousarray(own[:block:step]), step
+        grid = np.meshgrid(*points.values(), indexing="ij")
+        same = all(
+            np.array_equal(g.ravel(), own) for g, own in zip(grid, flat.values(), strict=True)
+        )
+        return points if same and self.forest.parts[output].has_corners(points) else None
 
     def coded(self, j: int, values: Replacement) -> ThresholdCodes:
         """Return the codes of the replaced values of a column, (sets, n) or (sets, 1)."""
@@ -348,7 +384,7 @@ def _rounded(thresholds: Floats) -> Floats:
 def _replace_one(part: LeafSums, k: int, codes: ThresholdCodes) -> Floats:
     """Return the sums with one column replaced, (sets, n)."""
     if codes.shape[1] == 1 and part.n > 1:
-        return part.curves(k, np.ascontiguousarray(codes[:, 0]))
+        return part.curves({k: np.ascontiguousarray(codes[:, 0])})
     return part.swept(k, codes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,8 +14,11 @@ from skedasis import _compilation as compilation
 from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.grid import locate
 from skedasis.trees import traversal_kernels
-from skedasis.trees.arrays import Indices, NodeArrays, Runs, ThresholdCodes
+from skedasis.trees.arrays import GridCorners, Indices, NodeArrays, Runs, ThresholdCodes
 from skedasis.trees.ensemble import Ensemble
+
+_CORNERS = 4_000_000
+"""Largest number of corners of a grid, and of those of all grids that are kept, of 12 bytes each."""
 
 # --- codes of a column ----------------------------------------------------------------------------
 
@@ -308,6 +311,10 @@ class TreeLayout:
             self._below[k] = self._find_below(k)
         return self._below[k]
 
+    def below_any(self, columns: Iterable[int]) -> Bools:
+        """Return whether each node is below a test of one of the columns."""
+        return np.logical_or.reduce([self.below(k) for k in columns])
+
     @cached_property
     def _below(self) -> dict[int, Bools]:
         return {}
@@ -347,19 +354,78 @@ class TreeLayout:
             roots=roots,
         )
 
-    def runs(self, k: int, codes: ThresholdCodes) -> Runs:
-        """Return for each leaf the runs of points that satisfy all tests of one column on the path to the leaf."""
-        key = k, codes.tobytes()
-        if key not in self._runs:
-            self._runs[key] = self._find_runs(k, codes)
-        return self._runs[key]
+    def corners(self, points: Mapping[int, ThresholdCodes]) -> GridCorners:
+        """Return where the value of each leaf below tests of some columns is added and removed along a product grid.
+
+        The grid has all combinations of the columns' codes, numbered with the last column fastest. If the signed values
+        are summed along each of its axes, a leaf has its value at the points that satisfy all tests of these columns on
+        its path, and 0 elsewhere.
+
+        Returns
+        -------
+        listed : ndarray of int32, shape (nodes + 1,)
+            Where the corners of each leaf begin.
+        place : ndarray of int32
+            The combination.
+        sign : ndarray of float
+            1 or -1.
+        """
+        key = tuple((k, codes.tobytes()) for k, codes in points.items())
+        found = self._corners.get(key)
+        if found is None:
+            found = self._find_corners(points)
+            # There may be thousands of pairs of columns.
+            if sum(len(place) for _, place, _ in self._corners.values()) > _CORNERS:
+                self._corners.clear()
+            self._corners[key] = found
+        return found
 
     @cached_property
-    def _runs(self) -> dict[tuple[int, bytes], Runs]:
-        """Cache of `runs`, which every batch needs for the same codes."""
+    def _corners(self) -> dict[tuple[tuple[int, bytes], ...], GridCorners]:
+        """Cache of `corners`, which every batch needs for the same codes."""
         return {}
 
-    def _find_runs(self, k: int, codes: ThresholdCodes) -> Runs:
+    def has_corners(self, points: Mapping[int, ThresholdCodes]) -> bool:
+        """Return whether the corners of a grid are few enough: leaves may have many along columns of categories."""
+        each = [np.diff(self._steps(k, codes)[0]).astype(float) for k, codes in points.items()]
+        return len(each) == 1 or bool(np.prod(each, axis=0).sum() <= _CORNERS)
+
+    def _find_corners(self, points: Mapping[int, ThresholdCodes]) -> GridCorners:
+        leaf = np.flatnonzero(self.below_any(points) & (self.test < 0))
+        place, sign = np.zeros(len(leaf), np.int64), np.ones(len(leaf))
+        for k, codes in points.items():
+            listed, at, own = self._steps(k, codes)
+            count = listed[leaf + 1] - listed[leaf]
+            entry = np.repeat(np.arange(len(leaf)), count)
+            step = np.arange(len(entry)) - np.repeat(np.cumsum(count) - count, count)
+            step += listed[leaf[entry]]
+            place = place[entry] * len(codes) + at[step]
+            leaf, sign = leaf[entry], sign[entry] * own[step]
+        listed = np.searchsorted(leaf, np.arange(len(self) + 1))
+        return listed.astype(np.int32), place.astype(np.int32), sign
+
+    def _steps(self, k: int, codes: ThresholdCodes) -> tuple[Ints, Ints, Floats]:
+        """Return `corners` along one column, of all leaves: leaves above its tests are reached from every point."""
+        key = k, codes.tobytes()
+        if key not in self._steps_of:
+            leaf, begin, finish = self._runs(k, codes)
+            ends = finish < len(codes)
+            whole = np.flatnonzero(~self.below(k) & (self.test < 0))
+            leaf = np.concatenate([leaf, leaf[ends], whole])
+            at = np.concatenate([begin, finish[ends], np.zeros(len(whole), np.int32)])
+            sign = np.ones(len(leaf))
+            sign[len(begin) : len(leaf) - len(whole)] = -1.0
+            order = np.argsort(leaf, kind="stable")
+            listed = np.searchsorted(leaf[order], np.arange(len(self) + 1))
+            self._steps_of[key] = listed, at[order].astype(np.int64), sign[order]
+        return self._steps_of[key]
+
+    @cached_property
+    def _steps_of(self) -> dict[tuple[int, bytes], tuple[Ints, Ints, Floats]]:
+        return {}
+
+    def _runs(self, k: int, codes: ThresholdCodes) -> Runs:
+        """Return the runs of points that satisfy all tests of one column on the path to a leaf below such a test."""
         tests = self.tests[k]
         if (
             tests.categories is None
@@ -388,9 +454,7 @@ class TreeLayout:
         change = np.diff(reached, axis=1)
         leaf, begin = np.nonzero(change == 1)
         finish = np.nonzero(change == -1)[1]
-        listed = np.zeros(len(self) + 1, np.int32)
-        np.add.at(listed, nodes[leaf] + 1, 1)
-        return np.cumsum(listed, dtype=np.int32), begin.astype(np.int32), finish.astype(np.int32)
+        return nodes[leaf], begin.astype(np.int32), finish.astype(np.int32)
 
     def _intervals(self, k: int, codes: ThresholdCodes) -> Runs:
         """Return the runs for ascending numbers: at most one per leaf, because numeric tests pass all smaller codes."""
@@ -407,10 +471,8 @@ class TreeLayout:
             first[tested] = np.where(left, first[tested], np.maximum(first[tested], cut))
             last[tested] = np.where(left, np.minimum(last[tested], cut), last[tested])
             begin[nodes], finish[nodes] = first, last
-        listed = np.zeros(len(self) + 1, np.int32)
         leaves = np.flatnonzero(below & (self.test < 0) & (begin < finish))
-        listed[leaves + 1] = 1
-        return np.cumsum(listed, dtype=np.int32), begin[leaves], finish[leaves]
+        return leaves, begin[leaves], finish[leaves]
 
 
 def layout_of(ensemble: Ensemble) -> TreeLayout:

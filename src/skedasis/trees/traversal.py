@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import product
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -145,20 +146,40 @@ class TraversalEvaluator:
         size = int(np.diff(self.shape.roots).max(initial=1))
         return np.empty((size, 5), np.int32), np.empty(size, np.int32)
 
-    def curves(self, k: int, codes: ThresholdCodes) -> Floats:
+    def curves(self, points: Mapping[int, ThresholdCodes]) -> Floats:
+        """Return the sums with columns set to each combination of these codes, (m, n)."""
+        *_, (k, codes) = points.items()
+        parts = [part.curves_along(k, codes) for part in self._outer(points)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def totals(self, points: Mapping[int, ThresholdCodes]) -> Floats:
+        """Return the totals of `curves` over the rows, (m,), without storing the curves."""
+        *_, (k, codes) = points.items()
+        return np.concatenate([part.totals_along(k, codes) for part in self._outer(points)])
+
+    def _outer(self, points: Mapping[int, ThresholdCodes]) -> Iterator[TraversalEvaluator]:
+        """Return the evaluators with all columns but the last set to each combination of their codes."""
+        *outer, _ = points
+        for codes in product(*(points[k] for k in outer)):
+            fixed = zip(outer, codes, strict=True)
+            instead = {k: np.full(self.n, code, np.int32) for k, code in fixed}
+            yield self.replaced(instead) if instead else self
+
+    def curves_along(self, k: int, codes: ThresholdCodes) -> Floats:
         """Return the sums with the column with index k set to each of these codes, (m, n)."""
         points, inverse, n_numbers = self._points(k, codes)
         out = np.zeros((len(points) + 1, self.n))
         if n_numbers:
             rows = np.arange(self.n, dtype=np.int32)
             self._add_steps(k, points[:n_numbers], rows, out[: n_numbers + 1])
-            compiled(bitset_kernels.add_up)(self.own(), out[: n_numbers + 1])
+            out[0] += self.own()
+            compiled(bitset_kernels.add_up)(1, n_numbers, out[:n_numbers])
         for x in range(n_numbers, len(points)):
             out[x] = self.own() + self.changed(k, np.full(self.n, points[x], np.int32))
         return out[:-1] if inverse is None else out[inverse]
 
-    def totals(self, k: int, codes: ThresholdCodes) -> Floats:
-        """Return the totals of `curves` over the rows, (m,), without storing the curves."""
+    def totals_along(self, k: int, codes: ThresholdCodes) -> Floats:
+        """Return the totals of `curves_along` over the rows, (m,), without storing the curves."""
         points, inverse, n_numbers = self._points(k, codes)
         own, out = self.total(), np.zeros(len(points))
         if n_numbers:
@@ -166,7 +187,7 @@ class TraversalEvaluator:
             partial = np.zeros((n_numbers + 1, n_parts))
             part = np.arange(self.n, dtype=np.int32) % n_parts
             self._add_steps(k, points[:n_numbers], part, partial)
-            compiled(bitset_kernels.add_up)(np.zeros(n_parts), partial)
+            compiled(bitset_kernels.add_up)(1, n_numbers, partial[:-1])
             out[:n_numbers] = own + partial[:-1].sum(axis=1)
         for x in range(n_numbers, len(points)):
             out[x] = own + self.changed(k, np.full(self.n, points[x], np.int32)).sum()

@@ -105,8 +105,24 @@ def test_a_column_replaced(way: str) -> None:
         assert part.replaced({k: codes}).own().tolist() == with_column(k, new).tolist()
         wanted = [with_column(k, v) for v in values]
         few = part.shape.tests[k].codes(np.array(values))
-        assert part.curves(k, few).tolist() == np.array(wanted).tolist()
-        assert part.totals(k, few).tolist() == np.sum(wanted, axis=1).tolist()
+        assert part.curves({k: few}).tolist() == np.array(wanted).tolist()
+        assert part.totals({k: few}).tolist() == np.sum(wanted, axis=1).tolist()
+
+
+@WAYS
+@pytest.mark.usefixtures("form")
+def test_a_grid_of_two_columns(way: str) -> None:
+    first, last = [0.0, 2.0, NAN], [4.0, 3.0]
+    part = made(way)
+    points = {k: part.shape.tests[k].codes(np.array(v)) for k, v in ((0, first), (2, last))}
+    wanted = []
+    for x0 in first:
+        for x2 in last:
+            X = ROWS.copy()
+            X[:, 0], X[:, 2] = x0, x2
+            wanted.append(raw_scores(TREES, X)[:, 0] - 1000.0)
+    assert part.curves(points).tolist() == np.array(wanted).tolist()
+    assert part.totals(points).tolist() == np.sum(wanted, axis=1).tolist()
 
 
 @COMPILED
@@ -140,7 +156,7 @@ def test_words_of_64_rows(way: str, n: int) -> None:
     altered = np.column_stack([new, rows[:, 1:]])
     found = part.own() + part.changed(0, part.shape.tests[0].codes(new))
     assert found.tolist() == (raw_scores(TREES, altered)[:, 0] - 1000.0).tolist()
-    totals = part.totals(2, part.shape.tests[2].codes(np.array([0.0, 3.5, 9.0, NAN])))
+    totals = part.totals({2: part.shape.tests[2].codes(np.array([0.0, 3.5, 9.0, NAN]))})
     wanted = []
     for value in (0.0, 3.5, 9.0, NAN):
         altered = rows.copy()

@@ -119,10 +119,10 @@ def check(both: Both, points: Floats, seed: int = 3) -> None:
         np.testing.assert_allclose(found, b - both.at({}), **same)
         found = both.walked.between(k, both.code(k, low), both.code(k, high))
         np.testing.assert_allclose(found, b - a, **same)
-        curves = both.walked.curves(k, both.code(k, points))
+        curves = both.walked.curves({k: both.code(k, points)})
         expected = np.stack([both.at({k: x}) for x in points])
         np.testing.assert_allclose(curves, expected, **same)
-        totals = both.walked.totals(k, both.code(k, points))
+        totals = both.walked.totals({k: both.code(k, points)})
         np.testing.assert_allclose(totals, expected.sum(axis=1), rtol=1e-11, atol=n * same["atol"])
 
 
@@ -164,8 +164,8 @@ def test_no_rows() -> None:
     both = Both(drawn(3), np.empty((0, 3)))
     none = np.zeros(0, np.int32)
     assert both.walked.own().shape == both.walked.changed(0, none).shape == (0,)
-    assert both.walked.curves(0, np.arange(2, dtype=np.int32)).shape == (2, 0)
-    assert both.walked.totals(0, np.arange(2, dtype=np.int32)).tolist() == [0.0, 0.0]
+    assert both.walked.curves({0: np.arange(2, dtype=np.int32)}).shape == (2, 0)
+    assert both.walked.totals({0: np.arange(2, dtype=np.int32)}).tolist() == [0.0, 0.0]
 
 
 def test_trees_of_one_leaf() -> None:
@@ -199,7 +199,7 @@ def test_a_row_that_stays_in_its_leaves_does_not_change_at_all() -> None:
     both = Both(ensemble, rows_for(ensemble, 40))
     between = both.walked.between(0, both.code(0, np.full(40, 0.2)), both.code(0, np.full(40, 0.9)))
     np.testing.assert_array_equal(between, 0.0)
-    curves = both.walked.curves(0, both.code(0, [0.2, 0.9]))
+    curves = both.walked.curves({0: both.code(0, [0.2, 0.9])})
     np.testing.assert_array_equal(curves[0], curves[1])
 
 
@@ -222,7 +222,7 @@ def test_many_points_on_one_path() -> None:
     both = Both(ensemble, np.linspace(-5.0, 250.0, 700)[:, None])
     points = np.arange(-2.0, 205.0, 0.5)
     expected = np.clip(np.ceil(points), 0, stairs)
-    curves = both.walked.curves(0, both.code(0, points))
+    curves = both.walked.curves({0: both.code(0, points)})
     np.testing.assert_array_equal(curves, np.broadcast_to(expected[:, None], curves.shape))
     own = np.clip(np.ceil(both.X[:, 0]), 0, stairs)
     np.testing.assert_array_equal(
@@ -286,11 +286,12 @@ def test_models_of_rows_with_gaps(fit: Callable[[Floats, Floats], Any]) -> None:
         found, there = both.walked.changed(k, both.code(k, new)), model.predict(altered)
         np.testing.assert_allclose(found + both.walked.own() + base, there, rtol=1e-12, atol=1e-12)
         points = np.unique(both.code(k, np.append(X[:40, j], np.nan)))
-        for name, asked in (("changed", (both.code(k, new),)), ("curves", (points,))):
-            ours, theirs = getattr(both.walked, name)(k, *asked), getattr(sets, name)(k, *asked)
+        for name, asked in (("changed", (k, both.code(k, new))), ("curves", ({k: points},))):
+            ours, theirs = getattr(both.walked, name)(*asked), getattr(sets, name)(*asked)
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
-        for name, asked in (("totals", (points,)), ("between", (both.code(k, new), codes))):
-            ours, theirs = getattr(both.walked, name)(k, *asked), getattr(sets, name)(k, *asked)
+        between = (k, both.code(k, new), codes)
+        for name, asked in (("totals", ({k: points},)), ("between", between)):
+            ours, theirs = getattr(both.walked, name)(*asked), getattr(sets, name)(*asked)
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-10)
 
 
