@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skedasis as sd
+from skedasis.trees import layout
 from tests.reference.tree_cases import (
     METHODS,
     MODELS,
@@ -78,17 +80,65 @@ PAIRS = [(0, 1), (2, 3), (0, 4), (4, 0)]
         ("histograms", sd.PDP(grid=5)),
         ("lightgbm", sd.PDP(grid=5, center="mean")),
         ("boosting 2", sd.PDP(grid=4, heterogeneity=False)),
+        ("forest 3", sd.PDP(grid=4, heterogeneity=False)),
+        ("histograms 3", sd.PDP(grid=4)),
+        ("lightgbm 2", sd.PDP(grid=4)),
+        ("xgboost", sd.PDP(grid=4, heterogeneity=False)),
     ],
 )
 def test_pairs(case: str, method: Any) -> None:
     _, X, _ = grown(case)
-    alike(plain(case), X, PAIRS, method=method)
+    alike(plain(case), X, PAIRS, method=method, tol=tolerance(case))
 
 
 def test_pairs_with_weights() -> None:
     _, X, _ = grown("boosting")
-    alike(plain("boosting"), X, PAIRS, method=sd.ALE(bins=4), sample_weight=WEIGHTS)
-    alike(plain("boosting"), X, PAIRS, method=sd.PDP(grid=4), sample_weight=WEIGHTS)
+    methods = sd.ALE(bins=4), sd.PDP(grid=4), sd.PDP(grid=4, heterogeneity=False)
+    for method in methods:
+        for weights in (WEIGHTS, WEIGHTS + 0.5):
+            alike(plain("boosting"), X, PAIRS, method=method, sample_weight=weights)
+
+
+@pytest.mark.parametrize("heterogeneity", [False, True])
+@pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS + 0.5])
+def test_pdps_of_pairs_are_the_means_of_their_definition(weights: Any, heterogeneity: bool) -> None:
+    """Categories and missing values, against the model's own mean at each point of the grid."""
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = categories()
+    model = lightgbm.LGBMRegressor(n_estimators=30, min_child_samples=3, verbose=-1, n_jobs=1)
+    model.fit(X, y)
+    method = sd.PDP(grid=7, heterogeneity=heterogeneity)
+    pairs = [("a", "b"), ("c", "a"), ("c", "k")]
+    options = {"sample_weight": weights, "tree": "force", "progress": False}
+    found = sd.explain(model, X, pairs, method=method, **options)
+    for pair in pairs:
+        surface = found[pair]
+        levels = [
+            s.labels if hasattr(s, "labels") else x
+            for s, x in zip(surface.sides, surface.x, strict=True)
+        ]
+        wanted = np.empty(surface.value.shape)
+        for at in np.ndindex(wanted.shape):
+            altered = X.copy()
+            for name, own, i in zip(pair, levels, at, strict=True):
+                value = own[i]
+                if isinstance(X[name].dtype, pd.CategoricalDtype):
+                    value = type(X[name].cat.categories[0])(value)
+                    altered[name] = pd.Categorical([value] * len(X), X[name].cat.categories)
+                else:
+                    altered[name] = value
+            wanted[at] = np.average(model.predict(altered), weights=weights)
+        np.testing.assert_allclose(
+            surface.value, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max(), err_msg=str(pair)
+        )
+
+
+def test_a_grid_whose_leaves_have_too_many_corners(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, X, _ = grown("boosting")
+    few = sd.explain(plain("boosting"), X, (0, 1), method=sd.PDP(grid=5), tree="force")
+    monkeypatch.setattr(layout, "_CORNERS", 0)
+    many = sd.explain(plain("boosting"), X, (0, 1), method=sd.PDP(grid=5), tree="force")
+    np.testing.assert_array_equal(few.value, many.value)
 
 
 # ------------------------------------------------------------------------------ boosters, files

@@ -196,6 +196,25 @@ def test_means_of_pdp_and_ice_need_no_memory_that_grows_with_the_rows():
     assert large - small < 40 * 180_000
 
 
+@pytest.mark.parametrize(
+    ("features", "method"),
+    [(0, sd.PDP(grid=np.linspace(-2, 2, 1000), ice=0)), ((0, 1), sd.PDP(grid=30, ice=0))],
+)
+def test_curves_of_trees_are_not_held_for_all_rows(features, method):
+    """20,000 curves of about 1,000 points would take 160 MB, and so would each array that is computed from them."""
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    pytest.importorskip("numba")
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    model = ensemble.GradientBoostingRegressor(n_estimators=5).fit(X, X[:, 0] + X[:, 1] ** 2)
+    sd.explain(model, X[:500], features, method=method, tree="force", progress=False)
+    tracemalloc.start()
+    try:
+        sd.explain(model, X, features, method=method, tree="force", progress=False)
+        assert tracemalloc.get_traced_memory()[1] < 60e6
+    finally:
+        tracemalloc.stop()
+
+
 def test_rows_are_kept_up_to_their_budget_and_a_sample_says_so():
     X = data(2000)
     for method in (sd.RHALE(), sd.ALE(bins=5), sd.ICE(grid=[0.0, 1.0])):
