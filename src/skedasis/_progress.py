@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -24,8 +24,8 @@ _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
 
-_DELAY = 2.0
-"""Seconds before a progress bar appears."""
+_DELAY = 5.0
+"""Seconds of a call of the library before a progress bar appears."""
 
 
 def in_words(seconds: float) -> str:
@@ -51,6 +51,49 @@ class Further:
         return f"{word} {in_words(here + self.share * whole)} left in all"
 
 
+@dataclass(eq=False)
+class Work:
+    """The work of one call of the library: since when it runs, and the model rows so far and in all."""
+
+    started: float = field(default_factory=time.monotonic)
+    rows: int = 0
+    expected: float = 0.0
+    """Model rows in all; 0 where they are not foreseen."""
+    more: float = 0.0
+    """Model rows that follow those of the next pass."""
+    times: float = 1.0
+    """How often what is foreseen is repeated."""
+    foreseen: bool = False
+    """Whether it has been looked at how long the work takes."""
+    left_out: list[str] = field(default_factory=list[str])
+    """What is left out to keep to `max_model_rows`, in sentences."""
+    after_check: Callable[[Any], None] | None = None
+    """Called with what calls the model, once it has been checked on a few rows."""
+
+
+_work: ContextVar[Work | None] = ContextVar("work", default=None)
+
+
+def current_work() -> Work:
+    """Return the work of the call of the library in which this is called; outside of calls, work without a past."""
+    return _work.get() or Work()
+
+
+@contextmanager
+def one_call() -> Generator[Work]:
+    """Take what follows for the work of one call; within another one, for a part of that."""
+    outer = _work.get()
+    if outer is not None:
+        yield outer
+        return
+    work = Work()
+    token = _work.set(work)
+    try:
+        yield work
+    finally:
+        _work.reset(token)
+
+
 _announced: ContextVar[str] = ContextVar("announced", default="")
 
 
@@ -65,7 +108,7 @@ def announced(text: str) -> Generator[None]:
 
 
 class Progress:
-    """A progress bar that appears once the work has taken two seconds."""
+    """A progress bar that appears once the call has taken five seconds. It covers all work where that is foreseen."""
 
     def __init__(
         self,
@@ -78,7 +121,7 @@ class Progress:
         self.what = f"{what} ({within})" if within else what
         self.total, self.done, self.further = total, 0, further
         self.wanted = _has_terminal() if show is None else show
-        self._started = time.monotonic()
+        self._started, self._work = time.monotonic(), current_work()
         self._bar: Bar | None = None
         self._task: TaskID | None = None
         self._lock = threading.Lock()
@@ -89,14 +132,20 @@ class Progress:
             self.done += steps
             if not self.wanted:
                 return
-            if self._bar is None and time.monotonic() - self._started > _DELAY:
+            if self._bar is None and time.monotonic() - self._work.started > _DELAY:
                 self._open()
             if self._bar is not None and self._task is not None:
-                self._bar.update(self._task, completed=self.done, left=self.time_left())
+                self._bar.update(self._task, completed=self._completed, left=self.time_left())
+
+    @property
+    def _completed(self) -> float:
+        """Return the finished steps; of foreseen work the model rows so far."""
+        work = self._work
+        return min(work.rows, work.expected) if work.expected else self.done
 
     def time_left(self) -> str:
         """Return the time that is left of all work, in words; empty where nothing follows, or no step is done."""
-        if self.further is None or not self.done:
+        if self.further is None or not self.done or self._work.expected:
             return ""
         whole = (time.monotonic() - self._started) / self.done * self.total
         return self.further.time_left(whole, whole * (1 - self.done / self.total))
@@ -112,7 +161,9 @@ class Progress:
         self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
         # The description holds names of models and classes, which may contain control sequences of terminals.
         what = "".join(c if c.isprintable() else "?" for c in self.what)
-        self._task = self._bar.add_task(escape(what), total=self.total, left="")
+        self._task = self._bar.add_task(
+            escape(what), total=self._work.expected or self.total, left=""
+        )
         self._bar.start()
 
     def __enter__(self) -> Progress:

@@ -87,6 +87,8 @@ def diagnose(
         Groups with a column in common are no partners of each other.
     sample_weight, weight_kind, schema, random_state, sample, memory, keep_rows, n_jobs, progress, row_id, tree
         As in `skedasis.explain`.
+    max_model_rows : int or None
+        As in `skedasis.explain`: fewer rows are drawn.
     dependence : bool
         Whether to measure how well each feature is predicted by the others, and by the others and the label
         (out-of-bag R² of random forests). Requires scikit-learn.

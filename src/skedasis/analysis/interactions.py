@@ -8,6 +8,8 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeAlias, Unpack, cast, overload
 
 from skedasis._arguments import check_flag, check_int_or_none, shown
@@ -16,9 +18,11 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.argument_types import EffectMethod, FeatureLike
 from skedasis.engine.assemble import provenance, warn_unused_arguments
+from skedasis.engine.budget import PROBED_ROWS, Asked, RowCount, announce, within_limit
 from skedasis.engine.h_statistic import (
     HComputation,
     HStatistics,
+    count_h_rows,
     exact_pairs,
     h_statistics,
 )
@@ -33,11 +37,12 @@ from skedasis.engine.options import (
 from skedasis.engine.prepare import prepare
 from skedasis.engine.rounds import Computed, compute
 from skedasis.engine.select import FeatureSelection, as_method, check_no_pattern
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import CostWarning, DataError, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE
 from skedasis.methods.permutation import PFI
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity, check_one_model
+from skedasis.quantities.tree_evaluator import may_be_trees
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.interactions import FeatureInteraction, Interactions, PairInteraction
@@ -128,8 +133,8 @@ def interactions(
         As in `skedasis.explain`.
     client : distributed.Client, optional
         As in `skedasis.explain`.
-    heterogeneity_rows : int or None
-        As in `skedasis.explain`.
+    heterogeneity_rows, max_model_rows : int or None
+        As in `skedasis.explain`. To keep to `max_model_rows`, H² is first computed from fewer rows, down to 50.
 
     Returns
     -------
@@ -209,16 +214,20 @@ def interactions(
         )
     quantity = as_quantity(model)
     warn_unused_arguments(method, quantity, options.y)
-    job = prepare(quantity, X, None, method, options, need=Need(draw=max_rows or 0 if h2 else 0))
+    every = not isinstance(pairs, str) or max_rows is None
+    most = None if every else H_PAIRS
+    cost = _MoreRows(pairs, most, h2=h2, ale=ale)
+    need = Need(draw=max_rows or 0 if h2 else 0)
+    options, max_rows = cost.within_limit(quantity, X, method, options, need, max_rows)
+    job = prepare(quantity, X, None, method, options, need=need)
     features, chosen = _pairs(job.dataset, pairs, options, job.selection.without_values)
     names = [f.name for f in features]
+    announce([job], RowCount(later=cost(max_rows, job.dataset, options), calls=len(chosen)))
     done = compute(job)
     shares = _shares(done, {names[i] for pair in chosen for i in pair})
     effects = _effects(done)
     found = None
     if h2:
-        every = not isinstance(pairs, str) or max_rows is None
-        most = None if every else H_PAIRS
         found = h_statistics(quantity, job.dataset, features, chosen, max_rows, options, most)
     strengths: dict[OutputLabel, Strengths] = {label: {} for label in effects}
     records: list[Mapping[str, JsonValue]] = []
@@ -274,6 +283,56 @@ def interactions_of(
         settings: dict[str, JsonValue] = {"h2": exact is not None, "ale": False, "max_rows": None}
         found[label] = _result(done, names, lines, statistics, singles, record, settings)
     return found
+
+
+LEAST_H_ROWS = 50
+"""Fewest rows of H², to keep to `max_model_rows`."""
+
+
+@dataclass(frozen=True)
+class _MoreRows:
+    """The model rows that follow the effects of single features, at most."""
+
+    pairs: GivenPairs
+    most: int | None
+    h2: bool
+    ale: bool
+
+    def __call__(self, max_rows: int | None, dataset: Dataset, options: ExplainOptions) -> float:
+        """Return the rows of H² at so many rows, and of the second-order ALE of all rows."""
+        features, pairs = _pairs(dataset, self.pairs, options, ())
+        n, found = len(dataset), 0.0
+        if self.h2:
+            found += count_h_rows(n, len(features), len(pairs), max_rows, self.most) + PROBED_ROWS
+        if self.ale:
+            # A pair of numbers costs 4 rows each, one with a categorical feature 6, of two categorical ones 9.
+            sides = [sum(features[i].categorical for i in pair) for pair in pairs]
+            found += n * sum((4, 6, 9)[side] for side in sides) + 2 * PROBED_ROWS
+        return found
+
+    def within_limit(
+        self,
+        quantity: Quantity,
+        X: TableLike,
+        method: EffectMethod,
+        options: ExplainOptions,
+        need: Need,
+        max_rows: int | None,
+    ) -> tuple[ExplainOptions, int | None]:
+        """Return the options and the rows of H² with which a call keeps to `max_model_rows`."""
+        limit, rows = options.max_model_rows, max_rows
+        asked = Asked(quantity, X, None, method, need, partial(self, rows))
+        if limit is not None and self.h2 and not may_be_trees(quantity.model):
+            known = len(asked.rows(options)) if rows is None else rows
+            while asked.cost(options) > limit and known > LEAST_H_ROWS:
+                known = rows = max(known // 2, LEAST_H_ROWS)
+                asked = replace(asked, more=partial(self, rows))
+            if rows != max_rows:
+                left = f"H² is computed from {rows:,} rows."
+                warn_caller(
+                    f"To keep to {limit:,} model rows (max_model_rows): {left}", CostWarning
+                )
+        return within_limit(asked, options), rows
 
 
 # --- features and pairs ---------------------------------------------------------------------------

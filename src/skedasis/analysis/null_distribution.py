@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_int, check_option
-from skedasis._progress import Progress
+from skedasis._progress import Progress, current_work
 from skedasis._types import Container, Floats, Ints, Json, TableLike
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Declared, Feature, Schema, find_feature
 from skedasis.engine.argument_types import EffectMethod, FeatureList
 from skedasis.engine.explain import explain
-from skedasis.engine.options import ExplainOptions, NullKeywords, takes_options
+from skedasis.engine.options import ExplainOptions, LimitedKeywords, takes_options
 from skedasis.engine.select import FeatureMatcher, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE, Accumulated
@@ -145,7 +145,7 @@ Learner = Callable[[Container, ArrayLike], Any]
 """A function of data and labels that returns a fitted model or a quantity."""
 
 
-@takes_options(NullKeywords)
+@takes_options(LimitedKeywords)
 def null_distribution(
     fit: Estimator | Callable[[Any, Any], Any],
     X: TableLike,
@@ -155,7 +155,7 @@ def null_distribution(
     n_repeats: int = 100,
     columns: ColumnsLike | None = None,
     how: How = "replaced",
-    **keywords: Unpack[NullKeywords],
+    **keywords: Unpack[LimitedKeywords],
 ) -> NullDistribution:
     """Return the null distribution of ALE statistics, from refits of a learner with permuted columns.
 
@@ -185,6 +185,8 @@ def null_distribution(
     sample_weight, schema, random_state, sample, memory, keep_rows, n_jobs, progress, tree, weight_kind, row_id
         As in `explain`: with `sample`, models are fitted on all rows, and explained on these. Groups and several
         models are not supported.
+    max_model_rows : int or None
+        Largest number of rows at which the models are called, which the refits share; see `explain`.
 
     Returns
     -------
@@ -254,6 +256,11 @@ def null_distribution(
         if how == "added"
         else [[f] for f in selected for _ in range(n_repeats)]
     )
+    current_work().times = float(len(refits))
+    if options.max_model_rows is not None:
+        # Each refit gets its part.
+        each = max(1, options.max_model_rows // (len(refits) * len(_by_method(selected, methods))))
+        common = replace(common, max_model_rows=each)
     draws = _Draws({f.name: [] for f in selected})
     permute = added if how == "added" else replaced
     with Progress(len(refits), "refits with random features", options.progress) as bar:

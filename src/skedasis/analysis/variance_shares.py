@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from skedasis import __version__
 from skedasis._arguments import check_int, check_int_or_none, shown
+from skedasis._progress import current_work
 from skedasis._types import (
     Bools,
     Container,
@@ -28,7 +29,9 @@ from skedasis._types import (
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, find_feature
 from skedasis.engine.assemble import collect_results, provenance
-from skedasis.engine.options import SCORE_ROWS, ExplainOptions, NullKeywords, takes_options
+from skedasis.engine.budget import LEAST_ROWS as SMALLEST_SAMPLE
+from skedasis.engine.budget import PROBED_ROWS, leave_out, rows_unasked, too_few
+from skedasis.engine.options import SCORE_ROWS, ExplainOptions, LimitedKeywords, takes_options
 from skedasis.engine.prepare import prepare_rows
 from skedasis.engine.region_pass import regions_at_rows
 from skedasis.engine.rounds import compute
@@ -48,6 +51,7 @@ from skedasis.quantities.outputs import (
     as_quantity,
     check_one_model,
 )
+from skedasis.quantities.tree_evaluator import may_be_trees
 from skedasis.results.at_rows import at_rows
 from skedasis.results.effects import Effects
 from skedasis.results.multi_output import MultiOutput
@@ -102,7 +106,7 @@ def variance_shares(
     *,
     effects: EffectsLike = "ale",
     max_rows: int | None = SCORE_ROWS,
-    **keywords: Unpack[NullKeywords],
+    **keywords: Unpack[LimitedKeywords],
 ) -> MultiOutput[VarianceShares]: ...
 
 
@@ -116,11 +120,11 @@ def variance_shares(
     *,
     effects: EffectsLike = "ale",
     max_rows: int | None = SCORE_ROWS,
-    **keywords: Unpack[NullKeywords],
+    **keywords: Unpack[LimitedKeywords],
 ) -> VarianceShares: ...
 
 
-@takes_options(NullKeywords)
+@takes_options(LimitedKeywords)
 def variance_shares(
     model: ModelLike,
     X: TableLike,
@@ -130,7 +134,7 @@ def variance_shares(
     *,
     effects: EffectsLike = "ale",
     max_rows: int | None = SCORE_ROWS,
-    **keywords: Unpack[NullKeywords],
+    **keywords: Unpack[LimitedKeywords],
 ) -> VarianceShares | MultiOutput[VarianceShares]:
     """Return how much of a quantity's variance main effects, regions and interactions explain at held-out rows.
 
@@ -161,6 +165,8 @@ def variance_shares(
         Largest number of rows, those with the smallest hashes of `random_state` and `row_id`. None uses all rows.
     sample_weight, schema, random_state, sample, memory, keep_rows, n_jobs, progress, weight_kind, row_id, tree
         As in `skedasis.explain`.
+    max_model_rows : int or None
+        Largest number of rows at which the model is called: fewer rows are then drawn, at least 200. See `explain`.
 
     Returns
     -------
@@ -231,11 +237,17 @@ def variance_shares(
     dataset = quantity.prepare(options.dataset(rows_of_user))
     _check_labels(quantity, y)
     sample = _sample(dataset, max_rows, options)
+    if options.max_model_rows is not None:
+        sample = _within_limit(quantity, sample, options, regions, effects)
+        options = replace(options, max_model_rows=None)
     values, outputs, costs = _evaluated(quantity, sample)
     for label, output in outputs.items():
         _check_varies(values[label], sample, output.describe())
+    if isinstance(effects, str):
+        current_work().more = float(len(sample) * (2 * len(sample.part.features) + 1))
     by_output, search = _regions_by_output(regions, quantity, sample, options, list(outputs))
     assigned = {label: _assigned(r, rows_of_user, sample) for label, r in by_output.items()}
+    current_work().more = 0.0
     curves = _drawn(effects, quantity, sample, options, list(outputs))
     record = _record(
         quantity, sample, options, costs, (search, {} if curves is None else curves.record)
@@ -446,6 +458,39 @@ def _evaluated(
             stats.add(evaluator.stats)
     joined = {label: np.concatenate(some)[sample.order] for label, some in values.items()}
     return joined, outputs, (stats, checked.stats)
+
+
+def _within_limit(
+    quantity: Quantity,
+    sample: _Sample,
+    options: ExplainOptions,
+    regions: object,
+    effects: object,
+) -> _Sample:
+    """Return the sample with which a call keeps to `max_model_rows`, or a smaller one; the model is not called."""
+    limit, whole = options.max_model_rows, sample
+    if limit is None or may_be_trees(quantity.model):
+        return sample
+    searched = (regions is None or regions == "auto") and len(sample.part.features) > 1
+
+    def cost(some: _Sample) -> float:
+        found = float(len(some) + PROBED_ROWS)
+        if searched and some.n_fitting >= LEAST_ROWS_OF_REGIONS:
+            fitting = some.part.subset(np.sort(some.order[: some.n_fitting]))
+            found += rows_unasked(quantity, fitting, None, None, options)
+        if isinstance(effects, str):
+            found += rows_unasked(quantity, some.part, None, ALE(), options)
+        return found
+
+    rows = len(whole)
+    while cost(sample) > limit and rows > SMALLEST_SAMPLE:
+        rows = max(rows * 4 // 5, SMALLEST_SAMPLE)
+        sample = _sample(whole.part, rows, options)
+    if cost(sample) > limit:
+        raise too_few(limit, cost(sample))
+    if sample is not whole:
+        leave_out(options, replace(options, sample=rows), len(whole), cost(whole))
+    return sample
 
 
 def _check_varies(values: Floats, sample: _Sample, what: str) -> None:

@@ -151,6 +151,7 @@ class Opened:
             "random_state": opts.random_state,
             "sample": self.rows.sample,
             "n_jobs": opts.n_jobs,
+            "max_model_rows": opts.max_model_rows,
             "progress": opts.bars,
         }
 

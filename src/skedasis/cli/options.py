@@ -220,6 +220,9 @@ BinCount = Annotated[
 Threads = Annotated[int, option(help_of("n_jobs"), metavar="N", least=-1)]
 
 
+MostModelRows = Annotated[int | None, option(help_of("max_model_rows"), metavar="N", least=1)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
     """Options about the model."""
@@ -390,6 +393,7 @@ class ExplainingOptions(TrustOptions, DataOptions, OutputOptions):
     """What the commands that explain a model share."""
 
     n_jobs: Threads = 1
+    max_model_rows: MostModelRows = None
 
 
 @dataclass(frozen=True, kw_only=True)

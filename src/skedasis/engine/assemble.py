@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from skedasis._progress import current_work
 from skedasis._types import JsonValue, OutputLabel, ResultKey
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import AnyColumn, Dataset
@@ -141,6 +142,7 @@ def provenance(job: Job, scores: Scores) -> dict[str, JsonValue]:
         **({"trees": job.trees, "tree_rows": job.stats.tree_rows} if job.trees else {}),
         "seconds": time.perf_counter() - job.started,
         **job.dataset.provenance,
+        **_limit(job),
         "n_jobs": job.options.n_jobs,
         **({"model_threads": 1} if limits_model_threads(job) else {}),
         "versions": {
@@ -149,6 +151,14 @@ def provenance(job: Job, scores: Scores) -> dict[str, JsonValue]:
             "python": ".".join(map(str, sys.version_info[:3])),
         },
     }
+
+
+def _limit(job: Job) -> dict[str, JsonValue]:
+    """Return the limit of the model rows, and what is left out to keep to it; empty without a limit."""
+    limit = job.options.max_model_rows
+    return (
+        {} if limit is None else {"max_model_rows": limit, "left_out": [*current_work().left_out]}
+    )
 
 
 def _cost(job: Job, scores: Scores) -> dict[str, JsonValue]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from skedasis._types import TableLike
 from skedasis.engine.assemble import collect_results, provenance, warn_unused_arguments
+from skedasis.engine.budget import Asked, within_limit
 from skedasis.engine.curves import with_curves
 from skedasis.engine.options import (
     ExplainOptions,
@@ -95,7 +96,7 @@ def explain(
         Number of threads; -1 for one per processor. Each evaluates one batch at a time. Useful for models that release
         the global interpreter lock. With several threads, the model's own thread pools are limited to one thread each.
     progress : bool, optional
-        Whether to show a progress bar if the work takes longer than two seconds. By default if standard error is a
+        Whether to show a progress bar if the work takes longer than five seconds. By default if standard error is a
         terminal.
     weight_kind : {"frequency", "sampling"}
         What weights mean for standard errors. "sampling" uses sum(w) - sum(w²)/sum(w) for n - 1 and
@@ -115,6 +116,13 @@ def explain(
         Largest number of rows for the heterogeneity scores; 0 computes no scores. The rows are those with the smallest
         hashes of `random_state` and `row_id`. None uses all rows. 1 is an error, because rows are compared in pairs.
         Without scores, accumulated effects have no spread.
+    max_model_rows : int or None
+        Largest number of rows at which the model is called. By default there is no limit. What is least needed is left
+        out, in this order: rows of the heterogeneity scores and spreads, half of them at a time, down to 200; then all
+        of these; at last rows of everything, down to a random sample of 200. A `CostWarning` and the provenance
+        (`left_out`) say what it was. If the least is more, an error that states it is raised before the model is
+        called; for tree ensembles whose trees turn out to be unreadable, after their check. Rows are counted from the
+        plans of all work, as an upper bound. Rows at which a derivative is called are no model rows.
     curves : int
         Number of rows whose individual curves are computed and kept with each effect; none by default. `Effect.curves`
         has the quantity at each row with the feature set to each point of the effect, centred as the effect is. The
@@ -153,6 +161,9 @@ def explain(
     The rows that the model gets are in a buffer that is written again before the next call. A model that keeps them, or
     changes them, needs rows of its own for each call: ``sd.prediction(model, copy=True)``, and likewise for the other
     quantities. A call of the model is not interrupted, except by Ctrl-C; no other call follows one that raises.
+
+    A call whose model will need more than a minute says so in a `CostWarning`: the model rows, and the time at the
+    speed of the checks of the model, before the first long call. The bar then shows the model rows of all the work.
 
     Each method states its cost in model rows. The heterogeneity scores cost at most `heterogeneity_rows` model rows for
     each feature, and as many once for all features. The spread of an accumulated effect (`Effect.spread`) costs at most
@@ -201,7 +212,9 @@ def explain(
 
         quantity = as_quantity(model)
         return find_regions(quantity, X, wanted, method, options, RegionOptions(), by)
-    job = prepare(as_quantity(model), X, wanted, method, options)
+    quantity = as_quantity(model)
+    options = within_limit(Asked(quantity, X, wanted, method), options)
+    job = prepare(quantity, X, wanted, method, options)
     done = compute(job)
     results = with_curves(job, done.results) if options.curves else done.results
     record = provenance(job, done.scores)

@@ -118,6 +118,14 @@ def h_statistics(
     return HComputation(ordered, stats, checked.stats, decision.said)
 
 
+def count_h_rows(n: int, features: int, pairs: int, max_rows: int | None, most: int | None) -> int:
+    """Return the most model rows that the statistics cost where the model is called, without calling it."""
+    rows = n if max_rows is None else min(n, max_rows)
+    few = most is not None and pairs > most
+    screening = rows * (1 + features + pairs) if few else 0
+    return screening + rows + rows**2 * (features + (most or 0 if few else pairs))
+
+
 def exact_pairs(
     job: Job, features: Sequence[Feature], pairs: ColumnPairs
 ) -> dict[OutputLabel, list[HStatistic]] | None:

@@ -24,6 +24,7 @@ from skedasis.engine.assemble import (
     provenance,
     warn_unused_arguments,
 )
+from skedasis.engine.budget import Asked, announce, within_limit
 from skedasis.engine.cross_validation import Folds, as_folds
 from skedasis.engine.curves import with_curves
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
@@ -476,6 +477,10 @@ def explain_several(
     """Explain several fitted models of the same quantity; see `explain`."""
     models, names = listed(given)
     quantities = quantities_of(models)
+    if options.max_model_rows is not None:
+        # The models share them.
+        options = replace(options, max_model_rows=max(1, options.max_model_rows // len(models)))
+        options = within_limit(Asked(quantities[0], X, features, method), options)
     dataset = options.dataset(X)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
     if options.correction is not None:
@@ -538,6 +543,7 @@ def _run_models(call: _Call) -> list[ModelRun]:
         for first, job in zip(before, prepared, strict=True):
             job.checked.stats.add(first.checked.stats)
     found: list[ModelRun] = []
+    announce(prepared)
     for i, job in enumerate(prepared):
         with annotate_model_index(i, len(prepared)):
             gathered = run(job)

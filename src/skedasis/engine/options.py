@@ -24,6 +24,7 @@ from skedasis._arguments import (
 )
 from skedasis._calls import misfit
 from skedasis._error_state import with_own_errors
+from skedasis._progress import one_call
 from skedasis._types import Container, TreeMode
 from skedasis.data.dataset import Dataset, RowSample, as_dataset
 from skedasis.engine.select import loaded
@@ -62,7 +63,7 @@ class CommonKeywords(TypedDict, total=False):
     n_jobs: int
     """Number of threads; -1 for one per processor."""
     progress: bool | None
-    """Whether to show a progress bar if the work takes longer than two seconds."""
+    """Whether to show a progress bar if the work takes longer than five seconds."""
     tree: TreeMode
     """Whether tree ensembles are explained from their structure, without model calls."""
 
@@ -74,6 +75,8 @@ class ReportKeywords(CommonKeywords, total=False):
     """Columns that are explained together as one nominal feature."""
     heterogeneity_rows: int | None
     """Largest number of rows for the heterogeneity scores; 0 computes no scores."""
+    max_model_rows: int | None
+    """Largest number of rows at which the model is called. By default there is no limit."""
 
 
 class NullKeywords(CommonKeywords, total=False):
@@ -85,7 +88,14 @@ class NullKeywords(CommonKeywords, total=False):
     """Unique row identifiers."""
 
 
-class DiagnoseKeywords(NullKeywords, total=False):
+class LimitedKeywords(NullKeywords, total=False):
+    """The keywords of functions that keep to a number of model rows."""
+
+    max_model_rows: int | None
+    """Largest number of rows at which the model is called. By default there is no limit."""
+
+
+class DiagnoseKeywords(LimitedKeywords, total=False):
     """The keywords that `diagnose` passes on to `explain`."""
 
     groups: Groups | None
@@ -154,9 +164,10 @@ def takes_options(keywords: type) -> Callable[[Function], Function]:
             problem = misfit(function.__name__, signature, args, given, elsewhere)
             if problem is not None:
                 raise problem
-            if "X" in valid and any(spool_kind(value) for value in (*args, given.get("X"))):
-                return with_own_errors(_with_spooled, function, signature, args, given)
-            return with_own_errors(function, *args, **given)
+            with one_call():
+                if "X" in valid and any(spool_kind(value) for value in (*args, given.get("X"))):
+                    return with_own_errors(_with_spooled, function, signature, args, given)
+                return with_own_errors(function, *args, **given)
 
         checked.__dict__["__signature__"] = signature  # what `inspect.signature` and `help` show
         return cast(Function, checked)
@@ -249,6 +260,10 @@ def _check_heterogeneity_rows(what: str, rows: object) -> int | None:
     return check_int_or_none(what, rows, least, fix, expected)
 
 
+def _check_model_rows(what: str, rows: object) -> int | None:
+    return check_int_or_none(what, rows, 1, "Use 100_000, or None for no limit", "a number of rows")
+
+
 def _check_curves(what: str, rows: object) -> int:
     return check_int(what, rows, 0, "Use 30, or 0 for no curves of rows", "a number of rows")
 
@@ -294,6 +309,7 @@ class ExplainOptions:
     heterogeneity_rows: int | None = field(
         default=SCORE_ROWS, metadata={"check": _check_heterogeneity_rows}
     )
+    max_model_rows: int | None = field(default=None, metadata={"check": _check_model_rows})
     curves: int = field(default=0, metadata={"check": _check_curves})
     cv: CrossValidation | None = None
     correction: float | None = field(default=None, metadata={"check": _check_correction})
@@ -367,6 +383,7 @@ class ExplainOptions:
             "weight_kind": self.weight_kind,
             "row_id": self.row_id,
             "tree": self.tree,
+            "max_model_rows": self.max_model_rows,
         }
 
     def keywords(self) -> ExplainKeywords:

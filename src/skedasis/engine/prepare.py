@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from skedasis._progress import current_work
 from skedasis._types import Bools, Ints, OutputLabel, ResultKey, TableLike, TreeMode
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, NotYetKnown
@@ -34,7 +35,7 @@ from skedasis.errors import DataError
 from skedasis.methods.base import ResolvedMethod
 from skedasis.methods.missing import Donors, donors_of
 from skedasis.methods.plans import NumericPlan
-from skedasis.models.adapters import DerivativeInfo
+from skedasis.models.adapters import DerivativeInfo, LocalEffectKind
 from skedasis.models.calling import SMALLEST, CallStats
 from skedasis.quantities.base import CALL_ROWS, FULL_CALL, Quantity
 from skedasis.quantities.evaluator import (
@@ -43,6 +44,7 @@ from skedasis.quantities.evaluator import (
     derivative_info_of,
     probe_model,
 )
+from skedasis.quantities.outputs import MultiOutputQuantity
 from skedasis.quantities.tree_evaluator import (
     Outputs,
     TreeDecision,
@@ -196,6 +198,9 @@ def prepare_job(
     if options.curves:
         check_curves(tasks)
     evaluated, checked = _check_model(quantity, dataset, tasks, options.tree)
+    after_check = current_work().after_check
+    if after_check is not None and not (evaluated.said or "").startswith("exact"):
+        after_check(checked.caller)
     planner = _Planner(evaluated.outputs, dataset, tasks, checked, agreed or {})
     dataset.once_known(planner.plan_all)
     plans = planner.plans
@@ -280,6 +285,46 @@ def _release(tasks: Sequence[Task]) -> None:
     """Forget the sorted columns: together, they need as much memory as X."""
     for column in (c for t in tasks for c in t.columns if isinstance(c, Column)):
         column.release()
+
+
+def unasked_job(
+    quantity: Quantity,
+    dataset: Dataset,
+    features: object,
+    method: object,
+    options: ExplainOptions,
+    local: LocalEffectKind,
+) -> Job:
+    """Return a job that is planned without calling the model.
+
+    Where only the model would tell whether it has slopes, `local` says what they are taken for: "differences" or
+    "steps". Nothing but its rows can be counted.
+    """
+    method, selection = resolve_method_and_selection(method, quantity, dataset, features, options)
+    dataset, tasks = selection.dataset, selection.tasks(method)
+    outputs: Outputs = {None: quantity}
+    if isinstance(quantity, MultiOutputQuantity):
+        outputs = dict(quantity.parts) or {None: quantity.one}
+    checked = ProbeResult(float(np.finfo(float).eps), CallStats())
+    planner = _UnaskedPlanner(outputs, dataset, tasks, checked, local=local)
+    dataset.once_known(planner.plan_all)
+    base = Job(
+        quantity=quantity,
+        outputs=outputs,
+        method=method,
+        selection=selection,
+        dataset=dataset,
+        tasks=tasks,
+        plans=planner.plans,
+        donors={},
+        checked=checked,
+        copies=1,
+        batch_rows=1,
+        sample=None,
+        options=options,
+        started=time.perf_counter(),
+    )
+    return _with_sizes(base)
 
 
 def _check_model(
@@ -422,6 +467,24 @@ class _Planner:
         return derivative_info_of(
             quantity, self.dataset, column.summary(), self.checked, cache, values
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _UnaskedPlanner(_Planner):
+    """Plans features without calling the model."""
+
+    local: LocalEffectKind = "differences"
+
+    def _derivative_info(
+        self, quantity: Quantity, column: AnyColumn, cache: ResponseCache | None, task: Task
+    ) -> DerivativeInfo:
+        """Return how the local effects of a column are computed, as far as the quantity says it by itself."""
+        if not isinstance(column, Column):
+            return DerivativeInfo("levels", "differences between levels")
+        known = quantity.derivative_info(column.feature)
+        if isinstance(task, FeatureTask) and task.variant.observed_only(column):
+            return known
+        return DerivativeInfo(self.local, "") if known.kind == "differences" else known
 
 
 def _plan_of(task: Task, infos: Sequence[DerivativeInfo], common: DerivativeInfo | None) -> AnyPlan:

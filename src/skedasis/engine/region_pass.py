@@ -16,6 +16,7 @@ from skedasis._types import Bools, Floats, Ints, Json, OutputLabel, TableLike
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset
 from skedasis.engine.assemble import Results, abouts_of, finalize_task, provenance
+from skedasis.engine.budget import Asked, announce, within_limit
 from skedasis.engine.curves import with_curves
 from skedasis.engine.given_regions import by_of_chunks, column_named_by
 from skedasis.engine.heterogeneity_score import RegionScore, compute_region_scores
@@ -67,6 +68,8 @@ def find_regions(
     # Means over all rows need few curves, regions need them all.
     searched = requested if base is None else replace(base, ice="all")
     need = Need(column_named_by(by))
+    asked = Asked(quantity, X, features, searched, need, regions=True)
+    options = within_limit(asked, options)
     job = prepare(quantity, X, features, searched, options, rows, need)
     return _regions_of(job, search, by, base)
 
@@ -90,6 +93,7 @@ def _regions_of(
     finder = job.dataset.before_passes(lambda: RuleFinder.of(job, search, given))
     if finder is None and by is not None:
         by = by_of_chunks(job.dataset, job.selection.features, by)
+    announce([job], regions=True)
     done = compute(job)
     here = at_kept_rows(done)
     finder = RuleFinder.of(here.job, search, by) if finder is None else finder

@@ -17,6 +17,7 @@ from skedasis.binning import N_AUTO_CELLS, auto_cells
 from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
 from skedasis.engine.assemble import Results, abouts_of, finalize
+from skedasis.engine.budget import announce
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
 from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import GatheredStats, make_evaluators, run, stats_of
@@ -43,6 +44,7 @@ class Computed:
 
 def compute(job: Job) -> Computed:
     """Do the work of a job; updates the plans of features that get a second round."""
+    announce([job])
     gathered = run(job)
     scores = compute_scores(job)
     found = finalize(job, gathered, scores, [key for key in job.plans if not job.may_continue(key)])

@@ -13,12 +13,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from skedasis._progress import Further, Progress, in_words
+from skedasis._progress import Further, Progress
 from skedasis._types import OutputLabel, ResultKey
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.row_rules import KeptRows
 from skedasis.engine.prepare import Job, Plans, TaskKey
-from skedasis.errors import CostWarning, warn_caller
 from skedasis.methods.base import AnyFeatureMethod, AnyPairMethod
 from skedasis.methods.missing import MISSING, Donors, missing_moments
 from skedasis.methods.plans import BatchStats, RowStore
@@ -202,9 +201,7 @@ def run(job: Job) -> GatheredStats:
         size, memory, n_jobs = job.batch_rows, options.memory_bytes, options.n_jobs
         done = job.dataset.fold_batches(work, size, memory, n_jobs, begin, caller.stop)
         with closing(done):
-            for number, (n, part) in enumerate(done):
-                if number == 0:
-                    warn_if_costly(job, part.stats, n)
+            for _, part in done:
                 job.stats.add(part.stats)
                 for kept in part.kept:
                     rows.take(kept)
@@ -221,25 +218,6 @@ def _further(job: Job) -> Further | None:
     """Return the round that may follow, which takes about as long; None if there is none."""
     may_continue = any(job.may_continue(key) for key in job.plans)
     return Further(1.0, certain=True) if may_continue else None
-
-
-COSTLY = 100_000_000
-"""Model rows from which a warning states the cost."""
-
-
-def warn_if_costly(job: Job, stats: CallStats, n: int) -> None:
-    """Warn if all rows ask the model for very many rows, as their first n did."""
-    rows = len(job.dataset)
-    asked = (stats.rows + stats.slope_rows) / n * rows
-    if n >= rows or asked < COSTLY:
-        return
-    seconds = stats.seconds / n * rows / max(job.options.n_jobs, 1)
-    features = f"{len(job.tasks):,} feature{'s' * (len(job.tasks) != 1)}"
-    warn_caller(
-        f"{job.method.name} of {features} asks the model for about {asked:.2g} rows, {in_words(seconds)} of the "
-        f"model's time as measured so far. Less costs: {job.method.cheaper}.",
-        CostWarning,
-    )
 
 
 def stats_of(evaluators: Mapping[OutputLabel, BatchEvaluator]) -> CallStats:

@@ -11,9 +11,10 @@ import numpy as np
 
 from skedasis._arguments import shown
 from skedasis._types import Floats, OutputLabel, TableLike
-from skedasis.data.dataset import AnyColumn, Dataset, require_rows
+from skedasis.data.dataset import AnyColumn, ChunkedRows, Dataset, require_rows
 from skedasis.data.features import Feature, Groups
 from skedasis.engine.assemble import provenance
+from skedasis.engine.budget import LEAST_ROWS, PROBED_ROWS, leave_out, too_few
 from skedasis.engine.given_regions import GivenRules, column_named_by, regions_given, rows_of
 from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
 from skedasis.engine.prepare import prepare_job
@@ -31,7 +32,9 @@ from skedasis.methods.change import (
     RowRegions,
     read_moves,
 )
+from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import ModelLike, as_quantity, check_one_model
+from skedasis.quantities.tree_evaluator import may_be_trees
 from skedasis.results.change import Change, Changes, Outside
 from skedasis.results.checks.extrapolation import N_NEW_ROWS, N_REFERENCE, FeatureSpace
 from skedasis.results.multi_output import MultiOutput
@@ -73,7 +76,7 @@ def what_if(
         Regions in which the change is wanted: as in `skedasis.explain`, or the `Regions` that `regions` found.
     y, sample_weight, schema, groups, sample, random_state, memory, keep_rows, n_jobs, progress, weight_kind, row_id
         As in `skedasis.explain`.
-    tree, client
+    tree, client, max_model_rows
         As in `skedasis.explain`.
 
     Returns
@@ -130,6 +133,7 @@ def what_if(
         require_rows(X, "by", "Regions", "the name of a column", fix, DataError)
     column = None if isinstance(by, Regions) else column_named_by(by)
     need = Need(column, draw=N_REFERENCE)
+    options = _within_limit(quantity, X, len(scenarios), options)
     dataset, options = open_rows(quantity, X, names, None, options, need)
     regions = _regions(dataset, X, by, options)
     selection = _Selection(dataset, names, options.groups, scenarios, regions)
@@ -159,6 +163,23 @@ def what_if(
         return named[None] if job.single else MultiOutput(named)
     alone = {label: by_scenario[""] for label, by_scenario in found.items()}
     return alone[None] if job.single else MultiOutput(alone)
+
+
+def _within_limit(
+    quantity: Quantity, X: TableLike, scenarios: int, options: ExplainOptions
+) -> ExplainOptions:
+    """Return options with which a change keeps to `max_model_rows`: by a sample of the rows."""
+    limit = options.max_model_rows
+    if limit is None or may_be_trees(quantity.model) or isinstance(X, ChunkedRows):
+        return options
+    n, each = len(options.dataset(X)), 1 + scenarios
+    if n * each + PROBED_ROWS <= limit:
+        return options
+    rows = (limit - PROBED_ROWS) // each
+    if rows < min(n, LEAST_ROWS):
+        raise too_few(limit, min(n, LEAST_ROWS) * each + PROBED_ROWS)
+    leave_out(options, replace(options, sample=rows), n, n * each + PROBED_ROWS)
+    return replace(options, sample=rows)
 
 
 # --- moves ----------------------------------------------------------------------------------------

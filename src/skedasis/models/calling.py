@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skedasis._progress import current_work
 from skedasis._types import Floats, Values
 from skedasis.data.containers import to_float
 from skedasis.errors import ModelOutputError
@@ -155,8 +156,14 @@ _SIZES = (65_536, 16_384, 4_096, 1_024, 256, 64)
 _USUAL = 1_024
 """Parts are not smaller than this, unless that many rows already take too long."""
 
+_OF_CALL = 10.0
+"""Time of the rows of a part, in times of a call without rows, up to which a part is not divided."""
+
 _RETRY_AFTER = 64
 """Number of parts after which the next larger size is tried again: its measured time may have been an outlier."""
+
+_SIZES_TIMED = 16
+"""Number of sizes of calls whose shortest times are kept: those of the checks of a model, and the first others."""
 
 _CHEAPER = 0.8
 """Largest ratio of the costs per row, of a larger to a smaller part, at which parts grow further."""
@@ -175,6 +182,7 @@ class ChunkedCaller:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._rates: dict[int, float] = {}
+        self._seconds: dict[int, float] = {}
         self._can_join = False
         self._n_parts = 0
         self._stopped = False
@@ -188,6 +196,24 @@ class ChunkedCaller:
         """Return the shortest time per row that was measured; 0 before the first call."""
         with self._lock:
             return min(self._rates.values(), default=0.0)
+
+    def seconds(self, rows: float, calls: float) -> float:
+        """Return the time that calls with so many rows in all take."""
+        with self._lock:
+            of_call, of_row = self._costs()
+        return calls * of_call + rows * of_row
+
+    def _costs(self) -> tuple[float, float]:
+        """Return the time of a call and of a row, from the shortest calls of the first sizes."""
+        known = self._seconds
+        if not known:
+            return 0.0, 0.0
+        # The first call may include the start-up of the model: the best rate is that of a later one.
+        large, small = min(known, key=lambda n: known[n] / n), min(known)
+        if large <= small:
+            return 0.0, known[large] / large
+        each = max(known[large] - known[small], 0.0) / (large - small)
+        return max(known[small] - each * small, 0.0), each
 
     def stop(self) -> None:
         """Raise `Stopped` in all threads at their next call of the model."""
@@ -232,9 +258,11 @@ class ChunkedCaller:
         with self._lock:
             if not self._can_join or not self._rates:
                 return n
+            of_call, of_row = self._costs()
             for size in (n, *(s for s in _SIZES if s < n)):
                 rate = self._rate(size)
-                if rate * size > self._limit(size):
+                # A call that takes long whatever its rows, such as that of a model with a context, is not repeated.
+                if rate * size > self._limit(size) and of_row * size > _OF_CALL * of_call:
                     continue
                 smaller = [r for s, r in self._rates.items() if s < _nearest_size(size)]
                 if size <= _USUAL or rate <= _COSTLIER * min(smaller, default=rate):
@@ -256,7 +284,10 @@ class ChunkedCaller:
         if n == 0:
             return
         size = _nearest_size(n)
+        current_work().rows += n
         with self._lock:
+            if n in self._seconds or len(self._seconds) < _SIZES_TIMED:
+                self._seconds[n] = min(self._seconds.get(n, np.inf), seconds)
             self._can_join = _can_join(response, n)
             # The shortest time: longer ones include the load of other processes, or the start-up of a first call.
             self._rates[size] = min(self._rates.get(size, np.inf), seconds / n)

@@ -608,7 +608,7 @@ class _WatchedRows:
 PROBE_ROWS = 64
 """Rows at which the model is probed."""
 
-_DERIVATIVE_ROWS = 128
+DERIVATIVE_ROWS = 128
 """Rows at which it is checked whether differences are meaningful."""
 
 
@@ -795,7 +795,7 @@ def derivative_info_of(
     if derivative_info.kind != "differences":
         return derivative_info
     evaluator = quantity.evaluator(
-        dataset.evenly_spaced_batch(_DERIVATIVE_ROWS, found.among), 4, found.eps, cache=cache
+        dataset.evenly_spaced_batch(DERIVATIVE_ROWS, found.among), 4, found.eps, cache=cache
     )
     derivative_info = probe_derivatives(evaluator, column, values)
     found.stats.add(evaluator.stats)

@@ -325,13 +325,19 @@ class _TreesUnavailable(Exception):  # noqa: N818 - no error: the model is calle
         self.quiet, self.stats = quiet, stats or CallStats()
 
 
-def _read_and_verify(
-    outputs: Outputs, dataset: Dataset, model: object, checked: ProbeResult, *, means: bool
-) -> TreeDecision:
-    """Read the trees and compare them with the model; raise `_TreesUnavailable` if they cannot be used."""
+def may_be_trees(model: object) -> bool:
+    """Return whether a model is of a kind whose trees can be read, without reading or calling it."""
+    try:
+        _tree_model(model)
+    except _TreesUnavailable:
+        return False
+    return True
+
+
+def _tree_model(model: object) -> tuple[Any, Any]:
+    """Return the tree ensemble of a model, in its pipeline and alone; raise `_TreesUnavailable` for other models."""
     if isfunction(model):  # the readers need not be imported
         raise _TreesUnavailable("it is a function", quiet=True)
-    from skedasis.trees.ensemble import ColumnsMixed, TreesUnreadable
     from skedasis.trees.readers import RESPONSE_METHODS, is_candidate
 
     owner = getattr(model, "__self__", None)
@@ -341,6 +347,16 @@ def _read_and_verify(
     last = tree_model.steps[-1][1] if is_pipeline(tree_model) else tree_model
     if model is None or not is_known_method or not is_candidate(last):
         raise _TreesUnavailable("it is not a supported tree ensemble", quiet=True)
+    return tree_model, last
+
+
+def _read_and_verify(
+    outputs: Outputs, dataset: Dataset, model: object, checked: ProbeResult, *, means: bool
+) -> TreeDecision:
+    """Read the trees and compare them with the model; raise `_TreesUnavailable` if they cannot be used."""
+    tree_model, last = _tree_model(model)
+    from skedasis.trees.ensemble import ColumnsMixed, TreesUnreadable
+
     if any(_has_derivatives(q, dataset) for q in outputs.values()):
         raise _TreesUnavailable("slopes were given, which trees do not provide", quiet=True)
     from skedasis._compilation import has_numba

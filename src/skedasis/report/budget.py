@@ -14,7 +14,7 @@ from skedasis._progress import in_words
 from skedasis._types import Bools, JsonValue, ResultKey, TableLike
 from skedasis.data.dataset import as_dataset
 from skedasis.data.features import Feature
-from skedasis.engine.cost import RowCount, count_rows, count_rows_of
+from skedasis.engine.budget import RowCount, count_rows, count_rows_of
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.prepare import Job

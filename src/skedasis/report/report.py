@@ -147,6 +147,10 @@ def report(
         are left out, which the page reports.
     schema, groups, sample_weight, random_state, sample, memory, keep_rows, n_jobs, progress, tree
         As in `skedasis.explain`.
+    max_model_rows : int or None
+        Largest number of rows at which the models are called, of all models together. The page then leaves out what is
+        least needed, in the order of `max_seconds`. If the least is more, an error that states it is raised before a
+        model is called. By default there is no limit.
     heterogeneity_rows : int or None
         Largest number of rows for the heterogeneity scores. None uses all rows, 0 computes no scores. The score of a
         feature is computed once, for all methods.

@@ -93,6 +93,10 @@ class Provenance(TypedDict, total=False):
         Time inside the model and its derivative, and in all.
     score_exact : bool
         Whether the heterogeneity score is of all rows.
+    max_model_rows : int
+        The limit of the model rows, if there was one.
+    left_out : list of str
+        What was left out to keep to it.
     curve_rows, curve_calls : int
         The part of individual curves, if these were asked for (`curves=`).
     vif : float
@@ -197,6 +201,8 @@ class Provenance(TypedDict, total=False):
     score_rows: Required[int]
     score_calls: Required[int]
     score_exact: Required[bool]
+    max_model_rows: int
+    left_out: list[str]
     curve_rows: int
     curve_calls: int
     vif: float

@@ -1,16 +1,13 @@
-"""Model rows that a pass asks for, counted from its plan or told in a warning, against those that it spends."""
+"""Model rows that a pass asks for, counted from its plan, against those that it spends."""
 
 from __future__ import annotations
-
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.engine import run
-from skedasis.engine.cost import COUNTED, count_rows, count_rows_of
+from skedasis.engine.budget import COUNTED, count_rows, count_rows_of
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.prepare import Job, prepare
@@ -133,56 +130,3 @@ def test_a_method_that_needs_derivatives_is_not_planned_without_the_model():
     job = prepared(*CASES["smooth"])[0]
     with pytest.raises(TypeError, match="derivatives"):
         count_rows_of(job, sd.RHALE(), ["x0"])
-
-
-# ------------------------------------------------------------------ warnings of what a call costs
-
-MANY = np.random.default_rng(0).normal(size=(60_000, 2))
-OFF = {"progress": False, "heterogeneity_rows": 0, "memory": "1MB"}
-
-
-def product(X):
-    return np.asarray(X)[:, 0] * np.asarray(X)[:, 1]
-
-
-@pytest.mark.parametrize(
-    ("method", "less"),
-    [
-        (sd.PDP(grid=50), r"sd\.ALE\(\)"),
-        (sd.ALE(), "sample of the rows"),
-        (sd.PFI(), "max_samples"),
-    ],
-)
-def test_the_estimate_is_what_is_spent(method, less, monkeypatch):
-    monkeypatch.setattr(run, "COSTLY", 100_000)
-    model = Counter(product)
-    with pytest.warns(sd.CostWarning, match=less) as found:
-        sd.explain(model, MANY, method=method, **OFF)
-    (text,) = [str(w.message) for w in found]
-    said = float(text.split("about ")[1].split(" rows")[0])
-    assert said == pytest.approx(model.rows, rel=0.1)
-    assert found[0].filename == __file__
-
-
-@pytest.mark.slow
-def test_ordinary_calls_and_walked_trees_do_not_warn(monkeypatch):
-    sklearn = pytest.importorskip("sklearn.ensemble")
-    tree = sklearn.HistGradientBoostingRegressor(max_iter=5).fit(MANY[:999], MANY[:999, 0])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        sd.explain(Counter(product), MANY, method=sd.PDP(), **OFF)
-        monkeypatch.setattr(run, "COSTLY", 100_000)
-        sd.explain(tree, MANY, method=sd.PDP(), **OFF)
-
-
-def test_data_in_chunks_warn_after_the_first(tmp_path, monkeypatch):
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    pq.write_table(pa.table({"a": MANY[:, 0], "b": MANY[:, 1]}), tmp_path / "p.parquet")
-    monkeypatch.setattr(run, "COSTLY", 100_000)
-    data = sd.parquet(tmp_path, container="numpy")
-    model = Counter(product)
-    with pytest.warns(sd.CostWarning) as found:
-        sd.explain(model, data, method=sd.ALE(), **OFF)
-    said = float(str(found[0].message).split("about ")[1].split(" rows")[0])
-    assert said == pytest.approx(model.rows, rel=0.1)
-    assert len(found) == 1

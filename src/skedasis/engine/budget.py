@@ -1,0 +1,444 @@
+"""What work costs in model rows: counted from its plans, announced, and kept to a limit.
+
+The rows of a pass are counted by its own code, with an evaluator that answers zeros (`count_rows`). Once a model has
+been checked, `announce` says what the work costs if that is more than a minute, at the speed of the calls so far.
+`within_limit` chooses what is left out to keep to `max_model_rows`, before the model is called at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from skedasis._progress import current_work, in_words
+from skedasis._types import Floats, OutputLabel, ResultKey, TableLike, Values
+from skedasis.data.column_stats import Column
+from skedasis.data.dataset import Batch, ChunkedRows, Dataset, as_dataset, even_places
+from skedasis.engine.heterogeneity_score import count_score_rows
+from skedasis.engine.options import ExplainOptions, Need
+from skedasis.engine.prepare import (
+    Job,
+    TaskKey,
+    planned_like,
+    resolve_method_and_selection,
+    unasked_job,
+)
+from skedasis.engine.rows import open_rows
+from skedasis.engine.run import BatchWork
+from skedasis.engine.select import FeatureTask, Task, as_method
+from skedasis.errors import CostWarning, DataError, warn_caller
+from skedasis.methods.plans import CellPlan
+from skedasis.models.adapters import LocalEffectKind
+from skedasis.models.calling import ChunkedCaller
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.evaluator import (
+    DERIVATIVE_ROWS,
+    PROBE_ROWS,
+    BatchEvaluator,
+    ModelRows,
+    ResponseCache,
+    SetChanges,
+)
+from skedasis.quantities.tree_evaluator import may_be_trees
+from skedasis.results.checks.slope_check import MOST_ROWS as CHECKED_ROWS
+from skedasis.stats.spread import MOST_ROWS as SPREAD_ROWS
+from skedasis.stats.spread import ROWS_PER_ROW
+
+COUNTED = 4_096
+"""Most rows at which model rows are counted. Of more rows, these are taken at even steps."""
+
+
+class CountingEvaluator(BatchEvaluator):
+    """Evaluator that counts the rows of each call, and answers zeros."""
+
+    def _call(self, changes: SetChanges, sets: int, where: str) -> Floats:
+        n = sets * len(self)
+        if n:
+            self._response(changes, sets, where)
+        return np.zeros(n)
+
+    def _ask(self, changes: SetChanges, sets: int, where: str) -> Values:
+        self.stats.rows += sets * len(self)
+        self.stats.calls += 1
+        return np.empty(0)
+
+    def _ask_slopes(self, rows: ModelRows, n: int) -> Floats:
+        self.stats.slope_rows += n
+        return np.zeros((n, len(self.batch.dataset.features)))
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """The rows that a pass asks for."""
+
+    model: float = 0.0
+    slope: float = 0.0
+    later: float = 0.0
+    """Most rows of a second round, which follows from the first one."""
+    calls: float = 0.0
+
+    def __add__(self, other: RowCount) -> RowCount:
+        return RowCount(
+            self.model + other.model,
+            self.slope + other.slope,
+            self.later + other.later,
+            self.calls + other.calls,
+        )
+
+    @property
+    def rows(self) -> float:
+        """Return the most model rows."""
+        return self.model + self.later
+
+
+def count_rows(job: Job) -> dict[ResultKey, RowCount]:
+    """Return the rows that a pass asks for, by feature or pair; the first feature's include those that all share."""
+    n = len(job.dataset)
+    work = BatchWork.of(replace(job, sample=None))
+    keys = [t.key for t in job.tasks]
+    found = dict.fromkeys(keys, RowCount())
+    places = even_places(n, COUNTED)
+    for some in np.array_split(places, math.ceil(len(places) / job.batch_rows)):
+        for key, count in _count_batch(job, work, job.dataset.whole.take(some)).items():
+            found[key] += count
+    more = n / len(places)
+    return {
+        key: RowCount(
+            count.model * more,
+            count.slope * more,
+            # A second round asks for at most two rows for each row and output.
+            2.0 * n * sum(plan[1] == key and job.may_continue(plan) for plan in job.plans),
+            math.ceil(count.calls * more),
+        )
+        for key, count in found.items()
+    }
+
+
+def _count_batch(job: Job, work: BatchWork, batch: Batch) -> dict[ResultKey, RowCount]:
+    """Return the rows that a batch asks for, by feature or pair."""
+    cache = ResponseCache() if len(job.outputs) > 1 else None
+    shared: dict[str, object] = {}
+    evaluators: dict[OutputLabel, BatchEvaluator] = {}
+    for label, quantity in job.outputs.items():
+        one = CountingEvaluator(quantity, batch, job.copies, job.checked.eps, None, cache)
+        one.shared = shared
+        evaluators[label] = one
+    found: dict[ResultKey, RowCount] = {}
+    model = slope = calls = 0
+    for task in job.tasks:
+        only = replace(work, variants={task.key: task.variant})
+        only.compute(batch, evaluators, _nothing)
+        rows = sum(e.stats.rows for e in evaluators.values())
+        slopes = sum(e.stats.slope_rows for e in evaluators.values())
+        asked = sum(e.stats.calls for e in evaluators.values())
+        found[task.key] = RowCount(rows - model, slopes - slope, calls=asked - calls)
+        model, slope, calls = rows, slopes, asked
+    return found
+
+
+def _nothing() -> None:
+    """Show no progress."""
+
+
+def count_rows_of(job: Job, method: object, names: list[str]) -> dict[ResultKey, RowCount]:
+    """Return the rows that another method asks for at the rows of a job. The method may not use derivatives."""
+    resolved, selection = resolve_method_and_selection(
+        method, job.quantity, job.dataset, names, job.options
+    )
+    return count_rows(planned_like(job, resolved, selection, job.options))
+
+
+# --- all the work of a job ------------------------------------------------------------------------
+
+LONG = 60.0
+"""Seconds of the model's time from which work is announced."""
+
+SLOPE_ROWS = 3.0
+"""Time of a slope row, in model rows: that of a backward pass beside the forward pass."""
+
+_MOST_PER_ROW = 60
+"""Model rows for each row and plan beyond which work is counted before it is said to be short."""
+
+
+def work_ahead(job: Job, *, regions: bool = False) -> RowCount:
+    """Return the most rows that the work of a job asks for after its plan: with `regions` also within regions."""
+    found = sum(count_rows(job).values(), RowCount())
+    scores, n = count_score_rows(job), len(job.dataset)
+    features = sum(isinstance(t, FeatureTask) for t in job.tasks)
+    # The scores of a feature are a call, its spread another one.
+    found += RowCount(scores, calls=1 + 2 * features if scores else 0)
+    sloped = sum(_has_slopes(job, key) for key in job.plans)
+    found += RowCount(later=2.0 * min(CHECKED_ROWS, n) * sloped, calls=float(sloped))
+    if job.options.curves:
+        found += RowCount(job.options.curves * _points(job), calls=float(features))
+    if regions:
+        of_scores = job.options.heterogeneity_rows
+        scored = n if of_scores is None else min(of_scores, n)
+        each = scored + min(SPREAD_ROWS, ROWS_PER_ROW * scored)
+        found += RowCount(later=float(each * features * len(job.outputs)))
+    return found
+
+
+def _has_slopes(job: Job, key: TaskKey) -> bool:
+    """Return whether the slopes of a plan are checked against differences."""
+    task, plan = job.task(key), job.plans[key]
+    checked = isinstance(task, FeatureTask) and task.variant.checks_slopes
+    return checked and isinstance(plan, CellPlan) and plan.at_points
+
+
+def _points(job: Job) -> float:
+    """Return the most points of all effects."""
+    return float(
+        sum(t.variant.grid_size([job.plans[o, t.key] for o in job.outputs]) + 1 for t in job.tasks)
+    )
+
+
+# --- what is announced ----------------------------------------------------------------------------
+
+
+def announce(jobs: Sequence[Job], more: RowCount | None = None, *, regions: bool = False) -> None:
+    """Say what work costs, if that is more than a minute and nothing of the same call has been announced.
+
+    `more` is what follows in the same call.
+    """
+    work = current_work()
+    called = [job for job in jobs if not (job.trees or "").startswith("exact")]
+    if work.foreseen or not called:
+        return
+    work.foreseen = True
+    more, times = (more or RowCount()) + RowCount(work.more), work.times
+    callers = [job.checked.caller for job in called]
+
+    def seconds(counts: Sequence[RowCount]) -> float:
+        each = [
+            caller.seconds(count.rows + SLOPE_ROWS * count.slope, count.calls)
+            / (job.options.n_jobs if len(job.dataset) > job.batch_rows else 1)
+            for job, caller, count in zip(called, callers, counts, strict=True)
+        ]
+        return times * (sum(each) + callers[0].seconds(more.rows, more.calls))
+
+    bounds = [_bound(job) for job in called]
+    limit = called[0].options.max_model_rows
+    if limit is None and seconds(bounds) <= LONG:
+        return
+    counts = [work_ahead(job, regions=regions) for job in called]
+    whole = times * (sum(count.rows for count in counts) + more.rows + work.rows)
+    if limit is not None and whole > limit and may_be_trees(called[0].quantity.model):
+        # Only now it is known that the trees are not evaluated from their structure.
+        raise too_few(limit, whole)
+    if seconds(counts) > LONG:
+        _say(whole, seconds(counts), called[0].method.cheaper)
+
+
+def _say(rows: float, seconds: float, cheaper: str) -> None:
+    """Warn that a call takes long."""
+    current_work().expected = rows
+    warn_caller(
+        f"This call asks the model for up to {rounded(rows)} rows, about {in_words(seconds)} of the model's time as "
+        "measured so far. max_model_rows= limits the rows, and says what is left out for that. Less costs: "
+        f"{cheaper}.",
+        CostWarning,
+    )
+
+
+def _bound(job: Job) -> RowCount:
+    """Return a bound of the rows of most methods, without counting them."""
+    n = len(job.dataset)
+    points = sum(
+        max(_MOST_PER_ROW, t.variant.grid_size([job.plans[o, t.key] for o in job.outputs]))
+        for t in job.tasks
+    )
+    return RowCount(float(n * points * len(job.outputs)), calls=float(3 * points))
+
+
+def rounded(rows: float) -> str:
+    """Return a number of rows, rounded up to three significant digits."""
+    unit = 10 ** max(math.floor(math.log10(max(rows, 1.0))) - 2, 0)
+    return f"{math.ceil(rows / unit) * unit:,}"
+
+
+# --- what is left out -----------------------------------------------------------------------------
+
+LEAST_ROWS = 200
+"""Fewest rows of a sample: with fewer, an effect does not mean much."""
+
+PROBED_ROWS = 3 * PROBE_ROWS + 2
+"""Most rows of the check of a model: its rows together, in parts, and once more where these differ."""
+
+More: TypeAlias = Callable[[Dataset, ExplainOptions], float]
+"""Returns the model rows that follow the effects, for rows and options."""
+
+
+_LOCAL: tuple[LocalEffectKind, ...] = ("differences", "steps")
+"""What local effects may turn out to be where only the model would tell."""
+
+
+def rows_unasked(
+    quantity: Quantity,
+    dataset: Dataset,
+    features: object,
+    method: object,
+    options: ExplainOptions,
+    *,
+    regions: bool = False,
+    again: bool = True,
+) -> float:
+    """Return the most model rows that effects cost, checks included, without calling the model.
+
+    `again` counts the round of features whose slopes do not pass their check.
+    """
+    n, found = len(dataset), 0.0
+    for local in _LOCAL:
+        job = unasked_job(quantity, dataset, features, method, options, local)
+        rows = work_ahead(job, regions=regions).rows
+        if again and local == "differences":
+            rows += 4.0 * n * sum(_has_slopes(job, key) for key in job.plans)
+        found = max(found, rows)
+        probed = sum(_is_probed(quantity, task) for task in job.tasks)
+    return found + probed * 7.0 * min(n, DERIVATIVE_ROWS) + min(PROBED_ROWS, 3 * n + 2)
+
+
+def _is_probed(quantity: Quantity, task: Task) -> bool:
+    """Return whether the model is called to tell whether a task's feature has slopes."""
+    return task.variant.uses_slopes and any(
+        isinstance(column, Column)
+        and quantity.derivative_info(column.feature).kind == "differences"
+        for column in task.columns
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What a call asks for: the arguments of `prepare`, and what follows the effects."""
+
+    quantity: Quantity
+    X: TableLike
+    features: object
+    method: object
+    need: Need | None = None
+    more: More | None = None
+    regions: bool = False
+
+    def rows(self, options: ExplainOptions) -> Dataset:
+        """Return the rows."""
+        return open_rows(self.quantity, self.X, self.features, self.method, options, self.need)[0]
+
+    def cost(self, options: ExplainOptions, *, again: bool = True) -> float:
+        """Return the most model rows, without calling the model; see `rows_unasked`."""
+        opened = open_rows(self.quantity, self.X, self.features, self.method, options, self.need)
+        found = rows_unasked(
+            self.quantity,
+            opened[0],
+            self.features,
+            self.method,
+            opened[1],
+            regions=self.regions,
+            again=again,
+        )
+        return found + (0.0 if self.more is None else self.more(*opened))
+
+    def announce_early(self, options: ExplainOptions, caller: ChunkedCaller) -> None:
+        """Say what a call costs whose checks alone take long, once the model has been called on a few rows."""
+        work = current_work()
+        work.after_check = None
+        columns = len(as_dataset(self.X).features)
+        checks = caller.seconds(7.0 * DERIVATIVE_ROWS * columns, 3.0 * columns)
+        if work.foreseen or checks <= LONG / 4:
+            return
+        rows = work.times * (self.cost(options, again=False) + work.more)
+        seconds = caller.seconds(rows, work.times * 4.0 * columns)
+        work.foreseen = seconds > LONG
+        if work.foreseen:
+            _say(rows, seconds, as_method(self.method).cheaper)
+
+
+def within_limit(asked: Asked, options: ExplainOptions) -> ExplainOptions:
+    """Return options with which a call keeps to `max_model_rows`; raise `DataError` if the least is more.
+
+    What is least needed is left out first: rows of the heterogeneity scores and spreads, half of them at a time, then
+    all of these; at last rows of everything, down to a random sample of 200. The model is not called.
+    """
+    limit = options.max_model_rows
+    if not isinstance(asked.X, ChunkedRows):
+        current_work().after_check = partial(asked.announce_early, options)
+    if limit is None or may_be_trees(asked.quantity.model):
+        return options
+    whole = least = asked.cost(options)
+    if whole <= limit:
+        return options
+    n, changed = len(asked.rows(options)), options
+    for changed in _fewer(options, n):
+        least = asked.cost(changed)
+        if least <= limit:
+            break
+    if least > limit:
+        raise too_few(limit, least)
+    if changed.sample != options.sample:
+        low, high = LEAST_ROWS, n
+        while high - low > max(1, low // 50):
+            middle = (low + high) // 2
+            fits = asked.cost(replace(changed, sample=middle)) <= limit
+            low, high = (middle, high) if fits else (low, middle)
+        changed = replace(changed, sample=low)
+    leave_out(options, changed, n, whole)
+    return changed
+
+
+def leave_out(options: ExplainOptions, changed: ExplainOptions, n: int, whole: float) -> None:
+    """Say once what a call with changed options leaves out, of n rows and of all its model rows."""
+    work = current_work()
+    if work.left_out:
+        return
+    work.left_out += _left_out(options, changed, n)
+    warn_caller(
+        f"To keep to {options.max_model_rows or 0:,} model rows (max_model_rows), this call leaves out what is least "
+        f"needed: all of it needs up to {rounded(whole)}. {' '.join(work.left_out)}",
+        CostWarning,
+    )
+
+
+def _fewer(options: ExplainOptions, n: int) -> Iterator[ExplainOptions]:
+    """Yield options that leave out more and more of n rows; the last ones leave out most."""
+    scored = options.heterogeneity_rows
+    rows = n if scored is None else min(scored, n)
+    while rows >= 2 * LEAST_ROWS:
+        rows //= 2
+        yield replace(options, heterogeneity_rows=rows)
+    if scored != 0:
+        yield replace(options, heterogeneity_rows=0)
+    if n > LEAST_ROWS:
+        yield replace(options, heterogeneity_rows=0, sample=LEAST_ROWS)
+
+
+def _left_out(options: ExplainOptions, changed: ExplainOptions, n: int) -> list[str]:
+    """Return what is left out, in sentences."""
+    said: list[str] = []
+    if changed.heterogeneity_rows != options.heterogeneity_rows:
+        rows = changed.heterogeneity_rows
+        said.append(
+            f"The heterogeneity scores are computed from {rows:,} rows."
+            if rows
+            else "There are no heterogeneity scores and no spreads."
+        )
+    if changed.sample != options.sample:
+        said.append(
+            f"All numbers are computed from a random sample of {changed.sample:,} of {n:,} rows."
+        )
+    return said
+
+
+def too_few(limit: int, least: float) -> DataError:
+    """Return the error for a limit below the least that work needs."""
+    times = current_work().times
+    needed = rounded(times * least)
+    return DataError(
+        "max_model_rows",
+        f"{times * limit:,.0f}",
+        f"at least {needed} model rows, for what remains if all is left out that can be",
+        f"Use max_model_rows={needed.replace(',', '_')}, or None for no limit",
+    )

@@ -1,0 +1,194 @@
+"""What a call costs is announced before it is called for long, is never less than the truth, and is kept to a limit.
+
+The model counts its rows. Time is a clock that only the model advances, so that estimates are the same on each machine.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+import skedasis as sd
+from skedasis import _progress
+from skedasis.engine.budget import LEAST_ROWS, LONG, rounded
+from skedasis.models.calling import ChunkedCaller
+
+N, D = 300, 4
+X = np.random.default_rng(0).normal(size=(N, D))
+Y = X[:, 0] + np.random.default_rng(1).normal(size=N)
+OFF = {"progress": False}
+
+
+class Slow:
+    """A model that takes a time for each call and each row, on a clock that stands still otherwise."""
+
+    def __init__(self, monkeypatch, function, row: float, call: float = 0.0):
+        self.function, self.row, self.call = function, row, call
+        self.rows, self.calls, self.now = 0, 0, 0.0
+        monkeypatch.setattr(time, "perf_counter", lambda: self.now)
+
+    def __call__(self, T):
+        self.rows, self.calls = self.rows + len(T), self.calls + 1
+        self.now += self.call + self.row * len(T)
+        return self.function(T)
+
+
+def smooth(T):
+    """Return a function of which every feature interacts, so that no spread is saved."""
+    return T[:, 0] * T[:, 1] + np.sin(T[:, 2]) * T[:, 3]
+
+
+def steps(T):
+    return np.floor(2 * T[:, 0]) * (T[:, 1] > 0) + np.floor(T[:, 2]) * (T[:, 3] > 0)
+
+
+def gaussian(T):
+    return T[:, 0] + T[:, 1], 0.5 + np.abs(T[:, 2])
+
+
+CASES = {
+    "one feature": (smooth, lambda f, **k: sd.explain(f, X, 0, **k)),
+    "several features": (smooth, lambda f, **k: sd.explain(f, X, **k)),
+    "steps": (steps, lambda f, **k: sd.explain(f, X, **k)),
+    "ALE": (smooth, lambda f, **k: sd.explain(f, X, method="ale", **k)),
+    "PDP": (smooth, lambda f, **k: sd.explain(f, X, method="pdp", **k)),
+    "PFI": (smooth, lambda f, **k: sd.explain(f, X, method="pfi", **k)),
+    "a pair": (smooth, lambda f, **k: sd.explain(f, X, (0, 1), **k)),
+    "several models": (smooth, lambda f, **k: sd.explain([f, f], X, method="ale", **k)),
+    "regions": (smooth, lambda f, **k: sd.regions(f, X, **k)),
+    "given regions": (smooth, lambda f, **k: sd.explain(f, X, [0, 1], by=3, **k)),
+    "interactions": (smooth, lambda f, **k: sd.interactions(f, X, **k)),
+    "variance shares": (smooth, lambda f, **k: sd.variance_shares(f, X, **k)),
+    "change": (smooth, lambda f, **k: sd.what_if(f, X, {0: 0.5}, **k)),
+    "diagnosis": (gaussian, lambda f, **k: sd.diagnose(f, X, Y, dependence=False, **k)),
+    "null distribution": (
+        smooth,
+        lambda f, **k: sd.null_distribution(lambda T, y: f, X, Y, n_repeats=3, method="ale", **k),
+    ),
+}
+
+
+def said(call) -> tuple[object, list[str]]:
+    """Return a result, and the warnings about its cost."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = call()
+    return found, [str(w.message) for w in caught if issubclass(w.category, sd.CostWarning)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_long_call_is_announced_once_with_at_least_its_rows(case, monkeypatch):
+    function, call = CASES[case]
+    model = Slow(monkeypatch, function, 1.0)
+    _, texts = said(lambda: call(model, **OFF))
+    assert len(texts) == 1
+    rows = int(texts[0].split("up to ")[1].split(" rows")[0].replace(",", ""))
+    # Regions and second rounds are decided by the first pass.
+    most = {"regions": 2.2, "given regions": 2.2, "variance shares": 1.5, "several models": 1.25}
+    assert model.rows <= rows <= most.get(case, 1.35) * model.rows
+
+
+@pytest.mark.parametrize("case", ["several features", "PDP", "interactions"])
+def test_a_short_call_is_not_announced(case, monkeypatch):
+    function, call = CASES[case]
+    assert said(lambda: call(Slow(monkeypatch, function, 1e-5), **OFF))[1] == []
+
+
+def test_trees_that_are_not_called_are_not_announced(monkeypatch):
+    model = HistGradientBoostingRegressor(max_iter=5).fit(X, Y)
+    monkeypatch.setattr(ChunkedCaller, "_costs", lambda self: (1.0, 1.0))
+    found, texts = said(lambda: sd.explain(model, X, max_model_rows=10, **OFF))
+    assert texts == []
+    assert found.provenance["left_out"] == []
+
+
+def test_the_announcement_comes_before_the_long_work(monkeypatch):
+    model = Slow(monkeypatch, smooth, 0.1)
+    seen = []
+
+    def note(message, category, **_):
+        seen.append(model.rows)
+
+    monkeypatch.setattr(warnings, "warn", note)
+    sd.explain(model, X, **OFF)
+    assert seen == [128]
+    assert model.rows > 10_000
+
+
+def test_a_call_that_takes_long_by_itself_is_not_divided(monkeypatch):
+    """Two seconds a call: 64 rows at a time would take 16 times as long."""
+    model = Slow(monkeypatch, smooth, 1e-3, 2.0)
+    found, _ = said(lambda: sd.explain(model, X, method="ale", heterogeneity_rows=0, **OFF))
+    assert found.provenance["effect_calls"] <= D + 1
+
+
+@pytest.mark.parametrize("share", [0.8, 0.5, 0.3])
+@pytest.mark.parametrize("case", CASES)
+def test_a_limit_is_kept_or_refused_before_the_first_call(case, share, monkeypatch):
+    function, call = CASES[case]
+    free = Slow(monkeypatch, function, 0.0)
+    call(free, **OFF)
+    limit = int(share * free.rows)
+    model = Slow(monkeypatch, function, 0.0)
+    try:
+        _, texts = said(lambda: call(model, max_model_rows=limit, **OFF))
+    except sd.DataError as error:
+        assert model.rows == 0
+        least = int(str(error).split("at least ")[1].split(" model rows")[0].replace(",", ""))
+        assert least > limit
+        # What it suggests can be done.
+        _, texts = said(lambda: call(model, max_model_rows=least, **OFF))
+        limit = least
+    assert model.rows <= limit
+    assert texts
+    assert "max_model_rows" in texts[0]
+
+
+def test_scores_go_first_and_then_rows(monkeypatch):
+    model = Slow(monkeypatch, smooth, 0.0)
+    every = [
+        said(lambda m=limit: sd.explain(model, X, method="ale", max_model_rows=m, **OFF))[0]
+        for limit in (20_000, 8_500, 3_000, 2_200)
+    ]
+    provenances = [e.provenance for e in every]
+    assert [p["left_out"] == [] for p in provenances] == [True, False, False, False]
+    assert [p["rows"] for p in provenances][:3] == [N, N, N]
+    assert LEAST_ROWS <= provenances[3]["rows"] < N
+    scores = [p["score_rows"] for p in provenances]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[2] == scores[3] == 0
+    assert provenances[3]["exact"] is False
+
+
+def test_the_bar_covers_all_the_work(monkeypatch):
+    """Once the work is foreseen, each part of it goes on where the one before ended, in model rows."""
+    monkeypatch.setattr(_progress, "_DELAY", -1.0)
+    opened = []
+    close = _progress.Progress.close
+
+    def closed(self):
+        opened.append((self._work.expected, self._completed))
+        close(self)
+
+    monkeypatch.setattr(_progress.Progress, "close", closed)
+    model = Slow(monkeypatch, smooth, LONG / 1_000)
+    said(lambda: sd.explain(model, X, method="ale", progress=True))
+    totals, ends = zip(*opened, strict=True)
+    assert len(opened) >= 3
+    assert len(set(totals)) == 1
+    assert list(ends) == sorted(ends)
+    assert 0.75 * totals[0] <= ends[-1] == model.rows <= totals[0]
+
+
+def test_rows_are_rounded_up():
+    assert [rounded(n) for n in (0, 7, 999, 1_001, 123_401)] == [
+        "0",
+        "7",
+        "999",
+        "1,010",
+        "124,000",
+    ]
