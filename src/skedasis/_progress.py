@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -51,6 +51,14 @@ class Further:
         return f"{word} {in_words(here + self.share * whole)} left in all"
 
 
+class Timed(Protocol):
+    """What calls a model, and knows the time of its calls."""
+
+    def seconds(self, rows: float, calls: float) -> float:
+        """Return the time that calls with so many rows in all take."""
+        ...
+
+
 @dataclass(eq=False)
 class Work:
     """The work of one call of the library: since when it runs, and the model rows so far and in all."""
@@ -67,7 +75,7 @@ class Work:
     """Whether it has been looked at how long the work takes."""
     left_out: list[str] = field(default_factory=list[str])
     """What is left out to keep to `max_model_rows`, in sentences."""
-    after_check: Callable[[Any], None] | None = None
+    after_check: Callable[[Timed], None] | None = None
     """Called with what calls the model, once it has been checked on a few rows."""
 
 

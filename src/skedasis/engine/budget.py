@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from skedasis._progress import current_work, in_words
+from skedasis._progress import Timed, current_work, in_words
 from skedasis._types import Floats, OutputLabel, ResultKey, TableLike, Values
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Batch, ChunkedRows, Dataset, as_dataset, even_places
@@ -34,7 +34,6 @@ from skedasis.engine.select import FeatureTask, Task, as_method
 from skedasis.errors import CostWarning, DataError, warn_caller
 from skedasis.methods.plans import CellPlan
 from skedasis.models.adapters import LocalEffectKind
-from skedasis.models.calling import ChunkedCaller
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import (
     DERIVATIVE_ROWS,
@@ -342,7 +341,7 @@ class Asked:
         )
         return found + (0.0 if self.more is None else self.more(*opened))
 
-    def announce_early(self, options: ExplainOptions, caller: ChunkedCaller) -> None:
+    def announce_early(self, options: ExplainOptions, caller: Timed) -> None:
         """Say what a call costs whose checks alone take long, once the model has been called on a few rows."""
         work = current_work()
         work.after_check = None

@@ -334,7 +334,7 @@ def may_be_trees(model: object) -> bool:
     return True
 
 
-def _tree_model(model: object) -> tuple[Any, Any]:
+def _tree_model(model: object) -> tuple[object, object]:
     """Return the tree ensemble of a model, in its pipeline and alone; raise `_TreesUnavailable` for other models."""
     if isfunction(model):  # the readers need not be imported
         raise _TreesUnavailable("it is a function", quiet=True)
