@@ -26,6 +26,7 @@ from skedasis.engine.prepare import (
 )
 from skedasis.engine.region_pass import RegionPass, region_pass
 from skedasis.engine.rounds import compute
+from skedasis.engine.run import make_evaluators
 from skedasis.errors import BinningWarning, CostWarning, diverted
 from skedasis.methods.base import Parameters
 from skedasis.methods.pdp import PDP
@@ -149,15 +150,19 @@ class ModelRunner:
 
     def _job(self, method: Parameters, wanted: list[str] | list[tuple[str, str]]) -> Job:
         """Plan a pass by another method at the rows of the main effects, without scores; the model is checked."""
-        if self.prepared is None:
-            raise TypeError("The main effects are to be prepared before other passes")
-        options = replace(self.prepared.options, heterogeneity_rows=0)
-        quantity, dataset = self.prepared.quantity, self.prepared.dataset
+        job = self._checked()
+        options = replace(job.options, heterogeneity_rows=0)
         with self.catch_binning_warnings():
             resolved, selection = resolve_method_and_selection(
-                method, quantity, dataset, wanted, options
+                method, job.quantity, job.dataset, wanted, options
             )
-            return planned_like(self.prepared, resolved, selection, options)
+            return planned_like(job, resolved, selection, options)
+
+    def _checked(self) -> Job:
+        """Return the job of the main effects, whose model is checked; they are planned first."""
+        if self.prepared is None:
+            raise TypeError("The main effects are to be prepared before other passes")
+        return self.prepared
 
     @staticmethod
     def _results(job: Job, results: Results) -> dict[Label, Effects]:
@@ -210,12 +215,18 @@ class ModelRunner:
         self.passes.append(ReportPass({**record, "exact": True}))
 
     def predict(self) -> Predictions:
-        """Return the quantity at the rows; costs N model rows for all outputs together."""
-        started, dataset, stats = time.perf_counter(), self.dataset(), CallStats()
+        """Return the quantity at the rows; costs N model rows for all outputs together, and none of its trees."""
+        started, stats, job = time.perf_counter(), CallStats(), self._checked()
+        dataset = job.dataset
         parts = self.quantity.outputs(dataset, stats)
         values: dict[Label, list[Floats]] = {label: [] for label in parts}
         raw: list[Values] = []
         keeps = isinstance(next(iter(parts.values())), Probability)
+        if (job.trees or "").startswith("exact") and not keeps:
+            for batch in dataset.batches(job.batch_rows):
+                for label, evaluator in make_evaluators(job, batch, 1).items():
+                    values[label].append(np.array(evaluator.values()))
+            return Predictions(parts, {k: np.concatenate(some) for k, some in values.items()})
         for batch in dataset.batches(CALL_ROWS):
             answer = self.quantity.raw(batch.tile(1).own())
             if keeps:  # a copy: a model may return a view of its input

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -443,7 +444,15 @@ def backdrop(x: PlotAxis) -> Iterator[Mark]:
 def effect_rug(effect: Effect) -> Rug | None:
     """Return the rug of the kept rows in the main stretch."""
     rows = main_part(effect).effect.rows
-    return None if rows is None or len(rows) == 0 else rug(rows.x, rows.weight, exact=rows.exact)
+    if rows is None or len(rows) == 0:
+        return None
+    if rows not in _RUGS:
+        _RUGS[rows] = rug(rows.x, rows.weight, exact=rows.exact)
+    return _RUGS[rows]
+
+
+_RUGS: WeakKeyDictionary[Rows, Rug] = WeakKeyDictionary()
+"""The rugs of rows that exist: several figures of a page have the same one, for which all rows are sorted."""
 
 
 def average_of(panel: Panel) -> Line | Points:
