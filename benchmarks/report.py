@@ -18,14 +18,16 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import skedasis as sd
 from benchmarks.bench import Bench, largest_difference
 from benchmarks.fitted import with_method
-from benchmarks.lines import Line, Speed
+from benchmarks.lines import Alone, Line, Speed
 from benchmarks.problem import Floats
 from benchmarks.timing import once
 
-SIZES = {5_000: 8.0, 17_000: 10.0}
+SIZES = {5_000: 6.0, 17_000: 10.0}
 """Rows, and how many times as fast a report of so many is to be."""
 QUICK = (400, 800)
 FEATURES = 11
+CALLED = {(400, 20): None, (5_000, FEATURES): 8.0}
+"""Rows and features of a model that is called, and the seconds in which its report is to be written."""
 ALL: dict[str, Any] = {"nof_instances": "all"}
 """By default effector takes 10,000 of the rows."""
 REPEATS = 3
@@ -40,16 +42,21 @@ class Work:
     n : int
     folder : Path
         Where pages are written.
+    features : int
+    called : bool
+        Whether our page gets a function, which is called; otherwise the model, whose trees are evaluated.
     """
 
     n: int
     folder: Path
+    features: int = FEATURES
+    called: bool = False
 
     @cached_property
     def rows(self) -> Floats:
         """Return rows as tables have them: related numbers, whole numbers, a share."""
         rng = np.random.default_rng(0)
-        X = rng.normal(size=(self.n, FEATURES))
+        X = rng.normal(size=(self.n, self.features))
         X[:, 1:4] += 0.5 * X[:, :1]
         X[:, 4] = rng.integers(0, 24, self.n)
         X[:, 5] = rng.integers(0, 7, self.n)
@@ -70,8 +77,10 @@ class Work:
 
     def ours(self, model: Any = None) -> Any:
         """Write our page."""
-        path = self.folder / "ours.html"
-        return sd.report(model or self.model, self.rows, self.labels, path, progress=False)
+        path, explained = self.folder / "ours.html", model or self.model
+        if self.called:
+            explained = explained.predict
+        return sd.report(explained, self.rows, self.labels, path, progress=False)
 
     def theirs(self, model: Any = None) -> Any:
         """Write effector's page, of all rows."""
@@ -124,6 +133,24 @@ def report(bench: Bench) -> Iterator[Line]:
                 t["ours"], t["theirs"], alone.wall * rows / n, rows, their_rows,
                 work.difference(theirs), 1e-6, reach,
                 f"boosted trees, walked; one page, {_size(work)}", n * FEATURES,
+            )  # fmt: skip
+    yield from called_reports(bench)
+
+
+def called_reports(bench: Bench) -> Iterator[Line]:
+    """Measure whole pages of models that are called: model rows beside effector, and seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        for (n, features), limit in CALLED.items():
+            n = min(n, QUICK[0]) if bench.settings.quick else n  # noqa: PLW2901 - the same, smaller
+            work = Work(n, Path(folder), features, called=True)
+            rows, _ = work.counted(work.ours)
+            their_rows, _ = work.counted(work.theirs)
+            t, _ = bench.run({"ours": work.ours}, 1)
+            yield Alone(
+                "report", f"a whole report of a callable, D = {features}", n, t["ours"], rows,
+                None if bench.settings.quick else limit,
+                f"effector's page asks for {their_rows:,} rows",
+                rows <= their_rows,
             )  # fmt: skip
 
 

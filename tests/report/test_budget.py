@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import BayesianRidge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -116,14 +116,23 @@ def test_a_fast_model_is_not_announced_measured_or_counted(X, monkeypatch, chose
     assert chosen[0].announcement == ""
 
 
-def test_trees_ask_for_their_predictions_alone(X, monkeypatch, chosen):
+@pytest.mark.parametrize("classes", [False, True])
+def test_trees_ask_for_nothing_but_probabilities(X, monkeypatch, chosen, classes):
     """At a second per row, a model called for more than its predictions would be far beyond."""
-    model = HistGradientBoostingRegressor(max_iter=5).fit(X, X[:, 0])
+    kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+    model = kind(max_iter=5).fit(X, X[:, 0] > 0 if classes else X[:, 0])
     monkeypatch.setattr(
         "skedasis.models.calling.ChunkedCaller.seconds_per_row", property(lambda self: 1.0)
     )
     found, _ = build(model, X)
-    assert chosen[0].model_rows == ROWS == spent(found)
+    assert chosen[0].model_rows == (ROWS if classes else 0) == spent(found)
+
+
+def test_the_quality_of_trees_is_that_of_the_model(X):
+    y = X[:, 0] * X[:, 1] + np.random.default_rng(1).normal(size=ROWS)
+    model = HistGradientBoostingRegressor(max_iter=20).fit(X, y)
+    section = gather(model, X, y, progress=False).sections[0]
+    assert section.quality["R²"] == pytest.approx(model.score(X, y), rel=1e-12)
 
 
 def test_the_time_is_that_of_large_calls(X, monkeypatch, chosen):

@@ -28,6 +28,7 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import PROBE_ROWS
 from skedasis.report.code import WHOLE_GRIDS, called_points, pdp_method
 from skedasis.report.interactions import MODEL_ROWS
+from skedasis.report.passes import predictions_call
 from skedasis.report.uncertainty import FEATURES, REPEATS, entropy_of
 from skedasis.report.uncertainty import ROWS as UNCERTAINTY_ROWS
 from skedasis.results.checks.slope_check import MOST_ROWS
@@ -283,7 +284,7 @@ def foresee(
     n, rate = len(job.dataset), job.checked.caller.seconds_per_row
     short = SHORT if limit is None else min(SHORT, limit / 4)
     trees = (job.trees or "").startswith("exact")
-    parts = {"predictions": float(n)}
+    parts = {"predictions": float(n) if predictions_call(job) else 0.0}
     small = min(n, UNCERTAINTY_ROWS)
     if (_bound(job) if not trees else n + small * (1 + REPEATS * len(features))) * rate <= short:
         return Demand(n, 0, rate, parts)

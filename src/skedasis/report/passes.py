@@ -222,7 +222,7 @@ class ModelRunner:
         values: dict[Label, list[Floats]] = {label: [] for label in parts}
         raw: list[Values] = []
         keeps = isinstance(next(iter(parts.values())), Probability)
-        if (job.trees or "").startswith("exact") and not keeps:
+        if not predictions_call(job):
             for batch in dataset.batches(job.batch_rows):
                 for label, evaluator in make_evaluators(job, batch, 1).items():
                     values[label].append(np.array(evaluator.values()))
@@ -238,6 +238,12 @@ class ModelRunner:
         self.count("predictions", stats, time.perf_counter() - started)
         joined = {label: np.concatenate(some) for label, some in values.items()}
         return Predictions(parts, joined, np.concatenate(raw) if raw else None)
+
+
+def predictions_call(job: Job) -> bool:
+    """Return whether the predictions of a page call the model: trees tell the quantity, but not all probabilities."""
+    trees = (job.trees or "").startswith("exact")
+    return not trees or isinstance(next(iter(job.outputs.values())), Probability)
 
 
 def _by_output(found: Effects | Mapping[Label, Effects]) -> dict[Label, Effects]:
