@@ -171,7 +171,7 @@ def work_ahead(job: Job, *, regions: bool = False) -> RowCount:
     features = sum(isinstance(t, FeatureTask) for t in job.tasks)
     # The scores of a feature are a call, its spread another one.
     found += RowCount(scores, calls=1 + 2 * features if scores else 0)
-    sloped = sum(_has_slopes(job, key) for key in job.plans)
+    sloped = sum(has_slopes(job, key) for key in job.plans)
     found += RowCount(later=2.0 * min(CHECKED_ROWS, n) * sloped, calls=float(sloped))
     if job.options.curves:
         found += RowCount(job.options.curves * _points(job), calls=float(features))
@@ -183,7 +183,7 @@ def work_ahead(job: Job, *, regions: bool = False) -> RowCount:
     return found
 
 
-def _has_slopes(job: Job, key: TaskKey) -> bool:
+def has_slopes(job: Job, key: TaskKey) -> bool:
     """Return whether the slopes of a plan are checked against differences."""
     task, plan = job.task(key), job.plans[key]
     checked = isinstance(task, FeatureTask) and task.variant.checks_slopes
@@ -273,7 +273,7 @@ More: TypeAlias = Callable[[Dataset, ExplainOptions], float]
 """Returns the model rows that follow the effects, for rows and options."""
 
 
-_LOCAL: tuple[LocalEffectKind, ...] = ("differences", "steps")
+LOCAL: tuple[LocalEffectKind, ...] = ("differences", "steps")
 """What local effects may turn out to be where only the model would tell."""
 
 
@@ -292,17 +292,17 @@ def rows_unasked(
     `again` counts the round of features whose slopes do not pass their check.
     """
     n, found = len(dataset), 0.0
-    for local in _LOCAL:
+    for local in LOCAL:
         job = unasked_job(quantity, dataset, features, method, options, local)
         rows = work_ahead(job, regions=regions).rows
         if again and local == "differences":
-            rows += 4.0 * n * sum(_has_slopes(job, key) for key in job.plans)
+            rows += 4.0 * n * sum(has_slopes(job, key) for key in job.plans)
         found = max(found, rows)
-        probed = sum(_is_probed(quantity, task) for task in job.tasks)
+        probed = sum(is_probed(quantity, task) for task in job.tasks)
     return found + probed * 7.0 * min(n, DERIVATIVE_ROWS) + min(PROBED_ROWS, 3 * n + 2)
 
 
-def _is_probed(quantity: Quantity, task: Task) -> bool:
+def is_probed(quantity: Quantity, task: Task) -> bool:
     """Return whether the model is called to tell whether a task's feature has slopes."""
     return task.variant.uses_slopes and any(
         isinstance(column, Column)

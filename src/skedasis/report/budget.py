@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,26 +11,40 @@ from typing import TypeAlias
 import numpy as np
 
 from skedasis._arguments import check_number
-from skedasis._progress import in_words
+from skedasis._progress import current_work, in_words
 from skedasis._types import Bools, JsonValue, ResultKey, TableLike
-from skedasis.data.dataset import as_dataset
+from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Feature
-from skedasis.engine.budget import RowCount, count_rows, count_rows_of
+from skedasis.engine.budget import (
+    LEAST_ROWS,
+    LOCAL,
+    LONG,
+    PROBED_ROWS,
+    SLOPE_ROWS,
+    RowCount,
+    count_rows,
+    count_rows_of,
+    has_slopes,
+    is_probed,
+    rounded,
+    too_few,
+)
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.prepare import Job
+from skedasis.engine.prepare import Job, unasked_job
 from skedasis.engine.select import as_method
 from skedasis.errors import CostWarning, DataError, ModelOutputError, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.plans import CellPlan
-from skedasis.models.calling import CallStats
+from skedasis.models.calling import CallStats, ChunkedCaller
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.evaluator import PROBE_ROWS
+from skedasis.quantities.evaluator import DERIVATIVE_ROWS, PROBE_ROWS
+from skedasis.quantities.uncertainty import entropy
 from skedasis.report.code import WHOLE_GRIDS, called_points, pdp_method
 from skedasis.report.interactions import MODEL_ROWS
 from skedasis.report.passes import predictions_call
-from skedasis.report.uncertainty import FEATURES, REPEATS, entropy_of
+from skedasis.report.uncertainty import FEATURES, REPEATS, entropy_of, model_of
 from skedasis.report.uncertainty import ROWS as UNCERTAINTY_ROWS
 from skedasis.results.checks.slope_check import MOST_ROWS
 from skedasis.stats.spread import MOST_ROWS as SPREAD_ROWS
@@ -38,20 +53,17 @@ from skedasis.stats.spread import ROWS_PER_ROW
 Record: TypeAlias = dict[str, JsonValue]
 """Entries of a provenance."""
 
-LONG = 10.0
-"""Seconds of the models' time from which a report is announced."""
-
 SHORT = 3.0
 """Seconds of a model's time, estimated from an upper bound of its rows, up to which they are not counted."""
 
-SLOPE_ROWS = 3.0
-"""Time of a slope row, in model rows: that of a backward pass beside the forward pass."""
+SCORE_ROWS = (2_000, 500, 200, 0)
+"""Rows of the heterogeneity scores, if all of them cost too much."""
 
-SCORE_ROWS = (2_000, 500)
-"""Rows of the heterogeneity scores, if all of them take too long."""
+_TIMED_ROWS = (2, 28)
+"""Rows of the two calls that measure the model's time before anything is planned for a limit of time."""
 
-LEAST_ROWS = 200
-"""Fewest rows of a sample: with fewer, no part of the page means much."""
+_ROW_TIME = 1.05
+"""Factor of the time of rows: long calls are divided."""
 
 _POINTS = 70
 """Most model rows per row and numeric feature, of the main effect, ALE, PDP, M-plot and scores together."""
@@ -82,14 +94,16 @@ class Demand:
     surfaces: int = 0
     uncertainty: float = 0.0
     checks: float = 0.0
-    again: float = 0.0
     threads: int = 1
+    calls: float = 0.0
+    seconds_per_call: float = 0.0
     measured: Record = field(default_factory=dict[str, JsonValue])
 
     def model_rows(self, cuts: Cuts) -> float:
         """Return the model rows after cuts; those that only the pass itself decides about count in full."""
         whole = self.rows if cuts.rows is None else min(cuts.rows, self.rows)
-        scored = min(self.score_rows, whole, cuts.score_rows or self.score_rows)
+        most = self.score_rows if cuts.score_rows is None else cuts.score_rows
+        scored = min(self.score_rows, whole, most)
         shares = sorted(self.pdp.values(), reverse=True)
         each = sum(self.parts.values()) + sum(shares[: cuts.pdp_features])
         drawn = self.surfaces if cuts.surfaces is None else min(self.surfaces, cuts.surfaces)
@@ -102,11 +116,14 @@ class Demand:
         whole = self.rows if cuts.rows is None else min(cuts.rows, self.rows)
         return self.slopes * whole / self.rows
 
+    def all_rows(self, cuts: Cuts) -> float:
+        """Return the model rows after cuts, with those of the checks."""
+        return self.model_rows(cuts) + self.checks
+
     def seconds(self, cuts: Cuts) -> float:
         """Return the model's time after cuts."""
-        rows = self.model_rows(cuts) + SLOPE_ROWS * self.slope_rows(cuts) + self.checks
-        rows += 0.0 if cuts.rows is None else self.again
-        return rows * self.seconds_per_row / self.threads
+        rows = self.all_rows(cuts) + SLOPE_ROWS * self.slope_rows(cuts)
+        return (rows * self.seconds_per_row + self.calls * self.seconds_per_call) / self.threads
 
 
 @dataclass(frozen=True)
@@ -130,29 +147,56 @@ class Budget:
     demands: tuple[Demand, ...]
     cuts: Cuts = NO_CUTS
     max_seconds: float | None = None
+    max_model_rows: int | None = None
     left_out: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, demands: Sequence[Demand], max_seconds: float | None, spent: float, features: int
+        cls,
+        demands: Sequence[Demand],
+        features: int,
+        max_seconds: float | None = None,
+        max_model_rows: int | None = None,
+        spent: float = 0.0,
     ) -> Budget:
-        """Choose what is left out."""
-        whole = cls(tuple(demands), max_seconds=max_seconds)
-        if max_seconds is None:
-            return whole
+        """Choose what is left out; raise `DataError` if the least is more than a limit."""
+        whole = cls(tuple(demands), max_seconds=max_seconds, max_model_rows=max_model_rows)
         own = _OWN + _OWN_PER_VALUE * max((d.rows for d in demands), default=0) * features
-        left = max(max_seconds - spent - own, 0.0)
-        cuts = whole.choose(left, features)
-        if cuts == NO_CUTS:
+        seconds = math.inf if max_seconds is None else max(max_seconds - spent - own, 0.0)
+        rows = math.inf if max_model_rows is None else float(max_model_rows)
+        cuts = whole.choose(seconds, features, rows)
+        if cuts == NO_CUTS and whole.fits(NO_CUTS, seconds, rows):
             return whole
         found = replace(whole, cuts=cuts)
-        return replace(found, left_out=tuple(_sentences(whole, found, left, features)))
+        if found.rows > rows:
+            raise too_few(int(rows), found.rows)
+        if found.seconds > seconds:
+            # Rounded up, with what the estimate may be wrong by.
+            needed = math.ceil(1.1 * (found.seconds + spent + own))
+            raise DataError(
+                "report(max_seconds)",
+                f"{max_seconds:g}",
+                f"at least {needed} seconds: at the measured speed, the least of this page takes the model "
+                f"{in_words(found.seconds)}",
+                f"Use max_seconds={needed}, fewer features, or None for no limit",
+            )
+        return replace(found, left_out=tuple(_sentences(whole, found, features)))
 
-    def choose(self, seconds: float, features: int) -> Cuts:
-        """Return the cuts with which the models take at most these seconds, or else the deepest ones."""
+    @property
+    def rows(self) -> float:
+        """Return the most model rows, with those of checks."""
+        return sum(d.all_rows(self.cuts) for d in self.demands)
+
+    def fits(self, cuts: Cuts, seconds: float, rows: float = math.inf) -> bool:
+        """Return whether the models take at most these seconds and rows after cuts."""
+        taken = sum(d.seconds(cuts) for d in self.demands)
+        return taken <= seconds and sum(d.all_rows(cuts) for d in self.demands) <= rows
+
+    def choose(self, seconds: float, features: int, rows: float = math.inf) -> Cuts:
+        """Return the cuts with which the models take at most these seconds and rows, or else the deepest ones."""
 
         def fits(cuts: Cuts) -> bool:
-            return sum(d.seconds(cuts) for d in self.demands) <= seconds
+            return self.fits(cuts, seconds, rows)
 
         cuts = NO_CUTS
         for cuts in self._deeper(features):
@@ -198,7 +242,7 @@ class Budget:
     @property
     def in_words(self) -> str:
         """Return the rows and the time in words."""
-        return f"up to {_rounded(self.model_rows)} model rows, about {in_words(self.seconds)}"
+        return f"up to {rounded(self.model_rows)} model rows, about {in_words(self.seconds)}"
 
     @property
     def announcement(self) -> str:
@@ -207,8 +251,10 @@ class Budget:
 
     def warn(self) -> None:
         """Warn if the report takes long, and no limit was set."""
-        if self.max_seconds is not None or not self.announcement:
+        work = current_work()
+        if self.max_seconds is not None or not self.announcement or work.foreseen:
             return
+        work.foreseen, work.expected = True, work.rows + self.rows
         several = len(self.demands) > 1
         of, time_of = (
             (f"{len(self.demands)} models", "models'") if several else ("model", "model's")
@@ -217,33 +263,32 @@ class Budget:
         if any(d.uncertainty for d in self.demands):
             fewer += ", uncertainty=False"
         warn_caller(
-            f"This report asks the {of} for {self.in_words} of the {time_of} time as measured so far. max_seconds=60 "
-            f"leaves out what is least needed. Less costs: {fewer}; or n_jobs=2 for two threads.",
+            f"This report asks the {of} for {self.in_words} of the {time_of} time as measured so far. max_seconds= or "
+            f"max_model_rows= leave out what is least needed. Less costs: {fewer}; or n_jobs=2 for two threads.",
             CostWarning,
         )
 
     def record(self, demand: Demand) -> Record:
         """Return the provenance of a model's measurement, with the limit and what it left out; empty without either."""
-        if self.max_seconds is None:
-            # Whether a fast model is measured depends on the load of the machine; its report does not.
-            return demand.measured if self.announcement else {}
-        limits: Record = {"max_seconds": self.max_seconds, "left_out": list(self.left_out)}
+        if self.max_seconds is None and self.max_model_rows is None:
+            return demand.measured
+        limits: Record = {
+            "max_seconds": self.max_seconds,
+            "max_model_rows": self.max_model_rows,
+            "left_out": list(self.left_out),
+        }
         return {**(demand.measured or _record(0, 0, 0.0)), **limits}
 
 
-def _rounded(rows: float) -> str:
-    """Return a number of rows with three significant digits."""
-    return f"{float(f'{rows:.3g}'):,.0f}"
-
-
-def _sentences(whole: Budget, found: Budget, left: float, features: int) -> list[str]:
+def _sentences(whole: Budget, found: Budget, features: int) -> list[str]:
     """Return what was left out and why, in sentences."""
     cuts, (first, *_) = found.cuts, found.demands
-    limit = found.max_seconds or 0.0
-    why = (
-        f"To finish within {limit:g} seconds (max_seconds), this page leaves out what is least needed: the whole page "
-        f"needs {whole.in_words} of the model's time."
-    )
+    kept = f"To keep to {found.max_model_rows or 0:,} model rows (max_model_rows)"
+    needs = f"up to {rounded(whole.rows)} model rows"
+    if found.max_seconds is not None:
+        kept = f"To finish within {found.max_seconds:g} seconds (max_seconds)"
+        needs = f"{whole.in_words} of the model's time"
+    why = f"{kept}, this page leaves out what is least needed: the whole page needs {needs}."
     said = [why]
     if not cuts.uncertainty:
         said.append("The predictive uncertainty is left out.")
@@ -257,17 +302,79 @@ def _sentences(whole: Budget, found: Budget, left: float, features: int) -> list
         shown = f"are computed {few}" if cuts.pdp_features else "are left out"
         said.append(f"PDP and ICE {shown}.")
     if cuts.score_rows is not None and cuts.score_rows < (cuts.rows or first.rows):
-        said.append(f"The heterogeneity scores are computed from {cuts.score_rows:,} rows.")
+        of = f"computed from {cuts.score_rows:,} rows" if cuts.score_rows else "left out"
+        said.append(f"The heterogeneity scores are {of}.")
     if cuts.rows is not None:
         said.append(
             f"All numbers are computed from a random sample of {cuts.rows:,} of {first.rows:,} rows."
         )
-    if found.seconds > left:
-        said.append(f"Even so, the model needs about {in_words(found.seconds)}.")
     return said
 
 
 # ---------------------------------------------------------------------------------------- counts
+def timed(quantity: Quantity, dataset: Dataset) -> tuple[float, float, CallStats]:
+    """Return the time of a call and of a row, from two calls with few rows, and what these cost."""
+    caller, cost = ChunkedCaller(), CallStats()
+    for size in _TIMED_ROWS:
+        rows = dataset.evenly_spaced_batch(size)
+        started = time.perf_counter()
+        caller.call(quantity.raw, rows.tile(1).own(), len(rows))
+        cost.add(CallStats(rows=len(rows), calls=1, seconds=time.perf_counter() - started))
+    of_call = caller.seconds(0, 1)
+    return of_call, caller.seconds(1, 1) - of_call, cost
+
+
+def foresee_unasked(
+    quantity: Quantity,
+    X: TableLike,
+    dataset: Dataset,
+    options: ExplainOptions,
+    features: Sequence[Feature],
+    *,
+    pairs: int,
+    rows: bool,
+    uncertainty: bool,
+    regions: bool,
+    timing: tuple[float, float, CallStats],
+) -> Demand:
+    """Return what a model's report will ask of the model at most, without calling it; `timing` is that of its calls."""
+    n, names = len(dataset), [f.name for f in features]
+    of_call, of_row, cost = timing
+    distribution = _may_have_distribution(quantity)
+    if distribution and cost.rows:
+        distribution = _has_distribution(quantity, X, cost)
+    found: list[Demand] = []
+    for local in LOCAL:
+        job = unasked_job(quantity, dataset, names, None, options, local)
+        one = Demand(n, 0, _ROW_TIME * of_row, {"predictions": float(n)})
+        one = _counted(one, job, features, pairs=pairs, rows=rows, regions=regions)
+        probed = sum(is_probed(quantity, task) for task in job.tasks)
+        # Few slopes fail their check: a limit of time, which is no exact one, counts half of what that would cost.
+        again = 2.0 if cost.rows else 4.0
+        sloped = again * n * sum(has_slopes(job, key) for key in job.plans)
+        parts = {**one.parts, "differences instead of slopes": sloped}
+        checks = one.checks + probed * 7.0 * min(n, DERIVATIVE_ROWS) + PROBED_ROWS + cost.rows
+        if uncertainty and distribution:
+            one = replace(
+                one, uncertainty=float(_uncertainty_rows(job, len(features), trees=False))
+            )
+        calls = 20.0 + 10.0 * len(features) * len(job.outputs)
+        found.append(
+            replace(one, parts=parts, checks=checks, calls=calls, seconds_per_call=of_call)
+        )
+    most = max(found, key=lambda d: d.all_rows(NO_CUTS))
+    return replace(most, measured=_record(cost.calls, cost.rows, cost.seconds))
+
+
+def _may_have_distribution(quantity: Quantity) -> bool:
+    """Return whether a model may predict a distribution, without calling it."""
+    try:
+        entropy(model_of(quantity))
+    except UnsupportedError:
+        return False
+    return True
+
+
 def foresee(
     quantity: Quantity,
     X: TableLike,
@@ -350,7 +457,6 @@ def _counted(
         pdp=pdp,
         surface=each,
         checks=float(_check_rows(job)),
-        again=float(job.checked.stats.rows),
         surfaces=min(drawn, outputs * len(features) * (len(features) - 1) // 2),
         threads=job.options.n_jobs if n > job.batch_rows else 1,
     )

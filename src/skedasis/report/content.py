@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_flag, check_int
 from skedasis._calls import result_error
 from skedasis._escaping import Printed
-from skedasis._progress import announced
+from skedasis._progress import announced, one_call
 from skedasis._types import Floats, Ints, TableLike
 from skedasis.analysis.variance_shares import PAIRS, variance_shares_of_values
 from skedasis.data.categories import TooManyLevels
@@ -28,6 +28,7 @@ from skedasis.engine.select import FeatureSelection, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
+from skedasis.models.calling import CallStats
 from skedasis.models.introspection import title
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.quantities.base import Quantity
@@ -38,14 +39,18 @@ from skedasis.quantities.outputs import (
     as_quantity,
     model_names,
 )
+from skedasis.quantities.tree_evaluator import may_be_trees
 from skedasis.report.budget import (
     NO_CUTS,
     Budget,
     Cuts,
+    Demand,
     Record,
     check_max_seconds,
     foresee,
+    foresee_unasked,
     sampled,
+    timed,
 )
 from skedasis.report.code import CURVES, Call, called_points, figure_codes, pdp_method
 from skedasis.report.cohorts import Cohort, cohorts
@@ -330,7 +335,7 @@ def _shared(runner: ModelRunner, options: ContentOptions, main: RegionPass) -> S
     uncertainty = None
     reasons["uncertainty"] = "The report was written with uncertainty=False."
     if options.uncertainty and not options.cuts.uncertainty:
-        reasons["uncertainty"] = "It was left out to keep to max_seconds."
+        reasons["uncertainty"] = "It was left out to keep to max_seconds or max_model_rows."
     elif options.uncertainty:
         curves = CURVES if options.rows else 0
         uncertainty, reasons["uncertainty"] = explain_uncertainty(
@@ -505,6 +510,9 @@ def gather(
     single, given = named_rows(rows)
     quantities = _named(models)
     options = ExplainOptions.of("report", y=y, **keywords)
+    max_model_rows = options.max_model_rows
+    # The limit is that of the page: no pass has one of its own.
+    options = replace(options, max_model_rows=None)
     several = list(features) if isinstance(features, tuple) else features
     wanted = as_features(X, several, "report(features)")
     if given:
@@ -536,10 +544,12 @@ def gather(
         ignore=check_ignore("report(ignore)", ignore, names),
     )
     runners = {name: ModelRunner(one, drawn.X, options) for name, one in quantities.items()}
-    budget = _budget(runners, shown, max_seconds, started)
+    with one_call():
+        budget = _budget(runners, shown, max_seconds, max_model_rows, started)
     shown = replace(shown, cuts=budget.cuts)
     sections: list[ModelSection] = []
-    with announced(budget.announcement):
+    with one_call() as work, announced(budget.announcement):
+        work.foreseen = True  # by the page, for all passes
         for (name, whole), demand in zip(runners.items(), budget.demands, strict=True):
             runner = _within(whole, budget, shown)
             # The caller's rows: code does not name a sample that was drawn here.
@@ -569,13 +579,47 @@ def _on_the_sample(dataset: Dataset, note: str) -> Iterator[str]:
         yield f"This page is about a random sample of {drawn_of}."
 
 
+def _limited(
+    runners: Mapping[str, ModelRunner],
+    options: ContentOptions,
+    max_seconds: float | None,
+    max_model_rows: int | None,
+    started: float,
+) -> Budget:
+    """Return what the report may cost within a limit, chosen before the models are called, but for their time."""
+    demands: list[Demand] = []
+    for runner in runners.values():
+        dataset = runner.dataset()
+        no_time = 0.0, 0.0, CallStats()
+        demands.append(
+            foresee_unasked(
+                runner.quantity,
+                runner.X,
+                dataset,
+                runner.options,
+                options.features,
+                pairs=options.pairs,
+                rows=options.rows,
+                uncertainty=options.uncertainty,
+                regions=options.regions or options.by is not None,
+                timing=no_time if max_seconds is None else timed(runner.quantity, dataset),
+            )
+        )
+    spent = time.perf_counter() - started
+    return Budget.of(demands, len(options.features), max_seconds, max_model_rows, spent)
+
+
 def _budget(
     runners: Mapping[str, ModelRunner],
     options: ContentOptions,
     max_seconds: float | None,
+    max_model_rows: int | None,
     started: float,
 ) -> Budget:
     """Return what the report will cost, and what is left out; warn if it takes long."""
+    limited = max_seconds is not None or max_model_rows is not None
+    if limited and not any(may_be_trees(q.quantity.model) for q in runners.values()):
+        return _limited(runners, options, max_seconds, max_model_rows, started)
     demands = [
         foresee(
             runner.quantity,
@@ -591,7 +635,7 @@ def _budget(
         for runner in runners.values()
     ]
     spent = time.perf_counter() - started
-    budget = Budget.of(demands, max_seconds, spent, len(options.features))
+    budget = Budget.of(demands, len(options.features), max_seconds, max_model_rows, spent)
     budget.warn()
     return budget
 

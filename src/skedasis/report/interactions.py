@@ -103,7 +103,7 @@ def strongest_pairs(
         return dict.fromkeys(effects, StrongestPairs(note=str(error).splitlines()[0]))
     limit = ""
     if drawn_at_most is not None:
-        limit = ", fewer of them drawn to keep to max_seconds"
+        limit = ", fewer of them drawn to keep to the limit of the page"
     elif most < shown:
         limit = f", no more because each costs {4 * rows:,} model rows"
     results: dict[Label, StrongestPairs] = {}
