@@ -175,10 +175,12 @@ def report(
     max_seconds : float, optional
         About how many seconds the report may take. If the models need longer, the page leaves out what is least
         needed, in this order: the predictive uncertainty; surfaces of pairs; PDP and ICE of the least important
-        features; rows of the heterogeneity scores (2,000, then 500 of them remain); at last rows of everything, down to
-        a random sample of 200. The page says what was left out, and the provenance records it. What fits depends on the
-        measured speed of the models: with `max_seconds`, the same call need not give the same page. Work is planned
-        before it begins: a call of the model that does not return is not interrupted, except by Ctrl-C.
+        features; rows of the heterogeneity scores (2,000, 500, then 200 of them remain, then none); at last rows of
+        everything, down to a random sample of 200. The page says what was left out, and the provenance records it. If
+        the least takes longer, an error that names it is raised after two calls of each model with at most 32 rows in
+        all. What fits depends on the measured speed of the models: with `max_seconds`, the same call need not give the
+        same page. Work is planned before it begins: a call of the model that does not return is not interrupted,
+        except by Ctrl-C.
     ignore : str, collection of str or mapping, optional
         Codes of checks whose findings the page leaves out, such as ``("few_rows",)``, or ``{"age": "few_rows"}`` for
         one feature.
@@ -216,7 +218,7 @@ def report(
     PDPs of tree ensembles have 50 points. Where the model is called, each numeric feature has at least 12, and those
     with the largest effects and heterogeneity have more, up to 50. Their quantiles and ends are those of `PDP(grid=…)`.
 
-    If the models will need more than about ten seconds, a `CostWarning` states the model rows and the time before the
+    If the models will need more than about a minute, a `CostWarning` states the model rows and the time before the
     first long pass, and the progress bars repeat it. The model rows are counted from the plans of all passes. Those
     within regions, of surfaces of pairs and of the predictive uncertainty are upper bounds, because the first pass
     decides about them. What comes on top: checks of the model (`check_rows`), and at most 4 N for each feature whose
