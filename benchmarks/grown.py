@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from benchmarks.timing import once
 BINS, POINTS, REPEATS = 20, 30, 5
 """Of ALE, PDP and PFI."""
 
-Answers = dict[int, Any]
+Answers = dict[Any, Any]
 
 
 @dataclass(eq=False)
@@ -124,6 +125,19 @@ class Grown:
             )["average"][0]
             for j in features
         }
+
+    def woodelf_pairs(self, points: int) -> tuple[Answers, Answers]:
+        """Means of all pairs on a product grid, and the points of each feature: equidistant, percentiles 5 to 95."""
+        from woodelf.pdp import woodelf_pdp_joint
+
+        found, first, second = woodelf_pdp_joint(self.model, self.frame, k=points, verbose=False)
+        grid = {int(one[1:]): np.unique(axis) for (one, _), axis in first.items()}
+        surfaces: Answers = {}
+        for one, other in itertools.combinations(self.features, 2):
+            names = f"x{one}", f"x{other}"
+            order = np.lexsort((second[names], first[names]))
+            surfaces[one, other] = found[names][order].reshape(points, points)
+        return surfaces, grid
 
     def effector_pdp(self, features: range, grid: dict[int, Floats]) -> Answers:
         """Means and variances of centred curves."""

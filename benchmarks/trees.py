@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -31,6 +32,8 @@ ENOUGH = 30.0
 """Seconds beyond which a peer is measured on some of the features, or with fewer permutations, and scaled."""
 WIDE = 50
 """Features where permutations are many."""
+GRID = 20
+"""Points of each of two features."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,10 @@ def trees(bench: Bench) -> Iterator[Line]:
     grown = grown_of("LightGBM", sizes[-1], WIDE, quick)
     with grown.counting():
         yield _pfi(bench, grown, 40.0)
+    grown = grown_of("LightGBM", 1_000 if quick else 20_000, d, quick)
+    with grown.counting():
+        yield _pairs(bench, grown, 3.0, heterogeneity=False)
+        yield _pairs(bench, grown, 1.0, heterogeneity=True)
 
 
 KINDS = {
@@ -208,6 +215,23 @@ def _spread(bench: Bench, grown: Grown, reach: float | None) -> Speed:
         lambda: grown.effector_pdp(some, grid),
         differ,
     )
+
+
+def _pairs(bench: Bench, grown: Grown, reach: float, *, heterogeneity: bool) -> Speed:
+    """PDPs of all pairs at woodelf's points; it computes means, from single precision."""
+    pairs = list(itertools.combinations(grown.features, 2))
+    what = "PDP and heterogeneity" if heterogeneity else "PDP, means"
+    line = Told(f"{what}, {len(pairs)} pairs, {GRID} x {GRID} points", "woodelf", reach)
+    method = sd.PDP(grid=grown.woodelf_pairs(GRID)[1], heterogeneity=heterogeneity, ice=0)
+
+    def ours() -> Any:
+        return sd.explain(grown.model, grown.X, pairs, method=method, tree="force", progress=False)
+
+    def differ(ours: Any, theirs: tuple[Answers, Answers]) -> tuple[float, float]:
+        return max(largest_difference(ours[p].value, theirs[0][p]) for p in pairs), 1e-6
+
+    once(ours)  # kernels are compiled, or read
+    return _beside(bench, grown, line, ours, lambda: grown.woodelf_pairs(GRID), differ)
 
 
 def _pfi(bench: Bench, grown: Grown, reach: float | None) -> Speed:
