@@ -89,12 +89,34 @@ SOLVERS: dict[str, Callable[[str, Any, str], Any]] = {"skedasis": _skedasis, "ef
 
 def _task(library: str, method: str, X: Any, keep: str) -> Callable[[], Any]:
     """Return what is measured. What an importance needs besides X, a model and labels, is there before."""
+    if method == "levels":
+        return _levels(X)
     if method != "pfi":
         return partial(SOLVERS[library], method, X, keep)
     from benchmarks.fitted import regression
 
     case = regression(X)
     return case.ours if library == "skedasis" else case.theirs
+
+
+LEVELS = 1_250
+"""Of the feature whose PDP holds most: a curve has a point for each level."""
+
+
+def _levels(X: Any) -> Callable[[], Any]:
+    """Return the PDP of a feature with many levels of fitted trees."""
+    import lightgbm
+    import numpy as np
+    import pandas as pd
+
+    import skedasis as sd
+
+    codes = np.arange(len(X)) % LEVELS
+    frame = pd.DataFrame(X).add_prefix("x")
+    frame["level"] = pd.Categorical(codes)
+    y = X[:, 0] * np.sin(codes) + X[:, 1]
+    model = lightgbm.LGBMRegressor(n_estimators=100, n_jobs=1, verbose=-1).fit(frame, y)
+    return lambda: sd.explain(model, frame, "level", method=sd.PDP(), tree="force", progress=False)
 
 
 def _allocated(run: Callable[[], Any]) -> int:

@@ -16,7 +16,7 @@ from benchmarks.importance import importance
 from benchmarks.interactions import interactions
 from benchmarks.intervals import intervals
 from benchmarks.lines import Alone, Line, Space, Speed
-from benchmarks.memory import peak
+from benchmarks.memory import LEVELS, peak
 from benchmarks.networks import networks
 from benchmarks.ours import grid_spread, objective
 from benchmarks.pairs import pairs
@@ -247,6 +247,11 @@ def memory(bench: Bench) -> Iterator[Space]:
         peak("skedasis", "ale", large, d), 250.0, "in all",
     )  # fmt: skip
     yield Space("memory", "PDP, all features, rows kept", large, peak("skedasis", "pdp", large, d))
+    for how in ("resident", "allocated"):
+        yield Space(
+            "memory", f"PDP of trees, {LEVELS:,} levels, {how}", 20_000,
+            peak("skedasis", "levels", 20_000, d, how=how), 400.0,
+        )  # fmt: skip
     yield Space("memory", "effector: ALE", large, peak("effector", "ale", large, d))
     yield Space("memory", "effector: PDP, one feature", small, peak("effector", "pdp", small, d))
 

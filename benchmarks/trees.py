@@ -228,7 +228,7 @@ def _pairs(bench: Bench, grown: Grown, reach: float, *, heterogeneity: bool) -> 
         return sd.explain(grown.model, grown.X, pairs, method=method, tree="force", progress=False)
 
     def differ(ours: Any, theirs: tuple[Answers, Answers]) -> tuple[float, float]:
-        return max(largest_difference(ours[p].value, theirs[0][p]) for p in pairs), 1e-6
+        return max(largest_difference(ours[p].value, theirs[0][p]) for p in pairs), 1e-5
 
     once(ours)  # kernels are compiled, or read
     return _beside(bench, grown, line, ours, lambda: grown.woodelf_pairs(GRID), differ)
