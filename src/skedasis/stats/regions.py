@@ -29,9 +29,9 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -63,8 +63,24 @@ _FEW_LEVELS = 8
 _AHEAD_ROWS, _AHEAD_WORK = 20_000, 10_000_000
 """Largest number of rows from which looking ahead chooses, and of rows times pairs of features."""
 
+_BEST = 32
+"""Features whose best cut is searched exactly, features whose pairs are all tried when looking ahead, and further pairs
+of other features: those that rank first."""
+
+_SCREENED, _SCREEN_GROUPS, _SCREEN_WORK = 256, 4, 2_000_000_000
+"""Largest number of features whose pairs are ranked, groups of each, and multiplications that ranking may take."""
+
+_CELL_GROUPS, _SHAPES = 8, 2
+"""Groups of cells whose sums rank pairs, and principal components of curves that do."""
+
+_BLOCK = 1 << 17
+"""Numbers of the tables of several features that are made together."""
+
 _CHUNK = 2_000_000
 """Numbers held at a time by the exact search."""
+
+_TIED = 1 - 1e-12
+"""Gains whose ratio is not below this are equal but for rounding; the first of them is taken."""
 
 NEGLIGIBLE = 1e-12
 """Residuals below this fraction of the mean square of the local effects are rounding errors."""
@@ -252,8 +268,17 @@ class CurveEffects(LocalEffects):
 
 
 def _sums(index: Ints, values: Floats | None, size: int) -> Floats:
-    """Return the sum of the values, or the number of entries, with each index."""
-    found: Floats = np.bincount(index, values, size).astype(float, copy=False)
+    """Return the sum of the values, or the number of entries, with each index, (size,).
+
+    Parameters
+    ----------
+    index : ndarray of int, shape (n,) or (m, n)
+    values : ndarray of float, shape (n,), optional
+    size : int
+    """
+    if values is not None and index.ndim > 1:
+        values = np.broadcast_to(values, index.shape).ravel()
+    found: Floats = np.bincount(index.ravel(), values, size).astype(float, copy=False)
     return found
 
 
@@ -311,12 +336,24 @@ class Node(ABC):
 
     @property
     @abstractmethod
+    def n_cells(self) -> int:
+        """Return the number K of cells, or of points of curves."""
+
+    @property
+    @abstractmethod
     def squares(self) -> float:
         """Return the weighted sum of squared residuals, in squared units of the quantity."""
 
     @abstractmethod
     def tables(self, codes: np.ndarray, size: int) -> tuple[Floats, Floats]:
-        """Return the weights and the sums of residuals by cell and code: (K or 1, size) and (K, size)."""
+        """Return the weights and the sums of residuals by cell and code: (K or 1, size) and (K, size).
+
+        Parameters
+        ----------
+        codes : ndarray of int, shape (rows,) or (m, rows)
+            One code of each row, or several that differ.
+        size : int
+        """
 
     @abstractmethod
     def cumulated(self, order: Ints, ends: Ints) -> tuple[Floats, Floats]:
@@ -325,6 +362,10 @@ class Node(ABC):
     @abstractmethod
     def products(self, group: Ints, coefficients: Floats) -> Floats:
         """Return the products of the residuals with the coefficients, (groups, K), of their group: one per entry."""
+
+    @abstractmethod
+    def summaries(self) -> Floats:
+        """Return a few weighted sums of each row's residuals, (rows, S), whose means differ where gains are large."""
 
     def contributions(self, group: Ints, coefficients: Floats) -> tuple[Floats, Floats]:
         """Return each row's t, and its t corrected for the fitted parameters, (rows,) each.
@@ -344,8 +385,8 @@ class Node(ABC):
         return _sums(self.place, t, self.rows), _sums(self.place, corrected, self.rows)
 
     def of_entries(self, values: np.ndarray) -> np.ndarray:
-        """Return for each residual the value of its row."""
-        return values if self.place is None else values[self.place]
+        """Return for each residual the value of its row; rows are the last axis."""
+        return values if self.place is None else values[..., self.place]
 
     def gains(
         self,
@@ -354,20 +395,20 @@ class Node(ABC):
         weights: Floats,
         total: float,
     ) -> Floats:
-        """Return the gain of each of M cuts, (M,).
+        """Return the gain of each of M cuts of one feature, (M,), or of several, (m, M).
 
         Parameters
         ----------
-        left : tuple of two ndarray, shapes (K or 1, M) and (K, M)
+        left : tuple of two ndarray, shapes (K or 1, M) and (K, M), or (K or 1, m, M) and (K, m, M)
             Weights and sums of the left sides.
-        whole : tuple of two ndarray, shapes (K or 1,) and (K,)
-        weights : ndarray of float, shape (M,)
+        whole : tuple of two ndarray, shapes (K or 1,) and (K,), or (K or 1, m) and (K, m)
+        weights : ndarray of float, shape (M,) or (m, M)
             Weight of the rows of the left sides.
         total : float
             Weight of all rows.
         """
         n_left, s_left = left
-        n, s = whole[0][:, None], whole[1][:, None]
+        n, s = whole[0][..., None], whole[1][..., None]
         n_right = n - n_left
         both = (n_left > 0.5) & (n_right > 0.5)
         difference = np.where(
@@ -376,7 +417,8 @@ class Node(ABC):
         if self.form is None:
             size = np.where(both, n_left * n_right / np.maximum(n, 1e-300), 0.0)
             return self.scale * (size * difference**2).sum(axis=0)
-        distance = np.maximum((difference * (self.form @ difference)).sum(axis=0), 0.0)
+        pull = np.tensordot(self.form, difference, 1)
+        distance = np.maximum((difference * pull).sum(axis=0), 0.0)
         return weights * (total - weights) / max(total, 1e-300) * distance
 
     def group_means(self, group: Ints, groups: int) -> tuple[Floats, Floats]:
@@ -435,6 +477,11 @@ class CellNode(Node):
     cell: Ints = field(kw_only=True)
 
     @property
+    def n_cells(self) -> int:
+        """Return the number of cells."""
+        return len(self.n)
+
+    @property
     def squares(self) -> float:
         """Return the weighted sum of squared residuals times the scale."""
         e, w = self.residual, self.entry_weight
@@ -470,10 +517,28 @@ class CellNode(Node):
         """Return the products of the residuals with the coefficients of their group and cell."""
         return self.residual * coefficients[self.of_entries(group), self.cell]
 
+    def summaries(self) -> Floats:
+        """Return the sums over the cells of each of some groups of neighbouring cells with about equal weight."""
+        by_cell = np.ones(len(self.n))
+        if self.form is not None:  # what a mean in the cell does to the curve
+            by_cell = np.sqrt(np.diag(self.form)) / np.maximum(self.n, 1.0)
+        value = self.residual * by_cell[self.cell]
+        value = value if self.entry_weight is None else value * self.entry_weight
+        before = np.cumsum(self.n) - self.n / 2
+        group = (before * (_CELL_GROUPS / max(float(self.n.sum()), 1e-300))).astype(np.int64)
+        row = np.arange(self.rows) if self.place is None else self.place
+        size = self.rows * _CELL_GROUPS
+        return _sums(row * _CELL_GROUPS + group[self.cell], value, size).reshape(self.rows, -1)
+
 
 @dataclass(frozen=True, eq=False)
 class CurveNode(Node):
     """Curves, one for each row."""
+
+    @property
+    def n_cells(self) -> int:
+        """Return the number of points."""
+        return self.residual.shape[1]
 
     @property
     def squares(self) -> float:
@@ -488,9 +553,10 @@ class CurveNode(Node):
         from scipy.sparse import csr_matrix
 
         codes = self.of_entries(codes)
-        rows = len(codes)
+        rows = codes.shape[-1]
         w = np.ones(rows) if self.entry_weight is None else self.entry_weight
-        indicator = csr_matrix((w, (codes.astype(np.int64), np.arange(rows))), shape=(size, rows))
+        w, row = (np.broadcast_to(v, codes.shape).ravel() for v in (w, np.arange(rows)))
+        indicator = csr_matrix((w, (codes.ravel().astype(np.int64), row)), shape=(size, rows))
         n = _sums(codes, self.entry_weight, size)
         return n[None, :], np.asarray(indicator @ self.residual).T
 
@@ -504,6 +570,17 @@ class CurveNode(Node):
     def products(self, group: Ints, coefficients: Floats) -> Floats:
         """Return the products of the curves with the coefficients of their group."""
         return (self.residual * coefficients[self.of_entries(group)]).sum(axis=1)
+
+    def summaries(self) -> Floats:
+        """Return the scores of the curves on their first principal components."""
+        if self.form is None:
+            raise TypeError("curves have a quadratic form")
+        curve = self.residual * np.sqrt(np.diag(self.form))
+        weighted = curve if self.entry_weight is None else curve * self.entry_weight[:, None]
+        components = np.linalg.eigh(curve.T @ weighted)[1][:, -_SHAPES:]
+        scores = np.zeros((self.rows, components.shape[1]))
+        scores[slice(None) if self.place is None else self.place] = weighted @ components
+        return scores
 
 
 def slope_effects(
@@ -705,7 +782,8 @@ class RegionSearch:
             return node
         relative = root_loss * root_weight / max(node.weight, 1e-300)
         node.note = NOT_HELD
-        cut = self.best_cut([a])
+        ranked = self._candidates([a], self.candidates)
+        cut = self._finest(ranked, [a])
         if cut is not None:
             split = self._checked((cut,), a, b)
             held = split is not None and split.p_value <= 0.8 * alpha
@@ -718,7 +796,8 @@ class RegionSearch:
                 return node
             node.note = TOO_SMALL if held else NOT_HELD
         if self.look_ahead and depth + 2 <= self.max_depth and len(self.candidates) > 1:
-            self._divide_twice(node, a, b, alpha, relative, root_weight, root_loss)
+            gains = {c.column: c.gain for c in ranked}
+            self._divide_twice(node, a, b, gains, alpha, relative, root_weight, root_loss)
         return node
 
     def _why_leaf(self, node: FoundNode, root_loss: float) -> str:
@@ -735,31 +814,61 @@ class RegionSearch:
     def best_cut(self, parts: Sequence[RegionPart], only: int | None = None) -> Cut | None:
         """Return the cut with the largest gain, summed over parts and features of interest, or None."""
         columns = self.candidates if only is None else [only]
-        found = [c for c in (self._best_of(j, parts) for j in columns) if c is not None]
+        return self._finest(self._candidates(parts, columns), parts)
+
+    def _finest(self, found: Sequence[_Candidate], parts: Sequence[RegionPart]) -> Cut | None:
+        """Return the exact best cut near the best cuts between codes of some columns."""
         if not found:
             return None
         best = max(c.gain for c in found)
+        near = [c for c in found if c.gain >= _NEAR * best]
+        if len(near) > _BEST:
+            least = sorted((c.gain for c in near), reverse=True)[_BEST - 1]
+            near = [c for c in near if c.gain >= least][:_BEST]
         result: tuple[float, Cut] | None = None
-        for candidate in found:
-            if candidate.gain < _NEAR * best:
-                continue
+        for candidate in near:
             gain, cut = self._refined(candidate, parts)
-            if result is None or gain > result[0]:
+            if result is None or gain * _TIED > result[0]:
                 result = gain, cut
         return None if result is None else result[1]
 
-    def _best_of(self, j: int, parts: Sequence[RegionPart]) -> _Candidate | None:
-        """Return the best cut between codes of a column."""
-        column = self.columns[j]
+    def _candidates(
+        self, parts: Sequence[RegionPart], columns: Sequence[int]
+    ) -> list[_Candidate]:
+        """Return the best cut between codes of each column that has one."""
+        cells = max(node.n_cells for part in parts for node in part.nodes)
+        rows = max(len(part.rows) for part in parts)
+        # Columns with as many codes are searched together, some at a time.
+        like: dict[tuple[int, int, bool], list[int]] = {}
+        for j in columns:
+            column = self.columns[j]
+            alone = -1 if column.ordered else j
+            like.setdefault((column.size, alone, column.missing), []).append(j)
+        found: dict[int, _Candidate] = {}
+        for (size, _, missing), some in like.items():
+            step = max(1, _BLOCK // max(rows, cells * (size + missing)))
+            for i in range(0, len(some), step):
+                found |= {c.column: c for c in self._best_of(some[i : i + step], parts)}
+        return [found[j] for j in columns if j in found]
+
+    def _best_of(self, columns: Sequence[int], parts: Sequence[RegionPart]) -> list[_Candidate]:
+        """Return the best cut between codes of each of some columns that have as many codes; a nominal one is alone."""
+        column, m = self.columns[columns[0]], len(columns)
         width, size = column.width, column.size
+        first = width * np.arange(m)[:, None]
         tables: list[tuple[RegionPart, Floats, list[tuple[Floats, Floats]]]] = []
         for part in parts:
-            codes = column.codes[part.rows].astype(np.int64)
-            weight = _sums(codes, part.weights, width)
-            tables.append((part, weight, [node.tables(codes, width) for node in part.nodes]))
+            codes = np.stack([self.columns[j].codes[part.rows] for j in columns]) + first
+            weight = _sums(codes, part.weights, m * width).reshape(m, width)
+            by_node: list[tuple[Floats, Floats]] = []
+            for node in part.nodes:
+                n, s = node.tables(codes, m * width)
+                by_node.append((n.reshape(-1, m, width), s.reshape(-1, m, width)))
+            tables.append((part, weight, by_node))
         order = np.arange(width) if column.ordered else _by_component(tables, width)
         n_ordered = size if column.ordered else width
-        best: _Candidate | None = None
+        order = order[:n_ordered]
+        best = np.zeros(m), np.zeros(m, dtype=np.int64), np.zeros(m, dtype=bool)
         ways = (False, True) if column.ordered and column.missing else (False,)
         for missing_left in ways:
             # With missing values on the right, all codes may go left, too.
@@ -767,25 +876,32 @@ class RegionSearch:
             stop = n_ordered if missing_right else n_ordered - 1
             if stop < 1:
                 continue
-            gain, possible = np.zeros(stop), np.ones(stop, dtype=bool)
+            gain, possible = np.zeros((m, stop)), np.ones((m, stop), dtype=bool)
             for part, weight, by_node in tables:
-                extra = weight[size] if missing_left else 0.0
-                left = np.cumsum(weight[order[:n_ordered]])[:stop] + extra
+                extra = weight[:, size:] if missing_left else 0.0
+                left = np.cumsum(weight[:, order], axis=1)[:, :stop] + extra
                 least = self.min_rows / 2 * (0.999 if len(parts) == 1 else 0.5)
-                possible &= (left >= least) & (weight.sum() - left >= least)
+                total = weight.sum(axis=1, keepdims=True)
+                possible &= (left >= least) & (total - left >= least)
                 for node, (n, s) in zip(part.nodes, by_node, strict=True):
-                    add = (n[:, size:], s[:, size:]) if missing_left else (0.0, 0.0)
+                    add = (n[..., size:], s[..., size:]) if missing_left else (0.0, 0.0)
                     cumulated = (
-                        np.cumsum(n[:, order[:n_ordered]], axis=1)[:, :stop] + add[0],
-                        np.cumsum(s[:, order[:n_ordered]], axis=1)[:, :stop] + add[1],
+                        np.cumsum(n[..., order], axis=-1)[..., :stop] + add[0],
+                        np.cumsum(s[..., order], axis=-1)[..., :stop] + add[1],
                     )
-                    whole = n.sum(axis=1), s.sum(axis=1)
+                    whole = n.sum(axis=-1), s.sum(axis=-1)
                     gain += node.gains(cumulated, whole, left, part.weight)
             gain = np.where(possible, gain, 0.0)
-            k = int(np.argmax(gain))
-            if gain[k] > 0 and (best is None or gain[k] > best.gain):
-                best = _Candidate(float(gain[k]), j, order[:n_ordered], k + 1, missing_left)
-        return best
+            largest = gain.max(axis=1)
+            k = np.argmax(gain >= _TIED * largest[:, None], axis=1)
+            better = largest * _TIED > best[0]
+            for kept, new in zip(best, (largest, k + 1, missing_left), strict=True):
+                np.copyto(kept, new, where=better)
+        return [
+            _Candidate(g, j, order, count, side)
+            for j, g, count, side in zip(columns, *(v.tolist() for v in best), strict=True)
+            if g > 0
+        ]
 
     def _refined(self, candidate: _Candidate, parts: Sequence[RegionPart]) -> tuple[float, Cut]:
         """Return the exact best cut near the best cut between codes, and its gain."""
@@ -797,20 +913,17 @@ class RegionSearch:
         if column.values is None or column.upper is None:
             return candidate.gain, Cut(candidate.column, math.nan, left)
         last = candidate.count - 1
-        low = float(column.upper[last])
         if candidate.count == column.size:  # values on the left, missing ones on the right
             return candidate.gain, Cut(candidate.column, math.inf, left)
-        high = float(self._next_value(column, last, parts))
-        coarse = candidate.gain, Cut(candidate.column, column.between(low, high), left)
         values = self._near_values(column, last, parts)
-        if len(values) < 2:
-            return coarse
-        gain = self._gains_at(values[:-1], column, last, left, parts)
-        best = int(np.argmax(gain))
-        if gain[best] < candidate.gain * (1 - 1e-9):
-            return coarse
-        threshold = column.between(float(values[best]), float(values[best + 1]))
-        return float(gain[best]), Cut(candidate.column, threshold, left)
+        if len(values) > 1:
+            gain = self._gains_at(values[:-1], column, last, left, parts)
+            best = int(np.argmax(gain))
+            if gain[best] >= candidate.gain * (1 - 1e-9):
+                threshold = column.between(float(values[best]), float(values[best + 1]))
+                return float(gain[best]), Cut(candidate.column, threshold, left)
+        low, high = float(column.upper[last]), self._next_value(column, last, parts)
+        return candidate.gain, Cut(candidate.column, column.between(low, high), left)
 
     def _gains_at(
         self,
@@ -960,13 +1073,14 @@ class RegionSearch:
         node: FoundNode,
         a: RegionPart,
         b: RegionPart,
+        gains: Mapping[int, float],
         alpha: float,
         relative: float,
         root_weight: float,
         root_loss: float,
     ) -> None:
         """Divide a node by two cuts at once, if that holds: interactions that no single cut shows."""
-        cuts = self._best_two(a)
+        cuts = self._best_two(a, gains)
         split = None if cuts is None else self._checked(cuts, a, b)
         if cuts is None or split is None or split.p_value > 0.2 * alpha:
             return
@@ -989,43 +1103,40 @@ class RegionSearch:
                 )
             node.children.append(child)
 
-    def _best_two(self, a: RegionPart) -> tuple[Cut, Cut] | None:
-        """Return the pair of cuts on two features with the largest gain."""
-        coarse = {j: self._coarse(j) for j in self.candidates}
-        coarse = {j: c for j, c in coarse.items() if c is not None}
-        pairs = list(itertools.combinations(coarse, 2))
+    def _best_two(self, a: RegionPart, gains: Mapping[int, float]) -> tuple[Cut, Cut] | None:
+        """Return the pair of cuts on two features with the largest gain, given the gains of the best single cuts."""
+        coarse = {j: c for j in self.candidates if (c := _coarse(self.columns[j], _COARSE))}
+        pairs = self._pairs(a, list(coarse), gains)
         if not pairs:
             return None
-        part = a
-        most = max(2000, min(_AHEAD_ROWS, _AHEAD_WORK // len(pairs)))
-        if len(a.rows) > most:
-            # The rows are in the order of the data; taking them at even steps keeps all parts of it.
-            part = self.part(a.rows[np.linspace(0, len(a.rows) - 1, most).astype(np.int64)])
+        part = self._some(a, max(2000, min(_AHEAD_ROWS, _AHEAD_WORK // len(pairs))))
         least = self.min_rows / 2 * part.weight / max(a.weight, 1e-300)
-        codes = {j: c[0][self.columns[j].codes[part.rows]] for j, c in coarse.items()}
-        best: tuple[float, int, int, Bools, Bools] | None = None
+        used = set(itertools.chain.from_iterable(pairs))
+        codes = {j: coarse[j][0][self.columns[j].codes[part.rows]] for j in used}
+        cells = max(node.n_cells for node in part.nodes)
+        like: dict[tuple[tuple[int, ...], ...], list[tuple[int, int]]] = {}
         for i, j in pairs:
-            sides = coarse[i][1], coarse[j][1]
-            size_i, size_j = sides[0].shape[1], sides[1].shape[1]
-            joint = codes[i] * np.int64(size_j) + codes[j]
-            weight = _sums(joint, part.weights, size_i * size_j).reshape(size_i, size_j)
-            sizes = _four(weight[None].astype(float), *sides)[:, 0]
-            gain = np.zeros(sizes.shape[1:])
-            for node in part.nodes:
-                n, s = node.tables(joint, size_i * size_j)
-                gain += _gain_of_four(
-                    node,
-                    _four(n.reshape(-1, size_i, size_j), *sides),
-                    _four(s.reshape(-1, size_i, size_j), *sides),
-                    sizes,
-                )
-            gain = np.where(sizes.min(axis=0) >= least, gain, 0.0)
-            k = np.unravel_index(int(np.argmax(gain)), gain.shape)
-            if gain[k] > 0 and (best is None or gain[k] > best[0]):
-                best = float(gain[k]), i, j, sides[0][k[0]], sides[1][k[1]]
-        if best is None:
+            like.setdefault((coarse[i][1].shape, coarse[j][1].shape), []).append((i, j))
+        found: dict[tuple[int, int], tuple[float, Bools, Bools]] = {}
+        for some in like.values():
+            sides = coarse[some[0][0]][1], coarse[some[0][1]][1]
+            size = sides[0].shape[1] * sides[1].shape[1]
+            step = max(1, _BLOCK // max(len(part.rows), 4 * cells * size))
+            for start in range(0, len(some), step):
+                block = some[start : start + step]
+                for pair, gain in zip(
+                    block, self._gains_of_pairs(part, block, codes, sides, least), strict=True
+                ):
+                    first = int(np.argmax(gain >= _TIED * gain.max()))
+                    k = np.unravel_index(first, gain.shape)
+                    found[pair] = float(gain[k]), sides[0][k[0]], sides[1][k[1]]
+        best = pairs[0]
+        for pair in pairs[1:]:
+            if found[pair][0] * _TIED > found[best][0]:
+                best = pair
+        (i, j), (gain, left_i, left_j) = best, found[best]
+        if not gain > 0:
             return None
-        _, i, j, left_i, left_j = best
         cuts = [self._cut_of(i, coarse[i][0], left_i, a), self._cut_of(j, coarse[j][0], left_j, a)]
         # Each cut is chosen again, exactly, given the other.
         for turn in (0, 1, 0, 1):
@@ -1037,18 +1148,102 @@ class RegionSearch:
                 cuts[turn] = found
         return cuts[0], cuts[1]
 
-    def _coarse(self, j: int) -> tuple[Ints, Bools] | None:
-        """Return the coarse group of each code of a column, and the cuts between groups, (cuts, groups)."""
-        column = self.columns[j]
-        if column.ordered:
-            group = np.arange(column.width) * _COARSE // max(column.size, 1)
-            group = np.unique(np.minimum(group, _COARSE - 1), return_inverse=True)[1]
-            groups = int(group.max()) + 1
-            return (group, np.tri(groups - 1, groups, dtype=bool)) if groups > 1 else None
-        if column.width > _FEW_LEVELS:
-            return None
-        cuts = np.eye(column.width, dtype=bool)
-        return np.arange(column.width), cuts[:1] if column.width == 2 else cuts
+    def _some(self, a: RegionPart, most: int) -> RegionPart:
+        """Return at most so many rows of a part."""
+        if len(a.rows) <= most:
+            return a
+        # The rows are in the order of the data; taking them at even steps keeps all parts of it.
+        return self.part(a.rows[np.linspace(0, len(a.rows) - 1, most).astype(np.int64)])
+
+    @staticmethod
+    def _gains_of_pairs(
+        part: RegionPart,
+        pairs: Sequence[tuple[int, int]],
+        codes: Mapping[int, Ints],
+        sides: tuple[Bools, Bools],
+        least: float,
+    ) -> Floats:
+        """Return the gain of each pair of cuts, (A, B), of each of some pairs of columns with as many groups."""
+        m, shape = len(pairs), (sides[0].shape[1], sides[1].shape[1])
+        first, second = (np.stack([codes[pair[k]] for pair in pairs]) for k in (0, 1))
+        size = shape[0] * shape[1]
+        joint = first * np.int64(shape[1]) + second + size * np.arange(m)[:, None]
+        weight = _sums(joint, part.weights, m * size).reshape(1, m, *shape)
+        sizes = _four(weight, *sides)[:, 0]
+        gain = np.zeros(sizes.shape[1:])
+        for node in part.nodes:
+            n, s = (_four(t.reshape(-1, m, *shape), *sides) for t in node.tables(joint, m * size))
+            gain += _gain_of_four(node, n, s, sizes)
+        return np.where(sizes.min(axis=0) >= least, gain, 0.0)
+
+    def _pairs(
+        self, a: RegionPart, columns: Sequence[int], gains: Mapping[int, float]
+    ) -> list[tuple[int, int]]:
+        """Return the pairs of columns that are divided at once, as a number that does not grow with the columns.
+
+        These are all pairs of the columns with the largest gains of single cuts, and further pairs whose joint groups
+        have different means. Nothing is tested with these rows, so that the choice does not make the test optimistic.
+        """
+        if len(columns) <= _BEST:
+            return list(itertools.combinations(columns, 2))
+        by_gain = sorted(columns, key=lambda j: -gains.get(j, 0.0))
+        pairs = list(itertools.combinations(sorted(by_gain[:_BEST]), 2))
+        ranked = sorted(by_gain[:_SCREENED])
+        strength = self._strengths(a, ranked)
+        known = np.searchsorted(ranked, sorted(by_gain[:_BEST]))
+        strength[np.ix_(known, known)] = -np.inf
+        first, second = np.triu_indices(len(ranked), 1)
+        best = np.argpartition(-strength[first, second], _BEST)[:_BEST]
+        pairs += [(ranked[first[k]], ranked[second[k]]) for k in best.tolist()]
+        return sorted(pairs)
+
+    def _strengths(self, a: RegionPart, columns: Sequence[int]) -> Floats:
+        """Return how far the means of the joint groups of each pair of columns differ beyond those of each, (D, D).
+
+        For a sum e of a row's residuals and the centred indicators z of the groups of all columns, the sums of e z z'
+        over the rows are one product of matrices. Without an interaction their squares have the expectation
+        Σ (e z)² Σ (e z')² / Σ e²; the excess of a pair is in standard deviations. The larger one of two counts: that of
+        all cells together, and that of groups of cells, along which the sign of an interaction may change.
+        """
+        coded = [_coarse(self.columns[j], _SCREEN_GROUPS) for j in columns]
+        groups = {j: c[0] for j, c in zip(columns, coded, strict=True) if c is not None}
+        count = np.array([int(g.max()) + 1 for g in groups.values()])
+        # The first groups of all columns, then their second ones, and so on: columns with most groups come first.
+        by_count = np.argsort(-count, kind="stable")
+        sizes = [int((count > k).sum()) for k in range(int(count.max()))]
+        start = np.cumsum(sizes) - sizes
+        width = sum(sizes)
+        part = self._some(a, max(500, _SCREEN_WORK // width**2))
+        indicator = np.zeros((len(part.rows), width), dtype=np.float32)
+        row = np.arange(len(part.rows))
+        for place, k in enumerate(by_count.tolist()):
+            j = columns[k]
+            indicator[row, start[groups[j][self.columns[j].codes[part.rows]]] + place] = 1.0
+        indicator -= indicator.mean(axis=0)
+        together, apart, shares = np.zeros((len(columns),) * 2), np.zeros((len(columns),) * 2), 0.0
+        for node in part.nodes:
+            sums = node.summaries()
+            sums = (sums / max(float(np.abs(sums).max(initial=0.0)), 1e-300)).astype(np.float32)
+            squares = (sums**2).sum(axis=0)
+            variance = (sums**2).sum(axis=1) @ indicator**2
+            scale = np.where(variance > 0, 1 / np.sqrt(np.where(variance > 0, variance, 1.0)), 0.0)
+            z = indicator * (scale * squares.sum() ** 0.25).astype(np.float32)
+            total = np.zeros((width, width), dtype=np.float32)
+            for e in sums.T:
+                some = np.flatnonzero(e)
+                product = (z[some] * e[some, None]).T @ z[some]
+                total += product
+                _add_blocks(apart, np.square(product, out=product), sizes)
+            _add_blocks(together, np.square(total, out=total), sizes)
+            shares += float((squares**2).sum()) / max(float(squares.sum()) ** 2, 1e-300)
+        expected = count[by_count, None] * count[by_count]
+        n = len(part.nodes)
+        found = np.empty(expected.shape)
+        found[np.ix_(by_count, by_count)] = np.maximum(
+            (together - n * expected) / np.sqrt(n * expected),
+            (apart - n * expected) / np.sqrt(max(shares, 1e-300) * expected),
+        )
+        return found
 
     def _cut_of(self, j: int, group: Ints, left: Bools, a: RegionPart) -> Cut:
         """Return the cut between coarse groups."""
@@ -1068,9 +1263,9 @@ def _by_component(
     rows: list[Floats] = []
     weight = np.zeros(width)
     for part, of_rows, by_node in tables:
-        weight += of_rows
+        weight += of_rows[0]
         for node, (n, s) in zip(part.nodes, by_node, strict=True):
-            mean = (s / (n + 1.0)).T
+            mean = (s / (n + 1.0))[:, 0].T
             if node.path is not None:
                 mean = mean @ node.path.T
             elif node.form is not None:
@@ -1088,31 +1283,59 @@ def _by_component(
     return np.argsort(scores, kind="stable")
 
 
+def _add_blocks(found: Floats, table: Floats, sizes: Sequence[int]) -> None:
+    """Add the blocks of a table, whose rows and columns have these sizes, to the beginnings of another one."""
+    ends = np.cumsum(sizes)
+    for end, rows in zip(ends.tolist(), sizes, strict=True):
+        for stop, columns in zip(ends.tolist(), sizes, strict=True):
+            found[:rows, :columns] += table[end - rows : end, stop - columns : stop]
+
+
+def _coarse(column: CodedColumn, most: int) -> tuple[Ints, Bools] | None:
+    """Return the coarse group of each code of a column, and the cuts between groups, (cuts, groups)."""
+    if column.ordered:
+        return _ordered_groups(column.size, column.width, most)
+    if column.width > _FEW_LEVELS:
+        return None
+    cuts = np.eye(column.width, dtype=bool)
+    return np.arange(column.width), cuts[:1] if column.width == 2 else cuts
+
+
+@cache
+def _ordered_groups(size: int, width: int, most: int) -> tuple[Ints, Bools] | None:
+    """Return the group of each code with an order, missing values in the last one, and the cuts between groups."""
+    group = np.minimum(np.arange(width) * most // max(size, 1), most - 1)
+    group = np.unique(group, return_inverse=True)[1]
+    groups = int(group.max()) + 1
+    return (group, np.tri(groups - 1, groups, dtype=bool)) if groups > 1 else None
+
+
 def _four(table: Floats, first: Bools, second: Bools) -> Floats:
-    """Return sums over the four quadrants of each pair of cuts: (4, K, cuts, cuts) of a table (K, groups, groups)."""
+    """Return sums over the four quadrants of each pair of cuts: (4, …, cuts, cuts) of tables (…, groups, groups)."""
     one, two = first.astype(float), second.astype(float)
-    both = one @ table @ two.T
-    left = (table.sum(axis=2) @ one.T)[:, :, None]
-    low = (table.sum(axis=1) @ two.T)[:, None, :]
-    total = table.sum(axis=(1, 2))[:, None, None]
+    # One product of matrices instead of one for each table.
+    both = np.moveaxis(np.tensordot(one, table @ two.T, (1, -2)), 0, -2)
+    left = (table.sum(axis=-1) @ one.T)[..., None]
+    low = (table.sum(axis=-2) @ two.T)[..., None, :]
+    total = table.sum(axis=(-2, -1))[..., None, None]
     return np.stack([both, left - both, low - both, total - left - low + both])
 
 
 def _gain_of_four(node: Node, n: Floats, s: Floats, sizes: Floats) -> Floats:
-    """Return the gain of each pair of cuts.
+    """Return the gain of each pair of cuts, (…, A, B).
 
     Parameters
     ----------
     node : Node
-    n, s : ndarray, shapes (4, K or 1, A, B) and (4, K, A, B)
-    sizes : ndarray, shape (4, A, B)
+    n, s : ndarray, shapes (4, K or 1, …, A, B) and (4, K, …, A, B)
+    sizes : ndarray, shape (4, …, A, B)
     """
     mean = np.where(n > 0.5, s / np.maximum(n, 0.5), 0.0)
     if node.form is None:
         return node.scale * (n * mean**2).sum(axis=(0, 1))
     total = np.maximum(sizes.sum(axis=0), 1e-300)
     mean = mean - (sizes[:, None] * mean).sum(axis=0) / total
-    pull = np.einsum("kl,qlab->qkab", node.form, mean, optimize=True)
+    pull = np.einsum("kl,ql...->qk...", node.form, mean, optimize=True)
     return (sizes * (mean * pull).sum(axis=1)).sum(axis=0)
 
 
