@@ -103,6 +103,22 @@ def test_no_feature_of_several_has_regions(kind, rows, draws, measured):
     measured("regions", found / draws, draws=draws, rows=rows, seed="[13, run]", high=33 / 400)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["normal", "variance"])
+def test_pairs_that_are_screened_among_many_columns_have_no_false_regions(kind):
+    """At most 14 of 120: three standard errors above 5 %."""
+    found, rows = 0, 500
+    for run in range(120):
+        rng = np.random.default_rng([15, run])
+        X = rng.uniform(-1, 1, (rows, 60))
+        d = rng.normal(size=rows) * (np.where(X[:, 1] > 0.5, 3, 0.5) if kind == "variance" else 1.0)
+        columns = [code_numbers(x) for x in X[:, 1:].T]
+        half = rng.random(rows) < 0.5
+        effects = slope_effects(X[:, 0], d, 1.0)
+        found += bool(RegionSearch([effects], columns, half, min_gain=0.0).run().children)
+    assert found <= 14
+
+
 @pytest.mark.parametrize(
     ("rows", "draws", "least"),
     [(2000, 20, 0.75), long_case(2000, 200, 0.75), long_case(10_000, 200, 1.0)],

@@ -187,7 +187,8 @@ def variance_shares(
     **Cost.** One model row for each of the (at most `max_rows`) rows, and at most 128 for the check of the model. ALE
     for the main effects as drawn costs 2 more for each row and feature, the search for regions as much as the effects
     of `skedasis.explain` at half of the rows; neither costs any for trees that are evaluated from their structure. The
-    fits take about a second for ten features and 10,000 rows, and ten seconds for a hundred features.
+    fits take about a second for ten features and 10,000 rows, and ten seconds for a hundred features. Of more than
+    256 features, pairs of those that explain most alone are ranked.
 
     **Rows.** Half of the rows, by their hashes, are the fitting rows. Everything is chosen by cross-validation within
     them: a part is added if the squared error falls by more than two standard errors and by 0.1 % of the variance.
@@ -526,7 +527,11 @@ def _regions_by_output(
         return {label: {} for label in labels}, no_provenance()
     fitting = sample.part.subset(np.sort(sample.order[: sample.n_fitting]))
     found = regions_at_rows(quantity, fitting, options)
-    return {label: found[label].regions for label in labels}, found[labels[0]].provenance
+    several: dict[OutputLabel, RegionsLike] = {
+        label: {name: r for name, r in found[label].regions.items() if len(r) > 1}
+        for label in labels
+    }
+    return several, found[labels[0]].provenance
 
 
 def _assigned(regions: RegionsLike, X: Container, sample: _Sample) -> dict[int, RegionLabels]:

@@ -35,12 +35,14 @@ from functools import cache, cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.conditioning import CodedColumn, Cut, quantile_codes
 from skedasis.stats.moments import power_of_two
 
 SplitCriterion: TypeAlias = Literal["within", "curves"]
+SingleFloats: TypeAlias = NDArray[np.float32]
 
 N_CELLS = 32
 """Largest number of cells of slopes."""
@@ -64,16 +66,18 @@ _AHEAD_ROWS, _AHEAD_WORK = 20_000, 10_000_000
 """Largest number of rows from which looking ahead chooses, and of rows times pairs of features."""
 
 _BEST = 32
-"""Features whose best cut is searched exactly, features whose pairs are all tried when looking ahead, and further pairs
-of other features: those that rank first."""
+"""Features whose best cut is searched exactly, and features whose pairs are all tried when looking ahead."""
+
+_BEST_PAIRS = 64
+"""Pairs of more features that are tried: those whose means differ most."""
 
 _SCREENED, _SCREEN_GROUPS, _SCREEN_WORK = 256, 4, 2_000_000_000
 """Largest number of features whose pairs are ranked, groups of each, and multiplications that ranking may take."""
 
-_CELL_GROUPS, _SHAPES = 8, 2
-"""Groups of cells whose sums rank pairs, and principal components of curves that do."""
+_CELL_GROUPS, _GROUP_ROWS, _SHAPES = 8, 100, 2
+"""Most groups of cells whose sums rank pairs, rows of each, and principal components of curves that do."""
 
-_BLOCK = 1 << 17
+_BLOCK = 1 << 16
 """Numbers of the tables of several features that are made together."""
 
 _CHUNK = 2_000_000
@@ -395,20 +399,20 @@ class Node(ABC):
         weights: Floats,
         total: float,
     ) -> Floats:
-        """Return the gain of each of M cuts of one feature, (M,), or of several, (m, M).
+        """Return the gain of each of M cuts of one feature, (M,), or of m features, (M, m).
 
         Parameters
         ----------
-        left : tuple of two ndarray, shapes (K or 1, M) and (K, M), or (K or 1, m, M) and (K, m, M)
+        left : tuple of two ndarray, shapes (K or 1, M) and (K, M), or (K or 1, M, m) and (K, M, m)
             Weights and sums of the left sides.
         whole : tuple of two ndarray, shapes (K or 1,) and (K,), or (K or 1, m) and (K, m)
-        weights : ndarray of float, shape (M,) or (m, M)
+        weights : ndarray of float, shape (M,) or (M, m)
             Weight of the rows of the left sides.
         total : float
             Weight of all rows.
         """
         n_left, s_left = left
-        n, s = whole[0][..., None], whole[1][..., None]
+        n, s = whole[0][:, None], whole[1][:, None]
         n_right = n - n_left
         both = (n_left > 0.5) & (n_right > 0.5)
         difference = np.where(
@@ -524,11 +528,11 @@ class CellNode(Node):
             by_cell = np.sqrt(np.diag(self.form)) / np.maximum(self.n, 1.0)
         value = self.residual * by_cell[self.cell]
         value = value if self.entry_weight is None else value * self.entry_weight
+        groups = min(max(self.rows // _GROUP_ROWS, 1), _CELL_GROUPS)
         before = np.cumsum(self.n) - self.n / 2
-        group = (before * (_CELL_GROUPS / max(float(self.n.sum()), 1e-300))).astype(np.int64)
+        group = (before * (groups / max(float(self.n.sum()), 1e-300))).astype(np.int64)
         row = np.arange(self.rows) if self.place is None else self.place
-        size = self.rows * _CELL_GROUPS
-        return _sums(row * _CELL_GROUPS + group[self.cell], value, size).reshape(self.rows, -1)
+        return _sums(row * groups + group[self.cell], value, self.rows * groups).reshape(-1, groups)
 
 
 @dataclass(frozen=True, eq=False)
@@ -832,9 +836,7 @@ class RegionSearch:
                 result = gain, cut
         return None if result is None else result[1]
 
-    def _candidates(
-        self, parts: Sequence[RegionPart], columns: Sequence[int]
-    ) -> list[_Candidate]:
+    def _candidates(self, parts: Sequence[RegionPart], columns: Sequence[int]) -> list[_Candidate]:
         """Return the best cut between codes of each column that has one."""
         cells = max(node.n_cells for part in parts for node in part.nodes)
         rows = max(len(part.rows) for part in parts)
@@ -855,15 +857,16 @@ class RegionSearch:
         """Return the best cut between codes of each of some columns that have as many codes; a nominal one is alone."""
         column, m = self.columns[columns[0]], len(columns)
         width, size = column.width, column.size
-        first = width * np.arange(m)[:, None]
+        place = np.arange(m)[:, None]
         tables: list[tuple[RegionPart, Floats, list[tuple[Floats, Floats]]]] = []
         for part in parts:
-            codes = np.stack([self.columns[j].codes[part.rows] for j in columns]) + first
-            weight = _sums(codes, part.weights, m * width).reshape(m, width)
+            codes = np.stack([self.columns[j].codes[part.rows] for j in columns])
+            codes = codes * np.int64(m) + place
+            weight = _sums(codes, part.weights, m * width).reshape(width, m)
             by_node: list[tuple[Floats, Floats]] = []
             for node in part.nodes:
                 n, s = node.tables(codes, m * width)
-                by_node.append((n.reshape(-1, m, width), s.reshape(-1, m, width)))
+                by_node.append((n.reshape(-1, width, m), s.reshape(-1, width, m)))
             tables.append((part, weight, by_node))
         order = np.arange(width) if column.ordered else _by_component(tables, width)
         n_ordered = size if column.ordered else width
@@ -876,24 +879,23 @@ class RegionSearch:
             stop = n_ordered if missing_right else n_ordered - 1
             if stop < 1:
                 continue
-            gain, possible = np.zeros((m, stop)), np.ones((m, stop), dtype=bool)
+            gain, possible = np.zeros((stop, m)), np.ones((stop, m), dtype=bool)
             for part, weight, by_node in tables:
-                extra = weight[:, size:] if missing_left else 0.0
-                left = np.cumsum(weight[:, order], axis=1)[:, :stop] + extra
+                left = np.cumsum(weight[order], axis=0)[:stop]
+                left = left + weight[size] if missing_left else left
                 least = self.min_rows / 2 * (0.999 if len(parts) == 1 else 0.5)
-                total = weight.sum(axis=1, keepdims=True)
-                possible &= (left >= least) & (total - left >= least)
+                possible &= (left >= least) & (weight.sum(axis=0) - left >= least)
                 for node, (n, s) in zip(part.nodes, by_node, strict=True):
-                    add = (n[..., size:], s[..., size:]) if missing_left else (0.0, 0.0)
+                    add = (n[:, size:], s[:, size:]) if missing_left else (0.0, 0.0)
                     cumulated = (
-                        np.cumsum(n[..., order], axis=-1)[..., :stop] + add[0],
-                        np.cumsum(s[..., order], axis=-1)[..., :stop] + add[1],
+                        np.cumsum(n[:, order], axis=1)[:, :stop] + add[0],
+                        np.cumsum(s[:, order], axis=1)[:, :stop] + add[1],
                     )
-                    whole = n.sum(axis=-1), s.sum(axis=-1)
+                    whole = n.sum(axis=1), s.sum(axis=1)
                     gain += node.gains(cumulated, whole, left, part.weight)
             gain = np.where(possible, gain, 0.0)
-            largest = gain.max(axis=1)
-            k = np.argmax(gain >= _TIED * largest[:, None], axis=1)
+            largest = gain.max(axis=0)
+            k = np.argmax(gain >= _TIED * largest, axis=0)
             better = largest * _TIED > best[0]
             for kept, new in zip(best, (largest, k + 1, missing_left), strict=True):
                 np.copyto(kept, new, where=better)
@@ -1109,6 +1111,31 @@ class RegionSearch:
         pairs = self._pairs(a, list(coarse), gains)
         if not pairs:
             return None
+        found = self._best_of_pairs(a, pairs, coarse)
+        best = max(found, key=lambda pair: found[pair][0])
+        tied = _TIED * found[best][0]
+        i, j = best = next(pair for pair in pairs if found[pair][0] >= tied)
+        gain, left_i, left_j = found[best]
+        if not gain > 0:
+            return None
+        cuts = [self._cut_of(i, coarse[i][0], left_i, a), self._cut_of(j, coarse[j][0], left_j, a)]
+        # Each cut is chosen again, exactly, given the other.
+        for turn in (0, 1, 0, 1):
+            other = cuts[1 - turn]
+            holds = other.holds(self.columns[other.column], a.rows)
+            parts = [self.part(a.rows[side]) for side in (holds, ~holds) if side.any()]
+            again = self.best_cut(parts, only=cuts[turn].column)
+            if again is not None:
+                cuts[turn] = again
+        return cuts[0], cuts[1]
+
+    def _best_of_pairs(
+        self,
+        a: RegionPart,
+        pairs: Sequence[tuple[int, int]],
+        coarse: Mapping[int, tuple[Ints, Bools]],
+    ) -> dict[tuple[int, int], tuple[float, Bools, Bools]]:
+        """Return the best two cuts between coarse groups of each pair of columns: their gain, and the left groups."""
         part = self._some(a, max(2000, min(_AHEAD_ROWS, _AHEAD_WORK // len(pairs))))
         least = self.min_rows / 2 * part.weight / max(a.weight, 1e-300)
         used = set(itertools.chain.from_iterable(pairs))
@@ -1124,29 +1151,12 @@ class RegionSearch:
             step = max(1, _BLOCK // max(len(part.rows), 4 * cells * size))
             for start in range(0, len(some), step):
                 block = some[start : start + step]
-                for pair, gain in zip(
-                    block, self._gains_of_pairs(part, block, codes, sides, least), strict=True
-                ):
+                gains = self._gains_of_pairs(part, block, codes, sides, least)
+                for pair, gain in zip(block, gains, strict=True):
                     first = int(np.argmax(gain >= _TIED * gain.max()))
-                    k = np.unravel_index(first, gain.shape)
-                    found[pair] = float(gain[k]), sides[0][k[0]], sides[1][k[1]]
-        best = pairs[0]
-        for pair in pairs[1:]:
-            if found[pair][0] * _TIED > found[best][0]:
-                best = pair
-        (i, j), (gain, left_i, left_j) = best, found[best]
-        if not gain > 0:
-            return None
-        cuts = [self._cut_of(i, coarse[i][0], left_i, a), self._cut_of(j, coarse[j][0], left_j, a)]
-        # Each cut is chosen again, exactly, given the other.
-        for turn in (0, 1, 0, 1):
-            other = cuts[1 - turn]
-            holds = other.holds(self.columns[other.column], a.rows)
-            parts = [self.part(a.rows[side]) for side in (holds, ~holds) if side.any()]
-            found = self.best_cut(parts, only=cuts[turn].column)
-            if found is not None:
-                cuts[turn] = found
-        return cuts[0], cuts[1]
+                    k, m = np.unravel_index(first, gain.shape)
+                    found[pair] = float(gain[k, m]), sides[0][k], sides[1][m]
+        return found
 
     def _some(self, a: RegionPart, most: int) -> RegionPart:
         """Return at most so many rows of a part."""
@@ -1181,29 +1191,25 @@ class RegionSearch:
     ) -> list[tuple[int, int]]:
         """Return the pairs of columns that are divided at once, as a number that does not grow with the columns.
 
-        These are all pairs of the columns with the largest gains of single cuts, and further pairs whose joint groups
-        have different means. Nothing is tested with these rows, so that the choice does not make the test optimistic.
+        Nothing is tested with these rows, so that the choice does not make the test optimistic.
         """
         if len(columns) <= _BEST:
             return list(itertools.combinations(columns, 2))
         by_gain = sorted(columns, key=lambda j: -gains.get(j, 0.0))
-        pairs = list(itertools.combinations(sorted(by_gain[:_BEST]), 2))
         ranked = sorted(by_gain[:_SCREENED])
-        strength = self._strengths(a, ranked)
-        known = np.searchsorted(ranked, sorted(by_gain[:_BEST]))
-        strength[np.ix_(known, known)] = -np.inf
         first, second = np.triu_indices(len(ranked), 1)
-        best = np.argpartition(-strength[first, second], _BEST)[:_BEST]
-        pairs += [(ranked[first[k]], ranked[second[k]]) for k in best.tolist()]
-        return sorted(pairs)
+        strength = self._strengths(a, ranked)[first, second]
+        best = np.argpartition(-strength, _BEST_PAIRS)[:_BEST_PAIRS]
+        return sorted((ranked[first[k]], ranked[second[k]]) for k in best.tolist())
 
     def _strengths(self, a: RegionPart, columns: Sequence[int]) -> Floats:
-        """Return how far the means of the joint groups of each pair of columns differ beyond those of each, (D, D).
+        """Return how much the means of the joint groups of each pair of columns differ, (D, D).
 
         For a sum e of a row's residuals and the centred indicators z of the groups of all columns, the sums of e z z'
-        over the rows are one product of matrices. Without an interaction their squares have the expectation
-        Σ (e z)² Σ (e z')² / Σ e²; the excess of a pair is in standard deviations. The larger one of two counts: that of
-        all cells together, and that of groups of cells, along which the sign of an interaction may change.
+        over the rows are one product of matrices. If the means are the same, their squares have the expectation
+        Σ (e z)² Σ (e z')² / Σ e²; the excess of a pair, with that of each of its columns alone, is in standard
+        deviations. The larger one of two counts: that of all cells together, and that of groups of cells, along which
+        the sign of an effect may change.
         """
         coded = [_coarse(self.columns[j], _SCREEN_GROUPS) for j in columns]
         groups = {j: c[0] for j, c in zip(columns, coded, strict=True) if c is not None}
@@ -1211,37 +1217,46 @@ class RegionSearch:
         # The first groups of all columns, then their second ones, and so on: columns with most groups come first.
         by_count = np.argsort(-count, kind="stable")
         sizes = [int((count > k).sum()) for k in range(int(count.max()))]
-        start = np.cumsum(sizes) - sizes
+        start: Ints = np.cumsum(sizes) - np.array(sizes)
         width = sum(sizes)
         part = self._some(a, max(500, _SCREEN_WORK // width**2))
         indicator = np.zeros((len(part.rows), width), dtype=np.float32)
         row = np.arange(len(part.rows))
         for place, k in enumerate(by_count.tolist()):
-            j = columns[k]
-            indicator[row, start[groups[j][self.columns[j].codes[part.rows]]] + place] = 1.0
+            group = groups[columns[k]][self.columns[columns[k]].codes[part.rows]]
+            indicator[row, start[group] + place] = 1.0
         indicator -= indicator.mean(axis=0)
-        together, apart, shares = np.zeros((len(columns),) * 2), np.zeros((len(columns),) * 2), 0.0
+        together, apart = (np.zeros((len(columns),) * 2, dtype=np.float32) for _ in range(2))
+        shares = 0.0
         for node in part.nodes:
             sums = node.summaries()
-            sums = (sums / max(float(np.abs(sums).max(initial=0.0)), 1e-300)).astype(np.float32)
+            largest = float(np.abs(sums).max(initial=0.0))
+            if not largest > 0:
+                continue
+            sums = (sums / largest).astype(np.float32)
             squares = (sums**2).sum(axis=0)
+            unit = float(squares.sum())
             variance = (sums**2).sum(axis=1) @ indicator**2
             scale = np.where(variance > 0, 1 / np.sqrt(np.where(variance > 0, variance, 1.0)), 0.0)
-            z = indicator * (scale * squares.sum() ** 0.25).astype(np.float32)
-            total = np.zeros((width, width), dtype=np.float32)
+            z = indicator * (scale * unit**0.25).astype(np.float32)
+            # With a column of ones, whose products are those of each indicator alone.
+            z = np.hstack([z, np.full((len(z), 1), unit**-0.25, dtype=np.float32)])
+            products: list[SingleFloats] = []
             for e in sums.T:
                 some = np.flatnonzero(e)
-                product = (z[some] * e[some, None]).T @ z[some]
-                total += product
-                _add_blocks(apart, np.square(product, out=product), sizes)
-            _add_blocks(together, np.square(total, out=total), sizes)
-            shares += float((squares**2).sum()) / max(float(squares.sum()) ** 2, 1e-300)
-        expected = count[by_count, None] * count[by_count]
-        n = len(part.nodes)
+                products.append((z[some] * e[some, None]).T @ z[some])
+            total = products[0] if len(products) == 1 else np.sum(products, axis=0)
+            if len(products) > 1:
+                for product in products:
+                    _add_blocks(apart, product * product, sizes)
+            _add_blocks(together, total * total, sizes)
+            shares += float((squares**2).sum()) / unit**2
+        expected = len(part.nodes) * ((1.0 + count[by_count, None]) * (1.0 + count[by_count]) - 1.0)
+        spread = np.sqrt(expected)
         found = np.empty(expected.shape)
         found[np.ix_(by_count, by_count)] = np.maximum(
-            (together - n * expected) / np.sqrt(n * expected),
-            (apart - n * expected) / np.sqrt(max(shares, 1e-300) * expected),
+            (together - expected) / spread,
+            (apart - expected) / (spread * math.sqrt(max(shares / len(part.nodes), 1e-300))),
         )
         return found
 
@@ -1263,9 +1278,9 @@ def _by_component(
     rows: list[Floats] = []
     weight = np.zeros(width)
     for part, of_rows, by_node in tables:
-        weight += of_rows[0]
+        weight += of_rows[:, 0]
         for node, (n, s) in zip(part.nodes, by_node, strict=True):
-            mean = (s / (n + 1.0))[:, 0].T
+            mean = (s / (n + 1.0))[:, :, 0].T
             if node.path is not None:
                 mean = mean @ node.path.T
             elif node.form is not None:
@@ -1283,12 +1298,18 @@ def _by_component(
     return np.argsort(scores, kind="stable")
 
 
-def _add_blocks(found: Floats, table: Floats, sizes: Sequence[int]) -> None:
-    """Add the blocks of a table, whose rows and columns have these sizes, to the beginnings of another one."""
-    ends = np.cumsum(sizes)
-    for end, rows in zip(ends.tolist(), sizes, strict=True):
-        for stop, columns in zip(ends.tolist(), sizes, strict=True):
+def _add_blocks(found: SingleFloats, table: SingleFloats, sizes: Sequence[int]) -> None:
+    """Add the blocks of a table, whose rows and columns have these sizes, to the beginnings of another one.
+
+    The last row and column of the table belong to each column of the blocks, and to each row.
+    """
+    ends = np.cumsum(sizes).tolist()
+    alone = np.zeros(len(found))
+    for end, rows in zip(ends, sizes, strict=True):
+        alone[:rows] += table[end - rows : end, -1]
+        for stop, columns in zip(ends, sizes, strict=True):
             found[:rows, :columns] += table[end - rows : end, stop - columns : stop]
+    found += alone[:, None] + alone
 
 
 def _coarse(column: CodedColumn, most: int) -> tuple[Ints, Bools] | None:

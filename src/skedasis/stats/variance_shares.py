@@ -58,6 +58,9 @@ LEAST_GAIN = 1e-3
 LEAST_ERRORS = 2.0
 """Number of standard errors by which a further part must reduce the cross-validated squared error."""
 
+MOST_PAIRED = 256
+"""Largest number of features whose pairs are ranked: those whose parts alone explain most of the target."""
+
 FAILURES = 3
 """Number of best-ranked pairs that may fail in succession before the search for pairs ends."""
 
@@ -828,13 +831,15 @@ class _StageSearch:
 
     def add_pairs(self, most: int) -> Iterator[tuple[tuple[int, int], Fit]]:
         """Yield the pairs that are added, each with the new fit."""
+        paired = self._paired()
         tried: set[tuple[int, int]] = set()
         waiting: list[tuple[int, int]] | None = None
         failures = found = 0
         while found < most and failures < FAILURES:
             if waiting is None:
-                gains = pair_gains(self._codes, self._residual, self._data.weights)
-                waiting = _ranked(gains, tried)
+                codes = [self._codes[j] for j in paired]
+                gains = pair_gains(codes, self._residual, self._data.weights)
+                waiting = _ranked(gains, paired, tried)
             if not waiting:
                 return
             pair = waiting.pop(0)
@@ -847,6 +852,14 @@ class _StageSearch:
             else:
                 failures += 1
 
+    def _paired(self) -> Ints:
+        """Return the features of which pairs may be added, as a number that does not grow with the features."""
+        data, one = self._data, np.zeros(len(self._data.rows), dtype=np.int64)
+        if len(self._codes) <= MOST_PAIRED:
+            return np.arange(len(self._codes))
+        alone = np.array([region_gain(c, one, data.target, data.weights) for c in self._codes])
+        return np.sort(np.argsort(-alone, kind="stable")[:MOST_PAIRED])
+
     def _coarse_margin(self, j: int) -> MarginTable:
         """Return the functions of a feature for pairs."""
         if j not in self._coarse:
@@ -857,11 +870,12 @@ class _StageSearch:
         return self._coarse[j]
 
 
-def _ranked(gains: Floats, tried: set[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the pairs that may explain something and were not tried, the best ones first."""
+def _ranked(gains: Floats, features: Ints, tried: set[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the pairs of features that may explain something and were not tried, the best ones first."""
     first, second = np.triu_indices(len(gains), 1)
     order = np.argsort(-gains[first, second], kind="stable")[: FAILURES + len(tried)]
-    best = [(int(first[k]), int(second[k])) for k in order if gains[first[k], second[k]] > 0]
+    some = [k for k in order if gains[first[k], second[k]] > 0]
+    best = [(int(features[first[k]]), int(features[second[k]])) for k in some]
     return [pair for pair in best if pair not in tried]
 
 

@@ -493,6 +493,91 @@ def test_two_cuts_at_once_divide_the_rows_into_four_parts():
         assert abs(np.sign(z[leaf.rows, 0] * z[leaf.rows, 1]).mean()) > 0.8
 
 
+# --- many columns
+
+
+def wide(rows, columns, seed, kind="slopes"):
+    """Return a search among noise, in which one pair of columns acts by an exclusive or, and the places of the pair."""
+    rng = np.random.default_rng([3, seed])
+    X = rng.uniform(-1, 1, size=(rows, columns + 3))
+    pair = np.sort(rng.permutation(columns + 2)[:2])
+    sign = np.sign(np.prod(X[:, 1 + pair], axis=1))
+    if kind == "curves":
+        curve = sign[:, None] * np.linspace(-1, 1, 12) + rng.normal(size=(rows, 12))
+        effects = CurveEffects(curve - curve.mean(axis=1, keepdims=True), np.full(12, 1 / 12))
+    else:  # the sign of the interaction changes along the feature
+        shape = np.cos(4 * X[:, 0]) if kind == "waves" else 1.0
+        effects = slope_effects(X[:, 0], sign * shape + rng.normal(size=rows), 1.0)
+    half = rng.random(rows) < 0.5
+    columns = [code_numbers(x) for x in X[:, 1:].T]
+    # At a level at which no single cut holds by chance, after which no pair would be tried.
+    return RegionSearch([effects], columns, half, alpha=1e-3), pair
+
+
+@pytest.mark.parametrize("kind", ["slopes", "waves", "curves"])
+def test_an_exclusive_or_is_found_among_a_hundred_columns_of_noise(kind):
+    for seed in range(10):
+        search, pair = wide(2_000, 100, seed, kind)
+        cuts = search.run().split.cuts
+        assert [c.column for c in cuts] == pair.tolist()
+        assert [c.threshold for c in cuts] == pytest.approx([0, 0], abs=0.1)
+
+
+@pytest.mark.parametrize("columns", [10, 60, 300])
+def test_tables_of_two_columns_do_not_grow_with_the_columns(columns, monkeypatch):
+    tried, single, refined = [], [], []
+    pairs, best, exact = RegionSearch._gains_of_pairs, RegionSearch._best_of, RegionSearch._refined
+
+    def counting(part, block, *rest):
+        tried.extend(block)
+        return pairs(part, block, *rest)
+
+    def one(self, some, parts):
+        single.extend(some)
+        return best(self, some, parts)
+
+    def near(self, candidate, parts):
+        refined.append(candidate.column)
+        return exact(self, candidate, parts)
+
+    monkeypatch.setattr(RegionSearch, "_gains_of_pairs", staticmethod(counting))
+    monkeypatch.setattr(RegionSearch, "_best_of", one)
+    monkeypatch.setattr(RegionSearch, "_refined", near)
+    n, rng = 400, np.random.default_rng(7)
+    effects = CellEffects(rng.normal(size=n), np.zeros(n, int), 1)
+    codes = [code_numbers(x) for x in rng.normal(size=(columns, n))]
+    RegionSearch([effects], codes, rng.random(n) < 0.5, alpha=1e-9).run()
+    # Then each of the two cuts is chosen again, twice.
+    assert len(single) == columns + 4
+    assert len(set(tried)) == len(tried) == (math.comb(10, 2) if columns == 10 else 64)
+    assert len(refined) <= 32 + 4
+
+
+@every_kind
+@weighted
+def test_columns_that_are_searched_together_have_the_cuts_of_each_alone(kind, weights):
+    n, rng = 600, np.random.default_rng(71)
+    z = rng.normal(size=(9, n))
+    z[2], z[3] = np.round(z[2]), rng.integers(0, 2, n)
+    z[4:6, rng.random(n) < 0.2] = np.nan
+    w = rng.integers(1, 4, n).astype(float) if weights else None
+    columns = [code_numbers(x, w) for x in z]
+    columns.append(code_levels(rng.integers(-1, 6, n), 6, ordered=False)[0])
+    effects = local_effects(kind, n, 73, 1.0 * (z[0] > 0.3))
+    search = search_of(effects, columns, n, weights=w)
+    parts = [search.part(np.arange(n))]
+    together = search._candidates(parts, range(len(columns)))
+    alone = [c for j in range(len(columns)) for c in search._candidates(parts, [j])]
+    assert len(together) == len(alone) == len(columns)
+    for one, other in zip(together, alone, strict=True):
+        assert one.gain == pytest.approx(other.gain, rel=1e-12)
+        assert (one.column, one.count, one.missing_left) == (
+            other.column,
+            other.count,
+            other.missing_left,
+        )
+
+
 # --- reasons
 
 
