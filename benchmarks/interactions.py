@@ -33,8 +33,15 @@ def interactions(bench: Bench) -> Iterator[Line]:
         yield _of_trees(bench, rows, d, seconds)
     yield _beside_brute_force(bench, 60 if quick else 500, d)
     yield _tables(bench, 10_000, d)
-    yield _first_split(bench, 2_000 if quick else 10 * n)
+    for rows, reach in ((2_000, None),) if quick else ((n, 6.0), (10 * n, 15.0)):
+        yield _first_split(bench, rows, reach)
     yield from _beside_explain(bench, 2_000 if quick else n, d)
+    for columns, features, seconds in (
+        ((40, 2, None),) if quick else ((100, 5, 2.0), (200, 25, 15.0))
+    ):
+        yield _many_columns(bench, columns, features, seconds)
+    yield _either(bench, 40 if quick else 100)
+    yield _wide_shares(bench, *((60, 20, None) if quick else (300, 500, 20.0)))
 
 
 def _of_trees(bench: Bench, rows: int, d: int, seconds: float | None) -> Alone:
@@ -83,7 +90,7 @@ def _beside_brute_force(bench: Bench, rows: int, d: int) -> Speed:
     )  # fmt: skip
 
 
-def _first_split(bench: Bench, n: int) -> Speed:
+def _first_split(bench: Bench, n: int, reach: float | None) -> Speed:
     """Compare the search for one split of one feature with effector's, local effects given."""
     X = np.random.default_rng(0).uniform(-1, 1, size=(n, 5))
     slopes = np.zeros_like(X)
@@ -115,8 +122,7 @@ def _first_split(bench: Bench, n: int) -> Speed:
     return Speed(
         GROUP, "first split of one feature", "effector", t["ours"], t["theirs"],
         difference=abs(cut.threshold) if same else 1.0, tolerance=3 / n,
-        reach=None if bench.settings.quick else 15.0, note=f"{n:,} rows, 5 features; theirs with its bins",
-        unit=1,
+        reach=reach, note=f"{n:,} rows, 5 features; theirs with its bins", unit=1,
     )  # fmt: skip
 
 
@@ -172,3 +178,52 @@ def _beside_explain(bench: Bench, n: int, d: int) -> Iterator[Alone]:
         ratio = t[name].cpu / t["explain"].cpu
         note = f"{ratio:.2f} times the processor time of explain; wanted: {WORST} times"
         yield Alone(GROUP, f"{name} of {d} features", n, t[name], 0, round(worst, 3), note, right)
+
+
+def _many_columns(bench: Bench, columns: int, features: int, seconds: float | None) -> Alone:
+    """Return the time of the regions of some features of a boosted model of many columns."""
+    grown = grown_of("LightGBM", 2_000, columns, bench.settings.quick)
+    some = list(range(features))
+
+    def found() -> Any:
+        return sd.regions(grown.model, grown.X, some, progress=False)
+
+    once(found)
+    t, got = bench.run({"ours": found})
+    return Alone(
+        GROUP, f"regions of {features} features", len(grown.X), t["ours"], 0, seconds,
+        f"{grown.what}, {columns} columns", list(got["ours"]) == list(got["ours"].effects),
+    )  # fmt: skip
+
+
+def _either(bench: Bench, noise: int) -> Alone:
+    """Return the time of ten searches for an interaction that no single column shows, and whether all find it."""
+    draws = [np.random.default_rng(k).uniform(-1, 1, size=(2_000, 3 + noise)) for k in range(10)]
+
+    def f(X: Any) -> Any:
+        return X[:, 0] * np.sign(X[:, 1] * X[:, 2])
+
+    def found() -> Any:
+        return [sd.regions(f, X, 0, progress=False) for X in draws]
+
+    t, got = bench.run({"ours": found})
+    right = [{s.feature for s in r.splits} == {"x1", "x2"} for r in got["ours"]]
+    return Alone(
+        GROUP, "exclusive or, ten draws", 2_000, t["ours"], 0, None,
+        f"{noise} columns of noise; found in {sum(right)} of 10", all(right),
+    )  # fmt: skip
+
+
+def _wide_shares(bench: Bench, rows: int, columns: int, seconds: float | None) -> Alone:
+    """Return the time of the variance shares of a boosted model with more columns than rows."""
+    grown = grown_of("LightGBM", rows, columns, bench.settings.quick)
+
+    def found() -> Any:
+        return sd.variance_shares(grown.model, grown.X, progress=False)
+
+    t, got = bench.run({"ours": found})
+    total = sum(part.share for part in got["ours"].parts)
+    return Alone(
+        GROUP, "variance shares", rows, t["ours"], 0, seconds,
+        f"{grown.what}, {columns} columns", abs(total - 1) < 1e-9,
+    )  # fmt: skip
