@@ -343,15 +343,19 @@ def _tooltips(
     low, high = at.frame.x.limits
     left, right = at.x(np.clip([[t.left for t in tips], [t.right for t in tips]], low, high))
     bottom, top = at.y(np.array([[t.lower for t in tips], [t.upper for t in tips]]))
-    for tip, a, b, c, d in zip(
-        tips, left.tolist(), right.tolist(), top.tolist(), bottom.tolist(), strict=True
+    wide = np.maximum(right - left, 1.0)
+    below = [frames[min(k + t.below, len(frames) - 1)].bottom for t in tips]
+    end = np.where([t.lower == -np.inf for t in tips], below, bottom)
+    boxes = zip(texts(left), texts(top), texts(wide), texts(end - top), strict=True)
+    for tip, a, c, (x, y, width, height) in zip(
+        tips, left.tolist(), top.tolist(), boxes, strict=True
     ):
         if tip.left == tip.right and tip.lower == tip.upper:
             yield _point_tooltip(tip, a, c, linked=linked)
-            continue
-        end = frames[min(k + tip.below, len(frames) - 1)].bottom if tip.lower == -np.inf else d
-        box = {"x": a, "y": c, "width": max(b - a, 1.0), "height": end - c}
-        yield tag("rect", class_="hit", **box, data_tip=tip.text)
+        else:
+            # There are thousands of them: lengths are written together.
+            box = {"x": x, "y": y, "width": width, "height": height}
+            yield tag("rect", class_="hit", **box, data_tip=tip.text)
 
 
 def _point_tooltip(tip: Tooltip, x: float, y: float, *, linked: bool) -> Markup:

@@ -70,7 +70,8 @@ def _attribute(name: str, value: object) -> str:
 def px(value: float) -> str:
     """Return a length in pixels with one decimal, which is finer than a screen pixel."""
     # Halves are rounded up, unlike in Python's round: 1.25 becomes 1.3.
-    return _tenths(math.floor(10 * value + 0.5))
+    tenths = math.floor(10 * value + 0.5)
+    return _table()[tenths] if 0 <= tenths < _KNOWN else _tenths(tenths)
 
 
 def _tenths(tenths: int) -> str:
@@ -153,13 +154,17 @@ def texts(values: Floats) -> list[str]:
     shown = np.clip(np.where(np.isfinite(values), values, 0.0), -FAR, FAR)
     tenths = np.floor(10 * shown + 0.5).astype(np.int64)
     known = _table()
-    return [known[t] if 0 <= t < len(known) else _tenths(t) for t in tenths.tolist()]
+    return [known[t] if 0 <= t < _KNOWN else _tenths(t) for t in tenths.tolist()]
+
+
+_KNOWN = 12_000
+"""Lengths in tenths of a pixel below this number are in a table."""
 
 
 @cache
 def _table() -> list[str]:
     """Return a table of lengths as text: a look-up is ten times as fast as formatting."""
-    return [_tenths(t) for t in range(12_000)]
+    return [_tenths(t) for t in range(_KNOWN)]
 
 
 # --- drawings ------------------------------------------------------------------------------------
