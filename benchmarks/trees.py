@@ -14,6 +14,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -72,6 +73,8 @@ def trees(bench: Bench) -> Iterator[Line]:
     with grown.counting():
         yield _pairs(bench, grown, 3.0, heterogeneity=False)
         yield _pairs(bench, grown, 1.0, heterogeneity=True)
+    for size in sizes:
+        yield from _beside_calling(bench, size, quick)
 
 
 KINDS = {
@@ -93,6 +96,52 @@ def _all(bench: Bench, grown: Grown, reach: Reach, large: bool) -> Iterator[Spee
         yield _pdp(bench, grown, reach.pdp[large])
         yield _spread(bench, grown, reach.spread)
     yield _pfi(bench, grown, reach.pfi)
+
+
+def _beside_calling(bench: Bench, n: int, quick: bool) -> Iterator[Speed]:
+    """Measure models that are read although their columns are not only numbers, beside calling them."""
+    import pandas as pd
+    from lightgbm import LGBMRegressor
+    from xgboost import XGBRegressor
+
+    rng = np.random.default_rng(0)
+    numbers = np.round(rng.normal(size=(n, 6)), 1)
+    levels = rng.integers(0, 12, size=(n, 4))
+    y = numbers[:, 0] * (levels[:, 0] % 3) + np.sin(levels[:, 1]) + numbers[:, 1]
+    frame = pd.DataFrame(numbers, columns=[f"x{j}" for j in range(6)])
+    for k in range(4):
+        frame[f"c{k}"] = pd.Categorical([f"level {v}" for v in levels[:, k]])
+    zeros, absent = (
+        np.where(np.abs(numbers) < 0.5, 0.0, numbers),
+        np.where(numbers > 1, -999, numbers),
+    )
+    some = {"n_estimators": 10 if quick else 100, "n_jobs": 1}
+    models = {
+        "XGBoost, 4 of 10 columns categories": (
+            XGBRegressor(enable_categorical=True, **some),
+            frame,
+        ),
+        "XGBoost, missing=-999": (XGBRegressor(missing=-999, **some), absent),
+        "LightGBM, zero_as_missing": (
+            LGBMRegressor(zero_as_missing=True, verbose=-1, **some),
+            zeros,
+        ),
+    }
+    for what, (model, X) in models.items():
+        explain = partial(
+            sd.explain, model.fit(X, y), X, method=sd.ALE(bins=BINS), heterogeneity_rows=0,
+            progress=False,
+        )  # fmt: skip
+        t, got = bench.run({"ours": explain, "theirs": partial(explain, tree="off")})
+        pairs = [(e.value, got["theirs"][name].value) for name, e in got["ours"].items()]
+        largest = max(np.abs(b).max() for _, b in pairs)
+        apart = max(np.abs(a - b).max() for a, b in pairs) / largest
+        yield Speed(
+            "trees", f"ALE, {BINS} bins", "calling the model", t["ours"], t["theirs"],
+            rows=got["ours"].provenance["effect_rows"],
+            their_rows=got["theirs"].provenance["effect_rows"], difference=float(apart),
+            tolerance=1e-4, reach=3.0, note=f"{what}, N = {n:,}", unit=n * X.shape[1],
+        )  # fmt: skip
 
 
 def _affordable(bench: Bench, grown: Grown, calls: int, most: int) -> int:

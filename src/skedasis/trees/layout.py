@@ -231,18 +231,28 @@ def _numeric_tests(ensemble: Ensemble, j: int, nodes: Ints) -> tuple[ColumnTests
 
 def _category_tests(ensemble: Ensemble, j: int, nodes: Ints) -> tuple[ColumnTests, Ints]:
     """Return the distinct tests of column j's nodes for categories, and each node's test."""
-    key = ensemble.category[nodes].astype(np.int64) * 2 + ensemble.missing_left[nodes]
-    keys, index = np.unique(key, return_inverse=True)
-    sets = [np.asarray(ensemble.sets[k]) for k in keys // 2]
+    used, set_of = np.unique(ensemble.category[nodes], return_inverse=True)
+    sets = [np.asarray(ensemble.sets[k], np.int64) for k in used]
+    members, owner = np.concatenate(sets), np.repeat(np.arange(len(sets)), [len(s) for s in sets])
     known = ensemble.known.get(j)
-    categories = np.unique(np.concatenate(sets)) if known is None else np.unique(known)
-    among = np.array([np.isin(categories, left) for left in sets])
-    no_cut = np.zeros(len(keys), np.int32)
+    categories = np.unique(members if known is None else known).astype(np.int64)
+    place = np.searchsorted(categories, members)
+    inside = place < len(categories)
+    inside[inside] = categories[place[inside]] == members[inside]
+    # Models store a set for each node, and most of these sets are equal.
+    left = np.zeros((len(sets), len(categories) + 1), bool)
+    left[owner[inside], place[inside]] = True
+    left = left[set_of]
+    left[:, -1] = ensemble.missing_left[nodes]
+    bits = np.packbits(left, axis=1)
+    rows = bits.view(np.dtype((np.void, bits.shape[1]))).reshape(-1)
+    _, first, index = np.unique(rows, return_index=True, return_inverse=True)
+    among, missing_left = left[first, :-1], left[first, -1]
     tests = ColumnTests(
         np.zeros(0),
-        no_cut,
-        keys % 2 == 1,
-        categories.astype(np.int64),
+        np.zeros(len(first), np.int32),
+        missing_left,
+        categories,
         among,
         single=ensemble.single,
         also_missing=ensemble.also_missing.get(j),

@@ -343,3 +343,42 @@ def test_sums_of_leaves_are_exact_in_any_order() -> None:
         bound = np.abs(nodes.value).sum()
         np.testing.assert_allclose(scaled / size, nodes.value, rtol=0, atol=1e-15 * bound)
     assert layout._summable(np.zeros(3), np.array([0, 1, 2, 3])).tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("n_codes", [1, 13, 64, 65, 300])
+@pytest.mark.parametrize("n", [1, 64, 200])
+def test_the_rows_of_a_test_are_those_whose_code_passes(n_codes: int, n: int) -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, n_codes, n).astype(np.int32)
+    passes = rng.random((7, n_codes)) < 0.4
+    out = np.full((7, -(-n // 64)), 5, np.uint64)
+    bitset_kernels.mark_categories(codes, passes, out)
+    bits = np.unpackbits(out.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    assert np.array_equal(bits[:, :n].astype(bool), passes[:, codes])
+    assert not bits[:, n:].any()
+
+
+def test_equal_sets_of_categories_are_one_test() -> None:
+    """Models store a set for each node; sets that differ in unknown categories alone are equal, too."""
+    sets = [np.array(s) for s in ([2, 5], [5, 2], [2], [2, 9], [3])]
+    nodes = Nodes(
+        sizes=np.full(6, 3),
+        feature=np.tile([0, -1, -1], 6),
+        threshold=np.zeros(18),
+        left=np.tile([1, -1, -1], 6),
+        right=np.tile([2, -1, -1], 6),
+        missing_left=np.repeat([0, 0, 0, 0, 0, 1], 3),
+        value=np.tile([0.0, 1.0, 2.0], 6),
+        category=np.tile([0, -1, -1], 6) + np.repeat([0, 1, 2, 3, 4, 4], 3) * np.tile([1, 0, 0], 6),
+        sets=sets,
+    )
+    trees = assemble(nodes, ModelInfo(1, np.zeros(1), "by hand", known={0: np.array([2, 3, 5])}))
+    shape = layout.layout_of(trees)
+    tests, own = shape.tests[0], shape.test[::3]
+    assert len(tests) == 4
+    assert own[0] == own[1] != own[2]
+    assert own[2] == own[3]
+    assert own[4] != own[5]
+    left = tests.passes(np.arange(4, dtype=np.int32))[own]  # 2, 3, 5, missing
+    expected = [[1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 0, 1]]
+    assert left.astype(int).tolist() == expected
