@@ -309,20 +309,27 @@ def use_trees_if_exact(
                 "a tree ensemble that can be evaluated without calling the model",
                 "Use tree='auto'",
             ) from reason
-        if reason.quiet:
-            return TreeDecision(outputs, stats=reason.stats)
-        _warn_once(
-            f"{title(model)}: the model is called, because its trees cannot be used: {reason}"
-        )
-        return TreeDecision(outputs, f"the model is called: {reason}", stats=reason.stats)
+        if not reason.quiet:
+            _warn_once(
+                f"{title(model)}: the model is called, because its trees cannot be used: {reason}"
+            )
+        said = f"the model is called: {reason}" if reason.of_trees else None
+        return TreeDecision(outputs, said, stats=reason.stats)
 
 
 class _TreesUnavailable(Exception):  # noqa: N818 - no error: the model is called instead
-    """The reason why trees cannot be used; `quiet` suppresses the warning, for models without trees."""
+    """The reason why trees cannot be used: stated of models with trees, with a warning unless `quiet`."""
 
-    def __init__(self, reason: str, *, quiet: bool = False, stats: CallStats | None = None) -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        quiet: bool = False,
+        of_trees: bool = True,
+        stats: CallStats | None = None,
+    ) -> None:
         super().__init__(reason)
-        self.quiet, self.stats = quiet, stats or CallStats()
+        self.quiet, self.of_trees, self.stats = quiet, of_trees, stats or CallStats()
 
 
 def may_be_trees(model: object) -> bool:
@@ -337,8 +344,8 @@ def may_be_trees(model: object) -> bool:
 def _tree_model(model: object) -> tuple[object, object]:
     """Return the tree ensemble of a model, in its pipeline and alone; raise `_TreesUnavailable` for other models."""
     if isfunction(model):  # the readers need not be imported
-        raise _TreesUnavailable("it is a function", quiet=True)
-    from skedasis.trees.readers import RESPONSE_METHODS, is_candidate
+        raise _TreesUnavailable("it is a function", quiet=True, of_trees=False)
+    from skedasis.trees.readers import RESPONSE_METHODS, has_trees, is_candidate
 
     owner = getattr(model, "__self__", None)
     tree_model = model if owner is None else owner
@@ -346,7 +353,8 @@ def _tree_model(model: object) -> tuple[object, object]:
     is_known_method = owner is None or getattr(model, "__name__", "") in RESPONSE_METHODS
     last = tree_model.steps[-1][1] if is_pipeline(tree_model) else tree_model
     if model is None or not is_known_method or not is_candidate(last):
-        raise _TreesUnavailable("it is not a supported tree ensemble", quiet=True)
+        reason = "it is not a supported tree ensemble"
+        raise _TreesUnavailable(reason, quiet=True, of_trees=has_trees(last))
     return tree_model, last
 
 

@@ -30,6 +30,7 @@ from skedasis.results.display import (
     RankLine,
     SavedResult,
     align_columns,
+    called_text,
     count,
     sample_text,
 )
@@ -941,6 +942,7 @@ def change_text(change: Change) -> str:
     lines += _outside_lines(change)
     if change.missing:
         lines.append(f"{count(change.missing, 'row')} without a value left out")
+    lines += filter(None, [called_text(change.provenance)])
     if change.rules:
         lines += ["", *align_columns(region_lines(change))]
     return "\n".join(lines)

@@ -65,6 +65,12 @@ def outside_text(rows: object, most: str = "") -> str:
     return f", {most}{count(rows, 'row')} outside" if rows and isinstance(rows, int) else ""
 
 
+def called_text(provenance: Mapping[str, object]) -> str:
+    """Return why a model of trees was called, instead of computing the result from its trees; else an empty text."""
+    said = str(provenance.get("trees", ""))
+    return said if said.startswith("the model is called") else ""
+
+
 def outside_texts(results: Mapping[str, Mapping[str, object]]) -> str:
     """Return how many rows some of several results do not include, by their names."""
     texts = {name: outside_text(p.get("rows_outside")) for name, p in results.items()}
@@ -104,6 +110,7 @@ def importance_table(importance: Importance) -> str:
         interval = f"{line.lower:.4g} to {line.upper:.4g}" if np.isfinite(line.std_error) else "-"
         table.append([line.feature, f"{line.mean:.4g}", interval])
     lines += align_columns([row[: 3 if has_interval else 2] for row in table])
+    lines += filter(None, [called_text(importance.provenance)])
     floored = importance.provenance.get("floored_rows", 0)
     if floored:
         lines.append(

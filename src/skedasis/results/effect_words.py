@@ -9,7 +9,7 @@ from skedasis._escaping import one_line
 from skedasis.registry import title_of
 from skedasis.results.build.linear_form import AXIS
 from skedasis.results.curve_words import number_text
-from skedasis.results.display import count, outside_text, sample_text
+from skedasis.results.display import called_text, count, outside_text, sample_text
 from skedasis.results.effect import AnyMPlot, BinnedEffect, Effect, LevelStepsEffect
 from skedasis.results.main_stretch import beyond_text
 from skedasis.stats.depends_on import DependsOn
@@ -116,6 +116,7 @@ def effect_text(effect: Effect) -> str:
     if effect.depends_on is not None:
         lines.append(f"{depends_on_text(effect.depends_on)}: {regions_call(effect)}")
     lines.append(_rows_text(effect))
+    lines += filter(None, [called_text(effect.provenance)])
     tables = "e.bins, " if isinstance(effect, BinnedEffect | LevelStepsEffect) else ""
     lines.append(f"more: e.plot(), e.checks(), {tables}e.to_frame()")
     return "\n".join(lines)

@@ -23,6 +23,7 @@ from skedasis.results.display import (
     Ranking,
     RankLine,
     WithError,
+    called_text,
     count,
     outside_texts,
     ranking_text,
@@ -157,7 +158,9 @@ class Effects(FeatureMapping[Effect, Rank]):
         head += sample_text(self.provenance) + self._outside
         known = any(e.depends_on is not None for e in self.values())
         without = DETAILS if known else (*DETAILS, "mostly_by")
-        return f"{head}\n{ranking_text(self.ranking(), without, MOST_LINES)}"
+        called = called_text(self.provenance)
+        ranking = ranking_text(self.ranking(), without, MOST_LINES)
+        return "\n".join(filter(None, [head, ranking, called]))
 
     @checked_call
     def ranking(self, by: str | None = None) -> Ranking[Rank]:

@@ -18,6 +18,7 @@ from skedasis.results.display import (
     Ranking,
     SavedResult,
     align_columns,
+    called_text,
     count,
     sample_text,
 )
@@ -335,6 +336,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         if left > 0:
             kind = "pair" if self.screened else "weaker pair"
             lines.append(f"… and {count(left, kind)}: see to_frame()")
+        lines += filter(None, [called_text(self.provenance)])
         return "\n".join(lines)
 
     def lines(self) -> list[tuple[str, ...]]:

@@ -32,6 +32,7 @@ from skedasis.results.display import (
     Ranking,
     RankLine,
     SavedResult,
+    called_text,
     count,
     outside_text,
     ranking_text,
@@ -708,7 +709,8 @@ class MultiModelEffects(FeatureMapping[MultiModelEffect, ModelsRank]):
         one = first.models[0]
         head = f"{count(len(self), 'feature')}: {kind_of(one)} {one_line(first.about.axis)}, "
         head += f"means of {count(len(first), 'model')} ({method_of(one)})"
-        return f"{head}\n{ranking_text(self.ranking(), most=MOST_LINES)}"
+        ranking = ranking_text(self.ranking(), most=MOST_LINES)
+        return "\n".join(filter(None, [head, ranking, called_text(self.provenance)]))
 
     def _lines(self) -> list[ModelsRank]:
         each = np.array([[m.importance for m in e.models] for e in self.values()])

@@ -13,6 +13,7 @@ from skedasis.results.containers import OutputResult, ResultMapping
 from skedasis.results.display import (
     MOST_LINES,
     SavedResult,
+    called_text,
     count,
     outside_text,
     ranking_text,
@@ -85,7 +86,8 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
         first = next(iter(self.values()), None)
         ranked = isinstance(first, SavedResult) and first.prints_ranking
         if first is not None and (ranked or str(first) == repr(first)):
-            return f"{self!r}\n{ranking_text(self.ranking(), DETAILS, MOST_LINES)}"
+            ranking = ranking_text(self.ranking(), DETAILS, MOST_LINES)
+            return "\n".join(filter(None, [repr(self), ranking, called_text(self.provenance)]))
         return super().__str__()
 
     def _named_in(self, check: Check, key: OutputLabel) -> Check:

@@ -30,6 +30,7 @@ from skedasis.results.display import (
     Ranking,
     RankLine,
     SavedResult,
+    called_text,
     count,
     outside_text,
     sample_text,
@@ -1156,6 +1157,7 @@ def regions_text(regions: Regions) -> str:
     )
     said = beyond_text(regions.whole)
     blocks += [f"{said} of {one_line(regions.feature_title)}"] if said else []
+    blocks += filter(None, [called_text(regions.provenance)])
     if regions.left_out:
         said = "; ".join(f"{one_line(name)} ({why})" for name, why in regions.left_out.items())
         blocks.append(f"not used as conditions: {said}")
@@ -1290,6 +1292,8 @@ class RegionsByFeature(FeatureMapping[Regions, RegionsRank]):
             lines += [
                 line for r in split for line in ("", heading_text(r), tree_text(r.nodes, r.scores))
             ]
+        called = called_text(self.provenance)
+        lines += ["", called] if called else []
         return "\n".join(lines)
 
     @property

@@ -20,7 +20,7 @@ from skedasis.results.containers import (
     ordered,
 )
 from skedasis.results.described import Keys, keys_of, listed
-from skedasis.results.display import Ranking, RankLine, count, outside_texts
+from skedasis.results.display import Ranking, RankLine, called_text, count, outside_texts
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.signatures import takes_figure_options
 
@@ -126,7 +126,11 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
         )
 
     def __str__(self) -> str:
-        return f"{self!r}\n{self.ranking()}" if self else repr(self)
+        if not self:
+            return repr(self)
+        return "\n".join(
+            filter(None, [repr(self), str(self.ranking()), called_text(self.provenance)])
+        )
 
     @checked_call
     def ranking(self, by: str | None = None) -> Ranking[SurfaceRank]:

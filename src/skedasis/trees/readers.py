@@ -57,6 +57,20 @@ def is_candidate(model: object) -> bool:
     return _kind(model) in _LOADERS
 
 
+_MEMBERS = {"estimators_", "estimator_", "regressor_", "calibrated_classifiers_", "estimator"}
+"""Attributes in which scikit-learn's ensembles and meta-estimators keep fitted models."""
+
+
+def has_trees(model: object) -> bool:
+    """Return whether a model is of a class that `load` reads, or made of such models, as a bagging ensemble is."""
+    if is_candidate(model):
+        return True
+    if _kind(model)[0] != "sklearn":
+        return False
+    found = [each for name, each in vars(model).items() if name in _MEMBERS]
+    return any(has_trees(m) for each in found for m in (each if isinstance(each, list) else [each]))
+
+
 def load(model: object) -> Ensemble:
     """Return the trees of a fitted model."""
     loader = _LOADERS.get(_kind(model))

@@ -156,3 +156,67 @@ def test_slopes_that_were_given_are_used() -> None:
     for of in (about, sd.loss(about, "squared_error")):
         with refused(sd.UnsupportedError, "tree='force'", "slopes were given"):
             sd.explain(of, X, 0, y=Y, method=sd.ALE(), tree="force")
+
+
+# ------------------------------------------------------------------------------- what `print` says
+
+
+def bagged() -> Any:
+    """Return an ensemble of tree models that is not read."""
+    return sklearn.BaggingRegressor(grown("boosting")[0], n_estimators=2, random_state=0).fit(X, Y)
+
+
+def scaled_target() -> Any:
+    """Return a tree model behind a transformed target."""
+    compose = pytest.importorskip("sklearn.compose")
+    return compose.TransformedTargetRegressor(grown("boosting")[0]).fit(X, Y)
+
+
+def mixed() -> Any:
+    """Return a tree model behind a transformer that mixes columns."""
+    pca = pytest.importorskip("sklearn.decomposition").PCA()
+    pipeline = pytest.importorskip("sklearn.pipeline")
+    return pipeline.make_pipeline(pca, sklearn.RandomForestRegressor(2)).fit(X, Y)
+
+
+def linear() -> Any:
+    """Return a model of linear trees."""
+    kind = pytest.importorskip("lightgbm").LGBMRegressor
+    return kind(n_estimators=3, linear_tree=True, n_jobs=1, verbose=-1).fit(X, Y)
+
+
+CALLED = {
+    "no reader": (bagged, "not a supported tree ensemble"),
+    "transformed target": (scaled_target, "not a supported tree ensemble"),
+    "mixed columns": (mixed, "PCA"),
+    "linear leaves": (linear, "linear trees"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::skedasis.TreeWarning")
+@pytest.mark.parametrize("case", CALLED)
+def test_why_a_model_with_trees_is_called_is_printed(case: str) -> None:
+    make, words = CALLED[case]
+    found = sd.explain(make(), X, [0, 1], method=sd.ALE(bins=4))
+    for result in (found, found["x0"]):
+        lines = [line for line in str(result).split("\n") if line.startswith("the model is called")]
+        assert len(lines) == 1
+        assert words in lines[0]
+
+
+@pytest.mark.filterwarnings("ignore::skedasis.TreeWarning")
+def test_every_kind_of_result_says_why_the_model_is_called() -> None:
+    model, forest = linear(), grown("forest")[0]
+    few = X[:60]
+    found = [
+        sd.regions(model, X, [0, 1], max_depth=1),
+        sd.regions(model, X, 0, max_depth=1),
+        sd.interactions(model, few),
+        sd.what_if(model, X, {"x0": 1}),
+        sd.explain(model, X, [(0, 1), (1, 2)], method=sd.PDP(grid=3)),
+        sd.explain(sd.loss(model), X, y=Y, method=sd.PFI(n_repeats=2)),
+    ]
+    for result in found:
+        assert str(result).count("the model is called: LightGBM's linear trees") == 1
+    assert "is called" not in str(sd.explain(forest, X, 0, method=sd.ALE(bins=4)))
+    assert "is called" not in str(sd.explain(model, X, 0, method=sd.ALE(bins=4), tree="off"))
