@@ -14,7 +14,7 @@ from sklearn.inspection import PartialDependenceDisplay
 
 import skedasis as sd
 from benchmarks.bench import Bench
-from benchmarks.lines import Line, Speed
+from benchmarks.lines import Alone, Line, Speed
 
 ROWS, FEATURES, CURVES, GRID = 2_000, 10, 60, 20
 QUICK_FEATURES = 3
@@ -67,4 +67,27 @@ def figures(bench: Bench) -> Iterator[Line]:
         yield Speed(
             "figures", f"PDP with {CURVES} curves of {what}, drawn as PNG", "scikit-learn",
             t["ours"], t["theirs"], reach=1.0, note="already computed; ours with bands, rug and legend",
+        )  # fmt: skip
+    yield from _of_many(bench)
+
+
+MANY, SECONDS = 200, 3.0
+
+
+def _of_many(bench: Bench) -> Iterator[Alone]:
+    """Measure what is drawn of many features: the largest twenty, and all as a page."""
+    many = 40 if bench.settings.quick else MANY
+    X = np.random.default_rng(0).normal(size=(1_000, many))
+    effects = sd.explain(
+        lambda X: X @ np.arange(float(many)) + X[:, 0] * X[:, 1], X, method=sd.PDP(grid=GRID),
+        heterogeneity_rows=0, progress=False,
+    )  # fmt: skip
+    drawn = {"plot()": effects.plot, "plot(top=None)": partial(effects.plot, top=None)}
+    runs = {name: lambda draw=draw: saved(draw()) for name, draw in drawn.items()}
+    runs["explore()"] = lambda: len(effects.explore().html)
+    t, size = bench.run(runs)
+    for name in runs:
+        yield Alone(
+            "figures", f"{name} of {many} features", len(X), t[name], 0, SECONDS,
+            f"already computed; {size[name] / 1e6:.1f} MB",
         )  # fmt: skip

@@ -108,7 +108,7 @@ def test_many_share_their_scale_and_legend() -> None:
         f"{i + 1}. {ranks[i].feature}" for i in range(2)
     ]
     assert len({s[0].y for s in figure.stacks}) == 1
-    assert "2 of 3 features" in figure.notes
+    assert "2 of 3 features, all with top=None" in figure.notes
     assert f"rank 1 in {ranks[0].first} of 3 models" in figure.main.notes
     said = figure.main.notes[0].removeprefix("importance ").split(" ± ")
     wanted = (ranks[0].importance, ranks[0].between)

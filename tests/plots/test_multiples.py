@@ -112,7 +112,7 @@ def test_the_largest_come_first_and_the_rest_is_mentioned():
     figure = effects_figure(found, by="heterogeneity_score", top=3)
     order = sorted(found.values(), key=lambda e: -e.heterogeneity_score)[:3]
     assert [stack[0].x.name for stack in figure.stacks] == [e.feature for e in order]
-    assert figure.notes == ("3 of 4 features",)
+    assert figure.notes == ("3 of 4 features, all with top=None",)
     assert figure.title == "3 features: effect on prediction (ALE)"
     assert legend(figure)[0] == "average effect"
     assert effects_figure(found).notes == ()

@@ -251,7 +251,9 @@ def pdp_png(section: ModelSection, feature: str) -> PngFigure:
 def overview_png(section: ModelSection) -> PngFigure:
     """Draw all features by RHALE on shared scales."""
     return _to_png(
-        section.rhale.plot(columns=min(len(section.rhale), 4)),
+        draw_matplotlib.draw(
+            multiples.effects_figure(section.rhale, columns=min(len(section.rhale), 4), page=None)
+        ),
         report_text.overview_caption(section),
     )
 

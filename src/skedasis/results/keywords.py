@@ -132,7 +132,7 @@ class RankedKeywords(TypedDict, total=False):
     by: RankedBy
     """Order of the features, largest first."""
     top: int | None
-    """Largest number of features, by default 30; None for all. A page shows all by default."""
+    """Largest number of features, by default 20; None for all. A page shows all by default."""
     columns: int | None
     """Number of columns of the grid; by default as many as fit."""
 
@@ -141,16 +141,16 @@ class SideBySideKeywords(TypedDict, total=False):
     """Which of many figures are drawn, and how they are arranged."""
 
     top: int | None
-    """Largest number of features, of pairs, or of outputs that are side by side, by default 30; None for all."""
+    """Largest number of features, of pairs, or of outputs that are side by side, by default 20; None for all."""
     columns: int | None
     """Number of columns of the grid."""
 
 
 class PagedKeywords(TypedDict, total=False):
-    """The option of figures of `plot` of which one shows at most 30 panels."""
+    """The option of figures of `plot` of which one shows at most 20 panels."""
 
     page: int
-    """Which page of 30, from 1, if `top` is None or above 30."""
+    """Which page of 20, from 1, if `top` is None or above 20."""
 
 
 class PanelAxesKeywords(TypedDict, total=False):
@@ -386,7 +386,7 @@ class ChangesViewKeywords(LevelKeywords, total=False):
     """One dot per move, in their order, with one per region below it, if there are regions; or a histogram of the
     changes of single rows for each move, side by side. By default dots."""
     top: int | None
-    """Largest number of moves, by default 30, those with the largest mean changes; None for all."""
+    """Largest number of moves, by default 20, those with the largest mean changes; None for all."""
     columns: int | None
     """Number of columns of the grid of histograms."""
 
@@ -453,7 +453,7 @@ class SplitKeywords(TypedDict, total=False):
     by: RegionsBy
     """Order of the features."""
     top: int | None
-    """Largest number of features, by default 30; None for all."""
+    """Largest number of features, by default 20; None for all."""
 
 
 class RegionsByFeatureViewKeywords(SplitKeywords, total=False):

@@ -229,7 +229,7 @@ def test_figures_of_changes():
     assert [text.split(":")[0] for text in some.y.labels[::-1]] == [
         n for n in MOVES if n in largest
     ]
-    assert "2 of 3 named moves" in some.notes
+    assert "2 of 3 named moves, all with top=None" in some.notes
     assert len(figure_of_outputs(made("changes of outputs")).stacks) == 2
 
 
@@ -313,7 +313,7 @@ def test_surfaces_share_a_colour_scale_and_the_strongest_is_first():
     assert str(spec.stacks[0][0].title) == f"1. {first.feature0} × {first.feature1}"
     assert len({stack[0].marks[0].limits for stack in spec.stacks}) == 1
     assert [str(s[0].title)[:2] for s in surfaces_figure(found, top=2).stacks] == ["1.", "2."]
-    assert "2 of 3 pairs" in surfaces_figure(found, top=2).notes
+    assert "2 of 3 pairs, all with top=None" in surfaces_figure(found, top=2).notes
     assert "at most 1" in message_of(sd.DataError, surfaces_figure, found, page=2)
     for name, panels in (("surface", 2), ("surfaces of outputs", 6)):
         of_outputs = figure_of_outputs(made(name))

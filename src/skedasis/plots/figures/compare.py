@@ -106,7 +106,7 @@ def compare_figure(
             if m > MOST and isinstance(one, MultiModelEffect):
                 return models_figure(one, confidence_level)
             if m > MOST and isinstance(one, MultiModelEffects):
-                return models_effects_figure(one, confidence_level=confidence_level)
+                return models_effects_figure(one, confidence_level=confidence_level, page=None)
         if isinstance(one, MultiModelEffects):
             given = [Effects({f: e.models[i] for f, e in one.items()}) for i in range(m)]
         else:
@@ -116,7 +116,7 @@ def compare_figure(
     if surfaces is not None:
         return _surfaces(surfaces, names)
     if many is not None:
-        return overlays(many, names, center, confidence_level)
+        return overlays(many, names, center, confidence_level, page=None)
     effects = _all_of(given, Effect)
     if effects is None:
         kinds = list(dict.fromkeys(map(_public_name, given)))

@@ -69,7 +69,7 @@ def side_by_side(
     columns: int | None = None,
     page: int | None = 1,
 ) -> FigureSpec:
-    """Return one figure of at most 30 figures of one stack or more, each with a title."""
+    """Return one figure of at most 20 figures of one stack or more, each with a title."""
     columns = check_int_or_none("plot(columns)", columns, 1, "Use 3, or None")
     shown, notes = paged(each, page, noun, total)
     stacks: list[Stack] = []
@@ -189,7 +189,9 @@ def _changes_notes(shown: Mapping[str, Change], total: int) -> tuple[str, ...]:
     outside = max(c.outside.share for c in shown.values())
     if not shared and outside > 0:
         shared = (f"up to {row_percent(outside)} outside the observed range",)
-    return (*shared, f"{len(shown):,} of {total:,} named moves") if len(shown) < total else shared
+    if len(shown) == total:
+        return shared
+    return (*shared, f"{len(shown):,} of {total:,} named moves, all with top=None")
 
 
 # --- outputs --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""From the effects of many features to a figure: small multiples on shared scales, largest first, at most 30 a page."""
+"""From the effects of many features to a figure: small multiples on shared scales, largest first, at most 20 a page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from skedasis.results.multi_model import (
     MultiModelEffects,
 )
 
-PER_PAGE = 30
+PER_PAGE = 20
 """Most features in one figure."""
 
 MAIN, LOWER = 163.0, 114.0
@@ -305,14 +305,18 @@ def page_of(
 def paged(
     each: Sequence[Ranked], page: int | None, noun: str, total: int
 ) -> tuple[Sequence[Ranked], list[str]]:
-    """Return the figures of a page, all for None, with notes on what it leaves out."""
-    pages = 1 if page is None else max(math.ceil(len(each) / PER_PAGE), 1)
-    page = check_int("plot(page)", 1 if page is None else page, 1, "Use 1")
+    """Return the figures of a page, all for None, with notes on what it leaves out and how that is drawn."""
+    if page is None:
+        return each, [f"{len(each):,} of {counted(total, noun)}"] if len(each) < total else []
+    pages = max(math.ceil(len(each) / PER_PAGE), 1)
+    page = check_int("plot(page)", page, 1, "Use 1")
     if page > pages:
         fix = f"Pass top=None for pages of all {noun}s"
         raise DataError("plot(page)", str(page), f"at most {pages}", fix)
-    notes = [f"{len(each):,} of {counted(total, noun)}"] if len(each) < total else []
-    notes += [f"page {page} of {pages}"] if pages > 1 else []
+    left_out = len(each) < total
+    notes = [f"{len(each):,} of {counted(total, noun)}, all with top=None"] if left_out else []
+    after = f", the next with page={page + 1}" if page < pages else ""
+    notes += [f"page {page} of {pages}{after}"] if pages > 1 else []
     return (each if pages == 1 else each[PER_PAGE * (page - 1) : PER_PAGE * page]), notes
 
 

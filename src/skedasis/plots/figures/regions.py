@@ -353,7 +353,7 @@ def _alt_text(regions: Regions, labels: Sequence[str], effects: Sequence[Effect]
 
 
 def regions_overview_figure(
-    found: RegionsByFeature, by: RegionsBy = "heterogeneity_score", top: int | None = 30
+    found: RegionsByFeature, by: RegionsBy = "heterogeneity_score", top: int | None = PER_PAGE
 ) -> FigureSpec:
     """Return the heterogeneity of features before and after the split into regions, with the first split of each."""
     top = check_int_or_none("plot(top)", top, 1, "Use 20, or None")
@@ -421,7 +421,7 @@ def _overview_notes(
     notes = [f"ordered by {by.replace('_', ' ')}"]
     notes += ["one partition for all features"] if found.joint else []
     notes += [f"{counted(none, 'feature')} without a split"] if none else []
-    notes += [f"{hidden:,} of {total} not shown"] if hidden else []
+    notes += [f"{hidden:,} of {total} not shown: top=None draws all"] if hidden else []
     return tuple(notes)
 
 
