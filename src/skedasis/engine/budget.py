@@ -291,7 +291,7 @@ def rows_unasked(
 
     `again` counts the round of features whose slopes do not pass their check.
     """
-    n, found = len(dataset), 0.0
+    n, found, probed = len(dataset), 0.0, 0
     for local in LOCAL:
         job = unasked_job(quantity, dataset, features, method, options, local)
         rows = work_ahead(job, regions=regions).rows
