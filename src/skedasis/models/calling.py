@@ -220,11 +220,17 @@ class ChunkedCaller:
         self._stopped = True
 
     def call(
-        self, model: Callable[[RowsT], ResponseT], rows: RowsT, n: int
+        self, model: Callable[[RowsT], ResponseT], rows: RowsT, n: int, most: int | None = None
     ) -> tuple[ResponseT, int]:
-        """Return a model's response for rows in any container, and the number of calls it took."""
+        """Return a model's response for rows in any container, and the number of calls it took.
+
+        With `most`, calls have so many rows, whatever time they take.
+        """
         responses: list[ResponseT] = []
-        for start, stop in self._parts(n):
+        parts = self._parts(n)
+        if most is not None:
+            parts = iter([(start, min(start + most, n)) for start in range(0, n, most)])
+        for start, stop in parts:
             if self._stopped:
                 raise Stopped
             whole = stop - start == n

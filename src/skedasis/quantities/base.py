@@ -72,6 +72,9 @@ class Quantity(ABC):
     copy: bool = False
     """Whether each call of the model gets rows of its own, which are never used again."""
 
+    call_rows: int | None = None
+    """Most rows of a call of the model; None for any number."""
+
     @property
     def batch_rows(self) -> int | None:
         """Return how many rows a batch should have at most because of the model; None for any number."""

@@ -61,6 +61,7 @@ class Evaluated(Protocol):
     labelled: bool
     model: object
     copy: bool
+    call_rows: int | None
 
     @property
     def has_mixed(self) -> bool: ...
@@ -553,7 +554,9 @@ class BatchEvaluator:
         try:
             n = sets * len(self)
             raw, calls = self._called(
-                lambda r: self.caller.call(self.quantity.raw, r, n), rows, where
+                lambda r: self.caller.call(self.quantity.raw, r, n, self.quantity.call_rows),
+                rows,
+                where,
             )
         except Exception as error:
             note_failing_levels(error, self.quantity, self.batch, changes)

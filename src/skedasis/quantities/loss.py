@@ -9,7 +9,14 @@ from typing import Any, Literal, Self, TypeAlias, TypeGuard, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._arguments import check_flag, check_option, check_probability, is_int, shown
+from skedasis._arguments import (
+    check_flag,
+    check_int_or_none,
+    check_option,
+    check_probability,
+    is_int,
+    shown,
+)
 from skedasis._calls import checked_call
 from skedasis._types import DType, Floats, ModelRows, RawResponse, Values
 from skedasis.data.dataset import Dataset
@@ -70,6 +77,7 @@ class Loss(Quantity):
     name: str = "loss"
     unit: str | None = None
     copy: bool = field(default=False, kw_only=True)
+    call_rows: int | None = field(default=None, kw_only=True)
 
     labelled = True
 
@@ -305,6 +313,7 @@ def loss(
     name: str | None = None,
     unit: str | None = None,
     copy: bool = False,
+    batch_rows: int | None = None,
 ) -> Quantity:
     """Explain the loss of each row's label under the model's prediction. Needs y.
 
@@ -335,6 +344,9 @@ def loss(
         Unit of the labels, for the axes of plots; the squared error is shown in the square of this unit. By default the
         quantity's unit. For losses that are not in the labels' unit ("zero_one", "log_loss", a function), the unit of
         the loss itself.
+    batch_rows : int, optional
+        Most rows of a call of the model, for a model that holds no more of them, such as an in-context model. Calls
+        then have as many rows as that. By default their number follows from the time that calls take.
     copy : bool
         Whether each call of the model gets rows of its own, as in `prediction`.
 
@@ -382,18 +394,27 @@ def loss(
     check_labels(name, unit)
     check_one_model(model, "loss", f"sd.loss(m, {'...' if callable(kind) else repr(kind)})")
     if kind == "log_loss":
+        if batch_rows is not None:
+            raise UnsupportedError(
+                "loss(batch_rows)",
+                "the log loss, which is computed from predictive distributions",
+                "a loss of predictions",
+                "Call the model in parts yourself: sd.loss(function_of_rows, kind)",
+            )
         return _log_loss(model, output, name, unit, copy=copy)
     of = _predicted(model, kind, response, output)
     label = name or _loss_name(kind, alpha, of.name)
     unit = of.unit if unit is None and _is_numeric(kind) else unit
     # The prediction takes the loss's name, so that its errors show which quantity failed.
     of, copy = replace(of, name=label), check_flag("copy", copy) or of.copy
+    fix = "Use batch_rows=1000, or None"
+    batch_rows = check_int_or_none("batch_rows", batch_rows, 1, fix) or of.call_rows
     if not isinstance(kind, str):
-        return OwnLoss(of, label, unit, function=kind, copy=copy)
+        return OwnLoss(of, label, unit, function=kind, copy=copy, call_rows=batch_rows)
     if not _is_numeric(kind):
-        return ZeroOne(of, label, unit, _classes(of), copy=copy)
+        return ZeroOne(of, label, unit, _classes(of), copy=copy, call_rows=batch_rows)
     unit = _squared(unit) if unit and kind == "squared_error" else unit
-    return ErrorLoss(of, label, unit, kind, float(alpha), copy=copy)
+    return ErrorLoss(of, label, unit, kind, float(alpha), copy=copy, call_rows=batch_rows)
 
 
 def _is_numeric(kind: object) -> TypeGuard[NumericLoss]:

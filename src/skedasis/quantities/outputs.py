@@ -22,7 +22,7 @@ from typing import (
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skedasis._arguments import check_flag, is_int, is_number, shown
+from skedasis._arguments import check_flag, check_int_or_none, is_int, is_number, shown
 from skedasis._calls import checked_call
 from skedasis._error_state import users_error_state
 from skedasis._escaping import Printed
@@ -142,10 +142,12 @@ class FromModel(Quantity):
     name: str = "prediction"
     unit: str | None = None
     copy: bool = field(default=False, kw_only=True)
+    call_rows: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_labels(self.name, self.unit)
         check_flag("copy", self.copy)
+        check_int_or_none("batch_rows", self.call_rows, 1, "Use batch_rows=1000, or None")
 
     def with_model(self, model: object) -> Self | None:
         """Return the same quantity of another model."""
@@ -508,6 +510,7 @@ def prediction(
     name: str | None = None,
     unit: str | None = None,
     copy: bool = False,
+    batch_rows: int | None = None,
 ) -> Prediction: ...
 
 
@@ -522,6 +525,7 @@ def prediction(
     name: str | None = None,
     unit: str | None = None,
     copy: bool = False,
+    batch_rows: int | None = None,
 ) -> MultiOutputQuantity: ...
 
 
@@ -536,6 +540,7 @@ def prediction(
     name: str | None = None,
     unit: str | None = None,
     copy: bool = False,
+    batch_rows: int | None = None,
 ) -> Prediction | MultiOutputQuantity:
     """Explain what a model predicts.
 
@@ -563,6 +568,9 @@ def prediction(
         Notes.
     name, unit : str, optional
         Label and unit for the axes of plots. By default "prediction", or "exp(prediction)" with an inverse "exp".
+    batch_rows : int, optional
+        Most rows of a call of the model, for a model that holds no more of them, such as an in-context model. Calls
+        then have as many rows as that. By default their number follows from the time that calls take.
     copy : bool
         Whether each call of the model gets rows of its own, which models need that keep or change their input. By
         default rows are written to one buffer again and again.
@@ -642,7 +650,9 @@ def prediction(
     check_one_model(model, "prediction", each)
     model = adapt_model(model)
     check_predictor(model, slope, mixed, output)
-    plain = Prediction(model, name or "prediction", unit, slope, mixed, copy=copy)
+    plain = Prediction(
+        model, name or "prediction", unit, slope, mixed, copy=copy, call_rows=batch_rows
+    )
     if inverse is None:
         return predictions(plain, output)
     from skedasis.quantities.inverse import as_inverse  # imported late: few quantities have one
@@ -658,7 +668,9 @@ def prediction(
             "Pass slope=, too",
         )
     name = name or f"{function.name}(prediction)"
-    one = TransformedPrediction(model, name, unit, slope, mixed, inverse=function, copy=copy)
+    one = TransformedPrediction(
+        model, name, unit, slope, mixed, inverse=function, copy=copy, call_rows=batch_rows
+    )
     return predictions(one, output)
 
 
@@ -670,6 +682,7 @@ def probability(
     name: str | None = None,
     unit: str | None = None,
     copy: bool = False,
+    batch_rows: int | None = None,
 ) -> MultiOutputQuantity: ...
 
 
@@ -681,6 +694,7 @@ def probability(
     name: str | None = None,
     unit: str | None = None,
     copy: bool = False,
+    batch_rows: int | None = None,
 ) -> Probability: ...
 
 
@@ -692,6 +706,7 @@ def probability(
     name: str | None = None,
     unit: str | None = None,
     copy: bool = False,
+    batch_rows: int | None = None,
 ) -> Probability | MultiOutputQuantity:
     """Explain the probability of one class, or of all.
 
@@ -706,6 +721,9 @@ def probability(
         model rows. For a classifier of several labels, see Notes.
     name, unit : str, optional
         Label and unit for the axes of plots.
+    batch_rows : int, optional
+        Most rows of a call of the model, for a model that holds no more of them, such as an in-context model. Calls
+        then have as many rows as that. By default their number follows from the time that calls take.
     copy : bool
         Whether each call of the model gets rows of its own, as in `prediction`.
 
@@ -743,7 +761,9 @@ def probability(
     check_labels(name, unit)
     check_one_model(model, "probability", f"sd.probability(m, class_={class_!r})")
     model = adapt_model(model)
-    return _of_classes(model, class_, Probability, "P({})", name, unit, copy=copy)
+    return _of_classes(
+        model, class_, Probability, "P({})", name, unit, copy=copy, batch_rows=batch_rows
+    )
 
 
 @overload
@@ -754,6 +774,7 @@ def logit(
     name: str | None = None,
     unit: str | None = None,
     copy: bool = False,
+    batch_rows: int | None = None,
 ) -> MultiOutputQuantity: ...
 
 
@@ -765,6 +786,7 @@ def logit(
     name: str | None = None,
     unit: str | None = None,
     copy: bool = False,
+    batch_rows: int | None = None,
 ) -> Logit: ...
 
 
@@ -776,6 +798,7 @@ def logit(
     name: str | None = None,
     unit: str | None = None,
     copy: bool = False,
+    batch_rows: int | None = None,
 ) -> Logit | MultiOutputQuantity:
     """Explain the log odds of one class, ``log p - log(1 - p)``.
 
@@ -787,6 +810,9 @@ def logit(
         The class. By default the second of two; "all" explains every class. As in `probability`.
     name, unit : str, optional
         Label and unit for the axes of plots.
+    batch_rows : int, optional
+        Most rows of a call of the model, for a model that holds no more of them, such as an in-context model. Calls
+        then have as many rows as that. By default their number follows from the time that calls take.
     copy : bool
         Whether each call of the model gets rows of its own, as in `prediction`.
 
@@ -811,7 +837,9 @@ def logit(
     check_labels(name, unit)
     check_one_model(model, "logit", f"sd.logit(m, class_={class_!r})")
     model = adapt_model(model)
-    return _of_classes(model, class_, Logit, "logit P({})", name, unit, copy=copy)
+    return _of_classes(
+        model, class_, Logit, "logit P({})", name, unit, copy=copy, batch_rows=batch_rows
+    )
 
 
 ProbabilityT = TypeVar("ProbabilityT", bound=Probability)
@@ -904,6 +932,7 @@ def _of_classes(
     unit: str | None,
     *,
     copy: bool,
+    batch_rows: int | None,
 ) -> ProbabilityT | MultiOutputQuantity:
     """Return the quantity of one class, or of all classes or labels, with names from `template`."""
     function = kind.__name__.lower()
@@ -913,9 +942,17 @@ def _of_classes(
         if labels is None or not has_predict_proba(model):
             column, label = class_column(model, class_, function)
             own = template.format(f"y = {label}")
-            return kind(model, name or own, unit, column, copy=copy)
+            return kind(model, name or own, unit, column, copy=copy, call_rows=batch_rows)
         one = label_class(model, labels, class_, function)
-        return kind(model, name or template.format(one.name), unit, one.column, one, copy=copy)
+        return kind(
+            model,
+            name or template.format(one.name),
+            unit,
+            one.column,
+            one,
+            copy=copy,
+            call_rows=batch_rows,
+        )
     if not len(names) or not has_predict_proba(model):
         raise UnsupportedError(
             f"{name or function}({title(model)}, class_='all')",
@@ -928,12 +965,22 @@ def _of_classes(
     parts: dict[OutputLabel, ProbabilityT]
     if labels is None:
         parts = {
-            label: kind(model, template.format(f"y = {label}"), unit, k, copy=copy)
+            label: kind(
+                model, template.format(f"y = {label}"), unit, k, copy=copy, call_rows=batch_rows
+            )
             for k, label in enumerate(names)
         }
     else:
         parts = {
-            one.key: kind(model, template.format(one.name), unit, one.column, one, copy=copy)
+            one.key: kind(
+                model,
+                template.format(one.name),
+                unit,
+                one.column,
+                one,
+                copy=copy,
+                call_rows=batch_rows,
+            )
             for one in label_outputs(labels)
         }
     return MultiOutputQuantity(next(iter(parts.values())), parts, name or function, unit)

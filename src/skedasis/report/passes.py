@@ -227,7 +227,8 @@ class ModelRunner:
                 for label, evaluator in make_evaluators(job, batch, 1).items():
                     values[label].append(np.array(evaluator.values()))
             return Predictions(parts, {k: np.concatenate(some) for k, some in values.items()})
-        for batch in dataset.batches(CALL_ROWS):
+        most = next(iter(parts.values())).call_rows or CALL_ROWS
+        for batch in dataset.batches(most):
             answer = self.quantity.raw(batch.tile(1).own())
             if keeps:  # a copy: a model may return a view of its input
                 raw.append(np.array(answer))
