@@ -399,7 +399,7 @@ def loss(
                 "loss(batch_rows)",
                 "the log loss, which is computed from predictive distributions",
                 "a loss of predictions",
-                "Call the model in parts yourself: sd.loss(function_of_rows, kind)",
+                "Leave batch_rows out, or pass a function that calls the model in parts",
             )
         return _log_loss(model, output, name, unit, copy=copy)
     of = _predicted(model, kind, response, output)
