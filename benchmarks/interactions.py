@@ -25,6 +25,9 @@ GROUP = "interactions"
 WORST = 2.0
 """How many times as long as `explain` regions of all features may take."""
 
+MOST_ROWS = 2_500_000
+"""Most model rows of the interactions of twenty features and 400 rows, by the defaults."""
+
 
 def interactions(bench: Bench) -> Iterator[Line]:
     """Measure H² of boosted trees, the tables of all pairs, and dependence and regions beside `explain`."""
@@ -32,6 +35,8 @@ def interactions(bench: Bench) -> Iterator[Line]:
     for rows, seconds in ((1_000, None),) if quick else ((10_000, 0.3), (10 * n, 20.0)):
         yield _of_trees(bench, rows, d, seconds)
     yield _beside_brute_force(bench, 60 if quick else 500, d)
+    yield _called(bench, 60 if quick else 400, 2 * d)
+    yield from _pairs_of_trees(bench, d)
     yield _tables(bench, 10_000, d)
     for rows, reach in ((2_000, None),) if quick else ((n, 6.0), (10 * n, 15.0)):
         yield _first_split(bench, rows, reach)
@@ -88,6 +93,43 @@ def _beside_brute_force(bench: Bench, rows: int, d: int) -> Speed:
         reach=None if bench.settings.quick else 200.0, unit=1,
         note="both with the effects of single features",
     )  # fmt: skip
+
+
+def _called(bench: Bench, rows: int, d: int) -> Alone:
+    """Return the time and model rows of the defaults for a function, whose largest term is to be the first pair."""
+    X = np.random.default_rng(0).normal(size=(rows, d))
+
+    def f(X: Any) -> Any:
+        return 2 * X[:, 0] * X[:, 1] + np.sin(X[:, 2]) * X[:, 3] + X[:, 4:].sum(axis=1)
+
+    t, got = bench.run({"ours": lambda: sd.interactions(f, X, progress=False)})
+    known, first = got["ours"].provenance, got["ours"].ranking()[0]
+    asked = sum(known[name] for name in ("model_rows", "check_rows", "score_rows"))
+    calls = sum(known[name] for name in ("model_calls", "check_calls", "score_calls"))
+    right = (first.feature_0, first.feature_1) == ("x0", "x1") and asked <= MOST_ROWS
+    return Alone(
+        GROUP, f"{d * (d - 1) // 2} pairs of a function", rows, t["ours"], asked,
+        None if bench.settings.quick else 3.0, f"{calls:,} calls; wanted: at most {MOST_ROWS:,} model rows", right,
+    )  # fmt: skip
+
+
+def _pairs_of_trees(bench: Bench, d: int) -> Iterator[Alone]:
+    """Measure ALE and dependence of all pairs at two sizes; the larger has four times as many rows."""
+    quick = bench.settings.quick
+    for rows, seconds in ((1_000, None),) if quick else ((250_000, 4.0), (1_000_000, 10.0)):
+        grown = grown_of("LightGBM", rows, d, quick)
+
+        def found(grown: Any = grown) -> Any:
+            return sd.interactions(grown.model, grown.X, h2=False, tree="force", progress=False)
+
+        once(found)
+        t, got = bench.run({"ours": found})
+        right = all(np.isfinite(p.ale_strength) for p in got["ours"].pairs)
+        pairs = d * (d - 1) // 2
+        yield Alone(
+            GROUP, f"ALE of {pairs} pairs, and effects", rows, t["ours"], 0, seconds,
+            f"{grown.what}, {d} features", right,
+        )  # fmt: skip
 
 
 def _first_split(bench: Bench, n: int, reach: float | None) -> Speed:

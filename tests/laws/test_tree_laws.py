@@ -10,6 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from skedasis.trees.bitset import BitsetEvaluator, NumpyBitsets, pack_tests, pack_tests_numpy
+from skedasis.trees.corners import CellsOfColumn, CornerLeaves
 from skedasis.trees.ensemble import Ensemble
 from skedasis.trees.layout import layout_of, layouts_by_output
 from skedasis.trees.traversal import TraversalEvaluator
@@ -260,3 +261,31 @@ def test_sums_do_not_depend_on_the_way_to_them(way: str, drawn: Any) -> None:
                     {k: np.full(len(X), codes.dtype.type(0)) + case.codes(k, X[p : p + 1, j])}
                 ).own(),
             )
+
+
+@law(drawn=ensembles(), cells=st.integers(1, 6))
+def test_corners_of_cells(drawn: Any, cells: int) -> None:
+    """Missing values and unknown categories of other columns, ties of edges with thresholds, several outputs."""
+    ensemble, X, rng = drawn
+    first, second = rng.permutation(COLUMNS - 1)[:2].tolist()
+    X = X[~np.isnan(X[:, [first, second]]).any(axis=1)]
+    case = Case(ensemble, X)
+    if not len(X) or not {first, second} <= {*case.shape.columns}:
+        return
+    sides, values = [], []
+    for j in (first, second):
+        inner = rng.choice([*X[:, j], *X[:, j] + 0.05], cells)
+        edges = np.unique([X[:, j].min(), X[:, j].max() + 0.5, *inner.clip(X[:, j].min())])
+        home = np.clip(np.searchsorted(edges, X[:, j], side="left") - 1, 0, len(edges) - 2)
+        k = case.shape.place(j)
+        sides.append(CellsOfColumn(k, case.codes(k, edges), home))
+        values.append((edges[home], edges[home + 1]))
+    rows = np.stack([case.codes(k, X[:, j]) for k, j in enumerate(case.shape.columns)], axis=1)
+    for output in range(ensemble.outputs):
+        part = case.made("marked", output)
+        ends = [tuple(part.changed(s.k, s.codes[s.home + up]) for up in (0, 1)) for s in sides]
+        leaves = CornerLeaves(case.parts[output])
+        got = leaves.sums(rows, part.own(), tuple(sides), tuple(ends))
+        for s, (up, over) in enumerate([(0, 0), (1, 0), (0, 1), (1, 1)]):
+            moved = {f"x{first}": values[0][up], f"x{second}": values[1][over]}
+            near(got[s], case.scores(output, **moved))

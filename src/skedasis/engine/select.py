@@ -15,7 +15,8 @@ import skedasis
 from skedasis._arguments import is_int, shown
 from skedasis._types import Values
 from skedasis.binning import Binning
-from skedasis.data.categories import TooManyLevels, apply_groups
+from skedasis.data.categories import LevelColumn, TooManyLevels, apply_groups
+from skedasis.data.column_stats import Column
 from skedasis.data.dataset import AnyColumn, Dataset, columns_of
 from skedasis.data.features import (
     Feature,
@@ -535,7 +536,8 @@ class FeatureSelection:
 
     def tasks(self, method: ResolvedMethod) -> list[Task]:
         if self.pairs:
-            pairs = [self._pair(method, *a) for a in self.asked]
+            read: dict[tuple[type[AnyPairMethod], str], Column | LevelColumn] = {}
+            pairs = [self._pair(method, first, second, read) for first, second in self.asked]
             return list({task.key: task for task in pairs}.values())
         found: dict[str, FeatureTask] = {}
         skipped: dict[type[DataError], dict[str, DataError]] = {kind: {} for kind in _LEFT_OUT}
@@ -574,9 +576,23 @@ class FeatureSelection:
         column: AnyColumn = variant.read_column(self.dataset, feature)
         return FeatureTask(feature.name, feature, column, variant)
 
-    def _pair(self, method: ResolvedMethod, first: Feature, second: Feature) -> PairTask:
+    def _pair(
+        self,
+        method: ResolvedMethod,
+        first: Feature,
+        second: Feature,
+        read: dict[tuple[type[AnyPairMethod], str], Column | LevelColumn],
+    ) -> PairTask:
+        """Return the task of a pair; `read` are the columns of other pairs."""
         variant = method.for_pair((first, second))
-        columns = variant.read_columns(self.dataset, (first, second))
+
+        def column(feature: Feature) -> Column | LevelColumn:
+            key = type(variant), feature.name
+            if key not in read:
+                read[key] = variant.read_column(self.dataset, feature)
+            return read[key]
+
+        columns = column(first), column(second)
         return PairTask((first.name, second.name), (first, second), columns, variant)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
 import numpy as np
 
@@ -86,6 +86,14 @@ class NumericSide:
         """Return the rows' values, NaN for missing values."""
         return evaluator.column(self.feature.position)
 
+    def located(self, evaluator: BatchEvaluator) -> tuple[Floats, Ints]:
+        """Return the rows' values and homes, which all pairs of the feature share."""
+        key = f"cells of {self.feature.position}: {self.side.nodes.tobytes().hex()}"
+        if key not in evaluator.shared:
+            values = self.values(evaluator)
+            evaluator.shared[key] = values, self.side.home_of(values)
+        return cast("tuple[Floats, Ints]", evaluator.shared[key])
+
     def for_column(self, column: Column | LevelColumn) -> NumericSide:
         """Return the plan with the same nodes for a column of other rows."""
         return replace(self, summary=column.summary()) if isinstance(column, Column) else self
@@ -112,6 +120,11 @@ class LevelSide:
     def values(self, evaluator: BatchEvaluator) -> Floats:
         """Return the positions of the rows' levels, NaN for missing values and omitted levels."""
         return self.levels.position(evaluator)
+
+    def located(self, evaluator: BatchEvaluator) -> tuple[Floats, Ints]:
+        """Return the positions and homes of the rows' levels."""
+        values = self.values(evaluator)
+        return values, self.side.home_of(values)
 
     def for_column(self, column: Column | LevelColumn) -> LevelSide:
         """Return the plan with the same levels for a column of other rows."""
@@ -231,18 +244,13 @@ def _numeric_differences(
     x: tuple[Floats, Floats],
 ) -> Differences:
     """Return the double differences of two numeric features: four corners in one call, 4 n model rows."""
-    low, high, fraction = [], [], []
-    for side, home, values in zip(sides, homes, x, strict=True):
-        edges = np.asarray(side.side.nodes)
-        low.append(edges[:-1].take(home))
-        high.append(edges[1:].take(home))
-        fraction.append((values - low[-1]) / (high[-1] - low[-1]))
-    first, second = (s.feature.position for s in sides)
-    corners = {
-        first: (low[0], high[0], low[0], high[0]),
-        second: (low[1], low[1], high[1], high[1]),
-    }
-    q = evaluator.sweep_together(corners, 4).T
+    columns = sides[0].feature.position, sides[1].feature.position
+    nodes = np.asarray(sides[0].side.nodes, float), np.asarray(sides[1].side.nodes, float)
+    q = evaluator.corners(columns, nodes, homes)
+    fraction: list[Floats] = []
+    for edges, home, values in zip(nodes, homes, x, strict=True):
+        low = edges[:-1].take(home)
+        fraction.append((values - low) / (edges[1:].take(home) - low))
     below, before = q[1] - q[0], q[2] - q[0]
     delta = (q[3] - q[2]) - below
     k, m = (s.side.n_nodes - 1 for s in sides)
@@ -453,11 +461,8 @@ class PairPlan:
 class PairVariant(MethodVariant[BaseT_co], PairMethod[PlanT]):
     """Base class of the variants for two features."""
 
-    def read_columns(self, dataset: Dataset, features: tuple[Feature, Feature]) -> ColumnPair:
-        """Return the columns of both features, each of the feature's own kind."""
-        return self._read(dataset, features[0]), self._read(dataset, features[1])
-
-    def _read(self, dataset: Dataset, feature: Feature) -> Column | LevelColumn:
+    def read_column(self, dataset: Dataset, feature: Feature) -> Column | LevelColumn:
+        """Return the column of the feature's own kind."""
         if feature.categorical:
             return dataset.levels(feature, top=self.base.top_levels, most=MOST_LEVELS)
         return numeric_column(dataset, feature)
@@ -512,8 +517,8 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
 
     def compute(self, evaluator: BatchEvaluator, plan: PairPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the local effects of the batch's rows within the cells."""
-        x0, x1 = (s.values(evaluator) for s in plan.sides)
-        homes = plan.axes[0].home_of(x0), plan.axes[1].home_of(x1)
+        (x0, home0), (x1, home1) = (s.located(evaluator) for s in plan.sides)
+        homes = home0, home1
         inside = (homes[0] >= 0) & (homes[1] >= 0)
         outside, all_weights = left_out(plan.sides, (x0, x1), inside), evaluator.weights
         if not inside.all():

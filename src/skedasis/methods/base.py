@@ -185,8 +185,8 @@ class PairMethod(Method[PlanT]):
     """A method for two features."""
 
     @abstractmethod
-    def read_columns(self, dataset: Dataset, features: tuple[Feature, Feature]) -> ColumnPair:
-        """Return the columns of both features."""
+    def read_column(self, dataset: Dataset, feature: Feature) -> Column | LevelColumn:
+        """Return the column of one of the features; pairs with a feature in common share it."""
 
     @abstractmethod
     def plan(

@@ -369,6 +369,27 @@ class BatchEvaluator:
             difference[rest] = other[rest] - at_low
         return difference
 
+    def corners(
+        self, columns: tuple[int, int], nodes: tuple[Floats, Floats], homes: tuple[Ints, Ints]
+    ) -> Floats:
+        """Return the quantity with two columns at both ends of each row's cells, (4, n): the first changes faster.
+
+        Parameters
+        ----------
+        columns : tuple of two int
+        nodes : tuple of two ndarray of float, shape (cells + 1,)
+            The edges of the cells of each column, ascending.
+        homes : tuple of two ndarray of int, shape (n,)
+            The cell of each row's value in each column.
+        """
+        (low0, high0), (low1, high1) = (
+            (edges[:-1].take(home), edges[1:].take(home))
+            for edges, home in zip(nodes, homes, strict=True)
+        )
+        first, second = columns
+        changes = {first: (low0, high0, low0, high0), second: (low1, low1, high1, high1)}
+        return self.sweep_together(changes, 4).T
+
     def _both_edges(self, j: int, low: Floats, high: Floats) -> Floats:
         """Return the difference by evaluating both edges, in one call if the buffer holds two copies of the batch."""
         n = len(self)
@@ -521,14 +542,17 @@ class BatchEvaluator:
         n = sets * len(self)
         if n == 0:  # estimators raise for zero rows
             return np.empty(0)
-        raw = self._response(changes, sets, f"{n} rows {where}")
+        return self._read(self._response(changes, sets, f"{n} rows {where}"), sets, where)
+
+    def _read(self, raw: RawResponse, sets: int, where: str) -> Floats:
+        """Return the quantity from the model's response for `sets` copies of the batch's rows, (sets * n,)."""
         targets = self._targets(sets)
         values = as_array(self.quantity.read(raw, targets), self.quantity.describe())
         self.stats.floored += self.quantity.floored(raw, targets)
         # The precision of the response, which the dtype of values computed from it need not show.
         if self.dtype is None:
             self.dtype = self.quantity.computed(raw) or values.dtype
-        return check_response(values, n, self.quantity.describe(), where)
+        return check_response(values, sets * len(self), self.quantity.describe(), where)
 
     def _response(self, changes: SetChanges, sets: int, where: str) -> RawResponse:
         """Return the model's response from the cache, or call the model and cache its response."""

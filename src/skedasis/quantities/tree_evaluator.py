@@ -226,6 +226,24 @@ class TreeEvaluator(BatchEvaluator):
         # In place: a second array of all curves would double the memory. Those of untested columns are one row's.
         return np.add(sums, base, out=sums if sums.flags.writeable else None).T
 
+    def corners(
+        self, columns: tuple[int, int], nodes: tuple[Floats, Floats], homes: tuple[Ints, Ints]
+    ) -> Floats:
+        """Return the quantity with two columns at both ends of each row's cells, (4, n)."""
+        given = dict(zip(columns, nodes, strict=True))
+        accepted = not (self._rows_refused or self._refused(given))
+        question = self._buffer.corners(columns, nodes, homes) if accepted else None
+        if question is None:
+            return super().corners(columns, nodes, homes)
+        self.stats.tree_rows += len(question)
+        if self._part is not None:
+            output, _ = self._part
+            sums = self._timed(lambda _: question.sums(output), None, "sums of leaves")
+            return sums + self._buffer.forest.ensemble.base[output]
+        where = f"with {self._column_names(given)} replaced"
+        raw = self._timed(self.quantity.raw, question, f"{len(question)} rows {where}")
+        return self._read(raw, 4, where).reshape(4, len(self))
+
     def cell_differences(self, j: int, edges: Floats, cell: Ints) -> Floats:
         """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,)."""
         forest = self._buffer.forest

@@ -15,6 +15,7 @@ from skedasis.data.containers import DonorRows, LevelReplacement, Replacement, R
 from skedasis.data.dataset import Batch
 from skedasis.trees.arrays import ThresholdCodes, Words
 from skedasis.trees.bitset import BitsetEvaluator, NumpyBitsets, pack_tests, pack_tests_numpy
+from skedasis.trees.corners import CellsOfColumn, CornerLeaves, Ends
 from skedasis.trees.ensemble import Ensemble
 from skedasis.trees.layout import ColumnTests, TreeLayout, layout_of, layouts_by_output
 
@@ -30,6 +31,9 @@ _BEYOND = 2.0**128
 _ROOM = 16_000_000
 """Target size in bytes of a batch's row sets: larger ones exceed the processor's cache, smaller ones cost overhead."""
 
+
+_ENDS = 64
+"""Most columns of which the changes at the ends of cells are kept for a batch."""
 
 AnyTable: TypeAlias = Table[Container]
 
@@ -66,6 +70,11 @@ class TreeForest:
     def parts(self) -> list[TreeLayout]:
         """Return the trees of each output."""
         return layouts_by_output(self.ensemble, self.shape)
+
+    @cached_property
+    def corners(self) -> list[CornerLeaves]:
+        """Return the leaves of each output by cells of two columns."""
+        return [CornerLeaves(part) for part in self.parts]
 
     @property
     def deep(self) -> bool:
@@ -237,6 +246,22 @@ class TreeQuery:
     def __len__(self) -> int:
         return self.sets * self.rows.n
 
+    def sums(self, output: int) -> Floats:
+        """Return the sums of one output's leaves, (sets, n)."""
+        return self.rows.sums(output, self.changes, self.sets)
+
+
+class CornerQuery(TreeQuery):
+    """Rows with two columns at both ends of their cells, in four sets: the first column changes faster."""
+
+    def __init__(self, rows: TreeRows, cells: tuple[CellsOfColumn, CellsOfColumn]) -> None:
+        super().__init__(rows, {}, 4)
+        self.cells = cells
+
+    def sums(self, output: int) -> Floats:
+        """Return the sums of one output's leaves, (4, n)."""
+        return self.rows.corner_sums(output, self.cells)
+
 
 class TreeRows:
     """An ensemble on one batch."""
@@ -246,6 +271,7 @@ class TreeRows:
         self.table = batch.dataset.table
         self._codes: dict[int, ThresholdCodes] = {}
         self._parts: dict[int, LeafSums] = {}
+        self._ends: dict[tuple[int, int, bytes], Ends] = {}
 
     def own(self) -> TreeQuery:
         """Return the question for the unchanged rows."""
@@ -254,6 +280,20 @@ class TreeRows:
     def swept(self, changes: Mapping[int, Replacement], sets: int) -> TreeQuery:
         """Return the question for the rows with columns replaced."""
         return TreeQuery(self, changes, sets)
+
+    def corners(
+        self, columns: tuple[int, int], nodes: tuple[Floats, Floats], homes: tuple[Ints, Ints]
+    ) -> CornerQuery | None:
+        """Return the question for both ends of the rows' cells in two columns; None if these have to be replaced."""
+        forest, cells = self.forest, list[CellsOfColumn]()
+        if forest.deep or not forest.compiled or not forest.corners[0].fixed:
+            return None
+        for j, edges, home in zip(columns, nodes, homes, strict=True):
+            k = forest.shape.place(j)
+            if k < 0 or not CornerLeaves.ordered(forest.shape.tests[k]):
+                return None
+            cells.append(CellsOfColumn(k, forest.numbers(j, edges), home))
+        return CornerQuery(self, (cells[0], cells[1]))
 
     def codes(self, j: int) -> ThresholdCodes:
         """Return the rows' codes of a column, (n,)."""
@@ -304,7 +344,7 @@ class TreeRows:
         out = np.empty((len(question), outputs))
         base = self.forest.ensemble.base
         for k in range(outputs):
-            out[:, k] = self.sums(k, question.changes, question.sets).reshape(-1)
+            out[:, k] = question.sums(k).reshape(-1)
         out += base
         return out
 
@@ -353,6 +393,28 @@ class TreeRows:
             np.array_equal(g.ravel(), own) for g, own in zip(grid, flat.values(), strict=True)
         )
         return points if same and self.forest.parts[output].has_corners(points) else None
+
+    @cached_property
+    def _every_code(self) -> ThresholdCodes:
+        """Return the codes of all tested columns, (n, columns)."""
+        return np.stack([self.codes(j) for j in self.forest.shape.columns], axis=1)
+
+    def corner_sums(self, output: int, cells: tuple[CellsOfColumn, CellsOfColumn]) -> Floats:
+        """Return the sums of one output's leaves with two columns at both ends of the rows' cells, (4, n)."""
+        ends = self._ends_of(output, cells[0]), self._ends_of(output, cells[1])
+        own = self.part(output).own()
+        return self.forest.corners[output].sums(self._every_code, own, cells, ends)
+
+    def _ends_of(self, output: int, cells: CellsOfColumn) -> Ends:
+        """Return the changes of the sums at both ends of the rows' cells; every pair with the column needs them."""
+        key = output, cells.k, cells.codes.tobytes()
+        if key not in self._ends:
+            if len(self._ends) >= _ENDS:
+                self._ends.clear()
+            part, codes, home = self.part(output), cells.codes, cells.home
+            low, high = codes[:-1].take(home), codes[1:].take(home)
+            self._ends[key] = part.changed(cells.k, low), part.changed(cells.k, high)
+        return self._ends[key]
 
     def coded(self, j: int, values: Replacement) -> ThresholdCodes:
         """Return the codes of the replaced values of a column, (sets, n) or (sets, 1)."""

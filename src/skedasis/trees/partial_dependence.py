@@ -37,7 +37,7 @@ _REST = 512_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class _Unit:
+class Unit:
     """The tested columns of a feature on the rows, as ranks of its observed values.
 
     Parameters
@@ -64,7 +64,7 @@ class _Unit:
     tests: Ints
 
 
-def _unit_of(shape: TreeLayout, columns: Sequence[int], codes: Sequence[ThresholdCodes]) -> _Unit:
+def _unit_of(shape: TreeLayout, columns: Sequence[int], codes: Sequence[ThresholdCodes]) -> Unit:
     """Return the unit of these columns, given by their indices in ``shape.columns``."""
     if len(columns) == 1 and shape.tests[columns[0]].categories is None:
         return _numeric_unit(shape, columns[0], codes[columns[0]])
@@ -77,7 +77,7 @@ def _unit_of(shape: TreeLayout, columns: Sequence[int], codes: Sequence[Threshol
     passes = [shape.tests[k].passes(codes[k][example]) for k in columns]
     tests = [np.arange(shape.first[k], shape.first[k + 1]) for k in columns]
     listed = np.concatenate(passes)
-    return _Unit(
+    return Unit(
         rank.astype(np.int32),
         len(example),
         -1,
@@ -87,13 +87,13 @@ def _unit_of(shape: TreeLayout, columns: Sequence[int], codes: Sequence[Threshol
     )
 
 
-def _numeric_unit(shape: TreeLayout, k: int, codes: ThresholdCodes) -> _Unit:
+def _numeric_unit(shape: TreeLayout, k: int, codes: ThresholdCodes) -> Unit:
     tests = shape.tests[k]
     observed = np.flatnonzero(np.bincount(codes, minlength=tests.missing + 1))
     number = np.zeros(tests.missing + 1, np.int32)
     number[observed] = np.arange(len(observed))
     present = observed[observed < tests.missing]
-    return _Unit(
+    return Unit(
         number[codes],
         len(observed),
         len(present) if len(present) < len(observed) else -1,
@@ -103,7 +103,7 @@ def _numeric_unit(shape: TreeLayout, k: int, codes: ThresholdCodes) -> _Unit:
     )
 
 
-def _boxes(shape: TreeLayout, units: Sequence[_Unit], leaves: Ints) -> Boxes:
+def boxes_of(shape: TreeLayout, units: Sequence[Unit], leaves: Ints) -> Boxes:
     """Return the boxes of the leaves."""
     n_tests = int(shape.first[-1])
     unit_of, cut = np.zeros(n_tests, np.int32), np.zeros(n_tests, np.int32)
@@ -189,7 +189,7 @@ class TreePartialDependence:
         leaves = shape.leaves
         leaves = leaves[shape.depth[leaves] > 0]
         self._value = np.ascontiguousarray(shape.value[leaves] * scale)
-        self._boxes = _boxes(shape, self._units, leaves)
+        self._boxes = boxes_of(shape, self._units, leaves)
         self._weights = weights
         self._total = float(self.n) if weights is None else float(weights.sum())
         of = self._unit_of
