@@ -62,6 +62,20 @@ Replacement: TypeAlias = Floats | Sequence[Floats] | LevelReplacement | DonorRow
 or values of rows of X."""
 
 
+SetChanges: TypeAlias = Mapping[int, Replacement]
+"""Replaced values by column index, with the first axis over values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Consecutive rows of a call, from `start` to `stop`: some rows, repeated `sets` times, with columns replaced."""
+
+    start: int
+    stop: int
+    sets: int
+    changes: SetChanges
+
+
 # ------------------------------------------------------------------------------------- protocols
 RowIndex: TypeAlias = slice | Ints
 """Rows of X: a range of them, or their indices."""
@@ -79,8 +93,15 @@ class Buffer(Protocol[RowsT_co]):
         """Return the rows without replacements."""
         ...
 
-    def swept(self, changes: Mapping[int, Replacement], sets: int) -> RowsT_co:
+    def swept(self, changes: SetChanges, sets: int) -> RowsT_co:
         """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
+        ...
+
+    def joined(self, parts: Sequence[Part]) -> RowsT_co:
+        """Return the rows repeated for parts that follow each other and replace different columns.
+
+        The replaced columns keep their types (`Table.keeps_types`).
+        """
         ...
 
 
@@ -128,6 +149,17 @@ class Table(Protocol[RowsT_co]):
         self, rows: RowIndex, copies: int, used: Buffer[Container] | None = None
     ) -> Buffer[RowsT_co]:
         """Return a buffer of the rows, repeated; it reuses the memory of the buffer `used` if possible."""
+        ...
+
+    def joined(self, rows: Ints, parts: Sequence[Part]) -> RowsT_co:
+        """Return some rows, of which parts that follow each other replace different columns.
+
+        The replaced columns keep their types.
+        """
+        ...
+
+    def keeps_types(self, changes: SetChanges) -> bool:
+        """Return whether columns keep their types when values are replaced."""
         ...
 
 
@@ -237,6 +269,46 @@ class ArrayTable:
         memory = used.memory if isinstance(used, ArrayBuffer) else None
         return ArrayBuffer(self, self.X[rows], copies, memory)
 
+    def joined(self, rows: Ints, parts: Sequence[Part]) -> Values:
+        """Return some rows, of which parts that follow each other replace different columns."""
+        found = self.X[rows]
+        for part in parts:
+            for j, values in part.changes.items():
+                column = found[part.start : part.stop, j].reshape(part.sets, -1)
+                self.write(column, j, values)
+        return found
+
+    def keeps_types(self, changes: SetChanges) -> bool:
+        """Return whether the array keeps its type when values are replaced."""
+        return all(
+            isinstance(v, LevelReplacement | DonorRows) or fits(v, self.X.dtype)
+            for v in changes.values()
+        )
+
+    def write(self, column: Values, j: int, values: Replacement) -> None:
+        """Write the replacement of column j, (sets, n)."""
+        if isinstance(values, DonorRows):
+            self._write_donors(column, j, values)
+            return
+        if not isinstance(values, LevelReplacement):
+            times = self.time(j)
+            for part, new in zip(column, values, strict=True):
+                part[:] = new if times is None else times.made(new)
+            return
+        level_values = self.X[values.rows, j]
+        for part, codes in zip(column, values.codes, strict=True):
+            part[:] = level_values.take(codes)
+
+    def _write_donors(self, column: Values, j: int, values: DonorRows) -> None:
+        (n, d), X, rows = self.X.shape, self.X, values.rows
+        same_layout = column.dtype == X.dtype and rows.shape == column.shape
+        if same_layout and X.flags.c_contiguous:
+            np.take(X.reshape(-1), values.strides(d) + j, out=column, mode="clip")
+        elif same_layout and X.flags.f_contiguous:
+            np.take(X.T.reshape(-1), rows + j * n, out=column, mode="clip")
+        else:
+            column[:] = X[rows, j]
+
 
 _FEW_COLUMNS = 2
 """Columns replaced together of which the rows' own values are kept: those of a feature, or of a pair."""
@@ -274,13 +346,9 @@ class ArrayBuffer:
         self._restore(self.changed)
         return self.buffer[: self.n]
 
-    def swept(self, changes: Mapping[int, Replacement], sets: int) -> Values:
+    def swept(self, changes: SetChanges, sets: int) -> Values:
         """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
-        own = self.rows.dtype
-        kept = all(
-            isinstance(v, LevelReplacement | DonorRows) or fits(v, own) for v in changes.values()
-        )
-        dtype = own if kept else np.dtype(float)
+        dtype = self.rows.dtype if self.table.keeps_types(changes) else np.dtype(float)
         if dtype != self.buffer.dtype:
             self.buffer = self._allocate(dtype)
         self._restore(self.changed - changes.keys())
@@ -288,33 +356,21 @@ class ArrayBuffer:
             for j in changes.keys() - self.changed:
                 self.own_values[j] = self._column(j)[0].copy()
         for j, values in changes.items():
-            self._write(j, values, sets)
+            self.table.write(self._column(j)[:sets], j, values)
         self.changed = set(changes)
         return self.buffer[: sets * self.n]
 
-    def _write(self, j: int, values: Replacement, sets: int) -> None:
-        column = self._column(j)[:sets]
-        if isinstance(values, DonorRows):
-            self._write_donors(j, values, column)
-            return
-        if not isinstance(values, LevelReplacement):
-            times = self.table.time(j)
-            for part, new in zip(column, values, strict=True):
-                part[:] = new if times is None else times.made(new)
-            return
-        level_values = self.X[values.rows, j]
-        for part, codes in zip(column, values.codes, strict=True):
-            part[:] = level_values.take(codes)
-
-    def _write_donors(self, j: int, values: DonorRows, column: Values) -> None:
-        (n, d), X, rows = self.X.shape, self.X, values.rows
-        same_layout = column.dtype == X.dtype and rows.shape == column.shape
-        if same_layout and X.flags.c_contiguous:
-            np.take(X.reshape(-1), values.strides(d) + j, out=column, mode="clip")
-        elif same_layout and X.flags.f_contiguous:
-            np.take(X.T.reshape(-1), rows + j * n, out=column, mode="clip")
-        else:
-            column[:] = X[rows, j]
+    def joined(self, parts: Sequence[Part]) -> Values:
+        """Return the rows repeated for parts that follow each other and replace different columns."""
+        if self.rows.dtype != self.buffer.dtype:
+            self.buffer = self._allocate(self.rows.dtype)
+        self._restore(self.changed)
+        for part in parts:
+            for j, values in part.changes.items():
+                column = self.buffer[part.start : part.stop, j].reshape(part.sets, self.n)
+                self.table.write(column, j, values)
+                self.changed.add(j)
+        return self.buffer[: parts[-1].stop]
 
     def _column(self, j: int) -> Values:
         return self.buffer[:, j].reshape(self.copies, self.n)

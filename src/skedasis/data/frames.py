@@ -17,8 +17,10 @@ from skedasis.data.containers import (
     Buffer,
     DonorRows,
     LevelReplacement,
+    Part,
     Replacement,
     RowIndex,
+    SetChanges,
     fits,
     integer_ends,
     object_kind,
@@ -293,6 +295,23 @@ class FrameTable:
         """Return a buffer of the rows repeated `copies` times, one set after the other."""
         return FrameBuffer(self, rows, copies)
 
+    def joined(self, rows: Ints, parts: Sequence[Part]) -> IntoDataFrame:
+        """Return some rows, of which parts that follow each other replace different columns."""
+        return FrameBuffer(self, rows, 1).joined(parts)
+
+    def keeps_types(self, changes: SetChanges) -> bool:
+        """Return whether columns keep their types when values are replaced."""
+        return all(
+            isinstance(values, LevelReplacement | DonorRows)
+            or self._time(j) is not None
+            or self.keeps_type(j, values)
+            for j, values in changes.items()
+        )
+
+    def keeps_type(self, j: int, values: Floats | Sequence[Floats]) -> bool:
+        """Return whether a column of numbers keeps its type with these values."""
+        return str(self.dtypes[j]) in _NUMPY and fits(values, self.numeric_type(j))
+
 
 class FrameBuffer:
     """The data frames that are passed to the model for a batch of rows.
@@ -306,11 +325,16 @@ class FrameBuffer:
         self.n = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
 
     @cached_property
-    def tiled(self) -> Frame:
-        """The rows repeated `copies` times, one set after the other."""
+    def index(self) -> Ints:
+        """The rows of the table, repeated `copies` times, one set after the other."""
         rows = self.rows
         index = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
-        tiled = self.table.whole_blocks[np.tile(index, self.copies)]
+        return np.tile(index, self.copies)
+
+    @cached_property
+    def tiled(self) -> Frame:
+        """The repeated rows."""
+        tiled = self.table.whole_blocks[self.index]
         native = _as_pandas(tiled)
         if native is not None:
             _freeze(native)
@@ -320,24 +344,49 @@ class FrameBuffer:
         """Return a copy of the batch's rows without replacements."""
         return self.table.whole_blocks[self.rows].clone().to_native()
 
-    def swept(self, changes: Mapping[int, Replacement], sets: int) -> IntoDataFrame:
+    def swept(self, changes: SetChanges, sets: int) -> IntoDataFrame:
         """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
-        new = {j: self._new(j, v) for j, v in changes.items()}
+        return self._with({j: self._new(j, v, self.n) for j, v in changes.items()}, sets * self.n)
+
+    def joined(self, parts: Sequence[Part]) -> IntoDataFrame:
+        """Return the rows repeated for parts that follow each other and replace different columns."""
+        size = parts[-1].stop
+        by_column: dict[int, list[Part]] = {}
+        for part in parts:
+            for j in part.changes:
+                by_column.setdefault(j, []).append(part)
+        return self._with({j: self._partly(j, some, size) for j, some in by_column.items()}, size)
+
+    def _with(self, columns: Mapping[int, Series], size: int) -> IntoDataFrame:
+        """Return the first repeated rows with other columns."""
         native = _as_pandas(self.tiled)
         if native is not None:
-            return _exchanged(native, sets * self.n, new)
-        frame = self.tiled if sets == self.copies else self.tiled.head(sets * self.n)
-        return frame.with_columns(*new.values()).to_native()
+            return _exchanged(native, size, columns)
+        frame = self.tiled if size == len(self.tiled) else self.tiled.head(size)
+        return frame.with_columns(*columns.values()).to_native()
 
-    def _new(self, j: int, values: Replacement) -> Series:
-        if isinstance(values, DonorRows):
-            rows = np.broadcast_to(values.rows, (len(values.rows), self.n)).ravel()
-            return self.table.series(j)[rows]
-        if isinstance(values, LevelReplacement):
-            codes = np.broadcast_to(values.codes, (len(values.codes), self.n)).ravel()
-            # Selected by index twice, never by value, so that the column keeps its type.
-            return self.table.series(j)[values.rows][codes]
-        return self._series(j, np.stack([np.broadcast_to(v, self.n) for v in values]).ravel())
+    def _partly(self, j: int, parts: Sequence[Part], size: int) -> Series:
+        """Return the first repeated rows of a column, of which some are replaced."""
+        rows = self.index[:size].copy()
+        numbers: list[Part] = []
+        for part in parts:
+            values, n = part.changes[j], (part.stop - part.start) // part.sets
+            if isinstance(values, LevelReplacement | DonorRows):
+                rows[part.start : part.stop] = _row_numbers(values, n)
+            else:
+                numbers.append(part)
+        column = self.table.series(j)[rows]
+        for part in numbers:
+            n = (part.stop - part.start) // part.sets
+            new = self._new(j, part.changes[j], n)
+            column = column.scatter(np.arange(part.start, part.stop).tolist(), new)
+        return column
+
+    def _new(self, j: int, values: Replacement, n: int) -> Series:
+        if isinstance(values, LevelReplacement | DonorRows):
+            # Selected by index, never by value, so that the column keeps its type.
+            return self.table.series(j)[_row_numbers(values, n)]
+        return self._series(j, np.stack([np.broadcast_to(v, n) for v in values]).ravel())
 
     def _series(self, j: int, values: Floats) -> Series:
         """Return values as a column like column j; with its type if the values fit, else as float64."""
@@ -345,8 +394,7 @@ class FrameBuffer:
         times = self.table.made(j, values)
         if times is not None:
             return times
-        wanted = self.table.numeric_type(j)
-        kept = str(dtype) in _NUMPY and fits(values, wanted)
+        wanted, kept = self.table.numeric_type(j), self.table.keeps_type(j, values)
         if not kept:
             dtype, wanted = nw.Float64, np.dtype(float)
         series = nw.new_series(
@@ -357,6 +405,13 @@ class FrameBuffer:
         # pandas has several types for the same numbers: NumPy, nullable, and Arrow types.
         own = native_of(self.table.series(j)).dtype
         return nw.from_native(native_of(series).astype(own), series_only=True)
+
+
+def _row_numbers(values: LevelReplacement | DonorRows, n: int) -> Ints:
+    """Return the rows of the table that have the values of a replacement of n rows, one set after the other."""
+    if isinstance(values, DonorRows):
+        return np.broadcast_to(values.rows, (len(values.rows), n)).ravel()
+    return values.rows[np.broadcast_to(values.codes, (len(values.codes), n)).ravel()]
 
 
 # --------------------------------------------------------------------------- memory of pandas frames

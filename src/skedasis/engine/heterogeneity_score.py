@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -16,12 +17,17 @@ from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.engine.depends_on import ColumnFunctions, SwappedPairs
 from skedasis.engine.prepare import Job, TaskKey
-from skedasis.engine.run import limits_model_threads, make_evaluators, stats_of
+from skedasis.engine.run import (
+    limits_model_threads,
+    make_evaluators,
+    stats_of,
+)
 from skedasis.engine.select import FeatureTask
 from skedasis.engine.spread import ScoredRows, compute_spreads, count_spread_rows
 from skedasis.errors import DataError
 from skedasis.models.calling import CallStats, one_thread_each
 from skedasis.quantities.evaluator import BatchEvaluator
+from skedasis.quantities.joint_calls import in_few_calls, joint_calls
 from skedasis.results.effect import Spread
 from skedasis.stats.depends_on import Pairs
 from skedasis.stats.heterogeneity_score import (
@@ -397,15 +403,20 @@ def _batch(
     known: Mapping[OutputLabel, Floats] | None,
 ) -> tuple[SwapResponses, CallStats]:
     """Evaluate one batch; see `_evaluate`."""
-    evaluators = make_evaluators(job, batch, 1)
+    joint = joint_calls(job.joint_rows, len(batch))
+    evaluators = make_evaluators(job, batch, 1, joint)
     at: dict[OutputLabel, Floats] = {
         label: evaluator.values() if known is None else known[label][batch.places]
         for label, evaluator in evaluators.items()
     }
+
+    def changes(key: str) -> dict[tuple[OutputLabel, str], Floats]:
+        swap = swaps[key]
+        return {(o, key): _change(e, batch, swap, at[o]) for o, e in evaluators.items()}
+
     moved: dict[tuple[OutputLabel, str], Floats] = {}
-    for key, swap in swaps.items():
-        for label, evaluator in evaluators.items():
-            moved[label, key] = _change(evaluator, batch, swap, at[label])
+    for found in in_few_calls(joint, [partial(changes, key) for key in swaps]):
+        moved |= found
         for evaluator in evaluators.values():
             evaluator.forget()
         bar.advance()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -21,6 +21,7 @@ from skedasis.data.column_stats import Column, NotYetKnown
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import check_slopes
 from skedasis.data.row_rules import KeptRows
+from skedasis.derivatives.finite_differences import probe_derivatives
 from skedasis.engine.options import ExplainOptions, Need
 from skedasis.engine.rows import open_rows
 from skedasis.engine.select import (
@@ -37,13 +38,15 @@ from skedasis.methods.missing import Donors, donors_of
 from skedasis.methods.plans import NumericPlan
 from skedasis.models.adapters import DerivativeInfo, LocalEffectKind
 from skedasis.models.calling import SMALLEST, CallStats
-from skedasis.quantities.base import CALL_ROWS, FULL_CALL, Quantity
+from skedasis.quantities.base import CALL_ROWS, FULL_CALL, ModelProxy, Quantity
 from skedasis.quantities.evaluator import (
+    DERIVATIVE_ROWS,
+    BatchEvaluator,
     ProbeResult,
     ResponseCache,
-    derivative_info_of,
     probe_model,
 )
+from skedasis.quantities.joint_calls import JOINT_CELLS, JOINT_ROWS, in_few_calls, joint_calls
 from skedasis.quantities.outputs import MultiOutputQuantity
 from skedasis.quantities.tree_evaluator import (
     Outputs,
@@ -98,6 +101,11 @@ class Job:
         """Return whether a second round may follow for a plan."""
         task = self.task(key)
         return isinstance(task, FeatureTask) and task.variant.may_continue(self.plans[key])
+
+    @property
+    def joint_rows(self) -> int:
+        """Most rows of a call that answers the requests of several features; 0 if each has its own calls."""
+        return _joint_rows(self.outputs, self.dataset, self.tasks, self.checked, self.options)
 
     @property
     def single(self) -> bool:
@@ -201,7 +209,8 @@ def prepare_job(
     after_check = current_work().after_check
     if after_check is not None and not (evaluated.said or "").startswith("exact"):
         after_check(checked.caller)
-    planner = _Planner(evaluated.outputs, dataset, tasks, checked, agreed or {})
+    room = _joint_rows(evaluated.outputs, dataset, tasks, checked, options)
+    planner = _Planner(evaluated.outputs, dataset, tasks, checked, agreed or {}, room)
     dataset.once_known(planner.plan_all)
     plans = planner.plans
     if part is not None:
@@ -374,6 +383,27 @@ def _batch_size(job: Job) -> tuple[int, int]:
     return rows, max(1, min(copies, CALL_ROWS // rows, room))
 
 
+def _joint_rows(
+    outputs: Outputs,
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    checked: ProbeResult,
+    options: ExplainOptions,
+) -> int:
+    """Return how many rows a call may have that answers the requests of several features; 0 if there are no such calls.
+
+    A slow model is called as seldom as memory allows, a cheap one in blocks that stay in the processor's cache.
+    """
+    caller, models = checked.caller, [q.model for q in outputs.values()]
+    if len(tasks) < 2 or not caller.can_join or any(isinstance(m, ModelProxy) for m in models):
+        return 0
+    columns = len(dataset.features)
+    rows = CALL_ROWS if caller.slow else min(JOINT_ROWS, JOINT_CELLS // columns)
+    limits = [q.batch_rows for q in outputs.values()]
+    memory = options.memory_bytes // (8 * (columns + 8))
+    return min([rows, memory, *(n for n in limits if n is not None)])
+
+
 def _donors(tasks: Sequence[Task], plans: Plans) -> dict[TaskKey, Donors]:
     """Return donor values for features with missing values."""
     donors: dict[TaskKey, Donors] = {}
@@ -402,6 +432,36 @@ def _donors(tasks: Sequence[Task], plans: Plans) -> dict[TaskKey, Donors]:
 _NO_DERIVATIVES = DerivativeInfo("none", "")
 
 
+class _Probes:
+    """Evaluators at the rows where derivatives are probed, one for each output, made when it is needed."""
+
+    def __init__(self, outputs: Outputs, dataset: Dataset, checked: ProbeResult, room: int) -> None:
+        self._outputs, self._dataset, self._checked = outputs, dataset, checked
+        self.joint = joint_calls(room, 1)
+        self._cache = ResponseCache() if len(outputs) > 1 or self.joint is not None else None
+        self._made: dict[OutputLabel, BatchEvaluator] = {}
+
+    def of(self, label: OutputLabel) -> BatchEvaluator:
+        """Return the evaluator of an output."""
+        if label not in self._made:
+            checked = self._checked
+            batch = self._dataset.evenly_spaced_batch(DERIVATIVE_ROWS, checked.among)
+            made = self._outputs[label].evaluator(batch, 4, checked.eps, cache=self._cache)
+            made.caller, made.joint = checked.caller, self.joint
+            self._made[label] = made
+        return self._made[label]
+
+    def forget(self) -> None:
+        """Delete the responses of features that are planned."""
+        for evaluator in self._made.values():
+            evaluator.forget()
+
+    def count(self) -> None:
+        """Add the calls to those of the model's check."""
+        for evaluator in self._made.values():
+            self._checked.stats.add(evaluator.stats)
+
+
 @dataclass(frozen=True, eq=False)
 class _Planner:
     """Plans every feature for every output; once for all outputs if the method uses no derivatives."""
@@ -412,28 +472,40 @@ class _Planner:
     checked: ProbeResult
     agreed: Mapping[TaskKey, DerivativeInfo] = field(default_factory=dict)
     """The kind of local effect that several models agree on."""
+    room: int = 0
     plans: Plans = field(default_factory=dict)
     infos: dict[TaskKey, list[DerivativeInfo]] = field(default_factory=dict)
 
     def plan_all(self) -> None:
         """Plan what is not planned yet; raise if columns are to be counted first."""
+        # Columns that wait keep their order, and all of them need as much memory as X.
+        few = len(self.dataset) <= CALL_ROWS
+        probes = _Probes(self.outputs, self.dataset, self.checked, self.room if few else 0)
+        works = [partial(self._plan_task, task, probes) for task in self.tasks]
         unknown: Exception | None = None
-        for task in self.tasks:
-            cache = ResponseCache() if len(self.outputs) > 1 else None
-            for label in self.outputs:
-                try:
-                    self._plan(task, label, cache)
-                except NotYetKnown as error:
-                    unknown = error
-            for column in task.columns:
-                if isinstance(column, Column) and not column.missing:  # donors need the order
-                    column.release_order()
+        for found in in_few_calls(probes.joint, works):
+            unknown = found or unknown
+            probes.forget()
+        probes.count()
         # One pass over the data answers what plans and donors ask for.
         _donors(self.tasks, self.plans)
         if unknown is not None:
             raise unknown
 
-    def _plan(self, task: Task, label: OutputLabel, cache: ResponseCache | None) -> None:
+    def _plan_task(self, task: Task, probes: _Probes) -> Exception | None:
+        """Plan a feature or pair for all outputs; return the error that says what is to be counted first."""
+        unknown: Exception | None = None
+        for label in self.outputs:
+            try:
+                self._plan(task, label, probes)
+            except NotYetKnown as error:
+                unknown = error
+        for column in task.columns:
+            if isinstance(column, Column) and not column.missing:  # donors need the order
+                column.release_order()
+        return unknown
+
+    def _plan(self, task: Task, label: OutputLabel, probes: _Probes) -> None:
         key = label, task.key
         if key in self.plans:
             return
@@ -446,27 +518,23 @@ class _Planner:
             self.plans.update({(name, task.key): plan for name in self.outputs})
             return
         if key not in self.infos:
-            quantity = self.outputs[label]
-            self.infos[key] = [
-                self._derivative_info(quantity, c, cache, task) for c in task.columns
-            ]
+            self.infos[key] = [self._derivative_info(label, c, probes, task) for c in task.columns]
         self.plans[key] = _plan_of(task, self.infos[key], self.agreed.get(key))
 
     def _derivative_info(
-        self, quantity: Quantity, column: AnyColumn, cache: ResponseCache | None, task: Task
+        self, label: OutputLabel, column: AnyColumn, probes: _Probes, task: Task
     ) -> DerivativeInfo:
-        """Return how the local effects of a column are computed."""
+        """Return how the local effects of a column are computed; without derivatives, probe whether differences do."""
         if not isinstance(column, Column):
             return DerivativeInfo("levels", "differences between levels")
-        known = quantity.derivative_info(column.feature)
+        known = self.outputs[label].derivative_info(column.feature)
         if isinstance(task, FeatureTask) and task.variant.observed_only(column):
             # Probing derivatives would evaluate the model between observed values.
             return known
-        whole = column.discrete and known.kind == "differences"
-        values = column.values_to_step_between() if whole else None
-        return derivative_info_of(
-            quantity, self.dataset, column.summary(), self.checked, cache, values
-        )
+        if known.kind != "differences":
+            return known
+        values = column.values_to_step_between() if column.discrete else None
+        return probe_derivatives(probes.of(label), column.summary(), values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -476,12 +544,12 @@ class _UnaskedPlanner(_Planner):
     local: LocalEffectKind = "differences"
 
     def _derivative_info(
-        self, quantity: Quantity, column: AnyColumn, cache: ResponseCache | None, task: Task
+        self, label: OutputLabel, column: AnyColumn, probes: _Probes, task: Task
     ) -> DerivativeInfo:
         """Return how the local effects of a column are computed, as far as the quantity says it by itself."""
         if not isinstance(column, Column):
             return DerivativeInfo("levels", "differences between levels")
-        known = quantity.derivative_info(column.feature)
+        known = self.outputs[label].derivative_info(column.feature)
         if isinstance(task, FeatureTask) and task.variant.observed_only(column):
             return known
         return DerivativeInfo(self.local, "") if known.kind == "differences" else known

@@ -6,8 +6,9 @@ only slopes that fail the check are repeated, as step functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -20,12 +21,18 @@ from skedasis.engine.assemble import Results, abouts_of, finalize
 from skedasis.engine.budget import announce
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
 from skedasis.engine.prepare import Job, TaskKey
-from skedasis.engine.run import GatheredStats, make_evaluators, run, stats_of
+from skedasis.engine.run import (
+    GatheredStats,
+    make_evaluators,
+    run,
+    stats_of,
+)
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.methods.base import MethodResult
 from skedasis.methods.missing import MISSING
 from skedasis.methods.plans import BatchStats, CellPlan, NumericPlan
 from skedasis.models.adapters import DerivativeInfo
+from skedasis.quantities.joint_calls import in_few_calls, joint_calls
 from skedasis.results.checks.slope_check import ROWS, CheckedRows, SlopeCheck, slope_check
 from skedasis.results.effect import Effect
 from skedasis.stats.grid import Cells, at_or_above
@@ -122,14 +129,20 @@ def _rises(
     part, first = drawn.subset(used), 0
     found = {key: np.full(len(one.rows.rows), np.nan) for key, one in checked.items()}
     for batch in part.batches(max(1, min(job.batch_rows, len(part)))):
-        evaluators = make_evaluators(job, batch, min(job.copies, 2))
+        joint = joint_calls(job.joint_rows, 1)
+        evaluators = make_evaluators(job, batch, min(job.copies, 2), joint)
+        works: list[Callable[[], Floats]] = []
+        asked: list[tuple[TaskKey, Ints]] = []
         for key, one in checked.items():
             place = np.searchsorted(used, by_hash[one.rows.rows]) - first
             here = np.flatnonzero((place >= 0) & (place < len(batch)))
             if len(here):
                 evaluator = evaluators[key[0]].subset(place[here], 2)
                 low, high = one.rows.low[here], one.rows.high[here]
-                found[key][here] = evaluator.edge_differences(one.position, low, high)
+                works.append(partial(evaluator.edge_differences, one.position, low, high))
+                asked.append((key, here))
+        for (key, here), rises in zip(asked, in_few_calls(joint, works), strict=True):
+            found[key][here] = rises
         job.checked.stats.add(stats_of(evaluators))
         first += len(batch)
     return found

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ from skedasis.methods.plans import BatchStats, RowStore
 from skedasis.models.calling import CallStats, ChunkedCaller, one_thread_each
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache
+from skedasis.quantities.joint_calls import JointCalls, in_few_calls, joint_calls
 from skedasis.quantities.tree_evaluator import Outputs
 from skedasis.stats.moments import MergeTree
 
@@ -63,6 +65,7 @@ class BatchWork:
     eps: float
     copies: int
     sample: KeptRows | None
+    room: int
 
     @classmethod
     def of(cls, job: Job) -> BatchWork:
@@ -76,28 +79,41 @@ class BatchWork:
             job.checked.eps,
             job.copies,
             job.sample,
+            job.joint_rows,
         )
 
     def compute(
-        self, batch: Batch, evaluators: Mapping[OutputLabel, BatchEvaluator], advance: Advance
+        self,
+        batch: Batch,
+        evaluators: Mapping[OutputLabel, BatchEvaluator],
+        advance: Advance,
+        joint: JointCalls | None = None,
     ) -> GatheredStats:
         """Return the statistics of one batch."""
         keep = None if self.sample is None else self.sample.mask(batch)
-        gathered: GatheredStats = {}
-        for name, variant in self.variants.items():
+
+        def compute_one(name: ResultKey) -> GatheredStats:
+            found: GatheredStats = {}
             for label, evaluator in evaluators.items():
                 key = label, name
                 if key not in self.plans:  # later rounds plan some outputs only
                     continue
-                gathered[key] = variant.compute(evaluator, self.plans[key], keep)
+                found[key] = self.variants[name].compute(evaluator, self.plans[key], keep)
                 if key in self.donors:
                     moments, refusal = missing_moments(evaluator, self.donors[key])
-                    gathered[key].moments[MISSING] = moments
+                    found[key].moments[MISSING] = moments
                     if refusal:
-                        gathered[key].notes = {**gathered[key].notes, "missing": refusal}
-                advance()
+                        found[key].notes = {**found[key].notes, "missing": refusal}
+            return found
+
+        gathered: GatheredStats = {}
+        works = [partial(compute_one, name) for name in self.variants]
+        for found in in_few_calls(joint, works):
+            gathered |= found
             for evaluator in evaluators.values():
                 evaluator.forget()
+            for _ in found:
+                advance()
         return gathered
 
 
@@ -166,10 +182,11 @@ class ComputePass:
         """Add a batch."""
         work, previous = self.work, self.worker.evaluators
         advance = state.count_step if self.advance is None else self.advance
+        joint = joint_calls(work.room, len(batch))
         evaluators = evaluators_of(
-            work.outputs, batch, work.eps, self.caller, work.copies, previous
+            work.outputs, batch, work.eps, self.caller, work.copies, previous, joint
         )
-        gathered = work.compute(batch, evaluators, advance)
+        gathered = work.compute(batch, evaluators, advance, joint)
         self.worker.evaluators = [*evaluators.values()]
         state.stats.add(stats_of(evaluators))
         state.kept.append({key: local.detach_rows() for key, local in gathered.items()})
@@ -238,9 +255,13 @@ def limits_model_threads(job: Job) -> bool:
     return job.options.n_jobs > 1 and len(job.dataset) > job.batch_rows
 
 
-def make_evaluators(job: Job, batch: Batch, copies: int) -> dict[OutputLabel, BatchEvaluator]:
+def make_evaluators(
+    job: Job, batch: Batch, copies: int, joint: JointCalls | None = None
+) -> dict[OutputLabel, BatchEvaluator]:
     """Return an evaluator of a batch for each output of a job."""
-    return evaluators_of(job.outputs, batch, job.checked.eps, job.checked.caller, copies)
+    return evaluators_of(
+        job.outputs, batch, job.checked.eps, job.checked.caller, copies, joint=joint
+    )
 
 
 def evaluators_of(
@@ -250,14 +271,18 @@ def evaluators_of(
     caller: ChunkedCaller,
     copies: int,
     previous: list[BatchEvaluator | None] | None = None,
+    joint: JointCalls | None = None,
 ) -> dict[OutputLabel, BatchEvaluator]:
-    """Return an evaluator of a batch for each output of one model."""
-    cache = ResponseCache() if len(outputs) > 1 else None
+    """Return an evaluator of a batch for each output of one model.
+
+    With `joint`, the computations that use them are to be started by `in_few_calls`.
+    """
+    cache = ResponseCache() if len(outputs) > 1 or joint is not None else None
     used: list[BatchEvaluator | None] = [None] * len(outputs) if previous is None else previous
     shared: dict[str, object] = {}
     evaluators: dict[OutputLabel, BatchEvaluator] = {}
     for (label, quantity), finished in zip(outputs.items(), used, strict=True):
         evaluator = quantity.evaluator(batch, copies, eps, finished, cache)
-        evaluator.shared, evaluator.caller = shared, caller
+        evaluator.shared, evaluator.caller, evaluator.joint = shared, caller, joint
         evaluators[label] = evaluator
     return evaluators

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Self
+from functools import cached_property
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -19,9 +19,14 @@ from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.prepare import Job, TaskKey
-from skedasis.engine.run import limits_model_threads, make_evaluators, stats_of
+from skedasis.engine.run import (
+    limits_model_threads,
+    make_evaluators,
+    stats_of,
+)
 from skedasis.engine.select import FeatureTask
 from skedasis.models.calling import CallStats, one_thread_each
+from skedasis.quantities.joint_calls import JointCalls, in_few_calls, joint_calls
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect, Spread
 from skedasis.stats.grid import Cells
@@ -178,9 +183,14 @@ def compute_spreads(
     limiter, n_jobs = (one_thread_each(), job.options.n_jobs) if limited else (nullcontext(), 1)
     with limiter as begin, Progress(len(features), text, job.options.progress) as bar:
         caller.heartbeat = lambda: bar.advance(0)
-        work = partial(_evaluate, whole=whole, scores=scores)
+        joint = None if limited else joint_calls(job.joint_rows, 1)
+        works = (_work(feature, whole, scores, joint) for feature in features)
         # An iterator: a single feature, too, is computed in a thread of ours, where the model's are limited.
-        done = map_in_order(work, iter(features), n_jobs, begin, caller.stop)
+        done = (
+            map_in_order(_result, works, n_jobs, begin, caller.stop)
+            if joint is None
+            else in_few_calls(joint, works)
+        )
         with closing(done):
             for spreads, cost in done:
                 found |= spreads
@@ -220,28 +230,47 @@ def _features(
     ]
 
 
-def _evaluate(
-    feature: _Feature, whole: Batch | None, scores: Mapping[TaskKey, HeterogeneityScore]
-) -> tuple[dict[TaskKey, Spread], CallStats]:
-    """Return the spreads of one feature by (label, key)."""
+_Evaluated: TypeAlias = tuple[dict[TaskKey, Spread], CallStats]
+
+
+def _result(work: Callable[[], _Evaluated]) -> _Evaluated:
+    return work()
+
+
+def _work(
+    feature: _Feature,
+    whole: Batch | None,
+    scores: Mapping[TaskKey, HeterogeneityScore],
+    joint: JointCalls | None,
+) -> Callable[[], _Evaluated]:
+    """Return the computation of the spreads of one feature by (label, key)."""
     job, key, found = feature.job, feature.task.key, feature.windows
     mine = {label: scores[label, key] for label in job.outputs}
-    stats = CallStats()
-    response: dict[OutputLabel, Floats] = {}
-    if whole is not None and found is not None and any(s.value > 0 for s in mine.values()):
-        blocks, size = found.rows.shape
-        back = feature.drawn.back
-        batch = whole.take(back[found.rows].ravel())
-        positions = found.donors.shape[1]
-        donors = feature.drawn.numbers[back[found.donors]]
-        replaced = DonorRows(np.repeat(donors, size, axis=0).T)
-        copies = max(1, min(positions, job.batch_rows * job.copies // len(batch)))
-        evaluators = make_evaluators(job, batch, copies)
-        changes = dict.fromkeys(feature.task.feature.columns, replaced)
+
+    def spreads(response: Mapping[OutputLabel, Floats]) -> dict[TaskKey, Spread]:
+        return {
+            (label, key): feature.spread(score, response.get(label))
+            for label, score in mine.items()
+        }
+
+    if whole is None or found is None or not any(s.value > 0 for s in mine.values()):
+        return lambda: (spreads({}), CallStats())
+    blocks, size = found.rows.shape
+    back = feature.drawn.back
+    batch = whole.take(back[found.rows].ravel())
+    positions = found.donors.shape[1]
+    donors = feature.drawn.numbers[back[found.donors]]
+    replaced = DonorRows(np.repeat(donors, size, axis=0).T)
+    room = max(job.batch_rows * job.copies, 0 if joint is None else joint.room // 2)
+    copies = max(1, min(positions, room // len(batch)))
+    evaluators = make_evaluators(job, batch, copies, joint)
+    changes = dict.fromkeys(feature.task.feature.columns, replaced)
+
+    def evaluate() -> _Evaluated:
+        response: dict[OutputLabel, Floats] = {}
         for label, evaluator in evaluators.items():
             swept = evaluator.sweep_together(changes, positions)
             response[label] = swept.reshape(blocks, size, positions).transpose(0, 2, 1)
-        stats.add(stats_of(evaluators))
-    return {
-        (label, key): feature.spread(score, response.get(label)) for label, score in mine.items()
-    }, stats
+        return spreads(response), stats_of(evaluators)
+
+    return evaluate

@@ -151,6 +151,9 @@ SHORT = 0.25
 LONG = 1.0
 """Seconds that a call may last if larger calls have a lower cost per row, as those of a forest of many trees."""
 
+SLOW = 2e-3
+"""Seconds of a call, beside those of its rows, from which a model counts as slow."""
+
 _SIZES = (65_536, 16_384, 4_096, 1_024, 256, 64)
 
 _USUAL = 1_024
@@ -214,6 +217,17 @@ class ChunkedCaller:
             return 0.0, known[large] / large
         each = max(known[large] - known[small], 0.0) / (large - small)
         return max(known[small] - each * small, 0.0), each
+
+    @property
+    def can_join(self) -> bool:
+        """Return whether responses can be joined and cut: they are arrays or lists."""
+        return self._can_join
+
+    @property
+    def slow(self) -> bool:
+        """Return whether a call takes so long, whatever its rows, that copies of rows cost nothing beside it."""
+        with self._lock:
+            return self._costs()[0] >= SLOW
 
     def stop(self) -> None:
         """Raise `Stopped` in all threads at their next call of the model."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Container as Container_
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
@@ -13,14 +14,19 @@ import numpy as np
 from skedasis._types import Bools, Container, DType, Floats, Ints, ModelRows, RawResponse, Values
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Summary
-from skedasis.data.containers import Buffer, DonorRows, LevelReplacement, Replacement
+from skedasis.data.containers import (
+    Buffer,
+    DonorRows,
+    LevelReplacement,
+    Replacement,
+    SetChanges,
+)
 from skedasis.data.dataset import Batch, Dataset, to_array
 from skedasis.data.factorize import is_missing
 from skedasis.data.features import Feature
 from skedasis.derivatives.finite_differences import (
     differences,
     mixed_differences,
-    probe_derivatives,
 )
 from skedasis.distributions.base import Predicted
 from skedasis.errors import DataError, ModelOutputError
@@ -34,6 +40,7 @@ from skedasis.models.calling import (
     check_response,
     unit_round_off,
 )
+from skedasis.quantities.joint_calls import JointCalls, Request
 from skedasis.stats.moments import dot
 
 if TYPE_CHECKING:
@@ -47,9 +54,6 @@ SweepValues: TypeAlias = Floats | tuple[Floats, ...] | LevelReplacement | DonorR
 
 SweptValues: TypeAlias = Mapping[int, SweepValues]
 """Replaced values by column index, m of each column."""
-
-SetChanges: TypeAlias = Mapping[int, Replacement]
-"""Replaced values by column index as buffers take them: with the first axis over values."""
 
 _ArgumentT = TypeVar("_ArgumentT")
 _ResultT = TypeVar("_ResultT")
@@ -144,9 +148,9 @@ class ResponseCache:
         # Copy: a model may return a view of its input, and the input buffer is overwritten later.
         self._responses[key] = response if isinstance(response, Predicted) else np.array(response)
 
-    def forget(self) -> None:
-        """Delete all responses except those at the rows of X, which the next feature uses again."""
-        for key in [k for k in self._responses if k != b"own"]:
+    def forget(self, wanted: Container_[bytes]) -> None:
+        """Delete all responses except those at the rows of X, which the next feature uses again, and `wanted` ones."""
+        for key in [k for k in self._responses if k != b"own" and k not in wanted]:
             del self._responses[key]
 
 
@@ -243,6 +247,8 @@ class BatchEvaluator:
         self._used = None if used is None else used.left()
         self._whole: tuple[BatchEvaluator, Ints] | None = None
         self._cache = cache
+        self.joint: JointCalls | None = None
+        """Lets requests of few rows wait for those of other computations; with a cache only."""
         self._tiled: Values | None = None
         # Methods keep values of any kind here, each under a key of its own.
         self.shared: dict[str, object] = {}
@@ -305,6 +311,7 @@ class BatchEvaluator:
         part: BatchEvaluator = type(self)(self.quantity, self.batch.take(rows), copies, self.eps)
         part.stats, part._whole, part.caller = self.stats, (self, rows), self.caller
         part._cache = None if self._cache is None else self._cache.part(rows)
+        part.joint = self.joint
         if self._own is not None:
             part._own = self._own[rows]
         return part
@@ -312,7 +319,7 @@ class BatchEvaluator:
     def forget(self) -> None:
         """Delete cached responses except those at the rows of X. Called between features."""
         if self._cache is not None:
-            self._cache.forget()
+            self._cache.forget(() if self.joint is None else self.joint.wanted)
 
     def watched(self) -> ModelRows:
         """Return the unchanged rows as the model will get them, in which its writing to them can be seen afterwards."""
@@ -357,8 +364,11 @@ class BatchEvaluator:
         at_high = x == high
         known = at_high | (x == low)
         saved = int(np.count_nonzero(known))
+        has_own = self._own is not None
+        if self.joint is not None:
+            has_own = self.joint.decided(j, has_own)
         # Evaluating a subset of the rows means copying them: not worth it for a few.
-        if saved < len(self) and (self._own is None or saved < len(self) // 10):
+        if saved < len(self) and (not has_own or saved < len(self) // 10):
             return self._both_edges(j, low, high)
         own = self.values()
         other = self.sweep(j, np.where(at_high, low, high)[:, None])[:, 0]
@@ -561,8 +571,22 @@ class BatchEvaluator:
         key = self._cache.key(changes)
         if key in self._cache:
             return self._cache[key]
+        if self.joint is not None:
+            self.joint.defer(Request(self, key, changes, sets))
         raw = self._cache[key] = self._ask(changes, sets, where)
         return raw
+
+    def ask_jointly(self, rows: ModelRows, n: int, where: str) -> Values:
+        """Return the model's response for n rows of several requests, which can be cut (`ChunkedCaller.can_join`)."""
+        raw, calls = self._called(lambda r: self.caller.call(self.quantity.raw, r, n), rows, where)
+        self.stats.rows += n
+        self.stats.calls += calls
+        return as_array(raw, self.quantity.describe())
+
+    def keep(self, key: bytes, raw: RawResponse) -> None:
+        """Put the response to a request into the cache."""
+        if self._cache is not None:
+            self._cache[key] = raw
 
     def _targets(self, sets: int) -> Values | None:
         """Return the encoded labels of `sets` copies of the rows; None if the quantity needs none."""
@@ -807,26 +831,6 @@ def _check_not_tiny(
             f"some of at least {SMALLEST:g}, because variances are computed from squares",
             "Rescale the quantity, for example explain its logarithm",
         )
-
-
-def derivative_info_of(
-    quantity: Probed,
-    dataset: Dataset,
-    column: Summary,
-    found: ProbeResult,
-    cache: ResponseCache | None = None,
-    values: Floats | None = None,
-) -> DerivativeInfo:
-    """Return a quantity's `DerivativeInfo` for a feature; without derivatives, probe whether differences make sense."""
-    derivative_info = quantity.derivative_info(column.feature)
-    if derivative_info.kind != "differences":
-        return derivative_info
-    evaluator = quantity.evaluator(
-        dataset.evenly_spaced_batch(DERIVATIVE_ROWS, found.among), 4, found.eps, cache=cache
-    )
-    derivative_info = probe_derivatives(evaluator, column, values)
-    found.stats.add(evaluator.stats)
-    return derivative_info
 
 
 def _equal(x: object, y: object) -> bool:

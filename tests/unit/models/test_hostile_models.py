@@ -167,7 +167,7 @@ def test_with_copies_rows_that_a_model_keeps_never_change(name):
     y = (X[:, 0] > 0) * 1
     reused, copied = Keeps(function), Keeps(function)
     results = [
-        sd.explain(make(f, **keywords), X, method="ale", y=y, memory="20KB")
+        sd.explain(make(f, **keywords), X, method="pdp", y=y, memory="20KB")
         for f, keywords in ((reused, {}), (copied, {"copy": True}))
     ]
     assert copied.unchanged

@@ -1,0 +1,202 @@
+"""Joint calls: the requests of several computations reach the model together.
+
+A call of an in-context model, of a forest or of a service takes as long for few rows as for many. Where rows are few, a
+computation (of one feature) stops at its first request, and the next one starts. When the requests fill a call, the
+model is called, and the computations start again: they find the responses in the cache (`ResponseCache`) and continue
+to their next request. So what a computation asks for may depend on answers, and the model gets the same rows as without
+joint calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from skedasis._types import Container, ModelRows, RawResponse, Values
+from skedasis.data.containers import Buffer, Part, SetChanges
+from skedasis.data.dataset import Batch
+
+_ResultT = TypeVar("_ResultT")
+
+JOINT_ROWS = 32_768
+"""Most rows of a joint call of a model whose calls are cheap."""
+
+JOINT_CELLS = 2**20
+"""Most values in the rows of such a call: 8 MB, which are read from the processor's cache."""
+
+
+class Pending(BaseException):
+    """Stops a computation until its request is answered; a `BaseException`, so that methods cannot swallow it."""
+
+
+class Asking(Protocol):
+    """What joint calls ask of an evaluator."""
+
+    batch: Batch
+
+    def ask_jointly(self, rows: ModelRows, n: int, where: str) -> Values: ...
+    def keep(self, key: bytes, raw: RawResponse) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Rows of a batch, repeated, with columns replaced."""
+
+    evaluator: Asking
+    key: bytes
+    changes: SetChanges
+    sets: int
+
+    @property
+    def rows(self) -> int:
+        """Return the number of model rows."""
+        return self.sets * self.evaluator.batch.size
+
+
+class _State:
+    """What a computation keeps when it is started again: the keys of its requests, and what it decided."""
+
+    def __init__(self) -> None:
+        self.keys: set[bytes] = set()
+        self.decisions: dict[object, bool] = {}
+
+
+class _Computation(Generic[_ResultT]):
+    """A computation, and its result once all its requests are answered."""
+
+    def __init__(self, work: Callable[[], _ResultT]) -> None:
+        self.work, self.state = work, _State()
+        self.results: list[_ResultT] = []
+
+
+class JointCalls:
+    """Requests that wait for a call of the model, and the computations that wait for them.
+
+    Parameters
+    ----------
+    room : int
+        The most rows of a call.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self._states: deque[_State] = deque()
+        self._current = _State()
+        self._requests: dict[bytes, Request] = {}
+        self._alone: set[bytes] = set()
+        self._answered = False
+        self._buffer: tuple[Batch, Buffer[Container]] | None = None
+
+    @property
+    def wanted(self) -> set[bytes]:
+        """Return the keys of the responses that computations wait for or use."""
+        return set[bytes]().union(*(state.keys for state in self._states))
+
+    def defer(self, request: Request) -> None:
+        """Let a request wait for a joint call.
+
+        Answered at once are those that fill a call by themselves, that change the types of columns, and those for the
+        rows' own values, which computations share.
+        """
+        key, batch = request.key, request.evaluator.batch
+        self._current.keys.add(key)
+        if not request.changes or key in self._alone or 2 * request.rows > self.room:
+            return
+        if not batch.dataset.table.keeps_types(request.changes):
+            return
+        if key not in self._requests:
+            if sum(r.rows for r in self._requests.values()) + request.rows > self.room:
+                self._answer()
+            self._requests[key] = request
+        raise Pending
+
+    def decided(self, what: object, decision: bool) -> bool:
+        """Return what the computation decided when it was first started, before others had answers."""
+        return self._current.decisions.setdefault(what, decision)
+
+    def results(self, works: Iterable[Callable[[], _ResultT]]) -> Iterator[_ResultT]:
+        """Yield the results of computations, in order."""
+        started: deque[_Computation[_ResultT]] = deque()
+        for work in works:
+            started.append(_Computation(work))
+            self._states.append(started[-1].state)
+            self._attempt([started[-1]])
+            while self._answered:
+                self._attempt(started)
+            yield from self._finished(started)
+        while started:
+            self._answer()
+            self._attempt(started)
+            yield from self._finished(started)
+
+    def _attempt(self, some: Iterable[_Computation[_ResultT]]) -> None:
+        """Start computations, again if they had been started, and finish those whose requests are answered."""
+        self._answered = False
+        for one in some:
+            if not one.results:
+                self._current = one.state
+                with contextlib.suppress(Pending):
+                    one.results.append(one.work())
+                    one.state.keys.clear()
+
+    def _finished(self, started: deque[_Computation[_ResultT]]) -> Iterator[_ResultT]:
+        """Yield the results up to the first computation that is not finished."""
+        while started and started[0].results:
+            self._states.popleft()
+            yield started.popleft().results[0]
+
+    def _answer(self) -> None:
+        """Call the model for the requests that wait; if it fails, each of them gets a call and an error of its own."""
+        requests, self._requests = [*self._requests.values()], {}
+        self._answered = True
+        try:
+            if len(requests) > 1:
+                self._call(requests)
+                return
+        except Exception:  # noqa: BLE001, S110 - models raise exceptions of any kind, which they will raise again
+            pass
+        self._alone |= {request.key for request in requests}
+
+    def _call(self, requests: list[Request]) -> None:
+        """Call the model on the rows of all requests, and cut its response."""
+        ends = np.cumsum([request.rows for request in requests]).tolist()
+        parts = [
+            Part(end - request.rows, end, request.sets, request.changes)
+            for request, end in zip(requests, ends, strict=True)
+        ]
+        first = requests[0].evaluator
+        where = f"{ends[-1]} rows of {len(requests)} requests"
+        raw = first.ask_jointly(self._joined(requests, parts), ends[-1], where)
+        for request, part in zip(requests, parts, strict=True):
+            request.evaluator.keep(request.key, raw[part.start : part.stop])
+
+    def _joined(self, requests: list[Request], parts: list[Part]) -> ModelRows:
+        """Return the rows of all requests."""
+        batch = requests[0].evaluator.batch
+        if any(request.evaluator.batch is not batch for request in requests):
+            rows = [np.tile(r.evaluator.batch.table_rows, r.sets) for r in requests]
+            return batch.dataset.table.joined(np.concatenate(rows), parts)
+        sets = sum(request.sets for request in requests)
+        if self._buffer is None or self._buffer[0] is not batch or self._buffer[1].copies < sets:
+            self._buffer = batch, batch.tile(sets)
+        return self._buffer[1].joined(parts)
+
+
+def joint_calls(room: int, rows: int) -> JointCalls | None:
+    """Return joint calls for requests of at least so many rows; None if fewer than two of them fit into a call."""
+    return JointCalls(room) if 2 * rows <= room else None
+
+
+def in_few_calls(
+    joint: JointCalls | None, works: Iterable[Callable[[], _ResultT]]
+) -> Generator[_ResultT]:
+    """Yield the results of computations, in order, whose requests are answered together unless `joint` is None."""
+    if joint is None:
+        yield from (work() for work in works)
+    else:
+        yield from joint.results(works)
