@@ -11,6 +11,7 @@ import skedasis as sd
 from benchmarks.bench import Bench, largest_difference
 from benchmarks.categories import categories, levels
 from benchmarks.figures import figures
+from benchmarks.first import first
 from benchmarks.growth import growth
 from benchmarks.importance import importance
 from benchmarks.interactions import interactions
@@ -261,7 +262,7 @@ def _about(megabytes: float) -> float:
 
 
 GROUPS: dict[str, Callable[[Bench], Iterator[Line]]] = {
-    "ale": ale, "pairs": pairs, "categories": categories, "levels": levels,
+    "ale": ale, "first": first, "pairs": pairs, "categories": categories, "levels": levels,
     "rhale": rhale, "pdp": pdp, "search": search, "importance": importance, "memory": memory,
     "trees": trees, "networks": networks, "intervals": intervals, "report": report,
     "scores": scores, "interactions": interactions, "figures": figures, "streams": streams,

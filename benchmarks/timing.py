@@ -60,9 +60,10 @@ def medians(runs: dict[str, Run], repeats: int) -> tuple[dict[str, Took], dict[s
         for name, run in runs.items():
             if len(took[name]) < repeats and sum(t.wall for t in took[name]) < ENOUGH:
                 took[name].append(once(run)[0])
-    return {name: _median(some) for name, some in took.items()}, answers
+    return {name: median(some) for name, some in took.items()}, answers
 
 
-def _median(took: list[Took]) -> Took:
+def median(took: list[Took]) -> Took:
+    """Return the median of each time."""
     wall, cpu = (float(np.median([getattr(t, of) for t in took])) for of in ("wall", "cpu"))
     return Took(wall, cpu)
