@@ -27,6 +27,7 @@ from benchmarks.scores import scores
 from benchmarks.streams import streams
 from benchmarks.timing import Took, medians, once
 from benchmarks.trees import trees
+from benchmarks.wide import wide
 from skedasis._compilation import has_numba, kernels_pay
 
 BINS, POINTS = 20, 50
@@ -266,7 +267,7 @@ GROUPS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "rhale": rhale, "pdp": pdp, "search": search, "importance": importance, "memory": memory,
     "trees": trees, "networks": networks, "intervals": intervals, "report": report,
     "scores": scores, "interactions": interactions, "figures": figures, "streams": streams,
-    "growth": growth,
+    "growth": growth, "wide": wide,
 }  # fmt: skip
 
 
