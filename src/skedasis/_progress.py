@@ -75,8 +75,8 @@ class Work:
     """Whether it has been looked at how long the work takes."""
     left_out: list[str] = field(default_factory=list[str])
     """What is left out to keep to `max_model_rows`, in sentences."""
-    after_check: Callable[[Timed], None] | None = None
-    """Called with what calls the model, once it has been checked on a few rows."""
+    after_check: Callable[[Timed, int], None] | None = None
+    """Called with what calls the model, and its number of columns, once it has been checked on a few rows."""
 
 
 _work: ContextVar[Work | None] = ContextVar("work", default=None)

@@ -18,7 +18,7 @@ import numpy as np
 from skedasis._progress import Timed, current_work, in_words
 from skedasis._types import Floats, OutputLabel, ResultKey, TableLike, Values
 from skedasis.data.column_stats import Column
-from skedasis.data.dataset import Batch, ChunkedRows, Dataset, as_dataset, even_places
+from skedasis.data.dataset import Batch, ChunkedRows, Dataset, even_places
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions, Need
 from skedasis.engine.prepare import (
@@ -341,11 +341,10 @@ class Asked:
         )
         return found + (0.0 if self.more is None else self.more(*opened))
 
-    def announce_early(self, options: ExplainOptions, caller: Timed) -> None:
+    def announce_early(self, options: ExplainOptions, caller: Timed, columns: int) -> None:
         """Say what a call costs whose checks alone take long, once the model has been called on a few rows."""
         work = current_work()
         work.after_check = None
-        columns = len(as_dataset(self.X).features)
         checks = caller.seconds(7.0 * DERIVATIVE_ROWS * columns, 3.0 * columns)
         if work.foreseen or checks <= LONG / 4:
             return

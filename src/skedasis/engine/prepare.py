@@ -208,7 +208,7 @@ def prepare_job(
     evaluated, checked = _check_model(quantity, dataset, tasks, options.tree)
     after_check = current_work().after_check
     if after_check is not None and not (evaluated.said or "").startswith("exact"):
-        after_check(checked.caller)
+        after_check(checked.caller, len(dataset.features))
     room = _joint_rows(evaluated.outputs, dataset, tasks, checked, options)
     planner = _Planner(evaluated.outputs, dataset, tasks, checked, agreed or {}, room)
     dataset.once_known(planner.plan_all)
