@@ -25,6 +25,9 @@ ADDED = {"accumulated_std", "another", "depends_on", "depends_on_error", "depend
 
 RENAMED = {"modulates_01": "depends_01", "modulates_10": "depends_10"}
 
+TOTALS = {"model_rows": "effect_rows", "model_calls": "effect_calls"}
+"""What counted the cost of the effect alone until provenances had totals, and the key that does since."""
+
 
 @cache
 def members() -> dict[str, bytes]:
@@ -38,7 +41,13 @@ def compare(found: Any, written: Any, where: str, *, old: bool) -> None:
     """Compare documents to the bit; those of format 6 but for what has another name or meaning since."""
     if isinstance(written, dict):
         names = {key: RENAMED.get(key, key) if old else key for key in written}
-        more = found.keys() - names.values()
+        if "model_rows" in written and "effect_rows" not in written:
+            names |= TOTALS
+            for kind in ("rows", "calls"):
+                parts = ("model", "check", "score", "curve", "region_score")
+                whole = sum(written.get(f"{part}_{kind}", 0) for part in parts)
+                assert found[f"model_{kind}"] == whole, where
+        more = found.keys() - names.values() - TOTALS.keys()
         assert more <= (ADDED if old else set()), where
         for key in written.keys() - {"schema", "version"}:
             if old and key == "heterogeneity" and re.search(r"(curve|models\[\d\])$", where):
