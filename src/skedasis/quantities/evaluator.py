@@ -578,10 +578,7 @@ class BatchEvaluator:
 
     def ask_jointly(self, rows: ModelRows, n: int, where: str) -> Values:
         """Return the model's response for n rows of several requests, which can be cut (`ChunkedCaller.can_join`)."""
-        raw, calls = self._called(lambda r: self.caller.call(self.quantity.raw, r, n), rows, where)
-        self.stats.rows += n
-        self.stats.calls += calls
-        return as_array(raw, self.quantity.describe())
+        return as_array(self._call_model(rows, n, where), self.quantity.describe())
 
     def keep(self, key: bytes, raw: RawResponse) -> None:
         """Put the response to a request into the cache."""
@@ -600,15 +597,17 @@ class BatchEvaluator:
         """Call the model, and name the failing levels if it raises."""
         rows = self._buffer.swept(changes, sets) if changes else self._buffer.own()
         try:
-            n = sets * len(self)
-            raw, calls = self._called(
-                lambda r: self.caller.call(self.quantity.raw, r, n, self.quantity.call_rows),
-                rows,
-                where,
-            )
+            return self._call_model(rows, sets * len(self), where)
         except Exception as error:
             note_failing_levels(error, self.quantity, self.batch, changes)
             raise
+
+    def _call_model(self, rows: ModelRows, n: int, where: str) -> RawResponse:
+        """Return the model's response for n rows, in calls of at most `call_rows` rows, which are counted."""
+        quantity = self.quantity
+        raw, calls = self._called(
+            lambda r: self.caller.call(quantity.raw, r, n, quantity.call_rows), rows, where
+        )
         self.stats.rows += n
         self.stats.calls += calls
         return raw

@@ -318,7 +318,7 @@ def timed(quantity: Quantity, dataset: Dataset) -> tuple[float, float, CallStats
     for size in _TIMED_ROWS:
         rows = dataset.evenly_spaced_batch(size)
         started = time.perf_counter()
-        caller.call(quantity.raw, rows.tile(1).own(), len(rows))
+        caller.call(quantity.raw, rows.tile(1).own(), len(rows), quantity.call_rows)
         cost.add(CallStats(rows=len(rows), calls=1, seconds=time.perf_counter() - started))
     of_call = caller.seconds(0, 1)
     return of_call, caller.seconds(1, 1) - of_call, cost
@@ -496,7 +496,8 @@ def _measured(found: Demand, quantity: Quantity, job: Job) -> Demand:
     rate, spent, rows, calls = found.seconds_per_row, 0.0, 0, 0
     for size in _SIZES:
         most = _SHARE * found.model_rows(NO_CUTS)
-        if spent + size * rate > _MEASURED or rows + size > most:
+        too_many = quantity.call_rows is not None and size > quantity.call_rows
+        if too_many or spent + size * rate > _MEASURED or rows + size > most:
             break
         copies = max(size // n, 1)
         some = whole if size >= n else whole.take(np.linspace(0, n - 1, size).astype(int))
