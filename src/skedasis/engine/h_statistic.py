@@ -285,6 +285,9 @@ def _put_first(
         one, other = (1 + np.array([pair[side] for pair in pairs]) for side in (0, 1))
         both = q[1 + len(features) :]
         size = (q[0] - q[one] - q[other] + both) ** 2 @ weights
+        # Rounding alone would order the pairs of an output that has no interactions.
+        least = HRows(q[0], part.weights, checked.eps).least
+        size[size <= 4 * least * weights.sum()] = 0.0
         largest = np.maximum(largest, size / (size.max() or 1.0))
     first = np.sort(np.argsort(-largest, kind="stable")[:most])
     return [pairs[k] for k in first.tolist()]

@@ -83,7 +83,8 @@ class HRows:
         return float(_ROUNDING * self.eps * np.abs(self.values).max(initial=0.0)) ** 2
 
     @property
-    def _least(self) -> float:
+    def least(self) -> float:
+        """Return the mean square of an interaction up to which it counts as none."""
         return max(LEAST * self.variance, self._rounding)
 
     def pair(self, interaction: Floats, one: Floats, other: Floats) -> HStatistic:
@@ -122,7 +123,7 @@ class HRows:
 
     def _statistic(self, squares: Floats, denominator: float) -> HStatistic:
         numerator = self.mean(squares)
-        if not numerator > self._least:
+        if not numerator > self.least:
             return HStatistic(0.0, 0.0, self._error(np.zeros(len(squares))))
         root = float(np.sqrt(numerator))
         h2 = numerator / denominator if denominator > 0.0 else np.inf

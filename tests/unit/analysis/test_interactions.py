@@ -172,6 +172,25 @@ def test_screening_of_several_outputs_keeps_the_first_pair_of_each():
         assert (first.feature_0, first.feature_1) == (f"x{2 * k}", f"x{2 * k + 1}")
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e9])
+def test_screening_keeps_weak_pairs_beside_an_output_without_interactions(unit: float):
+    X = table(300, 10)
+    strengths = [10.0, 5.0, 1.0, 0.1, 0.01]
+
+    def outputs(X: np.ndarray) -> np.ndarray:
+        products = sum(s * X[:, 2 * k] * X[:, 2 * k + 1] for k, s in enumerate(strengths))
+        additive = unit * (np.sin(X) + X @ np.arange(100.0).reshape(10, 10) / 7).sum(axis=1)
+        return np.column_stack([additive, products])
+
+    found = sd.interactions(sd.prediction(outputs, output="all"), X, max_rows=60, **FAST)
+    additive, products = found.values()
+    assert all(not p.h2_unnormalized > 0 for p in additive.pairs)
+    first = products.ranking()[: len(strengths)]
+    assert [(p.feature_0, p.feature_1) for p in first] == [
+        (f"x{2 * k}", f"x{2 * k + 1}") for k in range(len(strengths))
+    ]
+
+
 def test_screening_moves_the_columns_of_a_group_together():
     X = table(80, 8)
     X[:, :2] = np.sign(X[:, :2])
