@@ -97,13 +97,14 @@ class RowCount:
 
 def count_rows(job: Job) -> dict[ResultKey, RowCount]:
     """Return the rows that a pass asks for, by feature or pair; the first feature's include those that all share."""
-    n = len(job.dataset)
+    # Of data that are read in chunks, the rows that were drawn: these are in memory.
+    n, rows = len(job.dataset), job.dataset.drawable
     work = BatchWork.of(replace(job, sample=None))
     keys = [t.key for t in job.tasks]
     found = dict.fromkeys(keys, RowCount())
-    places = even_places(n, COUNTED)
+    places = even_places(len(rows), COUNTED)
     for some in np.array_split(places, math.ceil(len(places) / job.batch_rows)):
-        for key, count in _count_batch(job, work, job.dataset.whole.take(some)).items():
+        for key, count in _count_batch(job, work, rows.whole.take(some)).items():
             found[key] += count
     more = n / len(places)
     return {

@@ -9,6 +9,7 @@ import time
 import warnings
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -39,6 +40,7 @@ class Slow:
 
 def smooth(T):
     """Return a function of which every feature interacts, so that no spread is saved."""
+    T = np.asarray(T)
     return T[:, 0] * T[:, 1] + np.sin(T[:, 2]) * T[:, 3]
 
 
@@ -146,6 +148,37 @@ def test_a_limit_is_kept_or_refused_before_the_first_call(case, share, monkeypat
     assert model.rows <= limit
     assert texts
     assert "max_model_rows" in texts[0]
+
+
+LARGE = np.random.default_rng(2).normal(size=(3_000, D))
+"""More rows than are drawn from data in chunks: 2,001 by default."""
+
+OF_CHUNKS = {
+    "explain": lambda f, T, **k: sd.explain(f, T, method="ale", **k),
+    "regions": lambda f, T, **k: sd.regions(f, T, method="ale", **k),
+    "interactions": lambda f, T, **k: sd.interactions(f, T, max_rows=50, **k),
+}
+
+
+@pytest.fixture(scope="module")
+def chunks(tmp_path_factory):
+    """Return the large data as a file that is read in chunks."""
+    path = tmp_path_factory.mktemp("data") / "rows.parquet"
+    pl.DataFrame(LARGE, schema=list("abcd")).write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("case", OF_CHUNKS)
+def test_data_in_chunks_are_counted_at_the_rows_that_were_drawn(case, chunks, monkeypatch):
+    model, call = Slow(monkeypatch, smooth, 0.02), OF_CHUNKS[case]
+    _, texts = said(lambda: call(model, sd.parquet(chunks), heterogeneity_rows=1_000, **OFF))
+    assert len(texts) == 1
+    rows = int(texts[0].split("up to ")[1].split(" rows")[0].replace(",", ""))
+    assert model.rows <= rows <= 2.2 * model.rows
+    limit = int(0.6 * model.rows)
+    model = Slow(monkeypatch, smooth, 0.0)
+    said(lambda: call(model, sd.parquet(chunks), max_model_rows=limit, **OFF))
+    assert 0 < model.rows <= limit
 
 
 def test_scores_go_first_and_then_rows(monkeypatch):
