@@ -80,7 +80,7 @@ def test_pairs_without_h2_are_not_drawn_as_0():
     pairs = tuple(
         p if known[p] else replace(p, h2=nan, h2_unnormalized=nan, std_error=nan) for p in it.pairs
     )
-    it = replace(it, pairs=pairs)
+    it = replace(it, pairs=pairs, provenance={"h2_rows": 500, "h2_pairs": 10})
     spec = heatmap_figure(it)
     assert_readable(spec)
     (heat,) = marks_of(spec.main, Heat)

@@ -194,8 +194,8 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
     @property
     def screened(self) -> int | None:
         """Return the number of pairs with H² if screening has left out others, else None."""
-        known = sum(not np.isnan(p.h2) for p in self.pairs)
-        return known if 0 < known < len(self.pairs) else None
+        known = self.provenance.get("h2_pairs", len(self.pairs))
+        return known if known < len(self.pairs) else None
 
     @property
     def h2_rows_text(self) -> str:
@@ -203,8 +203,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         rows = self.provenance.get("h2_rows")
         if rows is None:
             return ""
-        exact = all(p.exact for p in self.pairs if not np.isnan(p.h2))
-        return count(rows, "row") if exact else f"a sample of {count(rows, 'row')}"
+        return ("" if self.provenance.get("exact") else "a sample of ") + count(rows, "row")
 
     @property
     def overall(self) -> Ranking[FeatureInteraction]:
@@ -319,8 +318,8 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         lines = [f"Interactions for {self.quantity}{unit}: {count(len(self), 'pair')}"]
         lines[0] += sample_text(self.provenance)
         if not np.isnan(self.h2):
-            rows = self.h2_rows_text
-            of_rows = f" (H² from {'' if rows.startswith('a ') else 'all '}{rows})" if rows else ""
+            whole = "all " if self.provenance.get("exact") else ""
+            of_rows = f" (H² from {whole}{self.h2_rows_text})" if self.h2_rows_text else ""
             lines.append(
                 f"{100 * self.h2:.3g} % of the variance is no sum of effects of single features{of_rows}"
             )
