@@ -75,16 +75,17 @@ MANY, SECONDS = 200, 3.0
 
 
 def _of_many(bench: Bench) -> Iterator[Alone]:
-    """Measure what is drawn of many features: the largest twenty, and all as a page."""
+    """Measure what is drawn of many features: the largest twenty, and all as an interactive page."""
     many = 40 if bench.settings.quick else MANY
     X = np.random.default_rng(0).normal(size=(1_000, many))
     effects = sd.explain(
         lambda X: X @ np.arange(float(many)) + X[:, 0] * X[:, 1], X, method=sd.PDP(grid=GRID),
         heterogeneity_rows=0, progress=False,
     )  # fmt: skip
-    drawn = {"plot()": effects.plot, "plot(top=None)": partial(effects.plot, top=None)}
-    runs = {name: lambda draw=draw: saved(draw()) for name, draw in drawn.items()}
-    runs["explore()"] = lambda: len(effects.explore().html)
+    runs = {
+        "plot()": lambda: saved(effects.plot()),
+        "explore()": lambda: len(effects.explore().html),
+    }
     t, size = bench.run(runs)
     for name in runs:
         yield Alone(

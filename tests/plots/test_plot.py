@@ -457,7 +457,7 @@ class TestHundredsOfFeatures:
         assert mains[0].get_title(loc="left") == f"1. {many.ranking()[0].feature}"
         assert figure.get_size_inches()[1] < 25
         assert figure.get_size_inches()[0] < 16
-        assert any("20 of 273 features, all with top=None" in t for t in words(figure))
+        assert any("20 of 273 features, all in pages with top=None" in t for t in words(figure))
 
     @pytest.mark.slow
     def test_further_pages(self, many):

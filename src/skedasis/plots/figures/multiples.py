@@ -314,7 +314,8 @@ def paged(
         fix = f"Pass top=None for pages of all {noun}s"
         raise DataError("plot(page)", str(page), f"at most {pages}", fix)
     left_out = len(each) < total
-    notes = [f"{len(each):,} of {counted(total, noun)}, all with top=None"] if left_out else []
+    some = "all in pages" if total > PER_PAGE else "all"
+    notes = [f"{len(each):,} of {counted(total, noun)}, {some} with top=None"] if left_out else []
     after = f", the next with page={page + 1}" if page < pages else ""
     notes += [f"page {page} of {pages}{after}"] if pages > 1 else []
     return (each if pages == 1 else each[PER_PAGE * (page - 1) : PER_PAGE * page]), notes
