@@ -77,6 +77,12 @@ class Work:
     """What is left out to keep to `max_model_rows`, in sentences."""
     after_check: Callable[[Timed, int], None] | None = None
     """Called with what calls the model, and its number of columns, once it has been checked on a few rows."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, rows: int) -> None:
+        """Count rows at which a model was called. Safe to call from any thread."""
+        with self._lock:
+            self.rows += rows
 
 
 _work: ContextVar[Work | None] = ContextVar("work", default=None)

@@ -18,7 +18,7 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.argument_types import EffectMethod, FeatureLike
 from skedasis.engine.assemble import provenance, warn_unused_arguments
-from skedasis.engine.budget import PROBED_ROWS, Asked, RowCount, announce, within_limit
+from skedasis.engine.budget import PROBED_ROWS, Asked, RowCount, announce, leave_out, within_limit
 from skedasis.engine.h_statistic import (
     HComputation,
     HStatistics,
@@ -37,7 +37,7 @@ from skedasis.engine.options import (
 from skedasis.engine.prepare import prepare
 from skedasis.engine.rounds import Computed, compute
 from skedasis.engine.select import FeatureSelection, as_method, check_no_pattern
-from skedasis.errors import CostWarning, DataError, UnsupportedError, warn_caller
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.methods.permutation import PFI
 from skedasis.quantities.base import Quantity
@@ -322,16 +322,15 @@ class _MoreRows:
         """Return the options and the rows of H² with which a call keeps to `max_model_rows`."""
         limit, rows = options.max_model_rows, max_rows
         asked = Asked(quantity, X, None, method, need, partial(self, rows))
-        if limit is not None and self.h2 and not may_be_trees(quantity.model):
+        if limit is not None and self.h2 and not may_be_trees(quantity.model, options.tree):
             known = len(asked.rows(options)) if rows is None else rows
-            while asked.cost(options) > limit and known > LEAST_H_ROWS:
+            whole = cost = asked.cost(options)
+            while cost > limit and known > LEAST_H_ROWS:
                 known = rows = max(known // 2, LEAST_H_ROWS)
                 asked = replace(asked, more=partial(self, rows))
+                cost = asked.cost(options)
             if rows != max_rows:
-                left = f"H² is computed from {rows:,} rows."
-                warn_caller(
-                    f"To keep to {limit:,} model rows (max_model_rows): {left}", CostWarning
-                )
+                leave_out(limit, [f"H² is computed from {rows:,} rows."], whole)
         return within_limit(asked, options), rows
 
 

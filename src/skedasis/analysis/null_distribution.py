@@ -19,6 +19,7 @@ from skedasis._types import Container, Floats, Ints, Json, TableLike
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Declared, Feature, Schema, find_feature
 from skedasis.engine.argument_types import EffectMethod, FeatureList
+from skedasis.engine.assemble import limit_record
 from skedasis.engine.explain import explain
 from skedasis.engine.options import ExplainOptions, LimitedKeywords, takes_options
 from skedasis.engine.select import FeatureMatcher, as_features, as_method
@@ -256,11 +257,7 @@ def null_distribution(
         if how == "added"
         else [[f] for f in selected for _ in range(n_repeats)]
     )
-    current_work().times = float(len(refits))
-    if options.max_model_rows is not None:
-        # Each refit gets its part.
-        each = max(1, options.max_model_rows // (len(refits) * len(_by_method(selected, methods))))
-        common = replace(common, max_model_rows=each)
+    current_work().times = float(len(refits) * len(_by_method(refits[0], methods)))
     draws = _Draws({f.name: [] for f in selected})
     permute = added if how == "added" else replaced
     with Progress(len(refits), "refits with random features", options.progress) as bar:
@@ -282,7 +279,7 @@ def null_distribution(
         "fits": len(refits),
         "random_state": seed,
     }
-    record |= {**summed_costs(draws.records), "rows": rows}
+    record |= {**limit_record(options), **summed_costs(draws.records), "rows": rows}
     explained = options.dataset(X)
     record |= explained.origin | ({"rows": len(explained)} if explained.origin else {})
     record["seconds"] = time.perf_counter() - started

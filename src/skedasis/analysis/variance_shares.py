@@ -28,9 +28,9 @@ from skedasis._types import (
 )
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, find_feature
-from skedasis.engine.assemble import collect_results, provenance
+from skedasis.engine.assemble import collect_results, limit_record, provenance
 from skedasis.engine.budget import LEAST_ROWS as SMALLEST_SAMPLE
-from skedasis.engine.budget import PROBED_ROWS, leave_out, rows_unasked, too_few
+from skedasis.engine.budget import PROBED_ROWS, leave_out, on_a_sample, rows_unasked, too_few
 from skedasis.engine.options import SCORE_ROWS, ExplainOptions, LimitedKeywords, takes_options
 from skedasis.engine.prepare import prepare_rows
 from skedasis.engine.region_pass import regions_at_rows
@@ -238,9 +238,7 @@ def variance_shares(
     dataset = quantity.prepare(options.dataset(rows_of_user))
     _check_labels(quantity, y)
     sample = _sample(dataset, max_rows, options)
-    if options.max_model_rows is not None:
-        sample = _within_limit(quantity, sample, options, regions, effects)
-        options = replace(options, max_model_rows=None)
+    sample = _within_limit(quantity, sample, options, regions, effects)
     values, outputs, costs = _evaluated(quantity, sample)
     for label, output in outputs.items():
         _check_varies(values[label], sample, output.describe())
@@ -470,16 +468,20 @@ def _within_limit(
 ) -> _Sample:
     """Return the sample with which a call keeps to `max_model_rows`, or a smaller one; the model is not called."""
     limit, whole = options.max_model_rows, sample
-    if limit is None or may_be_trees(quantity.model):
+    if limit is None:
         return sample
-    searched = (regions is None or regions == "auto") and len(sample.part.features) > 1
+    # What follows the values is counted where it is known whether the trees are used.
+    trees = may_be_trees(quantity.model, options.tree)
+    searched = (
+        not trees and (regions is None or regions == "auto") and len(sample.part.features) > 1
+    )
 
     def cost(some: _Sample) -> float:
         found = float(len(some) + PROBED_ROWS)
         if searched and some.n_fitting >= LEAST_ROWS_OF_REGIONS:
             fitting = some.part.subset(np.sort(some.order[: some.n_fitting]))
             found += rows_unasked(quantity, fitting, None, None, options)
-        if isinstance(effects, str):
+        if isinstance(effects, str) and not trees:
             found += rows_unasked(quantity, some.part, None, ALE(), options)
         return found
 
@@ -490,7 +492,7 @@ def _within_limit(
     if cost(sample) > limit:
         raise too_few(limit, cost(sample))
     if sample is not whole:
-        leave_out(options, replace(options, sample=rows), len(whole), cost(whole))
+        leave_out(limit, [on_a_sample(rows, len(whole))], cost(whole))
     return sample
 
 
@@ -787,6 +789,7 @@ def _record(
         "source_rows": len(sample.part.table),
         "exact": sample.exact,
         **sample.part.origin,
+        **limit_record(options),
         **cost,
         "versions": {"skedasis": __version__, "numpy": np.__version__},
     }

@@ -630,6 +630,10 @@ class ChunkedRows(ABC):
     """Rows that are read in chunks, in place of X (`ParquetData`)."""
 
     @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    @abstractmethod
     def without_rows(self) -> IntoDataFrame:
         """Return a data frame with the columns of the features and without rows."""
 

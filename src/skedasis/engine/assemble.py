@@ -19,6 +19,7 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature
 from skedasis.data.gaps import Gap
+from skedasis.engine.options import ExplainOptions
 from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import GatheredStats, limits_model_threads
 from skedasis.engine.select import FeatureTask, Task, as_method, names_of
@@ -142,7 +143,7 @@ def provenance(job: Job, scores: Scores) -> dict[str, JsonValue]:
         **({"trees": job.trees, "tree_rows": job.stats.tree_rows} if job.trees else {}),
         "seconds": time.perf_counter() - job.started,
         **job.dataset.provenance,
-        **_limit(job),
+        **limit_record(job.options),
         "n_jobs": job.options.n_jobs,
         **({"model_threads": 1} if limits_model_threads(job) else {}),
         "versions": {
@@ -153,9 +154,9 @@ def provenance(job: Job, scores: Scores) -> dict[str, JsonValue]:
     }
 
 
-def _limit(job: Job) -> dict[str, JsonValue]:
+def limit_record(options: ExplainOptions) -> dict[str, JsonValue]:
     """Return the limit of the model rows, and what is left out to keep to it; empty without a limit."""
-    limit = job.options.max_model_rows
+    limit = options.max_model_rows
     return (
         {} if limit is None else {"max_model_rows": limit, "left_out": [*current_work().left_out]}
     )

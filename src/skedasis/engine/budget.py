@@ -208,10 +208,19 @@ def announce(jobs: Sequence[Job], more: RowCount | None = None, *, regions: bool
     """
     work = current_work()
     called = [job for job in jobs if not (job.trees or "").startswith("exact")]
-    if work.foreseen or not called:
+    # Only now it is known that these are not evaluated from their trees.
+    limits = [
+        job.options.max_model_rows
+        for job in called
+        if may_be_trees(job.quantity.model, job.options.tree)
+    ]
+    limit = limits[0] if limits else None
+    if not called or (work.foreseen and limit is None):
         return
-    work.foreseen = True
-    more, times = (more or RowCount()) + RowCount(work.more), work.times
+    # Several models have a job each. Of what follows later, the rows so far are a part.
+    times = 1.0 if work.foreseen else work.times / len(jobs)
+    foreseen, work.foreseen = work.foreseen, True
+    more = (more or RowCount()) + RowCount(work.more)
     callers = [job.checked.caller for job in called]
 
     def seconds(counts: Sequence[RowCount]) -> float:
@@ -223,15 +232,13 @@ def announce(jobs: Sequence[Job], more: RowCount | None = None, *, regions: bool
         return times * (sum(each) + callers[0].seconds(more.rows, more.calls))
 
     bounds = [_bound(job) for job in called]
-    limit = called[0].options.max_model_rows
     if limit is None and seconds(bounds) <= LONG:
         return
     counts = [work_ahead(job, regions=regions) for job in called]
     whole = times * (sum(count.rows for count in counts) + more.rows + work.rows)
-    if limit is not None and whole > limit and may_be_trees(called[0].quantity.model):
-        # Only now it is known that the trees are not evaluated from their structure.
+    if limit is not None and whole > limit:
         raise too_few(limit, whole)
-    if seconds(counts) > LONG:
+    if not foreseen and seconds(counts) > LONG:
         _say(whole, seconds(counts), called[0].method.cheaper)
 
 
@@ -345,7 +352,6 @@ class Asked:
     def announce_early(self, options: ExplainOptions, caller: Timed, columns: int) -> None:
         """Say what a call costs whose checks alone take long, once the model has been called on a few rows."""
         work = current_work()
-        work.after_check = None
         checks = caller.seconds(7.0 * DERIVATIVE_ROWS * columns, 3.0 * columns)
         if work.foreseen or checks <= LONG / 4:
             return
@@ -363,16 +369,27 @@ def within_limit(asked: Asked, options: ExplainOptions) -> ExplainOptions:
     all of these; at last rows of everything, down to a random sample of 200. The model is not called.
     """
     limit = options.max_model_rows
+    changed = options
+    if limit is not None and not may_be_trees(asked.quantity.model, options.tree):
+        changed = _fitting(asked, options, limit)
     if not isinstance(asked.X, ChunkedRows):
-        current_work().after_check = partial(asked.announce_early, options)
-    if limit is None or may_be_trees(asked.quantity.model):
-        return options
-    whole = least = asked.cost(options)
+        current_work().after_check = partial(asked.announce_early, changed)
+    return changed
+
+
+def _fitting(asked: Asked, options: ExplainOptions, limit: int) -> ExplainOptions:
+    """Return options with which a call that is repeated `Work.times` keeps to a limit."""
+    times = current_work().times
+
+    def cost(options: ExplainOptions) -> float:
+        return times * asked.cost(options)
+
+    whole = least = cost(options)
     if whole <= limit:
         return options
     n, changed = len(asked.rows(options)), options
     for changed in _fewer(options, n):
-        least = asked.cost(changed)
+        least = cost(changed)
         if least <= limit:
             break
     if least > limit:
@@ -381,24 +398,30 @@ def within_limit(asked: Asked, options: ExplainOptions) -> ExplainOptions:
         low, high = LEAST_ROWS, n
         while high - low > max(1, low // 50):
             middle = (low + high) // 2
-            fits = asked.cost(replace(changed, sample=middle)) <= limit
+            fits = cost(replace(changed, sample=middle)) <= limit
             low, high = (middle, high) if fits else (low, middle)
         changed = replace(changed, sample=low)
-    leave_out(options, changed, n, whole)
+    leave_out(limit, _left_out(options, changed, n), whole)
     return changed
 
 
-def leave_out(options: ExplainOptions, changed: ExplainOptions, n: int, whole: float) -> None:
-    """Say once what a call with changed options leaves out, of n rows and of all its model rows."""
+def leave_out(limit: int, sentences: Sequence[str], whole: float) -> None:
+    """Say what a call leaves out of all its model rows to keep to a limit: each sentence once."""
     work = current_work()
-    if work.left_out:
+    new = [said for said in sentences if said not in work.left_out]
+    if not new:
         return
-    work.left_out += _left_out(options, changed, n)
+    work.left_out += new
     warn_caller(
-        f"To keep to {options.max_model_rows or 0:,} model rows (max_model_rows), this call leaves out what is least "
-        f"needed: all of it needs up to {rounded(whole)}. {' '.join(work.left_out)}",
+        f"To keep to {limit:,} model rows (max_model_rows), this call leaves out what is least needed: all of it needs "
+        f"up to {rounded(whole)}. {' '.join(new)}",
         CostWarning,
     )
+
+
+def on_a_sample(rows: int, n: int) -> str:
+    """Return what is said of a call that explains a random sample of n rows."""
+    return f"All numbers are computed from a random sample of {rows:,} of {n:,} rows."
 
 
 def _fewer(options: ExplainOptions, n: int) -> Iterator[ExplainOptions]:
@@ -424,20 +447,17 @@ def _left_out(options: ExplainOptions, changed: ExplainOptions, n: int) -> list[
             if rows
             else "There are no heterogeneity scores and no spreads."
         )
-    if changed.sample != options.sample:
-        said.append(
-            f"All numbers are computed from a random sample of {changed.sample:,} of {n:,} rows."
-        )
+    if changed.sample is not None and changed.sample != options.sample:
+        said.append(on_a_sample(changed.sample, n))
     return said
 
 
 def too_few(limit: int, least: float) -> DataError:
-    """Return the error for a limit below the least that work needs."""
-    times = current_work().times
-    needed = rounded(times * least)
+    """Return the error for a limit below the least that all the work of a call needs."""
+    needed = rounded(least)
     return DataError(
         "max_model_rows",
-        f"{times * limit:,.0f}",
+        f"{limit:,}",
         f"at least {needed} model rows, for what remains if all is left out that can be",
         f"Use max_model_rows={needed.replace(',', '_')}, or None for no limit",
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._progress import current_work
 from skedasis._types import Floats, Ints, Json, JsonValue, ResultKey, TableLike
 from skedasis.binning import Binning, BinSegments, VarianceOptions
 from skedasis.data.categories import LevelColumn
@@ -477,10 +478,10 @@ def explain_several(
     """Explain several fitted models of the same quantity; see `explain`."""
     models, names = listed(given)
     quantities = quantities_of(models)
-    if options.max_model_rows is not None:
-        # The models share them.
-        options = replace(options, max_model_rows=max(1, options.max_model_rows // len(models)))
-        options = within_limit(Asked(quantities[0], X, features, method), options)
+    current_work().times = float(len(models))
+    for quantity in quantities:
+        # What a model needs less of, the others do without too.
+        options = within_limit(Asked(quantity, X, features, method), options)
     dataset = options.dataset(X)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
     if options.correction is not None:

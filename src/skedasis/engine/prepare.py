@@ -206,7 +206,8 @@ def prepare_job(
     if options.curves:
         check_curves(tasks)
     evaluated, checked = _check_model(quantity, dataset, tasks, options.tree)
-    after_check = current_work().after_check
+    work = current_work()
+    after_check, work.after_check = work.after_check, None
     if after_check is not None and not (evaluated.said or "").startswith("exact"):
         after_check(checked.caller, len(dataset.features))
     room = _joint_rows(evaluated.outputs, dataset, tasks, checked, options)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from skedasis._arguments import shown
+from skedasis._progress import current_work
 from skedasis._types import TableLike
 from skedasis.engine.assemble import warn_unused_arguments
 from skedasis.engine.cross_validation import as_folds
@@ -190,6 +191,7 @@ def _of_models(
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
     single = replace(options, cv=None, correction=None)
     found: list[FoundRegions] = []
+    current_work().times = float(len(models))
     for one, rows in zip(models, folds.parts, strict=True):
         part = None if options.cv is None else rows
         result = find_regions(one, X, features, method, single, search, rows=part)

@@ -14,7 +14,7 @@ from skedasis._types import Floats, OutputLabel, TableLike
 from skedasis.data.dataset import AnyColumn, ChunkedRows, Dataset, require_rows
 from skedasis.data.features import Feature, Groups
 from skedasis.engine.assemble import provenance
-from skedasis.engine.budget import LEAST_ROWS, PROBED_ROWS, leave_out, too_few
+from skedasis.engine.budget import LEAST_ROWS, PROBED_ROWS, leave_out, on_a_sample, too_few
 from skedasis.engine.given_regions import GivenRules, column_named_by, regions_given, rows_of
 from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
 from skedasis.engine.prepare import prepare_job
@@ -170,15 +170,16 @@ def _within_limit(
 ) -> ExplainOptions:
     """Return options with which a change keeps to `max_model_rows`: by a sample of the rows."""
     limit = options.max_model_rows
-    if limit is None or may_be_trees(quantity.model) or isinstance(X, ChunkedRows):
+    if limit is None or may_be_trees(quantity.model, options.tree):
         return options
-    n, each = len(options.dataset(X)), 1 + scenarios
+    n = len(X) if isinstance(X, ChunkedRows) else len(options.dataset(X))
+    n, each = min(n, options.sample or n), 1 + scenarios
     if n * each + PROBED_ROWS <= limit:
         return options
     rows = (limit - PROBED_ROWS) // each
     if rows < min(n, LEAST_ROWS):
         raise too_few(limit, min(n, LEAST_ROWS) * each + PROBED_ROWS)
-    leave_out(options, replace(options, sample=rows), n, n * each + PROBED_ROWS)
+    leave_out(limit, [on_a_sample(rows, n)], n * each + PROBED_ROWS)
     return replace(options, sample=rows)
 
 

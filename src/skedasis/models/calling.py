@@ -304,7 +304,7 @@ class ChunkedCaller:
         if n == 0:
             return
         size = _nearest_size(n)
-        current_work().rows += n
+        current_work().add(n)
         with self._lock:
             if n in self._seconds or len(self._seconds) < _SIZES_TIMED:
                 self._seconds[n] = min(self._seconds.get(n, np.inf), seconds)

@@ -350,8 +350,10 @@ class _TreesUnavailable(Exception):  # noqa: N818 - no error: the model is calle
         self.quiet, self.of_trees, self.stats = quiet, of_trees, stats or CallStats()
 
 
-def may_be_trees(model: object) -> bool:
-    """Return whether a model is of a kind whose trees can be read, without reading or calling it."""
+def may_be_trees(model: object, wish: TreeMode) -> bool:
+    """Return whether a model may be evaluated by its trees, as far as is known without reading or calling it."""
+    if wish == "off":
+        return False
     try:
         _tree_model(model)
     except _TreesUnavailable:

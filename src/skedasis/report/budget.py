@@ -385,15 +385,17 @@ def foresee(
     rows: bool,
     uncertainty: bool,
     regions: bool,
-    limit: float | None,
+    max_seconds: float | None,
+    max_model_rows: int | None,
 ) -> Demand:
-    """Return what a model's report will ask of the model."""
+    """Return what a model's report will ask of the model, counted unless that is little and not limited."""
     n, rate = len(job.dataset), job.checked.caller.seconds_per_row
-    short = SHORT if limit is None else min(SHORT, limit / 4)
+    short = SHORT if max_seconds is None else min(SHORT, max_seconds / 4)
     trees = (job.trees or "").startswith("exact")
     parts = {"predictions": float(n) if predictions_call(job) else 0.0}
     small = min(n, UNCERTAINTY_ROWS)
-    if (_bound(job) if not trees else n + small * (1 + REPEATS * len(features))) * rate <= short:
+    bound = _bound(job) if not trees else n + small * (1 + REPEATS * len(features))
+    if max_model_rows is None and bound * rate <= short:
         return Demand(n, 0, rate, parts)
     found = Demand(n, 0, rate, parts)
     if not trees:

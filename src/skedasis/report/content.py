@@ -618,7 +618,9 @@ def _budget(
 ) -> Budget:
     """Return what the report will cost, and what is left out; warn if it takes long."""
     limited = max_seconds is not None or max_model_rows is not None
-    if limited and not any(may_be_trees(q.quantity.model) for q in runners.values()):
+    if limited and not any(
+        may_be_trees(q.quantity.model, q.options.tree) for q in runners.values()
+    ):
         return _limited(runners, options, max_seconds, max_model_rows, started)
     demands = [
         foresee(
@@ -630,7 +632,8 @@ def _budget(
             rows=options.rows,
             uncertainty=options.uncertainty,
             regions=options.regions or options.by is not None,
-            limit=max_seconds,
+            max_seconds=max_seconds,
+            max_model_rows=max_model_rows,
         )
         for runner in runners.values()
     ]

@@ -11,12 +11,13 @@ import warnings
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 import skedasis as sd
 from skedasis import _progress
 from skedasis.engine.budget import LEAST_ROWS, LONG, rounded
 from skedasis.models.calling import ChunkedCaller
+from skedasis.trees.ensemble import TreesUnreadable
 
 N, D = 300, 4
 X = np.random.default_rng(0).normal(size=(N, D))
@@ -181,6 +182,108 @@ def test_data_in_chunks_are_counted_at_the_rows_that_were_drawn(case, chunks, mo
     assert 0 < model.rows <= limit
 
 
+@pytest.mark.parametrize(("limit", "rows"), [(500, 185), (3_000, 1_403), (10_000, 3_000)])
+def test_a_change_of_data_in_chunks_keeps_to_a_limit(limit, rows, chunks, monkeypatch):
+    model = Slow(monkeypatch, smooth, 0.0)
+
+    def change():
+        return sd.what_if(model, sd.parquet(chunks), {"a": 0.5}, max_model_rows=limit, **OFF)
+
+    if rows < LEAST_ROWS:
+        with pytest.raises(sd.DataError, match="at least"):
+            change()
+        assert model.rows == 0
+        return
+    found, texts = said(change)
+    assert model.rows <= limit
+    assert found.n_rows == found.provenance["rows"] == rows
+    assert len(texts) == len(found.provenance["left_out"]) == (rows < len(LARGE))
+
+
+TREES = {
+    "explain": lambda m, **k: sd.explain(m, X, **k),
+    "ALE": lambda m, **k: sd.explain(m, X, method="ale", **k),
+    "regions": lambda m, **k: sd.regions(m, X, method="ale", **k),
+    "interactions": lambda m, **k: sd.interactions(m, X, **k),
+    "variance shares": lambda m, **k: sd.variance_shares(m, X, **k),
+    "change": lambda m, **k: sd.what_if(m, X, {0: 0.5}, **k),
+    "several models": lambda m, **k: sd.explain([m, m], X, method="ale", **k),
+    "regions of several": lambda m, **k: sd.regions([m, m], X, 0, method="ale", **k),
+}
+
+
+class Trees(Slow):
+    """Predictions of trees, which are read or called."""
+
+    def __init__(self, monkeypatch, row: float):
+        self.forest = RandomForestRegressor(3, max_depth=3, random_state=0).fit(X, Y)
+        super().__init__(monkeypatch, self.forest.predict, row)
+        monkeypatch.setattr(self.forest, "predict", self.__call__)
+
+
+def refused(call) -> bool:
+    """Return whether a call is refused for its limit of model rows; its warnings are ignored."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            call()
+        except sd.DataError as error:
+            return str(error).startswith("max_model_rows")
+    return False
+
+
+@pytest.mark.parametrize("case", TREES)
+def test_trees_that_are_called_on_demand_keep_to_a_limit(case, monkeypatch):
+    call = TREES[case]
+    free, model = Trees(monkeypatch, 0.0), Trees(monkeypatch, 0.0)
+    call(free.forest, tree="off", **OFF)
+    limit = int(0.9 * free.rows)
+    if refused(lambda: call(model.forest, tree="off", max_model_rows=limit, **OFF)):
+        assert model.rows == 0
+    else:
+        assert 0 < model.rows <= limit
+
+
+@pytest.mark.parametrize("row", [0.0, 0.02, 1.0])
+@pytest.mark.parametrize("case", TREES)
+def test_trees_that_cannot_be_read_are_refused_beyond_a_limit(case, row, monkeypatch):
+    """It is known only after the check of the model, or its values, that it is called."""
+
+    def unreadable(*arguments, **keywords):
+        raise TreesUnreadable("an unknown version")
+
+    monkeypatch.setattr("skedasis.trees.pipeline.read_forest", unreadable)
+    model = Trees(monkeypatch, row)
+    assert refused(lambda: TREES[case](model.forest, max_model_rows=700, **OFF))
+    assert 0 < model.rows <= 700
+
+
+SEVERAL = {
+    "explain": lambda f, **k: sd.explain([f] * 3, X, method="ale", **k),
+    "regions": lambda f, **k: sd.regions([f] * 3, X, method="ale", **k),
+    "null distribution": lambda f, **k: sd.null_distribution(
+        lambda T, y: f, X, Y, columns=[0], n_repeats=3, method="ale", **k
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SEVERAL)
+def test_several_models_share_a_limit_that_messages_and_provenances_state(case, monkeypatch):
+    call = SEVERAL[case]
+    model = Slow(monkeypatch, smooth, 0.0)
+    with pytest.raises(sd.DataError, match="got 250, expected at least") as raised:
+        call(model, max_model_rows=250, **OFF)
+    assert model.rows == 0
+    least = int(str(raised.value).split("at least ")[1].split(" model rows")[0].replace(",", ""))
+    found, texts = said(lambda: call(model, max_model_rows=least, **OFF))
+    assert model.rows <= least
+    assert len(texts) == 1
+    assert f"To keep to {least:,} model rows" in texts[0]
+    assert found.provenance["max_model_rows"] == least
+    assert found.provenance["left_out"]
+    assert all(one in texts[0] for one in found.provenance["left_out"])
+
+
 def test_scores_go_first_and_then_rows(monkeypatch):
     model = Slow(monkeypatch, smooth, 0.0)
     every = [
@@ -195,6 +298,21 @@ def test_scores_go_first_and_then_rows(monkeypatch):
     assert scores == sorted(scores, reverse=True)
     assert scores[2] == scores[3] == 0
     assert provenances[3]["exact"] is False
+
+
+RECORDED = {
+    "interactions": lambda f, **k: sd.interactions(f, X, max_model_rows=60_000, **k),
+    "variance shares": lambda f, **k: sd.variance_shares(f, LARGE, max_model_rows=20_000, **k),
+}
+
+
+@pytest.mark.parametrize("case", RECORDED)
+def test_the_provenance_says_what_the_warning_said(case, monkeypatch):
+    found, texts = said(lambda: RECORDED[case](Slow(monkeypatch, smooth, 0.0), **OFF))
+    assert len(texts) == 1
+    assert f"{found.provenance['max_model_rows']:,} model rows" in texts[0]
+    assert texts[0].endswith(" ".join(found.provenance["left_out"]))
+    assert found.provenance["left_out"]
 
 
 def test_the_bar_covers_all_the_work(monkeypatch):
