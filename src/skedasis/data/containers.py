@@ -162,6 +162,10 @@ class Table(Protocol[RowsT_co]):
         """Return whether columns keep their types when values are replaced."""
         ...
 
+    def is_frozen(self, rows: object) -> bool:
+        """Return whether some memory of rows for the model is read-only, but would not be in a copy."""
+        ...
+
 
 # --------------------------------------------------------------------------------- NumPy arrays
 class ArrayTable:
@@ -277,6 +281,10 @@ class ArrayTable:
                 column = found[part.start : part.stop, j].reshape(part.sets, -1)
                 self.write(column, j, values)
         return found
+
+    def is_frozen(self, rows: object) -> bool:
+        """Return False: a model may write to an array that it gets, and `probe_model` sees it."""
+        return False
 
     def keeps_types(self, changes: SetChanges) -> bool:
         """Return whether the array keeps its type when values are replaced."""

@@ -308,6 +308,12 @@ class FrameTable:
             for j, values in changes.items()
         )
 
+    def is_frozen(self, rows: object) -> bool:
+        """Return whether some memory of rows for the model is read-only, as of pandas frames for several calls."""
+        native = _as_pandas(nw.from_native(cast("IntoDataFrame", rows), eager_only=True))
+        blocks = () if native is None else _blocks(native)
+        return not all(array.flags.writeable for b in blocks for array in _memory(b.values))
+
     def keeps_type(self, j: int, values: Floats | Sequence[Floats]) -> bool:
         """Return whether a column of numbers keeps its type with these values."""
         return str(self.dtypes[j]) in _NUMPY and fits(values, self.numeric_type(j))
@@ -317,7 +323,7 @@ class FrameBuffer:
     """The data frames that are passed to the model for a batch of rows.
 
     They share the columns that are not replaced: the batch is repeated once, not for each call. A model that needs to
-    write to shared memory fails with NumPy's error for read-only arrays, upon which it gets a copy (`BatchEvaluator`).
+    write to shared memory fails, with an error of whatever kind, upon which it gets a copy (`BatchEvaluator`).
     """
 
     def __init__(self, table: FrameTable, rows: RowIndex, copies: int) -> None:
@@ -447,6 +453,8 @@ class _OneArray(Protocol):
 
     _ndarray: Values
 
+    def _from_backing_data(self, array: Values, /) -> object: ...
+
 
 @runtime_checkable
 class _MaskedArray(Protocol):
@@ -454,6 +462,8 @@ class _MaskedArray(Protocol):
 
     _data: Values
     _mask: Bools
+
+    def __init__(self, values: Values, mask: Values, /) -> None: ...
 
 
 def _as_pandas(frame: Frame) -> _PandasFrame | None:
@@ -466,18 +476,32 @@ def _blocks(frame: _PandasFrame) -> Sequence[_Block]:
     return frame._mgr.blocks  # noqa: SLF001 - they have no public name
 
 
+def _memory(values: object) -> tuple[Values, ...]:
+    """Return the arrays of a block that a model could write to; Arrow columns have none."""
+    if isinstance(values, np.ndarray):
+        return (values,)
+    if isinstance(values, _OneArray):
+        return (values._ndarray,)  # noqa: SLF001
+    if isinstance(values, _MaskedArray):
+        return values._data, values._mask  # noqa: SLF001
+    return ()
+
+
 def _freeze(frame: _PandasFrame) -> None:
-    """Make the memory of a frame read-only. That of Arrow columns always is."""
+    """Make the memory of a frame read-only for all who reach it through this frame.
+
+    By views: where pandas copies on write, the selected rows may be those of the user's frame.
+    """
     for block in _blocks(frame):
-        values, arrays = block.values, ()
-        if isinstance(values, np.ndarray):
-            arrays = (values,)
-        elif isinstance(values, _OneArray):
-            arrays = (values._ndarray,)  # noqa: SLF001
+        values, views = block.values, [array.view() for array in _memory(block.values)]
+        for view in views:
+            view.flags.writeable = False
+        if isinstance(values, _OneArray):
+            block.values = values._from_backing_data(*views)  # noqa: SLF001
         elif isinstance(values, _MaskedArray):
-            arrays = (values._data, values._mask)  # noqa: SLF001
-        for array in arrays:
-            array.flags.writeable = False
+            block.values = type(values)(*views)
+        elif views:
+            (block.values,) = views
 
 
 def _exchanged(frame: _PandasFrame, size: int, columns: Mapping[int, Series]) -> IntoDataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Container as Container_
@@ -516,13 +517,16 @@ class BatchEvaluator:
             return self._timed(function, _copied(rows), where)
         try:
             return self._timed(function, rows, where)
-        except Exception as error:
-            # pandas frames of several calls share memory, which is read-only.
-            if isinstance(rows, np.ndarray) or "read-only" not in str(error):
+        except Exception:
+            # pandas frames of several calls share memory, which is read-only. What a model says of that, if it tells
+            # it at all, differs with the library that it writes with.
+            if not self.batch.dataset.table.is_frozen(rows):
                 raise
-            found = self._timed(function, _copied(rows), where)
-            self.caller.writes = True
-            return found
+            with contextlib.suppress(Exception):
+                found = self._timed(function, _copied(rows), where)
+                self.caller.writes = True
+                return found
+            raise
 
     def _timed(
         self, function: Callable[[_ArgumentT], _ResultT], rows: _ArgumentT, where: str

@@ -241,3 +241,120 @@ def test_a_model_that_writes_to_its_frame_does_not_change_what_the_next_call_get
     for feature, effect in expected.items():
         np.testing.assert_array_equal(found[feature].value, effect.value)
         assert found[feature].heterogeneity_score == effect.heterogeneity_score
+
+
+def columns_of_all_kinds(n):
+    """Return a pandas frame with a block of each kind of memory."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=n)
+    return pd.DataFrame(
+        {
+            "x": x,
+            "z": rng.normal(size=n),
+            "whole": rng.integers(0, 9, n),
+            "flag": x > 0,
+            "object": np.array(list("pqr"), dtype=object)[rng.integers(0, 3, n)],
+            "category": pd.Categorical(np.array(list("uvw"))[rng.integers(0, 3, n)]),
+            "nullable": pd.array(np.rint(9 * x), dtype="Int64"),
+            "text": pd.array(np.array(list("abc"))[rng.integers(0, 3, n)], dtype="string"),
+            "time": pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(n), unit="h"),
+            "zone": pd.date_range("2020-01-01", periods=n, freq="h", tz="Europe/Berlin"),
+            "arrow": pd.Series(x).astype("float64[pyarrow]"),
+        }
+    )
+
+
+@pytest.mark.parametrize("copy_on_write", [False, True])
+@pytest.mark.parametrize("n", [60, 2_000])
+@pytest.mark.parametrize(
+    "explain",
+    [
+        lambda model, X: sd.explain(model, X, "x", method="ale"),
+        lambda model, X: sd.explain(model, X, "x", method=sd.PDP(grid={"x": [0.5]})),
+        lambda model, X: sd.explain(model, X, method="pdp"),
+        lambda model, X: sd.what_if(model, X, {"x": 0.5}),
+    ],
+)
+def test_the_users_frame_stays_writable(explain, n, copy_on_write):
+    def model(X):
+        return X["x"].to_numpy() * X["z"].to_numpy()
+
+    with pd.option_context("mode.copy_on_write", copy_on_write):
+        X = columns_of_all_kinds(n)
+        before, flags = X.copy(), memory_flags(X)
+        explain(model, X)
+        assert memory_flags(X) == flags
+        pd.testing.assert_frame_equal(X, before)
+        for j, name in enumerate(X.columns):
+            X.iloc[0, j] = X[name].iloc[5]
+            assert X[name].iloc[0] == before[name].iloc[5]
+
+
+def memory_of(values):
+    """Return the arrays of a block of a pandas frame."""
+    parts = [getattr(values, part, None) for part in ("_ndarray", "_data", "_mask")]
+    return [a for a in (values, *parts) if isinstance(a, np.ndarray)]
+
+
+def memory_flags(X):
+    """Return whether each array of a pandas frame can be written to."""
+    return [a.flags.writeable for b in X._mgr.blocks for a in memory_of(b.values)]
+
+
+@pytest.mark.parametrize("copy_on_write", [False, True])
+def test_memory_that_calls_share_is_read_only_in_every_kind_of_column(copy_on_write):
+    with pd.option_context("mode.copy_on_write", copy_on_write):
+        X = columns_of_all_kinds(40)
+        flags = memory_flags(X)
+        (batch,) = as_dataset(X).batches(40)
+        swept = batch.tile(1).swept({0: np.zeros((1, 40))}, 1)
+        pd.testing.assert_frame_equal(swept.drop(columns="x"), X.drop(columns="x"))
+        assert memory_flags(X) == flags
+        frozen = [b for b in swept._mgr.blocks if 0 not in b.mgr_locs.as_array]
+        assert len(frozen) >= 8
+        assert not any(a.flags.writeable for b in frozen for a in memory_of(b.values))
+
+
+class Writing:
+    """A model that writes to its frame, and says nothing of that if it cannot."""
+
+    def __init__(self, always=False):
+        self.calls, self.always = 0, always
+
+    def __call__(self, X):
+        self.calls += 1
+        try:
+            X["x"].to_numpy()[:] += 0.0
+            if self.always:
+                raise ValueError
+        except ValueError:
+            raise RuntimeError(f"call {self.calls} failed") from None
+        return X["x"].to_numpy() * X["z"].to_numpy()
+
+
+def test_a_model_that_cannot_write_gets_a_copy_whatever_its_error_says():
+    X = columns_of_all_kinds(50)
+    model = Writing()
+    found = sd.explain(model, X, "z", method="pdp")
+    expected = sd.explain(lambda X: X["x"].to_numpy() * X["z"].to_numpy(), X, "z", method="pdp")
+    np.testing.assert_array_equal(found.value, expected.value)
+
+
+def test_a_model_that_fails_with_a_copy_too_raises_its_first_error():
+    X = columns_of_all_kinds(50)
+
+    class Fails(Writing):
+        failed = ()
+
+        def __call__(self, X):
+            self.always = (X["z"] == 0.25).all()
+            if self.always:
+                self.failed += (self.calls + 1,)
+            return super().__call__(X)
+
+    model = Fails()
+    with pytest.raises(RuntimeError, match="failed") as caught:
+        sd.explain(model, X, "z", method=sd.PDP(grid={"z": [0.25]}))
+    assert str(caught.value) == f"call {model.failed[0]} failed"
+    assert model.failed[1] == model.failed[0] + 1
+    assert sum("raised while" in note for note in caught.value.__notes__) == 1
