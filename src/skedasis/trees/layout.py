@@ -384,8 +384,8 @@ class TreeLayout:
         found = self._corners.get(key)
         if found is None:
             found = self._find_corners(points)
-            # There may be thousands of pairs of columns.
-            if sum(len(place) for _, place, _ in self._corners.values()) > _CORNERS:
+            # There may be thousands of pairs of columns. A list, because other threads add to the cache.
+            if sum(len(place) for _, place, _ in list(self._corners.values())) > _CORNERS:
                 self._corners.clear()
             self._corners[key] = found
         return found

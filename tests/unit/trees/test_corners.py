@@ -119,3 +119,26 @@ def test_a_column_in_which_zero_is_missing_is_replaced() -> None:
     for pair, surface in of_trees.items():
         scale = np.abs(called[pair].value).max()
         np.testing.assert_allclose(surface.value, called[pair].value, rtol=0, atol=1e-11 * scale)
+
+
+def test_a_thread_may_add_to_the_cache_of_corners_while_another_counts_it() -> None:
+    layout = layout_of(TREES)
+    first, second = ({0: np.arange(size, dtype=np.int32)} for size in (2, 3))
+    added: list[Any] = []
+    counting = iter([True])
+
+    class Counted(np.ndarray[Any, Any]):
+        """An array at whose count another grid's corners are found, as in a thread that gets its turn then."""
+
+        def __len__(self) -> int:
+            if next(counting, False):
+                added.append(layout.corners(second))
+            return super().__len__()
+
+    listed, place, sign = layout.corners({1: np.arange(2, dtype=np.int32)})
+    layout._corners[()] = listed, place.view(Counted), sign
+    found = layout.corners(first)
+    assert added
+    for points, kept in ((first, found), (second, added[0])):
+        for one, other in zip(kept, layout_of(TREES).corners(points), strict=True):
+            np.testing.assert_array_equal(one, other)
