@@ -11,7 +11,11 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
 from sklearn.linear_model import BayesianRidge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -23,6 +27,7 @@ from skedasis.report import budget, content
 from skedasis.report.budget import NO_CUTS, Budget, Cuts, Demand
 from skedasis.report.code import called_points
 from skedasis.report.content import ReportContent, gather
+from skedasis.trees.ensemble import TreesUnreadable
 
 ROWS, FEW = 400, 16_000
 """Rows of the table, and a limit of the model rows with which only a sample of them is on the page."""
@@ -235,6 +240,31 @@ def test_a_limit_of_rows_is_kept_or_refused_before_the_first_call(X, monkeypatch
     with pytest.raises(sd.DataError, match="max_model_rows"):
         build(refused, X, max_model_rows=500)
     assert refused.rows == 0
+
+
+def test_a_page_of_limited_rows_is_announced_once_if_it_takes_long(X, monkeypatch):
+    slow, limit = Slow(monkeypatch, 0.05), 20_000
+    _, texts = build(slow, X, max_model_rows=limit)
+    assert len(texts) == 1
+    rows = int(texts[0].split("up to ")[1].split(" model rows")[0].replace(",", ""))
+    assert 0.7 * slow.rows <= rows <= limit
+    assert build(Slow(monkeypatch, 1e-5), X, max_model_rows=limit)[1] == []
+
+
+@pytest.mark.parametrize("tree", ["off", "auto"])
+@pytest.mark.parametrize("seconds", [0.0, 1e-5, 0.05])
+def test_trees_that_are_called_keep_to_a_limit(X, monkeypatch, seconds, tree):
+    """With "auto", it is known only after the check of the model."""
+
+    def unreadable(*arguments, **keywords):
+        raise TreesUnreadable("an unknown version")
+
+    monkeypatch.setattr("skedasis.trees.pipeline.read_forest", unreadable)
+    forest = RandomForestRegressor(3, max_depth=3, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    model = Slow(monkeypatch, seconds, forest.predict)
+    monkeypatch.setattr(forest, "predict", model.__call__)
+    build(forest, X, max_model_rows=FEW, tree=tree)
+    assert 2_000 < model.rows <= FEW
 
 
 def test_named_rows_labels_and_weights_survive_a_sample(X, monkeypatch):

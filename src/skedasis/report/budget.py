@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from skedasis._arguments import check_number
-from skedasis._progress import current_work, in_words
+from skedasis._progress import Timed, current_work, in_words
 from skedasis._types import Bools, JsonValue, ResultKey, TableLike
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Feature
@@ -39,7 +39,7 @@ from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.plans import CellPlan
 from skedasis.models.calling import CallStats, ChunkedCaller
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.evaluator import DERIVATIVE_ROWS, PROBE_ROWS
+from skedasis.quantities.evaluator import DERIVATIVE_ROWS
 from skedasis.quantities.uncertainty import entropy
 from skedasis.report.code import WHOLE_GRIDS, called_points, pdp_method
 from skedasis.report.interactions import MODEL_ROWS
@@ -268,6 +268,20 @@ class Budget:
             CostWarning,
         )
 
+    @property
+    def is_timed(self) -> bool:
+        """Return whether the time of the models was measured before their rows were limited."""
+        return self.max_seconds is not None or any(d.seconds_per_row for d in self.demands)
+
+    def warn_once_timed(self, caller: Timed, columns: int) -> None:
+        """Warn if the report takes long, by the time of the calls that check the first model."""
+        of_call = caller.seconds(0, 1)
+        of_row = caller.seconds(1, 1) - of_call
+        demands = (
+            replace(d, seconds_per_row=of_row, seconds_per_call=of_call) for d in self.demands
+        )
+        replace(self, demands=tuple(demands)).warn()
+
     def record(self, demand: Demand) -> Record:
         """Return the provenance of a model's measurement, with the limit and what it left out; empty without either."""
         if self.max_seconds is None and self.max_model_rows is None:
@@ -465,11 +479,11 @@ def _counted(
 
 
 def _check_rows(job: Job) -> int:
-    """Return the most rows of the checks of slopes, and of the model before the passes that follow the first one."""
+    """Return the most rows of the checks of slopes."""
     (label, *_) = job.outputs
     plans = (plan for (of, _), plan in job.plans.items() if of == label)
     sloped = sum(isinstance(plan, CellPlan) and plan.at_points for plan in plans)
-    return 2 * min(MOST_ROWS, len(job.dataset)) * sloped + 5 * 2 * PROBE_ROWS
+    return 2 * min(MOST_ROWS, len(job.dataset)) * sloped
 
 
 def _total(counts: Mapping[ResultKey, RowCount]) -> RowCount:

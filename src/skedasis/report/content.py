@@ -549,7 +549,9 @@ def gather(
     shown = replace(shown, cuts=budget.cuts)
     sections: list[ModelSection] = []
     with one_call() as work, announced(budget.announcement):
-        work.foreseen = True  # by the page, for all passes
+        work.foreseen = budget.is_timed  # by the page, for all passes
+        if not budget.is_timed:
+            work.after_check = budget.warn_once_timed
         for (name, whole), demand in zip(runners.items(), budget.demands, strict=True):
             runner = _within(whole, budget, shown)
             # The caller's rows: code does not name a sample that was drawn here.
@@ -646,7 +648,7 @@ def _budget(
 def _within(runner: ModelRunner, budget: Budget, options: ContentOptions) -> ModelRunner:
     """Return the runner of a model for the rows that the budget allows."""
     cuts, prepared = budget.cuts, runner.prepared
-    runner = replace(runner, announced=True)
+    runner = replace(runner, announced=budget.is_timed)
     if cuts.score_rows is not None:
         changed = replace(runner.options, heterogeneity_rows=cuts.score_rows)
         if prepared is not None:
