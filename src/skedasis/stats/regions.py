@@ -824,14 +824,11 @@ class RegionSearch:
         """Return the exact best cut near the best cuts between codes of some columns."""
         if not found:
             return None
-        best = max(c.gain for c in found)
-        near = [c for c in found if c.gain >= _NEAR * best]
-        if len(near) > _BEST:
-            least = sorted((c.gain for c in near), reverse=True)[_BEST - 1]
-            near = [c for c in near if c.gain >= least][:_BEST]
+        gains = np.array([c.gain for c in found])
+        near = np.argsort(-gains, kind="stable")[:_BEST]
         result: tuple[float, Cut] | None = None
-        for candidate in near:
-            gain, cut = self._refined(candidate, parts)
+        for k in np.sort(near[gains[near] >= _NEAR * gains.max()]).tolist():
+            gain, cut = self._refined(found[k], parts)
             if result is None or gain * _TIED > result[0]:
                 result = gain, cut
         return None if result is None else result[1]
