@@ -191,6 +191,8 @@ class ChunkedCaller:
         self._stopped = False
         self.writes = False
         """Whether the model writes to its rows, so that each call needs a copy."""
+        self.fails_jointly = False
+        """Whether the model failed for the rows of several requests, so that each gets a call of its own."""
         self.heartbeat: Callable[[], object] = _nothing
         """Called after each part, in the thread that called the model."""
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Container as Container_
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -367,7 +367,8 @@ class BatchEvaluator:
         saved = int(np.count_nonzero(known))
         has_own = self._own is not None
         if self.joint is not None:
-            has_own = self.joint.decided(j, has_own)
+            # As when the computation was first started, before others had answers.
+            has_own = self.joint.once(j, partial(bool, has_own))
         # Evaluating a subset of the rows means copying them: not worth it for a few.
         if saved < len(self) and (not has_own or saved < len(self) // 10):
             return self._both_edges(j, low, high)
@@ -452,6 +453,19 @@ class BatchEvaluator:
 
     def slopes_at(self, j: int, moved: int, values: Floats | tuple[Floats, ...]) -> Floats:
         """Return the partial derivative by column j with column `moved` replaced, (n, m). Costs n * m slope rows."""
+        work = partial(self._ask_slopes_at, j, moved, values)
+        return self._once(("slope", j), {moved: values}, work)
+
+    def _once(
+        self, what: tuple[object, ...], changes: SetChanges, work: Callable[[], Floats]
+    ) -> Floats:
+        """Return what `work` asks of derivatives, which a computation that joint calls start again asks once."""
+        if self.joint is None or self._cache is None:
+            return work()
+        key = (*what, id(self.quantity), self._cache.key(changes))
+        return np.array(self.joint.once(key, work))
+
+    def _ask_slopes_at(self, j: int, moved: int, values: Floats | tuple[Floats, ...]) -> Floats:
         n = len(self)
         m = len(values) if isinstance(values, tuple) else values.shape[-1]
         out = np.empty((m, n))
@@ -490,6 +504,10 @@ class BatchEvaluator:
         if not self.quantity.has_mixed:
             mixed, first_diff, second_diff = mixed_differences(self, columns, sloped=has_slopes)
             return (mixed, first, second) if has_slopes else (mixed, first_diff, second_diff)
+        mixed = self._once(("mixed", *positions), {}, partial(self._ask_mixed, positions))
+        return mixed, first, second
+
+    def _ask_mixed(self, positions: tuple[int, int]) -> Floats:
         n = len(self)
         raw = self._called(
             lambda rows: self.quantity.mixed(rows, *positions),
@@ -500,8 +518,7 @@ class BatchEvaluator:
         self.stats.slope_calls += 1
         what = f"{self.quantity.describe()}: mixed"
         # Copy: the response may be a view of the input buffer, which is overwritten later.
-        mixed = check_response(as_numbers(raw, what), n, what, "mixed derivatives").copy()
-        return mixed, first, second
+        return check_response(as_numbers(raw, what), n, what, "mixed derivatives").copy()
 
     def _column_names(self, changes: Mapping[int, object]) -> str:
         features = self.batch.dataset.features

@@ -3,8 +3,9 @@
 A call of an in-context model, of a forest or of a service takes as long for few rows as for many. Where rows are few, a
 computation (of one feature) stops at its first request, and the next one starts. When the requests fill a call, the
 model is called, and the computations start again: they find the responses in the cache (`ResponseCache`) and continue
-to their next request. So what a computation asks for may depend on answers, and the model gets the same rows as without
-joint calls.
+to their next request. So what a computation asks for may depend on answers. What it asks of derivatives is answered at
+once and kept until it ends (`JointCalls.once`). So the model gets the same rows as without joint calls, unless it fails
+for a joint call: then requests are answered alone from there on, those of that call a second time.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, cast
 
 import numpy as np
 
 from skedasis._types import Container, ModelRows, RawResponse, Values
 from skedasis.data.containers import Buffer, Part, SetChanges
 from skedasis.data.dataset import Batch
+from skedasis.models.calling import ChunkedCaller
 
 _ResultT = TypeVar("_ResultT")
 
@@ -38,6 +40,7 @@ class Asking(Protocol):
     """What joint calls ask of an evaluator."""
 
     batch: Batch
+    caller: ChunkedCaller
 
     def ask_jointly(self, rows: ModelRows, n: int, where: str) -> Values: ...
     def keep(self, key: bytes, raw: RawResponse) -> None: ...
@@ -59,11 +62,11 @@ class Request:
 
 
 class _State:
-    """What a computation keeps when it is started again: the keys of its requests, and what it decided."""
+    """What a computation keeps when it is started again: the keys of its requests, and what it did once."""
 
     def __init__(self) -> None:
         self.keys: set[bytes] = set()
-        self.decisions: dict[object, bool] = {}
+        self.once: dict[object, object] = {}
 
 
 class _Computation(Generic[_ResultT]):
@@ -105,7 +108,9 @@ class JointCalls:
         """
         key, batch = request.key, request.evaluator.batch
         self._current.keys.add(key)
-        if not request.changes or key in self._alone or 2 * request.rows > self.room:
+        if request.evaluator.caller.fails_jointly or not request.changes or key in self._alone:
+            return
+        if 2 * request.rows > self.room:
             return
         if not batch.dataset.table.keeps_types(request.changes):
             return
@@ -115,9 +120,12 @@ class JointCalls:
             self._requests[key] = request
         raise Pending
 
-    def decided(self, what: object, decision: bool) -> bool:
-        """Return what the computation decided when it was first started, before others had answers."""
-        return self._current.decisions.setdefault(what, decision)
+    def once(self, what: object, work: Callable[[], _ResultT]) -> _ResultT:
+        """Return what `work` returned when the computation first came here, also if it was started again since."""
+        done = self._current.once
+        if what not in done:
+            done[what] = work()
+        return cast("_ResultT", done[what])
 
     def results(self, works: Iterable[Callable[[], _ResultT]]) -> Iterator[_ResultT]:
         """Yield the results of computations, in order."""
@@ -143,6 +151,7 @@ class JointCalls:
                 with contextlib.suppress(Pending):
                     one.results.append(one.work())
                     one.state.keys.clear()
+                    one.state.once.clear()
 
     def _finished(self, started: deque[_Computation[_ResultT]]) -> Iterator[_ResultT]:
         """Yield the results up to the first computation that is not finished."""
@@ -151,16 +160,16 @@ class JointCalls:
             yield started.popleft().results[0]
 
     def _answer(self) -> None:
-        """Call the model for the requests that wait; if it fails, each of them gets a call and an error of its own."""
+        """Call the model for the requests that wait; if it fails, they and all later ones get calls of their own."""
         requests, self._requests = [*self._requests.values()], {}
         self._answered = True
-        try:
-            if len(requests) > 1:
+        if len(requests) == 1:
+            self._alone.add(requests[0].key)
+        elif requests:
+            try:
                 self._call(requests)
-                return
-        except Exception:  # noqa: BLE001, S110 - models raise exceptions of any kind, which they will raise again
-            pass
-        self._alone |= {request.key for request in requests}
+            except Exception:  # noqa: BLE001 - models raise exceptions of any kind, which they will raise again
+                requests[0].evaluator.caller.fails_jointly = True
 
     def _call(self, requests: list[Request]) -> None:
         """Call the model on the rows of all requests, and cut its response."""

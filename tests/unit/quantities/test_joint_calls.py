@@ -201,6 +201,55 @@ def test_a_grid_that_changes_the_type_of_a_column_changes_it_for_that_feature_al
     assert {str(t) for t in types} == {"int64", "float64"}
 
 
+def test_a_model_that_fails_for_many_rows_pays_for_one_joint_call():
+    def explained_by(most):
+        calls = []
+
+        def model(X):
+            calls.append(len(X))
+            if len(X) > most:
+                raise MemoryError
+            return product(X)
+
+        X = np.random.default_rng(0).normal(size=(400, 20))
+        found = sd.explain(model, X, method="ale")
+        return found, calls
+
+    found, calls = explained_by(2_000)
+    expected, _ = explained_by(np.inf)
+    assert sum(n > 2_000 for n in calls) == 1
+    for name, e in expected.items():
+        np.testing.assert_array_equal(found[name].value, e.value)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_slopes_are_asked_once_however_often_a_computation_starts(holes, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    if holes:
+        X[::9, :] = np.nan
+    rows = []
+
+    def slopes(X):
+        rows.append(len(X))
+        out = np.zeros_like(X)
+        out[:, 0], out[:, 1], out[:, 2] = X[:, 1], X[:, 0], np.cos(X[:, 2])
+        return np.nan_to_num(out)
+
+    def explained(cells):
+        rows.clear()
+        monkeypatch.setattr(prepare, "JOINT_CELLS", cells)
+        quantity = sd.prediction(lambda X: np.nan_to_num(product(X)), slope=slopes)
+        found = sd.explain(quantity, X, method=sd.PDP(derivative=True))
+        assert found.provenance["slope_rows"] == sum(rows)
+        return found, sum(rows)
+
+    together, few = explained(prepare.JOINT_CELLS)
+    apart, many = explained(0)
+    assert few == many
+    for name, e in apart.items():
+        np.testing.assert_array_equal(together[name].value, e.value)
+
+
 # ------------------------------------------------------------------------------- joined rows
 
 
