@@ -16,7 +16,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestRegressor,
 )
-from sklearn.linear_model import BayesianRidge
+from sklearn.linear_model import BayesianRidge, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -249,6 +249,26 @@ def test_a_page_of_limited_rows_is_announced_once_if_it_takes_long(X, monkeypatc
     rows = int(texts[0].split("up to ")[1].split(" model rows")[0].replace(",", ""))
     assert 0.7 * slow.rows <= rows <= limit
     assert build(Slow(monkeypatch, 1e-5), X, max_model_rows=limit)[1] == []
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+@pytest.mark.parametrize("count", [2, 4])
+def test_the_uncertainty_of_a_classifier_costs_at_most_what_is_counted(
+    X, count, labelled, monkeypatch, chosen
+):
+    X, y = X[:300, :count], (X[:300, 0] * X[:300, 1] > 0).astype(int)
+    model = LogisticRegression().fit(X, y)
+    predicted = Slow(monkeypatch, 0.0, model.predict_proba)
+    monkeypatch.setattr(model, "predict_proba", predicted.__call__)
+    rows = []
+    for uncertainty in (False, True):
+        predicted.rows = 0
+        labels = y if labelled else None
+        build(model, X, y=labels, uncertainty=uncertainty, max_model_rows=10**7)
+        rows.append(predicted.rows)
+    (demand,) = chosen[-1].demands
+    assert rows[1] - rows[0] <= demand.uncertainty <= 1.5 * (rows[1] - rows[0])
+    assert rows[1] <= chosen[-1].rows
 
 
 @pytest.mark.parametrize("tree", ["off", "auto"])

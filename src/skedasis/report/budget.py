@@ -13,7 +13,7 @@ import numpy as np
 from skedasis._arguments import check_number
 from skedasis._progress import Timed, current_work, in_words
 from skedasis._types import Bools, JsonValue, ResultKey, TableLike
-from skedasis.data.dataset import Dataset, as_dataset
+from skedasis.data.dataset import Dataset, as_dataset, even_places
 from skedasis.data.features import Feature
 from skedasis.engine.budget import (
     LEAST_ROWS,
@@ -27,6 +27,7 @@ from skedasis.engine.budget import (
     has_slopes,
     is_probed,
     rounded,
+    rows_unasked,
     too_few,
 )
 from skedasis.engine.heterogeneity_score import count_score_rows
@@ -34,7 +35,7 @@ from skedasis.engine.options import ExplainOptions
 from skedasis.engine.prepare import Job, unasked_job
 from skedasis.engine.select import as_method
 from skedasis.errors import CostWarning, DataError, ModelOutputError, UnsupportedError, warn_caller
-from skedasis.methods.ale import ALE
+from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.plans import CellPlan
 from skedasis.models.calling import CallStats, ChunkedCaller
@@ -369,9 +370,8 @@ def foresee_unasked(
         parts = {**one.parts, "differences instead of slopes": sloped}
         checks = one.checks + probed * 7.0 * min(n, DERIVATIVE_ROWS) + PROBED_ROWS + cost.rows
         if uncertainty and distribution:
-            one = replace(
-                one, uncertainty=float(_uncertainty_rows(job, len(features), trees=False))
-            )
+            found_rows = _uncertainty_rows(quantity, job, features, trees=False, again=True)
+            one = replace(one, uncertainty=found_rows)
         calls = 20.0 + 10.0 * len(features) * len(job.outputs)
         found.append(
             replace(one, parts=parts, checks=checks, calls=calls, seconds_per_call=of_call)
@@ -415,9 +415,9 @@ def foresee(
     if not trees:
         found = _counted(found, job, features, pairs=pairs, rows=rows, regions=regions)
     if uncertainty and _has_distribution(quantity, X, job.checked.stats):
-        found = replace(
-            found, uncertainty=float(_uncertainty_rows(job, len(features), trees=trees))
-        )
+        again = max_model_rows is not None
+        found_rows = _uncertainty_rows(quantity, job, features, trees=trees, again=again)
+        found = replace(found, uncertainty=found_rows)
     if found.seconds(NO_CUTS) <= short:
         return found
     return _measured(found, quantity, job)
@@ -497,12 +497,22 @@ def _has_distribution(quantity: Quantity, X: TableLike, cost: CallStats) -> bool
         return False
 
 
-def _uncertainty_rows(job: Job, features: int, *, trees: bool) -> int:
-    """Return the most model rows of the part about the predictive uncertainty."""
-    rows = min(len(job.dataset), UNCERTAINTY_ROWS)
-    effects = 0 if trees else 3 * features + 2 + 50 * min(FEATURES, features)
-    diagnosis = 0 if job.options.y is None else 1 + REPEATS * features
-    return rows * (effects + diagnosis)
+def _uncertainty_rows(
+    quantity: Quantity, job: Job, features: Sequence[Feature], *, trees: bool, again: bool
+) -> float:
+    """Return the most model rows of the part about the predictive uncertainty; `again` as in `rows_unasked`."""
+    rows, count = min(len(job.dataset), UNCERTAINTY_ROWS), len(features)
+    found = 0.0 if job.options.y is None else float(rows * (1 + REPEATS * count) + PROBED_ROWS)
+    if trees:
+        return found
+    certain = entropy(model_of(quantity))
+    some = certain.prepare(job.dataset.subset(even_places(len(job.dataset), rows)))
+    nominal = [f.name for f in features if f.kind == "nominal"]
+    others = [f.name for f in features if f.kind != "nominal"]
+    for names, method in ((others, RHALE()), (nominal, ALE())):
+        if names:
+            found += rows_unasked(certain, some, names, method, job.options, again=again)
+    return found + 50.0 * rows * min(FEATURES, count) + PROBED_ROWS
 
 
 def _measured(found: Demand, quantity: Quantity, job: Job) -> Demand:
