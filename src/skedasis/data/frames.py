@@ -73,6 +73,9 @@ _WIDE = (nw.Int128, nw.UInt128)
 _CONVERTED_ROWS = 100_000
 """Most rows of a frame whose columns are kept as float64 beside it."""
 
+_COPIED_CELLS = 2**22
+"""Most values of a frame that is copied to have fewer blocks (32 MB): selecting rows of more takes longer than that."""
+
 
 class FrameTable:
     """An eager data frame. Models are called with frames of the same library, with the columns in X's order."""
@@ -129,7 +132,7 @@ class FrameTable:
         Selecting rows takes time for each block.
         """
         native = _as_pandas(self.frame)
-        if native is None or len(self.frame) > _CONVERTED_ROWS:
+        if native is None or len(self.frame) * len(self.columns) > _COPIED_CELLS:
             return self.frame
         plain = [b.dtype for b in _blocks(native) if isinstance(b.values, np.ndarray)]
         return self.frame.clone() if len(plain) > len(set(plain)) else self.frame
@@ -374,25 +377,26 @@ class FrameBuffer:
     def _partly(self, j: int, parts: Sequence[Part], size: int) -> Series:
         """Return the first repeated rows of a column, of which some are replaced."""
         rows = self.index[:size].copy()
-        numbers: list[Part] = []
+        places: list[Ints] = []
+        numbers: list[Floats] = []
         for part in parts:
             values, n = part.changes[j], (part.stop - part.start) // part.sets
             if isinstance(values, LevelReplacement | DonorRows):
                 rows[part.start : part.stop] = _row_numbers(values, n)
             else:
-                numbers.append(part)
+                places.append(np.arange(part.start, part.stop))
+                numbers.append(_numbers(values, n))
         column = self.table.series(j)[rows]
-        for part in numbers:
-            n = (part.stop - part.start) // part.sets
-            new = self._new(j, part.changes[j], n)
-            column = column.scatter(np.arange(part.start, part.stop).tolist(), new)
-        return column
+        if not numbers:
+            return column
+        new = self._series(j, np.concatenate(numbers))
+        return column.scatter(np.concatenate(places).tolist(), new)
 
     def _new(self, j: int, values: Replacement, n: int) -> Series:
         if isinstance(values, LevelReplacement | DonorRows):
             # Selected by index, never by value, so that the column keeps its type.
             return self.table.series(j)[_row_numbers(values, n)]
-        return self._series(j, np.stack([np.broadcast_to(v, n) for v in values]).ravel())
+        return self._series(j, _numbers(values, n))
 
     def _series(self, j: int, values: Floats) -> Series:
         """Return values as a column like column j; with its type if the values fit, else as float64."""
@@ -411,6 +415,11 @@ class FrameBuffer:
         # pandas has several types for the same numbers: NumPy, nullable, and Arrow types.
         own = native_of(self.table.series(j)).dtype
         return nw.from_native(native_of(series).astype(own), series_only=True)
+
+
+def _numbers(values: Floats | Sequence[Floats], n: int) -> Floats:
+    """Return the values of a replacement of n rows, one set after the other."""
+    return np.stack([np.broadcast_to(v, n) for v in values]).ravel()
 
 
 def _row_numbers(values: LevelReplacement | DonorRows, n: int) -> Ints:

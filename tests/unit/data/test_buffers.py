@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 import warnings
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import skedasis as sd
-from skedasis.data.containers import LevelReplacement
+from skedasis.data.containers import LevelReplacement, Part
 from skedasis.data.dataset import as_dataset
 
 FRAMES = {"pandas": pd.DataFrame, "Polars": pl.DataFrame, "PyArrow": pa.table}
@@ -190,6 +191,33 @@ def test_a_pandas_frame_has_few_blocks_however_it_was_made():
     (batch,) = as_dataset(one_by_one(wide(300))).batches(50)
     for frame in (batch.tile(2).own(), batch.tile(2).swept({4: np.ones((2, 50))}, 2)):
         assert len(frame._mgr.blocks) <= 6
+
+
+def test_a_large_pandas_frame_is_not_copied_to_have_few_blocks(monkeypatch):
+    X = one_by_one(wide(300))
+    for cells, copied in ((300 * 50, True), (300 * 50 - 1, False)):
+        monkeypatch.setattr("skedasis.data.frames._COPIED_CELLS", cells)
+        table = as_dataset(X).table
+        assert (table.whole_blocks is not table.frame) == copied
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_column_is_put_together_once_for_all_parts_of_a_call(name, monkeypatch):
+    X = FRAMES[name](data(20))
+    (batch,) = as_dataset(X).batches(20)
+    counted = []
+    scatter = nw.Series.scatter
+
+    def counting(series, *arguments):
+        counted.append(series.name)
+        return scatter(series, *arguments)
+
+    monkeypatch.setattr(nw.Series, "scatter", counting)
+    new = [np.random.default_rng(k).normal(size=(2, 20)) for k in range(8)]
+    parts = [Part(40 * k, 40 * (k + 1), 2, {2: v}) for k, v in enumerate(new)]
+    found = as_dataset(batch.tile(16).joined(parts))
+    assert len(counted) == 1
+    np.testing.assert_array_equal(found.table.column(2), np.concatenate(new).ravel())
 
 
 @pytest.mark.parametrize("copy_on_write", [False, True])
