@@ -273,7 +273,7 @@ def test_the_uncertainty_of_a_classifier_costs_at_most_what_is_counted(
 
 @pytest.mark.parametrize("tree", ["off", "auto"])
 @pytest.mark.parametrize("seconds", [0.0, 1e-5, 0.05])
-def test_trees_that_are_called_keep_to_a_limit(X, monkeypatch, seconds, tree):
+def test_trees_that_are_called_keep_to_a_limit(X, monkeypatch, chosen, seconds, tree):
     """With "auto", it is known only after the check of the model."""
 
     def unreadable(*arguments, **keywords):
@@ -285,6 +285,9 @@ def test_trees_that_are_called_keep_to_a_limit(X, monkeypatch, seconds, tree):
     monkeypatch.setattr(forest, "predict", model.__call__)
     build(forest, X, max_model_rows=FEW, tree=tree)
     assert 2_000 < model.rows <= FEW
+    (demand,) = chosen[-1].demands
+    # Checks of the model, before and after the choice, and measurements of its time count too.
+    assert demand.checks >= 2 * 64 + int(demand.measured.get("model_rows", 0))
 
 
 def test_named_rows_labels_and_weights_survive_a_sample(X, monkeypatch):

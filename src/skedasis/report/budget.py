@@ -411,7 +411,9 @@ def foresee(
     bound = _bound(job) if not trees else n + small * (1 + REPEATS * len(features))
     if max_model_rows is None and bound * rate <= short:
         return Demand(n, 0, rate, parts)
-    found = Demand(n, 0, rate, parts)
+    # A limit covers the check of the model, which is repeated if only a sample of the rows is kept.
+    checks = 0.0 if max_model_rows is None else float(job.checked.stats.rows + PROBED_ROWS)
+    found = Demand(n, 0, rate, parts, checks=checks)
     if not trees:
         found = _counted(found, job, features, pairs=pairs, rows=rows, regions=regions)
     if uncertainty and _has_distribution(quantity, X, job.checked.stats):
@@ -472,7 +474,7 @@ def _counted(
         regions=float((scored + spread) * len(features) * outputs) if regions else 0.0,
         pdp=pdp,
         surface=each,
-        checks=float(_check_rows(job)),
+        checks=found.checks + _check_rows(job),
         surfaces=min(drawn, outputs * len(features) * (len(features) - 1) // 2),
         threads=job.options.n_jobs if n > job.batch_rows else 1,
     )
@@ -539,7 +541,7 @@ def _measured(found: Demand, quantity: Quantity, job: Job) -> Demand:
             calls + 1,
         )
     record = _record(calls, rows, spent) if calls else {}
-    return replace(found, seconds_per_row=rate, measured=record)
+    return replace(found, seconds_per_row=rate, measured=record, checks=found.checks + rows)
 
 
 def _record(calls: int, rows: int, seconds: float) -> Record:
