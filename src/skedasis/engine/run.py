@@ -33,12 +33,6 @@ from skedasis.stats.moments import MergeTree
 # The loop over batches.
 
 
-# glibc returns freed arrays to the system at once, and each of their pages costs microseconds when it is used again: a
-# third of the time of a cheap model's ALE. Once a block of nearly 32 MB was freed (of which no page was used), it keeps
-# up to 64 MB. At the import, so that no measured peak of a call contains the block.
-np.empty(31 * 2**20, dtype=np.uint8)
-
-
 GatheredStats: TypeAlias = dict[TaskKey, BatchStats]
 
 AnyMethod: TypeAlias = AnyFeatureMethod | AnyPairMethod
