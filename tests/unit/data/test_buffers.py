@@ -232,7 +232,6 @@ def test_a_column_is_put_together_once_for_all_parts_of_a_call(name, monkeypatch
     np.testing.assert_array_equal(found.table.column(2), np.concatenate(new).ravel())
 
 
-@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas 3.1, for what models may do
 @pytest.mark.parametrize("copy_on_write", COPY_ON_WRITE)
 @pytest.mark.parametrize("kind", ["plain", "nullable", "Arrow"])
 @pytest.mark.parametrize(
@@ -276,6 +275,7 @@ def test_a_model_that_writes_to_its_frame_does_not_change_what_the_next_call_get
         before = X.copy()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", "The inplace keyword")  # of pandas 3.1
             found = sd.explain(writes, X, ["b", "c", "d"], method="pdp")
         expected = sd.explain(model, X, ["b", "c", "d"], method="pdp")
         pd.testing.assert_frame_equal(X, before)
