@@ -57,7 +57,7 @@ def keywords(module: str, name: str) -> Iterator[griffe.Parameter]:
 
     Examples
     --------
-    >>> [(p.name, p.default) for p in keywords("skedasis.engine.explain", "explain")][-5:-3]
+    >>> [(p.name, p.default) for p in keywords("skedasis.engine.explain", "explain")][-6:-4]
     [('client', 'None'), ('heterogeneity_rows', '10000')]
     """
     parameters = inspect.signature(getattr(importlib.import_module(module), name)).parameters
