@@ -446,7 +446,7 @@ class _RowsByPosition(Protocol):
 
 
 class _PandasFrame(Protocol):
-    """What is asked of a frame of pandas that narwhals does not offer."""
+    """The members of a pandas frame that are used here and that narwhals does not offer."""
 
     index: object
     iloc: _RowsByPosition
@@ -516,7 +516,7 @@ def _freeze(frame: _PandasFrame) -> None:
 def _exchanged(frame: _PandasFrame, size: int, columns: Mapping[int, Series]) -> IntoDataFrame:
     """Return the first rows of a frame with other columns at some positions.
 
-    narwhals would make a new frame of all columns, one by one: time that grows with their number for each feature.
+    narwhals builds a new frame from all columns, which for all features takes time quadratic in their number.
     """
     # A slice, because its columns of extension types are objects of their own. pandas warns when a model adds a column
     # to a slice; it does not know that nobody reads the frame of which this is a part.

@@ -420,7 +420,7 @@ def leave_out(limit: int, sentences: Sequence[str], whole: float) -> None:
 
 
 def on_a_sample(rows: int, n: int) -> str:
-    """Return what is said of a call that explains a random sample of n rows."""
+    """Return the sentence about a call that explains a random sample of n rows."""
     return f"All numbers are computed from a random sample of {rows:,} of {n:,} rows."
 
 

@@ -525,15 +525,18 @@ class _Planner:
     def _derivative_info(
         self, label: OutputLabel, column: AnyColumn, probes: _Probes, task: Task
     ) -> DerivativeInfo:
-        """Return how the local effects of a column are computed; without derivatives, probe whether differences do."""
+        """Return how the local effects of a column are computed; without derivatives, whether differences do."""
         if not isinstance(column, Column):
             return DerivativeInfo("levels", "differences between levels")
         known = self.outputs[label].derivative_info(column.feature)
-        if isinstance(task, FeatureTask) and task.variant.observed_only(column):
-            # Probing derivatives would evaluate the model between observed values.
+        # Probing derivatives would evaluate the model between observed values.
+        observed = isinstance(task, FeatureTask) and task.variant.observed_only(column)
+        if observed or known.kind != "differences":
             return known
-        if known.kind != "differences":
-            return known
+        return self._probed(label, column, probes)
+
+    def _probed(self, label: OutputLabel, column: Column, probes: _Probes) -> DerivativeInfo:
+        """Return whether differences of the model serve as local effects of a column."""
         values = column.values_to_step_between() if column.discrete else None
         return probe_derivatives(probes.of(label), column.summary(), values)
 
@@ -544,16 +547,9 @@ class _UnaskedPlanner(_Planner):
 
     local: LocalEffectKind = "differences"
 
-    def _derivative_info(
-        self, label: OutputLabel, column: AnyColumn, probes: _Probes, task: Task
-    ) -> DerivativeInfo:
-        """Return how the local effects of a column are computed, as far as the quantity says it by itself."""
-        if not isinstance(column, Column):
-            return DerivativeInfo("levels", "differences between levels")
-        known = self.outputs[label].derivative_info(column.feature)
-        if isinstance(task, FeatureTask) and task.variant.observed_only(column):
-            return known
-        return DerivativeInfo(self.local, "") if known.kind == "differences" else known
+    def _probed(self, label: OutputLabel, column: Column, probes: _Probes) -> DerivativeInfo:
+        """Return the local effects that are assumed."""
+        return DerivativeInfo(self.local, "")
 
 
 def _plan_of(task: Task, infos: Sequence[DerivativeInfo], common: DerivativeInfo | None) -> AnyPlan:
