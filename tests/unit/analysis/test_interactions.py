@@ -202,6 +202,23 @@ def test_screening_moves_the_columns_of_a_group_together():
     assert sum(p.h2_unnormalized > 0 for p in it.pairs) == 1
 
 
+@pytest.mark.parametrize("light_first", [False, True])
+def test_screening_weighs_both_rows_of_a_difference(light_first: bool):
+    """x0 and x1 differ from 0 in rows of next to no weight only, where their product is large."""
+    X, light = table(80, 7), np.arange(80) % 4 == 0
+    X[:, :2] = np.where(light[:, None], 1.0 + X[:, :2] ** 2, 0.0)
+    some = np.triu_indices(5, 1)
+
+    def model(X: np.ndarray) -> np.ndarray:
+        return 1e3 * X[:, 0] * X[:, 1] + (X[:, 2 + some[0]] * X[:, 2 + some[1]]).sum(axis=1)
+
+    weights = np.where(light, 1e-9, 1.0)
+    order = np.argsort(~light if light_first else light, kind="stable")
+    it = sd.interactions(model, X[order], sample_weight=weights[order], max_rows=80, **FAST)
+    found = {(p.feature_0, p.feature_1) for p in it.pairs if not np.isnan(p.h2)}
+    assert found == {(f"x{i + 2}", f"x{j + 2}") for i, j in zip(*some, strict=True)}
+
+
 def test_features_with_too_many_levels_have_h2_only():
     n = 2200
     rng = np.random.default_rng(0)
