@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from skedasis.stats.moments import Moments
 
@@ -33,3 +34,19 @@ def test_errors_of_sampling_weights_use_the_effective_number_of_rows():
         np.testing.assert_allclose(moments.mean_error(1, "sampling")[k], error, rtol=1e-12)
     size = weights.sum() ** 2 / (weights**2).sum()
     np.testing.assert_allclose(moments.total_size("sampling"), size, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_curves_in_several_blocks_are_those_of_numpy(weighted: bool):
+    """70 000 rows of 7 points are more numbers than are processed at a time."""
+    rng = np.random.default_rng(3)
+    curves, minus = rng.normal(1e6, 2, (7, 70_000)), rng.normal(1e6, 3, 70_000)
+    w = rng.integers(1, 5, 70_000).astype(float) if weighted else None
+    for less in (None, minus):
+        own = curves.copy()
+        found = Moments.of_curves(own, w, less)
+        np.testing.assert_array_equal(own, curves)
+        rows = curves if less is None else curves - less
+        whole = rows if w is None else np.repeat(rows, w.astype(int), axis=1)
+        np.testing.assert_allclose(found.mean, whole.mean(axis=1), rtol=1e-12, atol=1e-9)
+        np.testing.assert_allclose(found.variance(1), whole.var(axis=1, ddof=1), rtol=1e-9)

@@ -523,6 +523,94 @@ def test_an_exclusive_or_is_found_among_a_hundred_columns_of_noise(kind):
         assert [c.threshold for c in cuts] == pytest.approx([0, 0], abs=0.1)
 
 
+@pytest.mark.parametrize("weights", [False, True])
+def test_ranks_of_pairs_are_those_of_loops_over_their_groups(weights):
+    """Of each two groups the sum of e z z', squared, is compared with what it is on average without a difference."""
+    rng, cells, n = np.random.default_rng(19), 4, 480
+    cell, sizes = np.arange(n) % cells, [2, 4, 3, 2, 4, 4]
+    codes = [rng.permutation(np.arange(n) % size) for size in sizes]
+    own = np.tile(rng.integers(1, 4, n // cells), (cells, 1)).T.ravel().astype(float)
+    w = own if weights else np.ones(n)
+    y = rng.normal(size=n) + 0.5 * np.where(codes[0] == 1, 1.0, -1.0) * (codes[4] > 1)
+    columns = [code_numbers(code.astype(float)) for code in codes]
+    search = RegionSearch(
+        [CellEffects(y, cell, cells)], columns, np.ones(n, bool), w if weights else None
+    )
+    found = search._strengths(search.part(np.arange(n)), range(len(sizes)))
+
+    e = np.zeros((n, cells))
+    for k in range(cells):
+        here = cell == k
+        e[here, k] = (w * (y - np.average(y[here], weights=w[here])))[here]
+    square = (e**2).sum(axis=1)
+    z = [
+        [(code == g) - (code == g).mean() for g in range(size)]
+        for code, size in zip(codes, sizes, strict=True)
+    ]
+    parts = (e**2).sum(axis=0)
+    for i, j in itertools.combinations(range(len(sizes)), 2):
+        together, apart, count = 0.0, 0.0, 0
+        of_pair = [(a, b, square.sum()) for a in z[i] for b in z[j]]
+        for a, b, unit in (*of_pair, *((a, 1 + 0 * a, 1.0) for a in (*z[i], *z[j]))):
+            expected = (square @ a**2) * (square @ b**2 / unit if unit != 1.0 else 1.0)
+            together += (e.sum(axis=1) @ (a * b)) ** 2 / expected
+            apart += ((e.T @ (a * b)) ** 2).sum() / expected
+            count += 1
+        several = math.sqrt((parts**2).sum()) / parts.sum()
+        want = max((together - count), (apart - count) / several) / math.sqrt(count)
+        assert [found[i, j], found[j, i]] == pytest.approx([want, want], rel=1e-3, abs=1e-3)
+
+
+def test_many_columns_are_first_chosen_by_what_they_explain_alone(monkeypatch):
+    monkeypatch.setattr("skedasis.stats.regions._SCREENED", 40)
+    search, _ = wide(400, 60, 0)
+    gains = dict(enumerate(np.random.default_rng(2).permutation(len(search.columns)).tolist()))
+    pairs = search._pairs(search.part(np.arange(400)), range(len(search.columns)), gains)
+    assert len(pairs) == len(set(pairs)) == 64
+    assert min(gains[j] for pair in pairs for j in pair) >= len(search.columns) - 40
+
+
+@every_kind
+@weighted
+def test_gains_of_two_cuts_are_those_of_the_four_parts(kind, weights):
+    """0 where one of the four parts has too little weight."""
+    n, rng = 300, np.random.default_rng(23)
+    z = rng.integers(0, 4, (2, n))
+    z[1] = np.where(rng.random(n) < 0.8, z[0], z[1])  # some parts are small
+    w = rng.integers(1, 4, n).astype(float) if weights else None
+    effects = local_effects(kind, n, 29, 1.0 * (z[0] > 1) * (z[1] > 2))
+    part = search_of(effects, [code_numbers(x * 1.0) for x in z], n, weights=w).part(np.arange(n))
+    sides, least = np.tri(3, 4, dtype=bool), 12.0
+    (found,) = RegionSearch._gains_of_pairs(
+        part, [(0, 1)], dict(enumerate(z)), (sides, sides), least
+    )
+    node, own = part.nodes[0], np.ones(n) if w is None else w
+    at = np.arange(n) if node.place is None else node.place
+    refused = 0
+    for a, b in itertools.product(range(3), range(3)):
+        group = 2 * (z[0] <= a) + (z[1] <= b)
+        size = np.array([own[group == q].sum() for q in range(4)])
+        if size.min() < least:
+            refused += 1
+            assert found[a, b] == 0
+            continue
+        mean, weight = np.zeros((4, node.n_cells)), np.zeros((4, node.n_cells))
+        for q, k in itertools.product(range(4), range(node.n_cells)):
+            curves = node.residual.ndim == 2
+            here = (group[at] == q) & (True if curves else node.cell == k)
+            weight[q, k] = own[at][here].sum()
+            if here.any():
+                value = node.residual[here, k] if curves else node.residual[here]
+                mean[q, k] = np.average(value, weights=own[at][here])
+        if node.form is None:
+            want = node.scale * (weight * mean**2).sum()
+        else:
+            far = mean - np.average(mean, axis=0, weights=size)
+            want = sum(s * d @ node.form @ d for s, d in zip(size, far, strict=True))
+        assert found[a, b] == pytest.approx(want, rel=1e-9)
+    assert 0 < refused < 9
+
+
 @pytest.mark.parametrize("columns", [10, 60, 300])
 def test_tables_of_two_columns_do_not_grow_with_the_columns(columns, monkeypatch):
     tried, single, refined = [], [], []
