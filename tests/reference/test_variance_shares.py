@@ -277,6 +277,23 @@ def permuted(seed: int, force: bool) -> float:
     return max((p.value / p.std_error for p in parts), default=-np.inf)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pairs_are_those_of_features_that_explain_most_alone(weighted: bool, monkeypatch: Any):
+    """Of twelve features four have pairs; with weights, three more act where there is next to no weight."""
+    monkeypatch.setattr(module, "MOST_PAIRED", 4)
+    rng, n = np.random.default_rng(3), 2_000
+    X, light = rng.uniform(-1, 1, (n, 12)), np.arange(n) % 10 == 0
+    q = 3 * X[:, [2, 5, 7, 10]].sum(axis=1) + 4 * X[:, 5] * X[:, 10] + 0.1 * X[:, 0] * X[:, 1]
+    w = None
+    if weighted:
+        q += 60 * light * X[:, [0, 3, 4]].sum(axis=1)
+        w = np.where(light, 1e-6, 1.0)
+    columns, rows = [VarianceColumn(x) for x in X.T], np.arange(n)
+    stages = choose_stages(columns, rows, q, rows % FOLDS, weights=w, pairs=5)
+    assert stages[1].features == (5, 10)
+    assert {j for stage in stages[1:] for j in stage.features} <= {2, 5, 7, 10}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "draws", [60, pytest.param(400, marks=pytest.mark.long)], ids=["quick", "long"]
