@@ -18,7 +18,15 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.argument_types import EffectMethod, FeatureLike
 from skedasis.engine.assemble import provenance, warn_unused_arguments
-from skedasis.engine.budget import PROBED_ROWS, Asked, RowCount, announce, leave_out, within_limit
+from skedasis.engine.budget import (
+    PAIR_ROWS,
+    PROBED_ROWS,
+    Asked,
+    RowCount,
+    announce,
+    leave_out,
+    within_limit,
+)
 from skedasis.engine.h_statistic import (
     HComputation,
     HStatistics,
@@ -305,9 +313,8 @@ class _MoreRows:
         if self.h2:
             found += count_h_rows(n, len(features), len(pairs), max_rows, self.most) + PROBED_ROWS
         if self.ale:
-            # A pair of numbers costs 4 rows each, one with a categorical feature 6, of two categorical ones 9.
             sides = [sum(features[i].categorical for i in pair) for pair in pairs]
-            found += n * sum((4, 6, 9)[side] for side in sides) + 2 * PROBED_ROWS
+            found += n * sum(PAIR_ROWS[side] for side in sides) + 2 * PROBED_ROWS
         return found
 
     def within_limit(

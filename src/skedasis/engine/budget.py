@@ -21,13 +21,7 @@ from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Batch, ChunkedRows, Dataset, even_places
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions, Need
-from skedasis.engine.prepare import (
-    Job,
-    TaskKey,
-    planned_like,
-    resolve_method_and_selection,
-    unasked_job,
-)
+from skedasis.engine.prepare import Job, planned_like, resolve_method_and_selection, unasked_job
 from skedasis.engine.rows import open_rows
 from skedasis.engine.run import BatchWork
 from skedasis.engine.select import FeatureTask, Task, as_method
@@ -161,6 +155,9 @@ LONG = 60.0
 SLOPE_ROWS = 3.0
 """Time of a slope row, in model rows: that of a backward pass beside the forward pass."""
 
+PAIR_ROWS = (4, 6, 9)
+"""Model rows of a pair's ALE for each row, by the number of its categorical features."""
+
 _MOST_PER_ROW = 60
 """Model rows for each row and plan beyond which work is counted before it is said to be short."""
 
@@ -168,27 +165,41 @@ _MOST_PER_ROW = 60
 def work_ahead(job: Job, *, regions: bool = False) -> RowCount:
     """Return the most rows that the work of a job asks for after its plan: with `regions` also within regions."""
     found = sum(count_rows(job).values(), RowCount())
-    scores, n = count_score_rows(job), len(job.dataset)
+    scores = count_score_rows(job)
     features = sum(isinstance(t, FeatureTask) for t in job.tasks)
     # The scores of a feature are a call, its spread another one.
     found += RowCount(scores, calls=1 + 2 * features if scores else 0)
-    sloped = sum(has_slopes(job, key) for key in job.plans)
-    found += RowCount(later=2.0 * min(CHECKED_ROWS, n) * sloped, calls=float(sloped))
+    found += RowCount(later=slope_check_rows(job), calls=float(count_slope_checks(job)))
     if job.options.curves:
         found += RowCount(job.options.curves * _points(job), calls=float(features))
     if regions:
-        of_scores = job.options.heterogeneity_rows
-        scored = n if of_scores is None else min(of_scores, n)
-        each = scored + min(SPREAD_ROWS, ROWS_PER_ROW * scored)
-        found += RowCount(later=float(each * features * len(job.outputs)))
+        found += RowCount(later=region_score_rows(job))
     return found
 
 
-def has_slopes(job: Job, key: TaskKey) -> bool:
-    """Return whether the slopes of a plan are checked against differences."""
-    task, plan = job.task(key), job.plans[key]
-    checked = isinstance(task, FeatureTask) and task.variant.checks_slopes
-    return checked and isinstance(plan, CellPlan) and plan.at_points
+def count_slope_checks(job: Job) -> int:
+    """Return the number of plans whose slopes are checked against differences."""
+    checked = {t.key for t in job.tasks if isinstance(t, FeatureTask) and t.variant.checks_slopes}
+    cells = (plan for (_, key), plan in job.plans.items() if key in checked)
+    return sum(isinstance(plan, CellPlan) and plan.at_points for plan in cells)
+
+
+def slope_check_rows(job: Job) -> float:
+    """Return the most model rows of the checks of slopes."""
+    return 2.0 * min(CHECKED_ROWS, len(job.dataset)) * count_slope_checks(job)
+
+
+def scored_rows(job: Job) -> int:
+    """Return the most rows of the heterogeneity scores."""
+    n, most = len(job.dataset), job.options.heterogeneity_rows
+    return n if most is None else min(most, n)
+
+
+def region_score_rows(job: Job) -> float:
+    """Return the most model rows of the scores and spreads within regions."""
+    scored = scored_rows(job)
+    each = scored + min(SPREAD_ROWS, ROWS_PER_ROW * scored)
+    return float(each * sum(isinstance(t, FeatureTask) for t in job.tasks) * len(job.outputs))
 
 
 def _points(job: Job) -> float:
@@ -304,7 +315,7 @@ def rows_unasked(
         job = unasked_job(quantity, dataset, features, method, options, local)
         rows = work_ahead(job, regions=regions).rows
         if again and local == "differences":
-            rows += 4.0 * n * sum(has_slopes(job, key) for key in job.plans)
+            rows += 4.0 * n * count_slope_checks(job)
         found = max(found, rows)
         probed = sum(is_probed(quantity, task) for task in job.tasks)
     return found + probed * 7.0 * min(n, DERIVATIVE_ROWS) + min(PROBED_ROWS, 3 * n + 2)

@@ -19,15 +19,19 @@ from skedasis.engine.budget import (
     LEAST_ROWS,
     LOCAL,
     LONG,
+    PAIR_ROWS,
     PROBED_ROWS,
     SLOPE_ROWS,
     RowCount,
     count_rows,
     count_rows_of,
-    has_slopes,
+    count_slope_checks,
     is_probed,
+    region_score_rows,
     rounded,
     rows_unasked,
+    scored_rows,
+    slope_check_rows,
     too_few,
 )
 from skedasis.engine.heterogeneity_score import count_score_rows
@@ -37,7 +41,6 @@ from skedasis.engine.select import as_method
 from skedasis.errors import CostWarning, DataError, ModelOutputError, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import LevelPlan
-from skedasis.methods.plans import CellPlan
 from skedasis.models.calling import CallStats, ChunkedCaller
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import DERIVATIVE_ROWS
@@ -47,9 +50,6 @@ from skedasis.report.interactions import MODEL_ROWS
 from skedasis.report.passes import predictions_call
 from skedasis.report.uncertainty import FEATURES, REPEATS, entropy_of, model_of
 from skedasis.report.uncertainty import ROWS as UNCERTAINTY_ROWS
-from skedasis.results.checks.slope_check import MOST_ROWS
-from skedasis.stats.spread import MOST_ROWS as SPREAD_ROWS
-from skedasis.stats.spread import ROWS_PER_ROW
 
 Record: TypeAlias = dict[str, JsonValue]
 """Entries of a provenance."""
@@ -366,7 +366,7 @@ def foresee_unasked(
         probed = sum(is_probed(quantity, task) for task in job.tasks)
         # Few slopes fail their check: a limit of time, which is no exact one, counts half of what that would cost.
         again = 2.0 if cost.rows else 4.0
-        sloped = again * n * sum(has_slopes(job, key) for key in job.plans)
+        sloped = again * n * count_slope_checks(job)
         parts = {**one.parts, "differences instead of slopes": sloped}
         checks = one.checks + probed * 7.0 * min(n, DERIVATIVE_ROWS) + PROBED_ROWS + cost.rows
         if uncertainty and distribution:
@@ -453,15 +453,11 @@ def _counted(
             numeric = points if kind == "continuous" else None
             counts = count_rows_of(job, pdp_method(kind, rows=rows, points=numeric), names)
             pdp |= {str(key): count.model for key, count in counts.items()}
-    scored = job.options.heterogeneity_rows
-    scored = n if scored is None else min(scored, n)
-    spread = min(SPREAD_ROWS, ROWS_PER_ROW * scored)
-    # A pair of numbers costs 4 rows each, one with a categorical feature 6, of two categorical ones 9.
-    each = float(n * (4, 6, 9)[min(2, sum(f.categorical for f in features))])
+    each = float(n * PAIR_ROWS[min(2, sum(f.categorical for f in features))])
     drawn = min(pairs, max(1, MODEL_ROWS // (4 * n))) * outputs if len(features) > 1 else 0
     return replace(
         found,
-        score_rows=scored,
+        score_rows=scored_rows(job),
         parts={
             **found.parts,
             "main effects": main.model + main.later,
@@ -470,22 +466,13 @@ def _counted(
         },
         slopes=main.slope,
         scores=float(count_score_rows(job)),
-        # Within the regions, the swaps and the spreads once more.
-        regions=float((scored + spread) * len(features) * outputs) if regions else 0.0,
+        regions=region_score_rows(job) if regions else 0.0,
         pdp=pdp,
         surface=each,
-        checks=found.checks + _check_rows(job),
+        checks=found.checks + slope_check_rows(job),
         surfaces=min(drawn, outputs * len(features) * (len(features) - 1) // 2),
         threads=job.options.n_jobs if n > job.batch_rows else 1,
     )
-
-
-def _check_rows(job: Job) -> int:
-    """Return the most rows of the checks of slopes."""
-    (label, *_) = job.outputs
-    plans = (plan for (of, _), plan in job.plans.items() if of == label)
-    sloped = sum(isinstance(plan, CellPlan) and plan.at_points for plan in plans)
-    return 2 * min(MOST_ROWS, len(job.dataset)) * sloped
 
 
 def _total(counts: Mapping[ResultKey, RowCount]) -> RowCount:
