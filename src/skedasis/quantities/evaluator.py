@@ -15,20 +15,11 @@ import numpy as np
 from skedasis._types import Bools, Container, DType, Floats, Ints, ModelRows, RawResponse, Values
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Summary
-from skedasis.data.containers import (
-    Buffer,
-    DonorRows,
-    LevelReplacement,
-    Replacement,
-    SetChanges,
-)
+from skedasis.data.containers import Buffer, DonorRows, LevelReplacement, Replacement, SetChanges
 from skedasis.data.dataset import Batch, Dataset, to_array
 from skedasis.data.factorize import is_missing
 from skedasis.data.features import Feature
-from skedasis.derivatives.finite_differences import (
-    differences,
-    mixed_differences,
-)
+from skedasis.derivatives.finite_differences import differences, mixed_differences
 from skedasis.distributions.base import Predicted
 from skedasis.errors import DataError, ModelOutputError
 from skedasis.models.adapters import DerivativeInfo
@@ -658,7 +649,7 @@ def sets_of(values: SweepValues, first: int, last: int) -> Replacement:
 
 
 class _WatchedRows:
-    """Rows whose memory is passed to the model in a new container each time."""
+    """Rows whose memory is passed to the model in a new container each time. Their columns are not replaced."""
 
     def __init__(self, rows: ModelRows) -> None:
         self.rows = rows
@@ -667,10 +658,6 @@ class _WatchedRows:
         """Return the rows."""
         # A model may replace columns of its frame, or add some: that is not writing to memory.
         return _copied(self.rows, memory=False)
-
-    def swept(self, changes: SetChanges, sets: int) -> ModelRows:
-        """Columns of these rows are not replaced."""
-        raise NotImplementedError
 
 
 # --- probe before the work ------------------------------------------------------------------------

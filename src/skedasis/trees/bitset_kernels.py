@@ -84,9 +84,8 @@ def mark_categories(codes: ThresholdCodes, passes: Bools, out: Words) -> None:
     out : uint64, (R, words)
     """
     out[:, :] = ZERO
-    if (
-        passes.shape[1] <= 64
-    ):  # joining the sets of rows of each code takes fewer steps than rows times tests
+    if passes.shape[1] <= 64:
+        # Joining the sets of rows of each code takes fewer steps than rows times tests.
         sets = np.zeros((passes.shape[1], out.shape[1]), np.uint64)
         for i in range(len(codes)):
             sets[codes[i], i >> 6] |= ONE << np.uint64(i & 63)
