@@ -18,12 +18,7 @@ import numpy as np
 
 from skedasis._arguments import as_bytes
 from skedasis._types import Values
-from skedasis.cli.options import (
-    DataOptions,
-    ExplainingOptions,
-    FeatureOptions,
-    RowOptions,
-)
+from skedasis.cli.options import DataOptions, ExplainingOptions, FeatureOptions, RowOptions
 from skedasis.cli.output import Terminal
 from skedasis.cli.parquet import ParquetTable, is_parquet, opened
 from skedasis.data.dataset import as_dataset

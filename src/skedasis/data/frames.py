@@ -26,13 +26,7 @@ from skedasis.data.containers import (
     object_kind,
     to_float,
 )
-from skedasis.data.factorize import (
-    Factorized,
-    coded_array,
-    coded_objects,
-    dense_codes,
-    is_absent,
-)
+from skedasis.data.factorize import Factorized, coded_array, coded_objects, dense_codes, is_absent
 from skedasis.data.features import Feature, Kind
 from skedasis.data.time_columns import (
     NOT_A_TIME,

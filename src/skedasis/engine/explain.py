@@ -9,11 +9,7 @@ from skedasis._types import TableLike
 from skedasis.engine.assemble import collect_results, provenance, warn_unused_arguments
 from skedasis.engine.budget import Asked, within_limit
 from skedasis.engine.curves import with_curves
-from skedasis.engine.options import (
-    ExplainOptions,
-    MultiModelKeywords,
-    takes_options,
-)
+from skedasis.engine.options import ExplainOptions, MultiModelKeywords, takes_options
 from skedasis.engine.prepare import prepare
 from skedasis.engine.rounds import compute
 from skedasis.engine.select import as_features

@@ -17,11 +17,7 @@ from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.engine.depends_on import ColumnFunctions, SwappedPairs
 from skedasis.engine.prepare import Job, TaskKey
-from skedasis.engine.run import (
-    limits_model_threads,
-    make_evaluators,
-    stats_of,
-)
+from skedasis.engine.run import limits_model_threads, make_evaluators, stats_of
 from skedasis.engine.select import FeatureTask
 from skedasis.engine.spread import ScoredRows, compute_spreads, count_spread_rows
 from skedasis.errors import DataError

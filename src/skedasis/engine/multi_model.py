@@ -41,13 +41,7 @@ from skedasis.engine.rounds import (
     with_slopes,
 )
 from skedasis.engine.run import GatheredStats, run
-from skedasis.engine.select import (
-    AnyPlan,
-    FeatureTask,
-    PairTask,
-    Task,
-    as_method,
-)
+from skedasis.engine.select import AnyPlan, FeatureTask, PairTask, Task, as_method
 from skedasis.errors import DataError, ModelOutputError
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.ale_pairs import PairPlan

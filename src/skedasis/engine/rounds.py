@@ -21,12 +21,7 @@ from skedasis.engine.assemble import Results, abouts_of, finalize
 from skedasis.engine.budget import announce
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
 from skedasis.engine.prepare import Job, TaskKey
-from skedasis.engine.run import (
-    GatheredStats,
-    make_evaluators,
-    run,
-    stats_of,
-)
+from skedasis.engine.run import GatheredStats, make_evaluators, run, stats_of
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.methods.base import MethodResult
 from skedasis.methods.missing import MISSING

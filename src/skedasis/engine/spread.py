@@ -19,11 +19,7 @@ from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.prepare import Job, TaskKey
-from skedasis.engine.run import (
-    limits_model_threads,
-    make_evaluators,
-    stats_of,
-)
+from skedasis.engine.run import limits_model_threads, make_evaluators, stats_of
 from skedasis.engine.select import FeatureTask
 from skedasis.models.calling import CallStats, one_thread_each
 from skedasis.quantities.joint_calls import JointCalls, in_few_calls, joint_calls

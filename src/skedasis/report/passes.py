@@ -18,12 +18,7 @@ from skedasis.engine.assemble import Results, collect_results, finalize, provena
 from skedasis.engine.explain import explain
 from skedasis.engine.heterogeneity_score import Scores
 from skedasis.engine.options import ExplainKeywords, ExplainOptions
-from skedasis.engine.prepare import (
-    Job,
-    planned_like,
-    prepare_rows,
-    resolve_method_and_selection,
-)
+from skedasis.engine.prepare import Job, planned_like, prepare_rows, resolve_method_and_selection
 from skedasis.engine.region_pass import RegionPass, region_pass
 from skedasis.engine.rounds import compute
 from skedasis.engine.run import make_evaluators

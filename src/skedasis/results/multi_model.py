@@ -18,13 +18,7 @@ from skedasis._types import Floats, Ints, Json, Level, Values
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
 from skedasis.results import json_keys, operations
-from skedasis.results.axis import (
-    Axis,
-    LevelAxis,
-    LevelStats,
-    NumericAxis,
-    TimedAxis,
-)
+from skedasis.results.axis import Axis, LevelAxis, LevelStats, NumericAxis, TimedAxis
 from skedasis.results.containers import FeatureMapping, frame_library
 from skedasis.results.described import Keys, listed, object_of, or_null
 from skedasis.results.display import (

@@ -21,15 +21,8 @@ from skedasis.plots.figures.change import (
 )
 from skedasis.plots.figures.compare import MOST, overlay_figure, overlays
 from skedasis.plots.figures.effect_parts import LONG
-from skedasis.plots.figures.multiples import (
-    PER_PAGE,
-    columns_for,
-    features_text,
-    paged,
-)
-from skedasis.plots.figures.regions import (
-    recurrence_figure,
-)
+from skedasis.plots.figures.multiples import PER_PAGE, columns_for, features_text, paged
+from skedasis.plots.figures.regions import recurrence_figure
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.titles import TIMES, surface_title
 from skedasis.plots.marks import FigureSpec, Heat, Stack, Title
@@ -37,15 +30,9 @@ from skedasis.plots.scales import clean, counted, distinct_names, shorten
 from skedasis.results.change import Change, Changes, row_percent
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
-from skedasis.results.multi_model import (
-    MultiModelEffects,
-    MultiModelSurface,
-)
+from skedasis.results.multi_model import MultiModelEffects, MultiModelSurface
 from skedasis.results.multi_output import MultiOutput, OutputResult
-from skedasis.results.regions import (
-    MultiModelRegionsByFeature,
-    Regions,
-)
+from skedasis.results.regions import MultiModelRegionsByFeature, Regions
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import AnySurface, Surfaces
 from skedasis.results.variance_shares import VarianceShares

@@ -33,11 +33,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.keywords import IntervalTarget, RankedBy
-from skedasis.results.multi_model import (
-    ModelsRank,
-    MultiModelEffect,
-    MultiModelEffects,
-)
+from skedasis.results.multi_model import ModelsRank, MultiModelEffect, MultiModelEffects
 
 PER_PAGE = 20
 """Most features in one figure."""

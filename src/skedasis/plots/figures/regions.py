@@ -36,14 +36,7 @@ from skedasis.plots.figures.multiples import PER_PAGE, relabelled
 from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.marks import (
-    FigureSpec,
-    Mark,
-    Panel,
-    Text,
-    Title,
-    vertical_line,
-)
+from skedasis.plots.marks import FigureSpec, Mark, Panel, Text, Title, vertical_line
 from skedasis.plots.scales import (
     PlotAxis,
     clean,
