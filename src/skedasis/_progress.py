@@ -66,13 +66,13 @@ class Work:
     started: float = field(default_factory=time.monotonic)
     rows: int = 0
     expected: float = 0.0
-    """Model rows in all; 0 where they are not foreseen."""
+    """Model rows in all; 0 where they are not known."""
     more: float = 0.0
     """Model rows that follow those of the next pass."""
     times: float = 1.0
-    """How often what is foreseen is repeated."""
-    foreseen: bool = False
-    """Whether it has been looked at how long the work takes."""
+    """How often the work is repeated, for other models or methods."""
+    is_cost_checked: bool = False
+    """Whether the cost of the work has been compared with what is announced."""
     left_out: list[str] = field(default_factory=list[str])
     """What is left out to keep to `max_model_rows`, in sentences."""
     after_check: Callable[[Timed, int], None] | None = None

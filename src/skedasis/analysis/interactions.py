@@ -21,7 +21,7 @@ from skedasis.engine.assemble import provenance, warn_unused_arguments
 from skedasis.engine.budget import (
     PAIR_ROWS,
     PROBED_ROWS,
-    Asked,
+    PlannedCall,
     RowCount,
     announce,
     leave_out,
@@ -129,8 +129,8 @@ def interactions(
     ale : bool
         Whether to compute the strength of the second-order ALE of each pair.
     max_rows : int or None
-        Largest number of rows for H² where the model is called: those with the smallest hashes of `random_state` and
-        `row_id`. None uses all rows, and computes H² of all pairs.
+        Largest number of rows for H² where the model is called, at least 2: those with the smallest hashes of
+        `random_state` and `row_id`. None uses all rows, and computes H² of all pairs.
     method : method or str, optional
         The method of the effects of single features, whose importance, heterogeneity score and local effects are used;
         by default `RHALE`. A method without local effects, or that keeps few curves (`PDP` for more than 200
@@ -328,7 +328,7 @@ class _MoreRows:
     ) -> tuple[ExplainOptions, int | None]:
         """Return the options and the rows of H² with which a call keeps to `max_model_rows`."""
         limit, rows = options.max_model_rows, max_rows
-        asked = Asked(quantity, X, None, method, need, partial(self, rows))
+        asked = PlannedCall(quantity, X, None, method, need, partial(self, rows))
         if limit is not None and self.h2 and not may_be_trees(quantity.model, options.tree):
             known = len(asked.rows(options)) if rows is None else rows
             whole = cost = asked.cost(options)

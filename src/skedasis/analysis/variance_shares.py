@@ -157,12 +157,13 @@ def variance_shares(
         mapping leaves them out. Regions that were found on all of X are not independent of the held-out rows; what is
         reported is nevertheless not selected by these rows, because the functions are fitted on the others.
     pairs : int
-        Largest number of pairs of features.
+        Largest number of pairs of features, 0 for none. Pairs cost no model row.
     effects : Effects, dict of Effects by output, "ale" or None
         The effects whose sum is reported as main effects as drawn. "ale" computes ALE at the same rows; None leaves it
         out.
     max_rows : int or None
-        Largest number of rows, those with the smallest hashes of `random_state` and `row_id`. None uses all rows.
+        Largest number of rows, at least 20: those with the smallest hashes of `random_state` and `row_id`. None uses
+        all rows.
     sample_weight, schema, random_state, sample, memory, keep_rows, n_jobs, progress, weight_kind, row_id, tree
         As in `skedasis.explain`.
     max_model_rows : int or None

@@ -226,11 +226,11 @@ def announce(jobs: Sequence[Job], more: RowCount | None = None, *, regions: bool
         if may_be_trees(job.quantity.model, job.options.tree)
     ]
     limit = limits[0] if limits else None
-    if not called or (work.foreseen and limit is None):
+    if not called or (work.is_cost_checked and limit is None):
         return
     # Several models have a job each. Of what follows later, the rows so far are a part.
-    times = 1.0 if work.foreseen else work.times / len(jobs)
-    foreseen, work.foreseen = work.foreseen, True
+    times = 1.0 if work.is_cost_checked else work.times / len(jobs)
+    checked_before, work.is_cost_checked = work.is_cost_checked, True
     more = (more or RowCount()) + RowCount(work.more)
     callers = [job.checked.caller for job in called]
 
@@ -249,7 +249,7 @@ def announce(jobs: Sequence[Job], more: RowCount | None = None, *, regions: bool
     whole = times * (sum(count.rows for count in counts) + more.rows + work.rows)
     if limit is not None and whole > limit:
         raise too_few(limit, whole)
-    if not foreseen and seconds(counts) > LONG:
+    if not checked_before and seconds(counts) > LONG:
         _say(whole, seconds(counts), called[0].method.cheaper)
 
 
@@ -291,9 +291,8 @@ PROBED_ROWS = 3 * PROBE_ROWS + 2
 More: TypeAlias = Callable[[Dataset, ExplainOptions], float]
 """Returns the model rows that follow the effects, for rows and options."""
 
-
-LOCAL: tuple[LocalEffectKind, ...] = ("differences", "steps")
-"""What local effects may turn out to be where only the model would tell."""
+LOCAL_EFFECT_KINDS: tuple[LocalEffectKind, ...] = ("differences", "steps")
+"""What local effects may be, where it takes calls of the model to find out which."""
 
 
 def rows_unasked(
@@ -311,7 +310,7 @@ def rows_unasked(
     `again` counts the round of features whose slopes do not pass their check.
     """
     n, found, probed = len(dataset), 0.0, 0
-    for local in LOCAL:
+    for local in LOCAL_EFFECT_KINDS:
         job = unasked_job(quantity, dataset, features, method, options, local)
         rows = work_ahead(job, regions=regions).rows
         if again and local == "differences":
@@ -331,8 +330,8 @@ def is_probed(quantity: Quantity, task: Task) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """What a call asks for: the arguments of `prepare`, and what follows the effects."""
+class PlannedCall:
+    """A call of the library before the model is called: the arguments of `prepare`, and what follows the effects."""
 
     quantity: Quantity
     X: TableLike
@@ -361,19 +360,19 @@ class Asked:
         return found + (0.0 if self.more is None else self.more(*opened))
 
     def announce_early(self, options: ExplainOptions, caller: Timed, columns: int) -> None:
-        """Say what a call costs whose checks alone take long, once the model has been called on a few rows."""
+        """Warn of a call whose checks alone take long, once the model has been called on a few rows."""
         work = current_work()
         checks = caller.seconds(7.0 * DERIVATIVE_ROWS * columns, 3.0 * columns)
-        if work.foreseen or checks <= LONG / 4:
+        if work.is_cost_checked or checks <= LONG / 4:
             return
         rows = work.times * (self.cost(options, again=False) + work.more)
         seconds = caller.seconds(rows, work.times * 4.0 * columns)
-        work.foreseen = seconds > LONG
-        if work.foreseen:
+        work.is_cost_checked = seconds > LONG
+        if work.is_cost_checked:
             _say(rows, seconds, as_method(self.method).cheaper)
 
 
-def within_limit(asked: Asked, options: ExplainOptions) -> ExplainOptions:
+def within_limit(asked: PlannedCall, options: ExplainOptions) -> ExplainOptions:
     """Return options with which a call keeps to `max_model_rows`; raise `DataError` if the least is more.
 
     What is least needed is left out first: rows of the heterogeneity scores and spreads, half of them at a time, then
@@ -388,7 +387,7 @@ def within_limit(asked: Asked, options: ExplainOptions) -> ExplainOptions:
     return changed
 
 
-def _fitting(asked: Asked, options: ExplainOptions, limit: int) -> ExplainOptions:
+def _fitting(asked: PlannedCall, options: ExplainOptions, limit: int) -> ExplainOptions:
     """Return options with which a call that is repeated `Work.times` keeps to a limit."""
     times = current_work().times
 

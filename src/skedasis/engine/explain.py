@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from skedasis._types import TableLike
 from skedasis.engine.assemble import collect_results, provenance, warn_unused_arguments
-from skedasis.engine.budget import Asked, within_limit
+from skedasis.engine.budget import PlannedCall, within_limit
 from skedasis.engine.curves import with_curves
 from skedasis.engine.options import ExplainOptions, MultiModelKeywords, takes_options
 from skedasis.engine.prepare import prepare
@@ -209,7 +209,7 @@ def explain(
         quantity = as_quantity(model)
         return find_regions(quantity, X, wanted, method, options, RegionOptions(), by)
     quantity = as_quantity(model)
-    options = within_limit(Asked(quantity, X, wanted, method), options)
+    options = within_limit(PlannedCall(quantity, X, wanted, method), options)
     job = prepare(quantity, X, wanted, method, options)
     done = compute(job)
     results = with_curves(job, done.results) if options.curves else done.results

@@ -25,7 +25,7 @@ from skedasis.engine.assemble import (
     provenance,
     warn_unused_arguments,
 )
-from skedasis.engine.budget import Asked, announce, within_limit
+from skedasis.engine.budget import PlannedCall, announce, within_limit
 from skedasis.engine.cross_validation import Folds, as_folds
 from skedasis.engine.curves import with_curves
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
@@ -475,7 +475,7 @@ def explain_several(
     current_work().times = float(len(models))
     for quantity in quantities:
         # What a model needs less of, the others do without too.
-        options = within_limit(Asked(quantity, X, features, method), options)
+        options = within_limit(PlannedCall(quantity, X, features, method), options)
     dataset = options.dataset(X)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
     if options.correction is not None:

@@ -16,7 +16,7 @@ from skedasis._types import Bools, Floats, Ints, Json, OutputLabel, TableLike
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset
 from skedasis.engine.assemble import Results, abouts_of, finalize_task, provenance
-from skedasis.engine.budget import Asked, announce, within_limit
+from skedasis.engine.budget import PlannedCall, announce, within_limit
 from skedasis.engine.curves import with_curves
 from skedasis.engine.given_regions import by_of_chunks, column_named_by
 from skedasis.engine.heterogeneity_score import RegionScore, compute_region_scores
@@ -68,7 +68,7 @@ def find_regions(
     # Means over all rows need few curves, regions need them all.
     searched = requested if base is None else replace(base, ice="all")
     need = Need(column_named_by(by))
-    asked = Asked(quantity, X, features, searched, need, regions=True)
+    asked = PlannedCall(quantity, X, features, searched, need, regions=True)
     options = within_limit(asked, options)
     job = prepare(quantity, X, features, searched, options, rows, need)
     return _regions_of(job, search, by, base)

@@ -345,8 +345,8 @@ def loss(
         quantity's unit. For losses that are not in the labels' unit ("zero_one", "log_loss", a function), the unit of
         the loss itself.
     batch_rows : int, optional
-        Most rows of a call of the model, for a model that holds no more of them, such as an in-context model. Calls
-        then have as many rows as that. By default their number follows from the time that calls take.
+        Largest number of rows in a call of the model, at least 1, for a model that takes no more at once, such as an
+        in-context model. Each call but the last then has this many rows. By default it follows from the measured time.
     copy : bool
         Whether each call of the model gets rows of its own, as in `prediction`.
 

@@ -560,8 +560,8 @@ def prediction(
     name, unit : str, optional
         Label and unit for the axes of plots. By default "prediction", or "exp(prediction)" with an inverse "exp".
     batch_rows : int, optional
-        Most rows of a call of the model, for a model that holds no more of them, such as an in-context model. Calls
-        then have as many rows as that. By default their number follows from the time that calls take.
+        Largest number of rows in a call of the model, at least 1, for a model that takes no more at once, such as an
+        in-context model. Each call but the last then has this many rows. By default it follows from the measured time.
     copy : bool
         Whether each call of the model gets rows of its own, which models need that keep or change their input. By
         default rows are written to one buffer again and again.
@@ -713,8 +713,8 @@ def probability(
     name, unit : str, optional
         Label and unit for the axes of plots.
     batch_rows : int, optional
-        Most rows of a call of the model, for a model that holds no more of them, such as an in-context model. Calls
-        then have as many rows as that. By default their number follows from the time that calls take.
+        Largest number of rows in a call of the model, at least 1, for a model that takes no more at once, such as an
+        in-context model. Each call but the last then has this many rows. By default it follows from the measured time.
     copy : bool
         Whether each call of the model gets rows of its own, as in `prediction`.
 
@@ -802,8 +802,8 @@ def logit(
     name, unit : str, optional
         Label and unit for the axes of plots.
     batch_rows : int, optional
-        Most rows of a call of the model, for a model that holds no more of them, such as an in-context model. Calls
-        then have as many rows as that. By default their number follows from the time that calls take.
+        Largest number of rows in a call of the model, at least 1, for a model that takes no more at once, such as an
+        in-context model. Each call but the last then has this many rows. By default it follows from the measured time.
     copy : bool
         Whether each call of the model gets rows of its own, as in `prediction`.
 

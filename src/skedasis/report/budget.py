@@ -17,7 +17,7 @@ from skedasis.data.dataset import Dataset, as_dataset, even_places
 from skedasis.data.features import Feature
 from skedasis.engine.budget import (
     LEAST_ROWS,
-    LOCAL,
+    LOCAL_EFFECT_KINDS,
     LONG,
     PAIR_ROWS,
     PROBED_ROWS,
@@ -253,9 +253,9 @@ class Budget:
     def warn(self) -> None:
         """Warn if the report takes long, and no limit was set."""
         work = current_work()
-        if self.max_seconds is not None or not self.announcement or work.foreseen:
+        if self.max_seconds is not None or not self.announcement or work.is_cost_checked:
             return
-        work.foreseen, work.expected = True, work.rows + self.rows
+        work.is_cost_checked, work.expected = True, work.rows + self.rows
         several = len(self.demands) > 1
         of, time_of = (
             (f"{len(self.demands)} models", "models'") if several else ("model", "model's")
@@ -359,7 +359,7 @@ def foresee_unasked(
     if distribution and cost.rows:
         distribution = _has_distribution(quantity, X, cost)
     found: list[Demand] = []
-    for local in LOCAL:
+    for local in LOCAL_EFFECT_KINDS:
         job = unasked_job(quantity, dataset, names, None, options, local)
         one = Demand(n, 0, _ROW_TIME * of_row, {"predictions": float(n)})
         one = _counted(one, job, features, pairs=pairs, rows=rows, regions=regions)

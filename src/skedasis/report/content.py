@@ -549,7 +549,7 @@ def gather(
     shown = replace(shown, cuts=budget.cuts)
     sections: list[ModelSection] = []
     with one_call() as work, announced(budget.announcement):
-        work.foreseen = budget.is_timed  # by the page, for all passes
+        work.is_cost_checked = budget.is_timed  # by the page, for all passes
         if not budget.is_timed:
             work.after_check = budget.warn_once_timed
         for (name, whole), demand in zip(runners.items(), budget.demands, strict=True):
