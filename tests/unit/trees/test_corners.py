@@ -62,6 +62,20 @@ def test_the_kernel_against_rows_sent_down_every_tree(form: str, monkeypatch: An
         np.testing.assert_allclose(got[s], want, rtol=0, atol=1e-12)
 
 
+def test_an_interval_within_one_cell_counts_once() -> None:
+    """A probability depends on each corner, not only on their second difference, in which such intervals cancel."""
+    pytest.importorskip("numba")
+    X = np.random.default_rng(0).uniform(-1, 1, (2_000, 2))
+    y = np.sin(9 * X[:, 0]) * np.sin(9 * X[:, 1]) > 0
+    model = pytest.importorskip("sklearn.ensemble").HistGradientBoostingClassifier(max_iter=10)
+    method = sd.ALE(bins=sd.Edges([-1, 0, 1]))
+    walked, called = (
+        sd.explain(model.fit(X, y), X, (0, 1), method=method, tree=tree, heterogeneity_rows=0)
+        for tree in ("force", "off")
+    )
+    np.testing.assert_allclose(walked.value, called.value, rtol=0, atol=1e-12)
+
+
 def test_surfaces_have_the_bits_of_replaced_columns(monkeypatch: Any) -> None:
     pytest.importorskip("numba")
     model, X = grown()
