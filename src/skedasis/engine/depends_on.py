@@ -18,6 +18,7 @@ from skedasis.stats.depends_on import (
     FITTED,
     LEAST_PAIRS,
     LEAST_SHARE,
+    MOST_COMPARED,
     MOST_OTHERS,
     SCREENED_PAIRS,
     DependsOn,
@@ -85,6 +86,19 @@ class SwappedPairs:
         codes = np.nan_to_num(self.values[feature.name], nan=-1.0).astype(int)
         return frequent_levels(codes, self.functions.weights)
 
+    @cached_property
+    def _compared(self) -> dict[OutputLabel, set[str]]:
+        """Return the columns that are compared, by output: of many those of the largest scores, or without one.
+
+        An interaction of two features raises the scores of both alike.
+        """
+        most, found = max(MOST_COMPARED, MOST_COMPARED**2 // len(self.tasks)), {}
+        for label in dict.fromkeys(label for label, _ in self.scores):
+            size = {name: self.scores[label, name].value for name in self.tasks}
+            order = sorted(self.features, key=lambda name: -np.nan_to_num(size.get(name, np.inf)))
+            found[label] = set(order[:most])
+        return found
+
     def depends_on(self, label: OutputLabel, name: str) -> DependsOn | None:
         """Return the other column that explains most of a feature's heterogeneity, None if none explains much."""
         # An effect is made again if its slopes are replaced.
@@ -95,7 +109,7 @@ class SwappedPairs:
     def _depends_on(self, label: OutputLabel, name: str) -> DependsOn | None:
         if self.scores[label, name].effective_pairs < LEAST_PAIRS:
             return None
-        found = self.shares(label, name, self.features, FITTED)
+        found = self.shares(label, name, self._compared[label], FITTED)
         if not found:
             return None
         best = max(found, key=lambda other: found[other][0])

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from skedasis.stats.heterogeneity_score import sorted_rows
 
 MOST_OTHERS, SCREENED_PAIRS = 32, 1_000
 """Of more other features, those that so many pairs put first are compared."""
+
+MOST_COMPARED = 256
+"""With more features that are explained, so many others are compared with each; with fewer, its square in all."""
 
 FITTED = 2
 """Of the features that are compared, the first ones are fitted."""
@@ -45,6 +49,9 @@ _VALUES_OF_KNOT = 3
 
 _STEPS, _TOLERANCE = 20, 1e-5
 """Steps of the conjugate gradients, and the decrease of the residual at which they end."""
+
+_AT_ONCE = 32
+"""Columns with equally many functions whose differences are computed at once."""
 
 _NULL = 1e-9
 """Directions with less than this fraction of the largest variance are left out."""
@@ -239,10 +246,17 @@ def _predicted(
 
 def _whitening(differences: Floats, w: Floats) -> Floats:
     """Return the matrix that makes differences uncorrelated with mean square 1, in the directions that vary."""
-    moment = (differences * w[:, None]).T @ differences / w.sum()
-    values, vectors = np.linalg.eigh(moment)
-    some = values > _NULL * max(float(values.max(initial=0.0)), np.finfo(float).tiny)
-    return vectors[:, some] / np.sqrt(values[some])
+    vectors, scale = _directions(differences, w)
+    return vectors[:, scale > 0] * scale[scale > 0]
+
+
+def _directions(differences: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """Return uncorrelated directions of differences (…, m, L), and 1 / their standard deviations, 0 without any."""
+    moment = np.swapaxes(differences * w[:, None], -1, -2) @ differences / w.sum()
+    variance, vectors = np.linalg.eigh(moment)
+    least = _NULL * np.maximum(variance.max(axis=-1, initial=0.0), np.finfo(float).tiny)
+    some = variance > least[..., None]
+    return vectors, np.where(some, 1 / np.sqrt(np.where(some, variance, 1.0)), 0.0)
 
 
 def put_first(pairs: Pairs, own: Floats, others: Sequence[Floats], most: int) -> Ints:
@@ -256,8 +270,13 @@ def put_first(pairs: Pairs, own: Floats, others: Sequence[Floats], most: int) ->
     explained = np.zeros(len(others))
     c = w * pairs.change
     a = (u @ _whitening(u, w)) * c[:, None]
-    for k, functions in enumerate(others):
-        v = pairs.differences(functions)
-        products = a.T @ (v @ _whitening(v, w))
-        explained[k] = np.sum(products**2) - products.size * float(c @ c)
+    by_size = sorted(range(len(others)), key=lambda k: others[k].shape[1])
+    for _, group in groupby(by_size, lambda k: others[k].shape[1]):
+        same = list(group)
+        for some in (same[i : i + _AT_ONCE] for i in range(0, len(same), _AT_ONCE)):
+            v = np.array([pairs.differences(others[k]) for k in some])
+            vectors, scale = _directions(v, w)
+            products = (a.T @ v @ vectors) * scale[:, None, :]
+            count = a.shape[1] * (scale > 0).sum(axis=1)
+            explained[some] = (products**2).sum(axis=(1, 2)) - count * float(c @ c)
     return np.sort(np.argsort(-explained, kind="stable")[:most])

@@ -134,7 +134,7 @@ def _dependence(
         """Return the largest R² of the functions of some columns by each of others."""
         index = np.concatenate([own[j] for j in of])
         starts = np.cumsum([0, *(len(own[j]) for j in of[:-1])])
-        tables = [table[:, index] for table in centred]
+        tables = [table.take(index, axis=1) for table in centred]
         total = np.sum([(table**2).sum(axis=0) for table in tables], axis=0)
         rows = np.zeros((len(by), len(of)))
         for k, j in enumerate(by):
@@ -145,11 +145,12 @@ def _dependence(
             rows[k] = np.maximum.reduceat(r_squared, starts)
         return rows
 
-    alone = largest(asked, linear, there).T
+    alone = backward = largest(asked, linear, there).T
+    if asked != there:
+        every = np.concatenate([own[j] for j in there])
+        backward = largest(there, _held_out(centred, every, {(j,): own[j] for j in asked}), asked).T
     # In either direction: an oscillation follows from its argument, which does not follow from it.
-    every = np.concatenate([own[j] for j in there])
-    reverse = _held_out(centred, every, {(j,): own[j] for j in asked})
-    alone = np.maximum(alone, largest(there, reverse, asked))
+    alone = np.maximum(alone, backward.T)
     alone[np.arange(len(asked)), [there.index(j) for j in asked]] = 0.0
     return alone, linear
 
