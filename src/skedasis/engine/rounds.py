@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from skedasis._types import Floats, Ints
+from skedasis._types import Floats, Ints, ResultKey
 from skedasis.binning import N_AUTO_CELLS, auto_cells
 from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
@@ -126,21 +126,28 @@ def _rises(
     for batch in part.batches(max(1, min(job.batch_rows, len(part)))):
         joint = joint_calls(job.joint_rows, 1)
         evaluators = make_evaluators(job, batch, min(job.copies, 2), joint)
-        works: list[Callable[[], Floats]] = []
-        asked: list[tuple[TaskKey, Ints]] = []
+        asked: dict[ResultKey, list[tuple[TaskKey, Ints, Callable[[], Floats]]]] = {}
         for key, one in checked.items():
             place = np.searchsorted(used, by_hash[one.rows.rows]) - first
             here = np.flatnonzero((place >= 0) & (place < len(batch)))
             if len(here):
                 evaluator = evaluators[key[0]].subset(place[here], 2)
                 low, high = one.rows.low[here], one.rows.high[here]
-                works.append(partial(evaluator.edge_differences, one.position, low, high))
-                asked.append((key, here))
-        for (key, here), rises in zip(asked, in_few_calls(joint, works), strict=True):
-            found[key][here] = rises
+                ask = partial(evaluator.edge_differences, one.position, low, high)
+                asked.setdefault(key[1], []).append((key, here, ask))
+        # Outputs have equal requests, which a computation asks once.
+        for rises in in_few_calls(joint, [partial(_asked, some) for some in asked.values()]):
+            for key, here, value in rises:
+                found[key][here] = value
         job.checked.stats.add(stats_of(evaluators))
         first += len(batch)
     return found
+
+
+def _asked(
+    some: Iterable[tuple[TaskKey, Ints, Callable[[], Floats]]],
+) -> list[tuple[TaskKey, Ints, Floats]]:
+    return [(key, rows, ask()) for key, rows, ask in some]
 
 
 _NO_CELLS = Cells(np.zeros(1))

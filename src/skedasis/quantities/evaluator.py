@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Container as Container_
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
@@ -95,6 +94,10 @@ class InputBuffer(Protocol):
 # --- cache of responses ---------------------------------------------------------------------------
 
 
+OWN = b"own"
+"""Key of the response at the rows of a batch."""
+
+
 class ResponseCache:
     """Cache of model responses, keyed by the rows of the batch and the replaced values of their columns."""
 
@@ -128,7 +131,7 @@ class ResponseCache:
                 digest.update(f"{array.shape}{array.dtype}".encode())
                 digest.update(array.data)
         # A key of its own for unchanged rows: `forget` keeps their response.
-        return digest.digest() if changes else b"own" + self._rows
+        return digest.digest() if changes else OWN + self._rows
 
     def __contains__(self, key: object) -> bool:
         return key in self._responses
@@ -137,13 +140,18 @@ class ResponseCache:
         return self._responses[key]
 
     def __setitem__(self, key: bytes, response: RawResponse) -> None:
-        # Copy: a model may return a view of its input, and the input buffer is overwritten later.
-        self._responses[key] = response if isinstance(response, Predicted) else np.array(response)
+        self._responses[key] = _kept(response)
 
-    def forget(self, wanted: Container_[bytes]) -> None:
-        """Delete all responses except those at the rows of X, which the next feature uses again, and `wanted` ones."""
-        for key in [k for k in self._responses if k != b"own" and k not in wanted]:
-            del self._responses[key]
+    def forget(self) -> None:
+        """Delete all responses except those at the rows of X, which the next feature uses again."""
+        own = {k: v for k, v in self._responses.items() if k == OWN}
+        self._responses.clear()
+        self._responses.update(own)
+
+
+def _kept(response: RawResponse) -> RawResponse:
+    """Return a copy: a model may return a view of its input, and the input buffer is overwritten later."""
+    return response if isinstance(response, Predicted) else np.array(response)
 
 
 # --- failing levels -------------------------------------------------------------------------------
@@ -311,7 +319,7 @@ class BatchEvaluator:
     def forget(self) -> None:
         """Delete cached responses except those at the rows of X. Called between features."""
         if self._cache is not None:
-            self._cache.forget(() if self.joint is None else self.joint.wanted)
+            self._cache.forget()
 
     def watched(self) -> ModelRows:
         """Return the unchanged rows as the model will get them, in which its writing to them can be seen afterwards."""
@@ -335,9 +343,15 @@ class BatchEvaluator:
         n = len(self)
         out = np.empty((m, n))
         where = f"with {self._column_names(changes)} replaced"
-        for first in range(0, m, self.copies):
-            last = min(first + self.copies, m)
-            part = {j: sets_of(values, first, last) for j, values in changes.items()}
+        ends = [(first, min(first + self.copies, m)) for first in range(0, m, self.copies)]
+        parts = [{j: sets_of(values, *some) for j, values in changes.items()} for some in ends]
+        if self.joint is not None and self._cache is not None and n and len(parts) > 1:
+            key = self._cache.key
+            self.joint.wait(
+                Request(self, key(part), part, last - first)
+                for part, (first, last) in zip(parts, ends, strict=True)
+            )
+        for part, (first, last) in zip(parts, ends, strict=True):
             out[first:last] = self._call(part, last - first, where).reshape(last - first, n)
         return out.T
 
@@ -581,21 +595,18 @@ class BatchEvaluator:
         if self._cache is None:
             return self._ask(changes, sets, where)
         key = self._cache.key(changes)
-        if key in self._cache:
-            return self._cache[key]
-        if self.joint is not None:
-            self.joint.defer(Request(self, key, changes, sets))
-        raw = self._cache[key] = self._ask(changes, sets, where)
-        return raw
+        # The rows' own values are shared by all computations.
+        if self.joint is not None and key != OWN:
+            if changes:
+                self.joint.wait([Request(self, key, changes, sets)])
+            return self.joint.once(key, lambda: _kept(self._ask(changes, sets, where)))
+        if key not in self._cache:
+            self._cache[key] = self._ask(changes, sets, where)
+        return self._cache[key]
 
     def ask_jointly(self, rows: ModelRows, n: int, where: str) -> Values:
         """Return the model's response for n rows of several requests, which can be cut (`ChunkedCaller.can_join`)."""
         return as_array(self._call_model(rows, n, where), self.quantity.describe())
-
-    def keep(self, key: bytes, raw: RawResponse) -> None:
-        """Put the response to a request into the cache."""
-        if self._cache is not None:
-            self._cache[key] = raw
 
     def _targets(self, sets: int) -> Values | None:
         """Return the encoded labels of `sets` copies of the rows; None if the quantity needs none."""

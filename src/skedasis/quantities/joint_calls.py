@@ -2,10 +2,10 @@
 
 A call of an in-context model, of a forest or of a service takes as long for few rows as for many. Where rows are few, a
 computation (of one feature) stops at its first request, and the next one starts. When the requests fill a call, the
-model is called, and the computations start again: they find the responses in the cache (`ResponseCache`) and continue
-to their next request. So what a computation asks for may depend on answers. What it asks of derivatives is answered at
-once and kept until it ends (`JointCalls.once`). So the model gets the same rows as without joint calls, unless it fails
-for a joint call: then requests are answered alone from there on, those of that call a second time.
+model is called, and the computations start again: they find their answers and continue to their next request. So what a
+computation asks for may depend on answers. The parts of a sweep are one request. What a computation asks of derivatives
+is answered at once. So the model gets the same rows as without joint calls, unless it fails for a joint call: then
+requests are answered alone from there on, those of that call a second time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Generic, Protocol, TypeVar, cast
 
 import numpy as np
 
-from skedasis._types import Container, ModelRows, RawResponse, Values
+from skedasis._types import Container, ModelRows, Values
 from skedasis.data.containers import Buffer, Part, SetChanges
 from skedasis.data.dataset import Batch
 from skedasis.models.calling import ChunkedCaller
@@ -43,7 +43,6 @@ class Asking(Protocol):
     caller: ChunkedCaller
 
     def ask_jointly(self, rows: ModelRows, n: int, where: str) -> Values: ...
-    def keep(self, key: bytes, raw: RawResponse) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,19 +60,19 @@ class Request:
         return self.sets * self.evaluator.batch.size
 
 
-class _State:
-    """What a computation keeps when it is started again: the keys of its requests, and what it did once."""
+class _Answers:
+    """What a computation keeps when it is started again: its answers, and what it did once."""
 
     def __init__(self) -> None:
-        self.keys: set[bytes] = set()
-        self.once: dict[object, object] = {}
+        self.known: dict[object, object] = {}
+        self.waiting = 0
 
 
 class _Computation(Generic[_ResultT]):
     """A computation, and its result once all its requests are answered."""
 
     def __init__(self, work: Callable[[], _ResultT]) -> None:
-        self.work, self.state = work, _State()
+        self.work, self.answers = work, _Answers()
         self.results: list[_ResultT] = []
 
 
@@ -88,51 +87,49 @@ class JointCalls:
 
     def __init__(self, room: int) -> None:
         self.room = room
-        self._states: deque[_State] = deque()
-        self._current = _State()
-        self._requests: dict[bytes, Request] = {}
+        self._current = _Answers()
+        self._requests: dict[bytes, tuple[Request, list[_Answers]]] = {}
+        self._rows = 0
         self._alone: set[bytes] = set()
         self._answered = False
         self._buffer: tuple[Batch, Buffer[Container]] | None = None
 
-    @property
-    def wanted(self) -> set[bytes]:
-        """Return the keys of the responses that computations wait for or use."""
-        return set[bytes]().union(*(state.keys for state in self._states))
+    def wait(self, requests: Iterable[Request]) -> None:
+        """Let requests wait for a joint call, and the computation for them.
 
-    def defer(self, request: Request) -> None:
-        """Let a request wait for a joint call.
-
-        Answered at once are those that fill a call by themselves, that change the types of columns, and those for the
-        rows' own values, which computations share.
+        Answered at once are those that fill a call by themselves, and those that change the types of columns.
         """
-        key, batch = request.key, request.evaluator.batch
-        self._current.keys.add(key)
-        if request.evaluator.caller.fails_jointly or not request.changes or key in self._alone:
-            return
-        if 2 * request.rows > self.room:
-            return
-        if not batch.dataset.table.keeps_types(request.changes):
-            return
-        if key not in self._requests:
-            if sum(r.rows for r in self._requests.values()) + request.rows > self.room:
-                self._answer()
-            self._requests[key] = request
-        raise Pending
+        some = [r for r in requests if r.key not in self._current.known and self._fits(r)]
+        for request in some:
+            if request.key not in self._requests:
+                if self._rows + request.rows > self.room:
+                    self._answer()
+                self._rows += request.rows
+                self._requests[request.key] = request, []
+            self._requests[request.key][1].append(self._current)
+            self._current.waiting += 1
+        if some:
+            raise Pending
+
+    def _fits(self, request: Request) -> bool:
+        """Return whether a request can be answered together with others."""
+        batch, alone = request.evaluator.batch, request.key in self._alone
+        if alone or request.evaluator.caller.fails_jointly or 2 * request.rows > self.room:
+            return False
+        return batch.dataset.table.keeps_types(request.changes)
 
     def once(self, what: object, work: Callable[[], _ResultT]) -> _ResultT:
         """Return what `work` returned when the computation first came here, also if it was started again since."""
-        done = self._current.once
-        if what not in done:
-            done[what] = work()
-        return cast("_ResultT", done[what])
+        known = self._current.known
+        if what not in known:
+            known[what] = work()
+        return cast("_ResultT", known[what])
 
     def results(self, works: Iterable[Callable[[], _ResultT]]) -> Iterator[_ResultT]:
         """Yield the results of computations, in order."""
         started: deque[_Computation[_ResultT]] = deque()
         for work in works:
             started.append(_Computation(work))
-            self._states.append(started[-1].state)
             self._attempt([started[-1]])
             while self._answered:
                 self._attempt(started)
@@ -146,33 +143,39 @@ class JointCalls:
         """Start computations, again if they had been started, and finish those whose requests are answered."""
         self._answered = False
         for one in some:
-            if not one.results:
-                self._current = one.state
+            if not one.results and not one.answers.waiting:
+                self._current = one.answers
                 with contextlib.suppress(Pending):
                     one.results.append(one.work())
-                    one.state.keys.clear()
-                    one.state.once.clear()
+                    one.answers.known.clear()
 
-    def _finished(self, started: deque[_Computation[_ResultT]]) -> Iterator[_ResultT]:
+    @staticmethod
+    def _finished(started: deque[_Computation[_ResultT]]) -> Iterator[_ResultT]:
         """Yield the results up to the first computation that is not finished."""
         while started and started[0].results:
-            self._states.popleft()
             yield started.popleft().results[0]
 
     def _answer(self) -> None:
         """Call the model for the requests that wait; if it fails, they and all later ones get calls of their own."""
-        requests, self._requests = [*self._requests.values()], {}
+        waiting, self._requests, self._rows = [*self._requests.values()], {}, 0
         self._answered = True
+        requests = [request for request, _ in waiting]
+        for answers in (one for _, some in waiting for one in some):
+            answers.waiting -= 1
         if len(requests) == 1:
             self._alone.add(requests[0].key)
         elif requests:
             try:
-                self._call(requests)
+                raw = self._call(requests)
             except Exception:  # noqa: BLE001 - models raise exceptions of any kind, which they will raise again
                 requests[0].evaluator.caller.fails_jointly = True
+                return
+            for (request, some), response in zip(waiting, raw, strict=True):
+                for answers in some:
+                    answers.known[request.key] = response
 
-    def _call(self, requests: list[Request]) -> None:
-        """Call the model on the rows of all requests, and cut its response."""
+    def _call(self, requests: list[Request]) -> list[Values]:
+        """Return the model's responses to all requests, from one call."""
         ends = np.cumsum([request.rows for request in requests]).tolist()
         parts = [
             Part(end - request.rows, end, request.sets, request.changes)
@@ -181,8 +184,8 @@ class JointCalls:
         first = requests[0].evaluator
         where = f"{ends[-1]} rows of {len(requests)} requests"
         raw = first.ask_jointly(self._joined(requests, parts), ends[-1], where)
-        for request, part in zip(requests, parts, strict=True):
-            request.evaluator.keep(request.key, raw[part.start : part.stop])
+        # Copies: a model may return a view of its input, and the buffer is overwritten later.
+        return [raw[part.start : part.stop].copy() for part in parts]
 
     def _joined(self, requests: list[Request], parts: list[Part]) -> ModelRows:
         """Return the rows of all requests."""

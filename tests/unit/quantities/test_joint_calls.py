@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,8 @@ from skedasis.data.containers import DonorRows, LevelReplacement, Part
 from skedasis.data.dataset import as_dataset
 from skedasis.engine import prepare
 from skedasis.models.calling import ChunkedCaller
+from skedasis.quantities.evaluator import ResponseCache
+from skedasis.quantities.joint_calls import JointCalls
 from tests.helpers import paired, refused
 
 
@@ -248,6 +251,34 @@ def test_slopes_are_asked_once_however_often_a_computation_starts(holes, monkeyp
     assert few == many
     for name, e in apart.items():
         np.testing.assert_array_equal(together[name].value, e.value)
+
+
+def test_the_parts_of_a_sweep_wait_together():
+    """Else a computation would be started again for each part, and go through all parts before it."""
+    X, calls, starts = np.random.default_rng(0).normal(size=(60, 3)), [], []
+    grid = np.linspace(-1, 1, 40)
+
+    def model(T):
+        calls.append(len(T))
+        return product(T)
+
+    (batch,) = as_dataset(X).batches(60)
+    evaluator = sd.prediction(model).evaluator(batch, 2, cache=ResponseCache())
+    evaluator.joint = JointCalls(3_000)
+
+    def work(j):
+        starts.append(j)
+        return evaluator.sweep(j, grid)
+
+    found = list(evaluator.joint.results([partial(work, j) for j in range(3)]))
+    for j, swept in enumerate(found):
+        for k, value in enumerate(grid):
+            moved = X.copy()
+            moved[:, j] = value
+            np.testing.assert_array_equal(swept[:, k], product(moved))
+    # 40 points of 60 rows each: a feature fills most of a call.
+    assert calls == [3_000, 3_000, 1_200]
+    assert sorted(starts) == [0, 0, 1, 1, 2, 2]
 
 
 # ------------------------------------------------------------------------------- joined rows
