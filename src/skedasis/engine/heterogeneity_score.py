@@ -19,7 +19,12 @@ from skedasis.engine.depends_on import ColumnFunctions, SwappedPairs
 from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import limits_model_threads, make_evaluators, stats_of
 from skedasis.engine.select import FeatureTask
-from skedasis.engine.spread import ScoredRows, compute_spreads, count_spread_rows
+from skedasis.engine.spread import (
+    ScoredRows,
+    SpreadRows,
+    compute_spreads,
+    count_spread_rows,
+)
 from skedasis.errors import DataError
 from skedasis.models.calling import CallStats, one_thread_each
 from skedasis.quantities.evaluator import BatchEvaluator
@@ -62,14 +67,20 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False)
-class _Swap:
+class _Moves:
+    """Which rows get the values of some columns of which rows of the table."""
+
+    donors: Ints
+    moves: Bools
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Swap(_Moves):
     """The pairs of rows that swap their values of one feature."""
 
     first: Ints
     second: Ints
-    donors: Ints
-    moves: Bools
-    columns: tuple[int, ...]
     vif: float
     order: ScoreOrder
 
@@ -90,7 +101,7 @@ class _Swap:
         differ = order.values[first] != order.values[second]
         moves = np.zeros(len(donors), dtype=bool)
         moves[back[first[differ]]] = moves[back[second[differ]]] = True
-        return cls(first, second, donors, moves, columns, vif, order)
+        return cls(donors, moves, columns, first, second, vif, order)
 
     @property
     def partners(self) -> Ints:
@@ -139,10 +150,17 @@ class _Swaps(ScoredRows):
             evaluated = ~np.isnan(_values(tasks[0], part))
         return cls(rows, back, part, columns, swaps, evaluated)
 
-    @property
-    def orders(self) -> dict[str, ScoreOrder]:
-        """Return the order of the rows by each feature."""
-        return {key: swap.order for key, swap in self.by_feature.items()}
+    def spread_rows(
+        self, job: Job, scores: Mapping[TaskKey, HeterogeneityScore], most: int = MOST_ROWS
+    ) -> list[SpreadRows]:
+        """Return what the spread of each feature is computed from, given the scores at these rows."""
+        found: list[SpreadRows] = []
+        for task in job.tasks:
+            if isinstance(task, FeatureTask) and task.key in self.by_feature:
+                of = {o: scores[o, task.key] for o in job.outputs if (o, task.key) in scores}
+                order = self.by_feature[task.key].order
+                found.append(SpreadRows(job, task, self, order, of, most))
+        return found
 
     def off_support(
         self, dependent: Mapping[str, Sequence[ColumnSet] | None]
@@ -221,7 +239,7 @@ def count_score_rows(job: Job) -> int:
         for start in range(0, len(some), size):
             batch = moves[start : start + size]
             found += _asked(int(np.count_nonzero(batch)), len(batch))
-    return found + count_spread_rows(job, drawn, drawn.orders)
+    return found + count_spread_rows(drawn.spread_rows(job, {}))
 
 
 def _asked(moved: int, rows: int) -> int:
@@ -235,7 +253,7 @@ def compute_scores(job: Job) -> Scores:
     if drawn is None:
         return Scores()
     rows, swaps = drawn.rows, drawn.by_feature
-    own, changes, stats = _evaluate(job, drawn)
+    own, changes, stats = _evaluate(job, drawn.part, swaps, drawn.evaluated)
     sets = dependent_sets(drawn.columns, [swap.columns for swap in swaps.values()], rows.half)
     dependent = dict(zip(swaps, sets, strict=True))
     far = drawn.off_support(dependent)
@@ -243,7 +261,12 @@ def compute_scores(job: Job) -> Scores:
         (label, key): drawn.score(key, own[label], change, job.checked.eps, far[key])
         for (label, key), change in changes.items()
     }
-    spreads, cost = compute_spreads(job, drawn, drawn.orders, found)
+    by_feature, cost = compute_spreads(job, drawn.spread_rows(job, found))
+    spreads: dict[TaskKey, Spread] = {
+        (label, key): spread
+        for key, by_output in zip(swaps, by_feature, strict=True)
+        for label, spread in by_output.items()
+    }
     stats.add(cost)
     swapped = SwappedPairs(
         functions=ColumnFunctions(drawn.part, drawn.back, drawn.columns, rows.weights),
@@ -274,33 +297,59 @@ class RegionScore:
 
 
 def compute_region_scores(
-    job: Job, scores: Scores, key: TaskKey, region: Ints, held_out: Bools
-) -> tuple[list[RegionScore], CallStats]:
-    """Return the heterogeneity score of one feature and output within each region."""
-    label, task = key[0], job.task(key)
-    found: list[RegionScore] = []
+    job: Job, scores: Scores, regions: Mapping[TaskKey, Ints], held_out: Bools
+) -> tuple[dict[TaskKey, list[RegionScore]], CallStats]:
+    """Return the heterogeneity scores of features and outputs within each region.
+
+    `regions` are those of all rows, (n,) each. `held_out` masks the rows, (n,), with scores of their own.
+    """
+    found: dict[TaskKey, list[RegionScore]] = {key: [] for key in regions}
     stats = CallStats()
-    if scores.rows is None or not isinstance(task, FeatureTask):
+    if scores.rows is None:
         return found, stats
-    name, job = task.key, replace(job, outputs={label: job.outputs[label]})
-    at_rows, own = region[scores.rows.rows], scores.own[label]
-    for number in range(int(region.max()) + 1):
-        some = np.flatnonzero((at_rows == number) & ~np.isnan(own))
-        drawn = _Swaps.among(job, [task], scores.rows.take(some), held_out)
-        far = drawn.off_support(scores.dependent)[name]
-        known = np.empty(len(some))
-        known[drawn.back] = own[some]
-        _, changes, cost = _evaluate(job, drawn, {label: known})
+    whole = ScoredRows.of(job.dataset.drawable, scores.rows)
+    for label, quantity in job.outputs.items():
+        one = replace(job, outputs={label: quantity})
+        own = np.empty(len(whole.back))
+        own[whole.back] = scores.own[label]
+        parts: list[tuple[FeatureTask, Ints, _Swaps, OffSupportShare]] = []
+        moves: dict[str, _Moves] = {}
+        for where, region in regions.items():
+            task, at_rows = job.task(where), region[scores.rows.rows]
+            if where[0] != label or not isinstance(task, FeatureTask):
+                continue
+            name = task.key
+            # The regions share the rows of calls: no row is in two of them.
+            donors, moved = whole.numbers.copy(), np.zeros(len(own), dtype=bool)
+            for number in range(int(region.max()) + 1):
+                some = np.flatnonzero((at_rows == number) & ~np.isnan(scores.own[label]))
+                drawn = _Swaps.among(one, [task], scores.rows.take(some), held_out)
+                swap, here = drawn.by_feature[name], whole.back[some]
+                donors[here], moved[here] = swap.donors[drawn.back], swap.moves[drawn.back]
+                far = drawn.off_support(scores.dependent)[name]
+                # The columns as regressors, as large as X, are not needed any more.
+                parts.append((task, here, replace(drawn, columns=[]), far))
+            moves[name] = _Moves(donors, moved, task.feature.columns)
+        _, changes, cost = _evaluate(one, whole.part, moves, ~np.isnan(own), {label: own})
         stats.add(cost)
-        score, of_held_out = (
-            drawn.score(name, known, changes[label, name], job.checked.eps, far, counted)
-            for counted in (None, held_out[drawn.rows.rows])
-        )
-        # The regions share the rows that the spread of a feature may cost.
-        most = MOST_ROWS * len(some) // len(scores.rows)
-        spreads, cost = compute_spreads(job, drawn, drawn.orders, {key: score}, most)
+        scored: list[tuple[TaskKey, HeterogeneityScore, HeterogeneityScore]] = []
+        features: list[SpreadRows] = []
+        for task, here, drawn, far in parts:
+            key = label, task.key
+            at_part, change = np.empty((2, len(here)))
+            at_part[drawn.back], change[drawn.back] = own[here], changes[key][here]
+            score, of_held_out = (
+                drawn.score(task.key, at_part, change, job.checked.eps, far, counted)
+                for counted in (None, held_out[drawn.rows.rows])
+            )
+            scored.append((key, score, of_held_out))
+            # The regions share the rows that the spread of a feature may cost.
+            most = MOST_ROWS * len(here) // len(scores.rows)
+            features += drawn.spread_rows(one, {key: score}, most)
+        spreads, cost = compute_spreads(one, features)
         stats.add(cost)
-        found.append(RegionScore(score, of_held_out, spreads.get(key)))
+        for (key, score, of_held_out), by_output in zip(scored, spreads, strict=True):
+            found[key].append(RegionScore(score, of_held_out, by_output.get(label)))
     return found, stats
 
 
@@ -354,22 +403,25 @@ SwapResponses: TypeAlias = tuple[dict[OutputLabel, Floats], dict[tuple[OutputLab
 
 
 def _evaluate(
-    job: Job, drawn: _Swaps, known: Mapping[OutputLabel, Floats] | None = None
+    job: Job,
+    part: Dataset,
+    moves: Mapping[str, _Moves],
+    evaluated: Bools,
+    known: Mapping[OutputLabel, Floats] | None = None,
 ) -> tuple[dict[OutputLabel, Floats], dict[tuple[OutputLabel, str], Floats], CallStats]:
-    """Evaluate the quantity at the rows, unless it is known, and its change by each feature's swaps; NaN elsewhere."""
-    part, swaps, evaluated = drawn.part, drawn.by_feature, drawn.evaluated
+    """Evaluate the quantity at some rows, unless it is known, and its change by each feature's moves; NaN elsewhere."""
+    swaps, positions = {**moves}, np.flatnonzero(evaluated)
     if not evaluated.all():
-        some = np.flatnonzero(evaluated)
-        part = part.subset(some)
+        part = part.subset(positions)
         swaps = {
-            k: replace(w, donors=w.donors[some], moves=w.moves[some]) for k, w in swaps.items()
+            k: _Moves(w.donors[positions], w.moves[positions], w.columns) for k, w in moves.items()
         }
+        known = known and {label: values[positions] for label, values in known.items()}
     batches = list(part.batches(max(1, min(job.batch_rows, len(part)))))
     own = {label: np.full(len(evaluated), np.nan) for label in job.outputs}
     change = {
         (label, key): np.full(len(evaluated), np.nan) for label in job.outputs for key in swaps
     }
-    positions = np.flatnonzero(evaluated)
     stats, caller = CallStats(), job.checked.caller
     text = f"Heterogeneity scores of {job.quantity.describe()}"
     limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
@@ -394,7 +446,7 @@ def _evaluate(
 def _batch(
     job: Job,
     batch: Batch,
-    swaps: Mapping[str, _Swap],
+    swaps: Mapping[str, _Moves],
     bar: Progress,
     known: Mapping[OutputLabel, Floats] | None,
 ) -> tuple[SwapResponses, CallStats]:
@@ -419,7 +471,7 @@ def _batch(
     return (at, moved), stats_of(evaluators)
 
 
-def _change(evaluator: BatchEvaluator, batch: Batch, swap: _Swap, own: Floats) -> Floats:
+def _change(evaluator: BatchEvaluator, batch: Batch, swap: _Moves, own: Floats) -> Floats:
     """Return the change of the quantity, `own` at the rows, by the swap in each row of a batch, (n,)."""
     positions = batch.places
     change, moved = np.zeros(len(batch)), np.flatnonzero(swap.moves[positions])

@@ -21,7 +21,7 @@ from skedasis.engine.curves import with_curves
 from skedasis.engine.given_regions import by_of_chunks, column_named_by
 from skedasis.engine.heterogeneity_score import RegionScore, compute_region_scores
 from skedasis.engine.options import ExplainOptions, Need
-from skedasis.engine.prepare import Job, prepare, prepare_rows
+from skedasis.engine.prepare import Job, TaskKey, prepare, prepare_rows
 from skedasis.engine.region_rows import Rules, at_kept_rows, count_regions
 from skedasis.engine.region_rules import RegionOptions, RegionRules, RuleFinder, check_regions
 from skedasis.engine.rounds import Computed, compute
@@ -187,13 +187,20 @@ class _RegionBuilder:
         self, wholes: Mapping[OutputLabel, Mapping[str, Effect]]
     ) -> tuple[dict[OutputLabel, dict[str, Regions]], Json]:
         """Return the regions of each feature by output, whose effects in all rows are known, and the provenance."""
-        found: dict[OutputLabel, dict[str, Regions]] = {}
-        for label, by_feature in wholes.items():
-            rules = self._counted(self.rules_of(label, by_feature))
-            found[label] = {
-                t.key: self._regions(label, t, by_feature[t.key], rules[t.key])
+        rules = {
+            label: self._counted(self.rules_of(label, by_feature))
+            for label, by_feature in wholes.items()
+        }
+        scores = self._region_scores(wholes, rules)
+        found = {
+            label: {
+                t.key: self._regions(
+                    label, t, by_feature[t.key], rules[label][t.key], scores.get((label, t.key), [])
+                )
                 for t in self.finder.tasks
             }
+            for label, by_feature in wholes.items()
+        }
         # The cost is that of all features: known after the last one.
         record, regional = self.record(), self._regional_record()
         recorded = {
@@ -284,12 +291,16 @@ class _RegionBuilder:
     # --- the effect in each region ----------------------------------------------------------------
 
     def _regions(
-        self, label: OutputLabel, task: FeatureTask, whole: Effect, rules: RegionRules
+        self,
+        label: OutputLabel,
+        task: FeatureTask,
+        whole: Effect,
+        rules: RegionRules,
+        scores: Sequence[RegionScore],
     ) -> Regions:
-        """Return the regions of one feature, with an effect and a score for each."""
+        """Return the regions of one feature, with an effect for each, and the scores in them, if there are any."""
         finder = self.finder
         searched = finder.given is None
-        scores = self._region_scores(label, task, whole, rules)
         summary = _summary(whole, rules, scores, held_out=searched)
         if scores and searched and not finder.options.joint:
             reach = summary.explained + 2 * summary.explained_error
@@ -353,16 +364,20 @@ class _RegionBuilder:
         return np.bincount(rules.region[lost], minlength=rules.regions)
 
     def _region_scores(
-        self, label: OutputLabel, task: FeatureTask, whole: Effect, rules: RegionRules
-    ) -> list[RegionScore]:
-        """Return the heterogeneity score of each region; none if there is one region, or no scores."""
-        if whole.swap_score is None or rules.regions == 1:
-            return []
+        self,
+        wholes: Mapping[OutputLabel, Mapping[str, Effect]],
+        rules: Mapping[OutputLabel, Mapping[str, RegionRules]],
+    ) -> dict[TaskKey, list[RegionScore]]:
+        """Return the heterogeneity scores of each region of the features that have several, and scores."""
         half, given = self.finder.half, self.finder.given
         held_out = ~half if given is None else np.ones(len(half), dtype=bool)
-        found, cost = compute_region_scores(
-            self.here.job, self.here.scores, (label, task.key), rules.region, held_out
-        )
+        regions: dict[TaskKey, Ints] = {
+            (label, name): found.region
+            for label, by_feature in rules.items()
+            for name, found in by_feature.items()
+            if found.regions > 1 and wholes[label][name].swap_score is not None
+        }
+        found, cost = compute_region_scores(self.here.job, self.here.scores, regions, held_out)
         self.cost.add(cost)
         return found
 

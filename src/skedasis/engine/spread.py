@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self, TypeAlias
 
@@ -16,9 +16,9 @@ from skedasis.binning import N_AUTO_CELLS, auto_cells, auto_edges
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.containers import DonorRows
-from skedasis.data.dataset import Batch, Dataset
+from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.engine.prepare import Job, TaskKey
+from skedasis.engine.prepare import Job
 from skedasis.engine.run import limits_model_threads, make_evaluators, stats_of
 from skedasis.engine.select import FeatureTask
 from skedasis.models.calling import CallStats, one_thread_each
@@ -61,14 +61,20 @@ class ScoredRows:
 
 
 @dataclass(frozen=True, eq=False)
-class _Feature:
-    """A feature, and the order of the rows by its values."""
+class SpreadRows:
+    """A feature, the order of some rows by its values, and its score at them by output."""
 
     job: Job
     task: FeatureTask
     drawn: ScoredRows
     order: ScoreOrder
-    most: int
+    scores: Mapping[OutputLabel, HeterogeneityScore] = field(default_factory=dict)
+    most: int = MOST_ROWS
+
+    @property
+    def has_axis(self) -> bool:
+        """Return whether the effect has values of the feature: a group of columns has none, and no spread."""
+        return self.task.variant.of_rows == "effects"
 
     @property
     def _weights(self) -> Floats | None:
@@ -126,9 +132,9 @@ class _Feature:
 
     @cached_property
     def windows(self) -> Windows | None:
-        """Return the blocks of rows and their positions; None if there are too few rows."""
+        """Return the blocks of rows and their positions; None if there are too few rows, or no axis."""
         n, option = len(self.order.rows), self.job.options.heterogeneity_rows
-        if n == 0:
+        if n == 0 or not self.has_axis:
             return None
         limit = min(self.most, ROWS_PER_ROW * n, self.most if option is None else option)
         ids = self.drawn.part.identifiers[self.drawn.back]
@@ -163,16 +169,10 @@ class _Feature:
 
 
 def compute_spreads(
-    job: Job,
-    drawn: ScoredRows,
-    orders: Mapping[str, ScoreOrder],
-    scores: Mapping[TaskKey, HeterogeneityScore],
-    most: int = MOST_ROWS,
-) -> tuple[dict[TaskKey, Spread], CallStats]:
-    """Return the spread of each feature and output of a job; levels are their codes."""
-    features = _features(job, drawn, orders, most)
-    whole = next(iter(drawn.part.batches(max(len(drawn.part), 1))), None)
-    found: dict[TaskKey, Spread] = {}
+    job: Job, features: Sequence[SpreadRows]
+) -> tuple[list[dict[OutputLabel, Spread]], CallStats]:
+    """Return the spread of each feature at its rows, by output; levels are their codes."""
+    found: list[dict[OutputLabel, Spread]] = []
     stats = CallStats()
     text, caller = f"Spreads of {job.quantity.describe()}", job.checked.caller
     limited = limits_model_threads(job)
@@ -180,7 +180,7 @@ def compute_spreads(
     with limiter as begin, Progress(len(features), text, job.options.progress) as bar:
         caller.heartbeat = lambda: bar.advance(0)
         joint = None if limited else joint_calls(job.joint_rows, 1)
-        works = (_work(feature, whole, scores, joint) for feature in features)
+        works = (_work(feature, joint) for feature in features)
         # An iterator: a single feature, too, is computed in a thread of ours, where the model's are limited.
         done = (
             map_in_order(_result, works, n_jobs, begin, caller.stop)
@@ -189,7 +189,7 @@ def compute_spreads(
         )
         with closing(done):
             for spreads, cost in done:
-                found |= spreads
+                found.append(spreads)
                 stats.add(cost)
                 bar.advance()
     return found, stats
@@ -207,50 +207,32 @@ def with_spread(effect: Effect, spread: Spread, task: FeatureTask) -> Effect:
     return replace(effect, spread=spread)
 
 
-def count_spread_rows(job: Job, drawn: ScoredRows, orders: Mapping[str, ScoreOrder]) -> int:
+def count_spread_rows(features: Sequence[SpreadRows]) -> int:
     """Return the most model rows that `compute_spreads` asks for, without calling the model."""
-    features = _features(job, drawn, orders, MOST_ROWS)
     return sum(f.windows.n_model_rows for f in features if f.windows is not None)
 
 
-def _features(
-    job: Job, drawn: ScoredRows, orders: Mapping[str, ScoreOrder], most: int
-) -> list[_Feature]:
-    """Return the features whose spread is that of windows; that of a group of columns has no axis."""
-    return [
-        _Feature(job, task, drawn, orders[task.key], most)
-        for task in job.tasks
-        if isinstance(task, FeatureTask)
-        and task.key in orders
-        and task.variant.of_rows == "effects"
-    ]
-
-
-_Evaluated: TypeAlias = tuple[dict[TaskKey, Spread], CallStats]
+_Evaluated: TypeAlias = tuple[dict[OutputLabel, Spread], CallStats]
 
 
 def _result(work: Callable[[], _Evaluated]) -> _Evaluated:
     return work()
 
 
-def _work(
-    feature: _Feature,
-    whole: Batch | None,
-    scores: Mapping[TaskKey, HeterogeneityScore],
-    joint: JointCalls | None,
-) -> Callable[[], _Evaluated]:
-    """Return the computation of the spreads of one feature by (label, key)."""
-    job, key, found = feature.job, feature.task.key, feature.windows
-    mine = {label: scores[label, key] for label in job.outputs}
+def _work(feature: SpreadRows, joint: JointCalls | None) -> Callable[[], _Evaluated]:
+    """Return the computation of the spreads of one feature by output."""
+    job, part, found = feature.job, feature.drawn.part, feature.windows
 
-    def spreads(response: Mapping[OutputLabel, Floats]) -> dict[TaskKey, Spread]:
+    def spreads(response: Mapping[OutputLabel, Floats]) -> dict[OutputLabel, Spread]:
         return {
-            (label, key): feature.spread(score, response.get(label))
-            for label, score in mine.items()
+            label: feature.spread(score, response.get(label))
+            for label, score in feature.scores.items()
+            if feature.has_axis
         }
 
-    if whole is None or found is None or not any(s.value > 0 for s in mine.values()):
+    if not len(part) or found is None or not any(s.value > 0 for s in feature.scores.values()):
         return lambda: (spreads({}), CallStats())
+    (whole,) = part.batches(len(part))
     blocks, size = found.rows.shape
     back = feature.drawn.back
     batch = whole.take(back[found.rows].ravel())
