@@ -438,6 +438,7 @@ def test_a_page_of_twenty_features_calls_the_model_sparingly():
     points = [len(effect.axis) for effect in found.pdp.values()]
     assert sum(points) <= 12 * 20 + 3 * 38
     assert sum(rows) <= 240_000
+    assert len(rows) <= 30
     # The model is checked once, before the first pass.
     checks = [p.provenance["check_calls"] for p in found.passes if "check_calls" in p.provenance]
     assert checks[0] > 0 == sum(checks[1:])

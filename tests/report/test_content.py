@@ -162,12 +162,10 @@ def test_regions_cost_the_rows_of_their_scores_only(X):
     first = sum(calls)
     calls.clear()
     section = told_of(f, X, uncertainty=False, pairs=0)
-    scored = section.passes[0].provenance["region_score_rows"]
+    scored = section.rhale.provenance["region_score_rows"]
     assert 0 < scored <= len(X) * sum(len(r) > 1 for r in section.regions.values())
     assert sum(calls) == first + scored
-    assert (
-        without.passes[0].provenance["effect_rows"] == section.passes[0].provenance["effect_rows"]
-    )
+    assert without.rhale.provenance["effect_rows"] == section.rhale.provenance["effect_rows"]
 
 
 # ------------------------------------------------------------------------------------------ pairs

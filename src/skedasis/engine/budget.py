@@ -218,7 +218,7 @@ def announce(jobs: Sequence[Job], more: RowCount | None = None, *, regions: bool
     `more` is what follows in the same call.
     """
     work = current_work()
-    called = [job for job in jobs if not (job.trees or "").startswith("exact")]
+    called = [job for job in jobs if job.is_called]
     # Only now it is known that these are not evaluated from their trees.
     limits = [
         job.options.max_model_rows

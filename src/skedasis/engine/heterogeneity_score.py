@@ -226,14 +226,17 @@ def _draw(job: Job) -> _Swaps | None:
     return _Swaps.among(job, tasks, rows)
 
 
-def count_score_rows(job: Job) -> int:
-    """Return the number of model rows that `compute_scores` asks for, without calling the model."""
+def count_score_rows(job: Job, *, known: bool = False) -> int:
+    """Return the number of model rows that `compute_scores` asks for, without calling the model.
+
+    `known` says that the quantity at the rows will be known.
+    """
     drawn = _draw(job)
     if drawn is None:
         return 0
     some = np.flatnonzero(drawn.evaluated)
     size = max(1, min(job.batch_rows, len(some)))
-    found = len(some)
+    found = 0 if known else len(some)
     for swap in drawn.by_feature.values():
         moves = swap.moves[some]
         for start in range(0, len(some), size):
@@ -253,7 +256,8 @@ def compute_scores(job: Job) -> Scores:
     if drawn is None:
         return Scores()
     rows, swaps = drawn.rows, drawn.by_feature
-    own, changes, stats = _evaluate(job, drawn.part, swaps, drawn.evaluated)
+    known = {label: values[np.sort(rows.rows)] for label, values in job.own.items()}
+    own, changes, stats = _evaluate(job, drawn.part, swaps, drawn.evaluated, known)
     sets = dependent_sets(drawn.columns, [swap.columns for swap in swaps.values()], rows.half)
     dependent = dict(zip(swaps, sets, strict=True))
     far = drawn.off_support(dependent)
@@ -454,7 +458,7 @@ def _batch(
     joint = joint_calls(job.joint_rows, len(batch))
     evaluators = make_evaluators(job, batch, 1, joint)
     at: dict[OutputLabel, Floats] = {
-        label: evaluator.values() if known is None else known[label][batch.places]
+        label: known[label][batch.places] if known else evaluator.values()
         for label, evaluator in evaluators.items()
     }
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from skedasis._progress import current_work
-from skedasis._types import Bools, Ints, OutputLabel, ResultKey, TableLike, TreeMode
+from skedasis._types import Bools, Floats, Ints, OutputLabel, ResultKey, TableLike, TreeMode
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, NotYetKnown
 from skedasis.data.dataset import AnyColumn, Dataset
@@ -88,6 +88,8 @@ class Job:
     curve_stats: CallStats = field(default_factory=CallStats)
     trees: str | None = None
     tree_batch_rows: int | None = None
+    own: Mapping[OutputLabel, Floats] = field(default_factory=dict[OutputLabel, Floats])
+    """The quantity at the rows of the dataset, (n,), by output; empty unless it is known."""
 
     @cached_property
     def _task_of(self) -> dict[ResultKey, Task]:
@@ -101,6 +103,11 @@ class Job:
         """Return whether a second round may follow for a plan."""
         task = self.task(key)
         return isinstance(task, FeatureTask) and task.variant.may_continue(self.plans[key])
+
+    @property
+    def is_called(self) -> bool:
+        """Whether the model is called, because its trees are not evaluated instead."""
+        return not (self.trees or "").startswith("exact")
 
     @property
     def joint_rows(self) -> int:

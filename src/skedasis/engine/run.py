@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from skedasis._progress import Further, Progress
-from skedasis._types import OutputLabel, ResultKey
+from skedasis._types import Floats, OutputLabel, ResultKey
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.row_rules import KeptRows
 from skedasis.engine.prepare import Job, Plans, TaskKey
@@ -60,6 +60,7 @@ class BatchWork:
     copies: int
     sample: KeptRows | None
     room: int
+    own: Mapping[OutputLabel, Floats]
 
     @classmethod
     def of(cls, job: Job) -> BatchWork:
@@ -74,6 +75,7 @@ class BatchWork:
             job.copies,
             job.sample,
             job.joint_rows,
+            job.own,
         )
 
     def compute(
@@ -180,6 +182,8 @@ class ComputePass:
         evaluators = evaluators_of(
             work.outputs, batch, work.eps, self.caller, work.copies, previous, joint
         )
+        for label, values in work.own.items():
+            evaluators[label].know(values[batch.places])
         gathered = work.compute(batch, evaluators, advance, joint)
         self.worker.evaluators = [*evaluators.values()]
         state.stats.add(stats_of(evaluators))

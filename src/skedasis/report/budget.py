@@ -37,7 +37,6 @@ from skedasis.engine.budget import (
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.prepare import Job, unasked_job
-from skedasis.engine.select import as_method
 from skedasis.errors import CostWarning, DataError, ModelOutputError, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import LevelPlan
@@ -405,7 +404,7 @@ def foresee(
     """Return what a model's report will ask of the model, counted unless that is little and not limited."""
     n, rate = len(job.dataset), job.checked.caller.seconds_per_row
     short = SHORT if max_seconds is None else min(SHORT, max_seconds / 4)
-    trees = (job.trees or "").startswith("exact")
+    trees = not job.is_called
     parts = {"predictions": float(n) if predictions_call(job) else 0.0}
     small = min(n, UNCERTAINTY_ROWS)
     bound = _bound(job) if not trees else n + small * (1 + REPEATS * len(features))
@@ -444,7 +443,6 @@ def _counted(
     others = [f.name for f in features if f.kind != "nominal"]
     main = _total(count_rows(job))
     ale = _total(count_rows_of(job, ALE(), others)) if others else RowCount()
-    mplot = _total(count_rows_of(job, as_method("mplot"), [*others, *nominal]))
     pdp: dict[str, float] = {}
     for kind, names in (("continuous", others), ("nominal", nominal)):
         if names:
@@ -462,10 +460,9 @@ def _counted(
             **found.parts,
             "main effects": main.model + main.later,
             "ALE": ale.model + ale.later,
-            "M-plots": mplot.model,
         },
         slopes=main.slope,
-        scores=float(count_score_rows(job)),
+        scores=float(count_score_rows(job, known=True)),
         regions=region_score_rows(job) if regions else 0.0,
         pdp=pdp,
         surface=each,

@@ -236,9 +236,11 @@ def build_sections(
     measured: Record | None = None,
 ) -> list[ModelSection]:
     """Return the sections of one model, one per output. `measured` is the record of its time, or empty."""
+    runner.prepare(options.names())
+    predictions = runner.predict()
     main = runner.in_regions(options.names(), options.by, search=options.regions)
     found, curves = _passes(runner, options, main)
-    shared = replace(_shared(runner, options, main), curves=curves)
+    shared = replace(_shared(runner, options, main, predictions), curves=curves)
     if measured:
         runner.passes.append(ReportPass(measured))
     sections: list[ModelSection] = []
@@ -308,9 +310,10 @@ def _joined(first: ByOutput, second: ByOutput, names: Sequence[str]) -> ByOutput
     return joined
 
 
-def _shared(runner: ModelRunner, options: ContentOptions, main: RegionPass) -> Shared:
-    """Compute what all outputs share: predictions, interactions, variance shares, uncertainty, and rows as points."""
-    predictions = runner.predict()
+def _shared(
+    runner: ModelRunner, options: ContentOptions, main: RegionPass, predictions: Predictions
+) -> Shared:
+    """Compute what all outputs share: interactions, variance shares, uncertainty, and rows as points."""
     trees_evaluated = _trees_evaluated(runner)
     pairs = strongest_pairs(
         runner,

@@ -21,7 +21,7 @@ from skedasis.engine.options import ExplainKeywords, ExplainOptions
 from skedasis.engine.prepare import Job, planned_like, prepare_rows, resolve_method_and_selection
 from skedasis.engine.region_pass import RegionPass, region_pass
 from skedasis.engine.rounds import compute
-from skedasis.engine.run import make_evaluators
+from skedasis.engine.run import evaluators_of, stats_of
 from skedasis.errors import BinningWarning, CostWarning, diverted
 from skedasis.methods.base import Parameters
 from skedasis.methods.pdp import PDP
@@ -210,36 +210,33 @@ class ModelRunner:
         self.passes.append(ReportPass({**record, "exact": True}))
 
     def predict(self) -> Predictions:
-        """Return the quantity at the rows; costs N model rows for all outputs together, and none of its trees."""
+        """Return the quantity at the rows; costs N model rows for all outputs together, and none of its trees.
+
+        Later passes know the quantity at the rows.
+        """
         started, stats, job = time.perf_counter(), CallStats(), self._checked()
-        dataset = job.dataset
-        parts = self.quantity.outputs(dataset, stats)
-        values: dict[Label, list[Floats]] = {label: [] for label in parts}
+        called, parts = predictions_call(job), self.quantity.outputs(job.dataset, stats)
+        outputs = parts if called else job.outputs
+        values: dict[Label, list[Floats]] = {label: [] for label in outputs}
         raw: list[Values] = []
-        keeps = isinstance(next(iter(parts.values())), Probability)
-        if not predictions_call(job):
-            for batch in dataset.batches(job.batch_rows):
-                for label, evaluator in make_evaluators(job, batch, 1).items():
-                    values[label].append(np.array(evaluator.values()))
-            return Predictions(parts, {k: np.concatenate(some) for k, some in values.items()})
-        most = next(iter(parts.values())).call_rows or CALL_ROWS
-        for batch in dataset.batches(most):
-            answer = self.quantity.raw(batch.tile(1).own())
-            if keeps:  # a copy: a model may return a view of its input
-                raw.append(np.array(answer))
-            labels = batch.targets() if self.quantity.labelled else None
-            for label, part in parts.items():
-                values[label].append(np.array(part.read(answer, labels), dtype=float).reshape(-1))
-            stats.rows, stats.calls = stats.rows + len(batch), stats.calls + 1
+        keeps = called and isinstance(next(iter(outputs.values())), Probability)
+        for batch in job.dataset.batches(CALL_ROWS if called else job.batch_rows):
+            evaluators = evaluators_of(outputs, batch, job.checked.eps, job.checked.caller, 1)
+            if keeps:
+                raw.append(np.array(next(iter(evaluators.values())).response()))
+            for label, evaluator in evaluators.items():
+                values[label].append(np.array(evaluator.values()))
+            stats.add(stats_of(evaluators))
         self.count("predictions", stats, time.perf_counter() - started)
         joined = {label: np.concatenate(some) for label, some in values.items()}
+        if job.is_called:
+            self.prepared = replace(job, own=joined)
         return Predictions(parts, joined, np.concatenate(raw) if raw else None)
 
 
 def predictions_call(job: Job) -> bool:
     """Return whether the predictions of a page call the model: trees tell the quantity, but not all probabilities."""
-    trees = (job.trees or "").startswith("exact")
-    return not trees or isinstance(next(iter(job.outputs.values())), Probability)
+    return job.is_called or isinstance(next(iter(job.outputs.values())), Probability)
 
 
 def _by_output(found: Effects | Mapping[Label, Effects]) -> dict[Label, Effects]:
