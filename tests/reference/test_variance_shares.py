@@ -181,6 +181,18 @@ def test_fits_equal_dense_least_squares(monkeypatch):
     np.testing.assert_allclose(found.values, design @ beta, atol=1e-5)
 
 
+def equations_of(Z: np.ndarray, y: np.ndarray, groups: tuple[str, ...], w: np.ndarray) -> Any:
+    """Return the normal equations of a design, in folds."""
+    parts = [(Z[k::FOLDS], y[k::FOLDS], w[k::FOLDS]) for k in range(FOLDS)]
+    return module.Equations(
+        np.stack([(z * w[:, None]).T @ z for z, _, w in parts]),
+        np.stack([(z * w[:, None]).T @ y for z, y, w in parts]),
+        np.array([w @ y**2 for _, y, w in parts]),
+        np.array([w.sum() for _, _, w in parts]),
+        groups,
+    )
+
+
 def test_penalties_maximize_the_likelihood():
     """The fixed point is that of scikit-learn's Bayesian ridge regression, whose prior has one variance."""
     from sklearn.linear_model import BayesianRidge
@@ -190,15 +202,8 @@ def test_penalties_maximize_the_likelihood():
     Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
     y = Z @ rng.normal(size=8) * 0.2 + rng.normal(size=300)
     y -= y.mean()
-    fold = np.arange(300) % FOLDS
     design = np.hstack([np.ones((300, 1)), Z])
-    equations = module.Equations(
-        np.stack([design[fold == k].T @ design[fold == k] for k in range(FOLDS)]),
-        np.stack([design[fold == k].T @ y[fold == k] for k in range(FOLDS)]),
-        np.array([y[fold == k] @ y[fold == k] for k in range(FOLDS)]),
-        np.array([(fold == k).sum() for k in range(FOLDS)], float),
-        ("", *["lines"] * 8),
-    )
+    equations = equations_of(design, y, ("", *["lines"] * 8), np.ones(300))
     found = module.fit_penalties(equations, {})["lines"]
     tiny = 1e-12
     ridge = BayesianRidge(
@@ -217,18 +222,14 @@ def test_penalties_of_what_is_added_solve_the_full_equations(seed, monkeypatch):
     Z, w = rng.normal(size=(400, 12)), rng.integers(1, 4, 400).astype(float)
     Z[:, 6:] += 0.5 * Z[:, :6]  # what is added is not orthogonal to what was there
     y = Z @ rng.normal(size=12) + rng.normal(size=400)
-    fold = np.arange(400) % FOLDS
-    design = np.hstack([np.ones((400, 1)), Z])
-    weighted = design * w[:, None]
-    equations = module.Equations(
-        np.stack([design[fold == k].T @ weighted[fold == k] for k in range(FOLDS)]),
-        np.stack([weighted[fold == k].T @ y[fold == k] for k in range(FOLDS)]),
-        np.array([w[fold == k] @ y[fold == k] ** 2 for k in range(FOLDS)]),
-        np.array([w[fold == k].sum() for k in range(FOLDS)]),
-        ("", *["old"] * 6, *["new"] * 6),
-    )
+    design, weighted = (v := np.hstack([np.ones((400, 1)), Z])), v * w[:, None]
+    equations = equations_of(design, y, ("", *["old"] * 6, *["new"] * 6), w)
     n, known = w.sum(), 3.0
-    found = module._penalties_of_new(equations, {"old": known}, (1e-8 * n, 1e8 * n))["new"]
+    others = module._Solution.of(
+        equations.gram.sum(0)[:7, :7], np.array([0.0] + [known] * 6), equations.ends[1]
+    )
+    added = module._Added.of(others, equations.gram.sum(0)[:, 7:], equations.moment.sum(0))
+    found = module.fit_penalties(equations, {"old": known}, added)["new"]
     each = np.array([0.0] + [known] * 6 + [found] * 6)
     inverse = np.linalg.inv(design.T @ weighted + np.diag(each))
     beta = inverse @ (weighted.T @ y)
@@ -238,6 +239,52 @@ def test_penalties_of_what_is_added_solve_the_full_equations(seed, monkeypatch):
     used_old = (1 - each[:7] * np.diag(before)).sum()
     noise = w @ (y - design @ beta) ** 2 / (n - used_old - used_new)
     assert found == pytest.approx(noise * used_new / (beta[7:] @ beta[7:]), rel=1e-5)
+
+
+@pytest.mark.parametrize("help_", [False, True])
+def test_functions_that_vanish_are_left_out_and_come_back(help_):
+    """From the largest penalty on, the next one is that of the dense equations: it remains, or falls by orders."""
+    rng = np.random.default_rng(5)
+    Z = rng.normal(size=(300, 6))
+    Z[:, 3:] += 0.7 * Z[:, :3]
+    y = Z[:, 0] + rng.normal(size=300) + help_ * 4 * Z[:, 3:].sum(axis=1)
+    design, groups = np.hstack([np.ones((300, 1)), Z]), ("", *["a"] * 3, *["b"] * 3)
+    equations = equations_of(design, y, groups, np.ones(300))
+    high = equations.ends[1]
+    solution = module._Solution.of(
+        equations.gram.sum(0), np.array([0.0] + [2.0] * 3 + [high] * 3), high
+    )
+    inverse = np.linalg.inv(design.T @ design + np.diag([0.0] + [2.0] * 3 + [high] * 3))
+    used = 1 - np.array([0.0] + [2.0] * 3 + [high] * 3) * np.diag(inverse)
+    np.testing.assert_allclose(solution.used[:4], used[:4], rtol=1e-6)
+    # 1 - penalty × inverse is rounded; Sherman, Morrison and Woodbury's formula is not.
+    smaller = np.linalg.inv(design[:, :4].T @ design[:, :4] + np.diag([0.0] + [2.0] * 3))
+    cross = design[:, :4].T @ design[:, 4:]
+    alone = np.diag(design[:, 4:].T @ design[:, 4:] - cross.T @ smaller @ cross)
+    np.testing.assert_allclose(solution.used[4:], alone / high, rtol=1e-6)
+    found = module.fit_penalties(equations, {"a": 2.0, "b": high})
+    assert (found["b"] < 1e-3 * high) if help_ else (found["b"] > 0.1 * high)
+
+
+def test_what_gains_little_is_not_fitted_with_the_others(monkeypatch):
+    """A pair that gains nothing with the penalties as they are costs no fit; one that explains much costs one."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, (1_000, 3))
+    columns, rows, fits = [VarianceColumn(x) for x in X.T], np.arange(1_000), list[int]()
+    whole = module.fit
+
+    def counted(terms: Any, *args: Any) -> Any:
+        fits.append(len(terms))
+        return whole(terms, *args)
+
+    monkeypatch.setattr(module, "fit", counted)
+    additive = X[:, 0] + X[:, 1] ** 2 + 1e-4 * rng.normal(size=1_000)
+    assert len(choose_stages(columns, rows, additive, rows % FOLDS)) == 1
+    assert fits == [3]
+    fits.clear()
+    stages = choose_stages(columns, rows, additive + X[:, 1] * X[:, 2], rows % FOLDS)
+    assert [s.features for s in stages] == [(), (1, 2)]
+    assert fits == [3, 4]
 
 
 def test_standard_errors_equal_the_spread_of_repeated_held_out_samples():

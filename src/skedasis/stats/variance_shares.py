@@ -364,6 +364,23 @@ class Equations:
     weight: Floats
     groups: tuple[str, ...]
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Return the smallest and the largest penalty."""
+        n = float(self.weight.sum())
+        return _LEAST_PENALTY * n, _LARGEST_PENALTY * n
+
+    def penalties(self, of_groups: Mapping[str, float]) -> Floats:
+        """Return the penalty of each function."""
+        return np.array([of_groups.get(g, 0.0) for g in self.groups])
+
+    def systems(self, first: int = 0) -> Iterator[tuple[Floats, Floats]]:
+        """Yield the columns, from the first, of the equations of all folds, then of those without each of them."""
+        gram, moment = self.gram[:, :, first:].sum(axis=0), self.moment.sum(axis=0)
+        yield gram, moment
+        for one, its_moment in zip(self.gram[:, :, first:], self.moment, strict=True):
+            yield gram - one, moment - its_moment
+
 
 @dataclass(frozen=True, eq=False)
 class _Data:
@@ -455,20 +472,6 @@ def _factored(gram: Floats, penalty: Floats) -> tuple[Floats, Floats]:
     return np.asarray(factor), scale
 
 
-def _solved(factor: Floats, scale: Floats, right: Floats) -> Floats:
-    """Return the solution for one right side, shape (p,), or several, shape (p, m)."""
-    from scipy.linalg import get_lapack_funcs
-
-    (solve,) = get_lapack_funcs(("potrs",), (factor,))
-    by = scale if right.ndim == 1 else scale[:, None]
-    return np.asarray(by * solve(factor, by * right, lower=1)[0])
-
-
-def _inverse_diagonal(factor: Floats, scale: Floats) -> Floats:
-    """Return the diagonal of the inverse of the penalized matrix."""
-    return np.asarray(np.einsum("ij,ij->j", *[_inverse(factor)] * 2) * scale * scale)
-
-
 def _inverse(factor: Floats) -> Floats:
     """Return the inverse of a lower triangular matrix, in the order of Fortran.
 
@@ -490,19 +493,109 @@ def _inverse(factor: Floats) -> Floats:
     return found
 
 
-def _fixed_point(
-    noise: float, parameters: Floats, coefficients: Sequence[Floats], ends: tuple[float, float]
-) -> Floats:
-    """Return the next penalty of each group, between the ends: the residual variance per squared coefficient."""
-    low, high = ends
-    sizes = np.array([beta @ beta for beta in coefficients])
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        found = noise * parameters / sizes
-    return np.clip(np.where(np.isfinite(found), found, high), low, high)
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    """Penalized normal equations, factorized. Functions with the largest penalty, which vanish, are left out.
+
+    Parameters
+    ----------
+    penalty : ndarray of float, shape (p,)
+    kept, left : ndarray of int
+        The functions in the equations, and those that vanish.
+    beside : ndarray of float, shape (p, left)
+        Products of all functions with those that vanish.
+    factor, scale : ndarray of float
+        As in `_factored`.
+    """
+
+    penalty: Floats
+    kept: Ints
+    left: Ints
+    beside: Floats
+    factor: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, gram: Floats, penalty: Floats, largest: float) -> _Solution:
+        """Factorize."""
+        kept, left = np.flatnonzero(penalty < largest), np.flatnonzero(penalty >= largest)
+        some = gram[np.ix_(kept, kept)] if len(left) else gram
+        return cls(penalty, kept, left, gram[:, left], *_factored(some, penalty[kept]))
+
+    def solve(self, right: Floats) -> Floats:
+        """Return the coefficients, shape (p,), for the right side of the equations."""
+        from scipy.linalg import get_lapack_funcs
+
+        (solve,) = get_lapack_funcs(("potrs",), (self.factor,))
+        found, scale = np.zeros(len(right)), self.scale
+        found[self.kept] = scale * solve(self.factor, scale * right[self.kept], lower=1)[0]
+        return found
+
+    def halved(self, right: Floats) -> Floats:
+        """Return the matrix V with ``V' V = right' inverse right``, for right sides of shape (p, m)."""
+        from scipy.linalg import get_blas_funcs
+
+        (solve,) = get_blas_funcs(("trsm",), (self.factor,))
+        scaled = (right[self.kept].T * self.scale).T
+        return np.asarray(solve(1.0, self.factor, scaled, lower=1))
+
+    @cached_property
+    def used(self) -> Floats:
+        """Return the effective parameters of each function, shape (p,)."""
+        found, inverse = np.zeros(len(self.penalty)), _inverse(self.factor)
+        variance = np.einsum("ij,ij->j", inverse, inverse) * self.scale**2
+        found[self.kept] = 1 - self.penalty[self.kept] * variance
+        if len(self.left):  # to the first order in the inverse of their penalty
+            alone = self.beside[self.left, np.arange(len(self.left))]
+            half = self.halved(self.beside)
+            found[self.left] = (alone - (half * half).sum(axis=0)) / self.penalty[self.left]
+        return np.clip(found, 0.0, 1.0)
 
 
-def fit_penalties(equations: Equations, start: Mapping[str, float]) -> dict[str, float]:
-    """Return the penalty of each group that maximizes the restricted likelihood.
+@dataclass(frozen=True, eq=False)
+class _Added:
+    """Normal equations of added functions alone (the Schur complement), where the others keep their penalties.
+
+    Parameters
+    ----------
+    others : _Solution
+        Of the p others.
+    cross, right : ndarray of float, shapes (p, m) and (p,)
+        The others' products with the added functions, and their moments.
+    gram, moment : ndarray of float, shapes (m, m) and (m,)
+        The equations.
+    """
+
+    others: _Solution
+    cross: Floats
+    right: Floats
+    gram: Floats
+    moment: Floats
+
+    @classmethod
+    def of(cls, others: _Solution, gram: Floats, moment: Floats) -> _Added:
+        """Return the equations, given the last columns of those of all functions, which are those of the added ones."""
+        old = len(others.penalty)
+        cross, right, half = gram[:old], moment[:old], others.halved(gram[:old])
+        reduced = gram[old:] - _product(half, half)
+        left = moment[old:] - _product(cross, others.solve(right))
+        return cls(others, cross, right, reduced, left)
+
+    def solve(self, penalty: Floats, largest: float) -> tuple[Floats, Floats]:
+        """Return the coefficients of all functions, and the effective parameters of the added ones, else 0."""
+        found = _Solution.of(self.gram, penalty[len(self.right) :], largest)
+        new = found.solve(self.moment)
+        old = self.others.solve(self.right - self.cross @ new)
+        return np.concatenate([old, new]), np.concatenate([np.zeros(len(old)), found.used])
+
+
+def fit_penalties(
+    equations: Equations, start: Mapping[str, float], added: _Added | None = None
+) -> dict[str, float]:
+    """Return the penalty of each group that maximizes the restricted likelihood, near those at the start.
+
+    With `added`, groups that have a penalty at the start keep it: an iteration then needs a matrix as large as the
+    others alone, and from there the iterations with all groups are few.
 
     Notes
     -----
@@ -511,71 +604,35 @@ def fit_penalties(equations: Equations, start: Mapping[str, float]) -> dict[str,
     """
     gram, moment = equations.gram.sum(axis=0), equations.moment.sum(axis=0)
     square, n = float(equations.square.sum()), float(equations.weight.sum())
-    names = sorted(set(equations.groups) - {""})
-    index = np.array([names.index(g) if g else -1 for g in equations.groups])
-    mine = [np.flatnonzero(index == k) for k in range(len(names))]
-    low, high = _LEAST_PENALTY * n, _LARGEST_PENALTY * n
-    begin = dict(start)
-    if begin and set(names) - set(begin):
-        begin |= _penalties_of_new(equations, begin, (low, high))
-    penalty = np.array([begin.get(name, 0.01 * n) for name in names])
-    parameters_before = np.full(len(names), np.inf)
+    names = sorted({*equations.groups} - {"", *(() if added is None else start)})
+    mine = [np.flatnonzero([g == name for g in equations.groups]) for name in names]
+    low, high = equations.ends
+    penalties = {**dict.fromkeys(names, 0.01 * n), **start}
+    fixed = 0.0 if added is None else float(added.others.used.sum())
+    before = np.full(len(names), np.inf)
     for _ in range(_STEPS):
-        each = np.where(index >= 0, np.append(penalty, 0.0)[index], 0.0)
-        factor, scale = _factored(gram, each)
-        beta, inverse = _solved(factor, scale, moment), _inverse_diagonal(factor, scale)
-        used = np.clip(1 - each * inverse, 0.0, 1.0)
-        residual = float(square - 2 * beta @ moment + beta @ _product(gram, beta))
-        noise = max(residual, 1e-14 * square) / max(n - float(used.sum()), 0.05 * n, 1.0)
+        each = equations.penalties(penalties)
+        if added is None:
+            solution = _Solution.of(gram, each, high)
+            beta, used = solution.solve(moment), solution.used
+        else:
+            beta, used = added.solve(each, high)
+        score = moment - _product(gram, beta)
+        residual = float(square - beta @ moment - beta @ score)
+        free = max(n - fixed - float(used.sum()), 0.05 * n, 1.0)
+        noise = max(residual, 1e-14 * square) / free
+        # The coefficients of functions that vanish are in inverse proportion to their penalty.
+        beta = np.divide(score, each, out=beta, where=each >= high)
         parameters = np.array([used[k].sum() for k in mine])
-        penalty = _fixed_point(noise, parameters, [beta[k] for k in mine], (low, high))
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            found = noise * parameters / np.array([beta[k] @ beta[k] for k in mine])
+        found = np.clip(np.where(np.isfinite(found), found, high), low, high)
+        penalties |= zip(names, found.tolist(), strict=True)
         # Penalties may creep towards their bounds without changing the fit any more.
-        if np.abs(parameters - parameters_before).max(initial=0.0) < _SAME_PARAMETERS:
-            break
-        parameters_before = parameters
-    return dict(zip(names, penalty.tolist(), strict=True))
-
-
-def _penalties_of_new(
-    equations: Equations, known: Mapping[str, float], ends: tuple[float, float]
-) -> dict[str, float]:
-    """Return the penalties of the groups that have none yet, given those of the others: where a search begins.
-
-    With the others fixed, an iteration needs a matrix as large as the new groups alone (the Schur complement of their
-    equations). From there the iterations with all groups are few.
-    """
-    gram, moment = equations.gram.sum(axis=0), equations.moment.sum(axis=0)
-    square, n = float(equations.square.sum()), float(equations.weight.sum())
-    added = sorted({g for g in equations.groups if g and g not in known})
-    index = np.array([added.index(g) if g in added else -1 for g in equations.groups])
-    old, new = np.flatnonzero(index < 0), np.flatnonzero(index >= 0)
-    mine = [np.flatnonzero(index[new] == k) for k in range(len(added))]
-    fixed = np.array([known.get(equations.groups[k], 0.0) for k in old])
-    factor, scale = _factored(gram[np.ix_(old, old)], fixed)
-    cross = gram[np.ix_(old, new)]
-    alone, change = _solved(factor, scale, moment[old]), _solved(factor, scale, cross)
-    reduced = gram[np.ix_(new, new)] - cross.T @ change
-    right = moment[new] - cross.T @ alone
-    used_before = float(np.clip(1 - fixed * _inverse_diagonal(factor, scale), 0.0, 1.0).sum())
-    penalty = np.full(len(added), 0.01 * n)
-    before = np.full(len(added), np.inf)
-    beta = np.zeros(len(gram))
-    for _ in range(_STEPS):
-        each = penalty[index[new]]
-        inner, inner_scale = _factored(reduced, each)
-        beta[new] = _solved(inner, inner_scale, right)
-        beta[old] = alone - change @ beta[new]
-        used = np.clip(1 - each * _inverse_diagonal(inner, inner_scale), 0.0, 1.0)
-        residual = float(square - 2 * beta @ moment + beta @ _product(gram, beta))
-        noise = max(residual, 1e-14 * square) / max(
-            n - used_before - float(used.sum()), 0.05 * n, 1.0
-        )
-        parameters = np.array([used[k].sum() for k in mine])
-        penalty = _fixed_point(noise, parameters, [beta[new][k] for k in mine], ends)
         if np.abs(parameters - before).max(initial=0.0) < _SAME_PARAMETERS:
             break
         before = parameters
-    return dict(zip(added, penalty.tolist(), strict=True))
+    return penalties
 
 
 @dataclass(frozen=True, eq=False)
@@ -587,6 +644,8 @@ class Fit:
     terms : tuple of Term
     equations : Equations
     penalties : dict of str to float
+    solutions : list of _Solution
+        That of all fitting rows, then those without each fold.
     beta : ndarray of float, shape (p,)
         Coefficients from all fitting rows.
     cross_validated : ndarray of float, shape (m,)
@@ -596,6 +655,7 @@ class Fit:
     terms: tuple[Term, ...]
     equations: Equations
     penalties: dict[str, float]
+    solutions: list[_Solution]
     beta: Floats
     cross_validated: Floats
 
@@ -604,27 +664,39 @@ class Fit:
         return _sum_at(self.terms, rows, self.beta)
 
 
-def fit(terms: Sequence[Term], data: _Data, before: Fit | None = None) -> Fit:
-    """Return the penalized least squares fit of all terms; the last one is new if there is a fit before."""
-    equations = make_equations(terms, data, None if before is None else before.equations)
-    penalties = fit_penalties(equations, {} if before is None else before.penalties)
-    each = np.array([penalties.get(g, 0.0) for g in equations.groups])
-    gram, moment = equations.gram.sum(axis=0), equations.moment.sum(axis=0)
-    beta = _solved(*_factored(gram, each), moment)
-    without = [
-        _solved(*_factored(gram - equations.gram[k], each), moment - equations.moment[k])
-        for k in range(FOLDS)
-    ]
+def fit(
+    terms: Sequence[Term], equations: Equations, data: _Data, start: Mapping[str, float]
+) -> Fit:
+    """Return the penalized least squares fit of all terms, with penalties near those at the start."""
+    penalties = fit_penalties(equations, start)
+    each = equations.penalties(penalties)
+    solutions: list[_Solution] = []
+    found: list[Floats] = []
+    for gram, moment in equations.systems():
+        solutions.append(_Solution.of(gram, each, equations.ends[1]))
+        found.append(solutions[-1].solve(moment))
+    predicted = _predicted(terms, data, found[1:])
+    return Fit(tuple(terms), equations, penalties, solutions, found[0], predicted)
+
+
+def _predicted(terms: Sequence[Term], data: _Data, without: Sequence[Floats]) -> Floats:
+    """Return the function at each fitting row, with the coefficients without the row's fold."""
     predicted = np.zeros(len(data.rows))
     for fold, some in data.chunks:
         predicted[some] = _sum_at(terms, data.rows[some], without[fold])
-    return Fit(tuple(terms), equations, penalties, beta, predicted)
+    return predicted
 
 
-def improves(before: Floats, after: Floats, data: _Data) -> bool:
+def improves(
+    before: Floats,
+    after: Floats,
+    data: _Data,
+    errors: float = LEAST_ERRORS,
+    least: float = LEAST_GAIN,
+) -> bool:
     """Return whether cross-validated predictions became better by more than chance.
 
-    Their squared errors must fall by more than `LEAST_ERRORS` standard errors of the fall. What a further part adds at
+    Their squared errors must fall by more than `errors` standard errors of the fall. What a further part adds at
     the held-out rows is not above 0 on average for a part that does nothing, because these rows take no part in the
     choice; but it is below 0, as each part costs variance. With two standard errors such parts are rare, also among the
     best of many pairs, and a part that fails is worth less than its error.
@@ -634,7 +706,7 @@ def improves(before: Floats, after: Floats, data: _Data) -> bool:
     total = w.sum()
     mean = float(w @ gain / total)
     error = float(np.sqrt(w @ (gain - mean) ** 2 / total / max(total - 1, 1.0)))
-    return mean > LEAST_ERRORS * error and mean > LEAST_GAIN * float(w @ (y * y) / total)
+    return mean > errors * error and mean > least * float(w @ (y * y) / total)
 
 
 # --- ranking of what may be added -----------------------------------------------------------------
@@ -797,7 +869,7 @@ class _StageSearch:
             make_margin(c, data.rows, data.weights, knots, MOST_LEVELS) for c in columns
         ]
         terms = [Term((m,), f"{j}", lines="lines") for j, m in enumerate(self._margins)]
-        self.state = fit(terms, data)
+        self.state = fit(terms, make_equations(terms, data), data, {})
         self._codes = [rank_codes(c, data.rows, data.weights) for c in columns]
         self._coarse: dict[int, MarginTable] = {}
 
@@ -806,12 +878,25 @@ class _StageSearch:
         return self._data.target - self.state.cross_validated
 
     def _try(self, term: Term) -> bool:
-        """Add a term if it improves the cross-validated predictions."""
-        new = fit([*self.state.terms, term], self._data, self.state)
-        better = improves(self.state.cross_validated, new.cross_validated, self._data)
-        if better:
-            self.state = new
-        return better
+        """Add a term if it improves the cross-validated predictions.
+
+        First the others keep their penalties. What then gains not even half of `LEAST_GAIN` is not fitted with them.
+        """
+        old, data = self.state, self._data
+        terms = [*old.terms, term]
+        equations = make_equations(terms, data, old.equations)
+        systems = zip(old.solutions, equations.systems(len(old.beta)), strict=True)
+        whole, *without = (_Added.of(others, *system) for others, system in systems)
+        start = fit_penalties(equations, old.penalties, whole)
+        each, largest = equations.penalties(start), equations.ends[1]
+        held = _predicted(terms, data, [added.solve(each, largest)[0] for added in without])
+        if not improves(old.cross_validated, held, data, -np.inf, LEAST_GAIN / 2):
+            return False
+        new = fit(terms, equations, data, start)
+        if not improves(old.cross_validated, new.cross_validated, data):
+            return False
+        self.state = new
+        return True
 
     def add_regions(self, regions: Mapping[int, RegionLabels]) -> Iterator[tuple[int, Fit]]:
         """Yield the features whose regions are added, each with the new fit."""
