@@ -149,11 +149,12 @@ class TreeForest:
 
     def own(self, batch: Batch, j: int) -> Mapping[int, ThresholdCodes]:
         """Return a batch's own codes of a column, and of others that are read with it, by column."""
-        held = self.held(batch.dataset.table)
-        if j in self.ensemble.levels or (
-            isinstance(batch.rows, slice) and held is not None and j in held
-        ):
-            return {j: self.rows(batch.dataset.table, j, batch.rows)}
+        table = batch.dataset.table
+        held = self.held(table)
+        # Rows that are repeated, as by a spread, are more than the table has.
+        many = not isinstance(batch.rows, slice) and len(batch) >= len(table)
+        if j in self.ensemble.levels or (held is not None and (many or j in held)):
+            return {j: self.rows(table, j, batch.rows)}
         return {j: self.numbers(j, batch.column(j))}
 
     def refuses(self, table: AnyTable, rows: RowIndex | None) -> bool:
