@@ -463,7 +463,7 @@ def most_important(section: ModelSection) -> str | None:
 
 def most_misleading(section: ModelSection) -> str | None:
     """Return the feature with the largest score among those whose score is above their importance."""
-    least = _MIN_SCORE * max(e.importance for e in section.rhale.values())
+    least = _MIN_SCORE * section.largest_importance
     some = [n for n, e in section.rhale.items() if e.heterogeneity_score > max(e.importance, least)]
     return max(some, key=lambda n: section.rhale[n].heterogeneity_score, default=None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Unpack, overload
 
 import narwhals.stable.v2 as nw
@@ -114,6 +115,11 @@ class ModelSection:
     def pairs(self) -> tuple[Surface, ...]:
         """Return the surfaces of the pairs that interact most strongly, strongest first."""
         return self.interactions.surfaces
+
+    @cached_property
+    def largest_importance(self) -> float:
+        """Return the largest importance of the features."""
+        return max(e.importance for e in self.rhale.values())
 
 
 @dataclass(frozen=True, eq=False)

@@ -1110,7 +1110,7 @@ def _share_finding(section: ModelSection, stories: Sequence[_Story]) -> Sentence
 
 def _no_scores(section: ModelSection) -> bool:
     scores = [e.heterogeneity_score for e in section.rhale.values()]
-    top = max(e.importance for e in section.rhale.values())
+    top = section.largest_importance
     return all(s <= ROUNDING_NOISE * top for s in scores)
 
 

@@ -625,7 +625,7 @@ def interaction_sentences(section: ModelSection) -> list[str]:
     (a, b), strength = first.features, first.strength
     if not strength**2 >= MIN_PART_SHARE * section.variance_shares.variance:
         return []
-    top = max(e.importance for e in section.rhale.values())
+    top = section.largest_importance
     text = f"{feature_named(a)} and {feature_named(b)} interact most strongly"
     return [
         f"{text} (interaction strength {number(strength)}; the largest importance is {number(top)})."
@@ -679,7 +679,7 @@ def _one_region_sentence(section: ModelSection, feature: str) -> str:
     regions, effect = section.regions.get(feature), section.rhale[feature]
     if regions is None or len(regions) > 1 or not math.isfinite(effect.heterogeneity_score):
         return ""
-    largest = max(e.importance for e in section.rhale.values())
+    largest = section.largest_importance
     if not effect.heterogeneity_score > NOTICEABLE * largest:
         return ""
     return (

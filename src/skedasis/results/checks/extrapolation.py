@@ -48,8 +48,7 @@ class FeatureSpace:
     points: Floats
     owner: Ints
     reference: Ints
-    # Caches for many effects: R² between axes, and the last view.
-    _r_squared_cache: dict[tuple[int, int], float] = field(default_factory=dict, repr=False)
+    # For many effects: the last view.
     _last: dict[tuple[int, ...], Subspace] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -78,10 +77,9 @@ class FeatureSpace:
 
     def _view(self, columns: tuple[int, ...]) -> Subspace:
         own, some = np.isin(self.owner, columns), self.reference[:N_NEW_ROWS]
+        best = np.max([self._dependence(int(a)) for a in np.flatnonzero(own)], axis=0)
         shared = np.zeros(len(self.dataset.features))
-        for axis in np.flatnonzero(~own):
-            best = max(self._dependence(int(axis), int(a)) for a in np.flatnonzero(own))
-            shared[self.owner[axis]] = max(shared[self.owner[axis]], best)
+        np.maximum.at(shared, self.owner[~own], best[~own])
         ranked = [int(j) for j in np.argsort(-shared, kind="stable") if j not in columns]
         # At least one; no further ones that are nearly independent of the feature.
         others = [j for k, j in enumerate(ranked[:MOST_RELATED]) if k == 0 or shared[j] > _SHARED]
@@ -93,18 +91,61 @@ class FeatureSpace:
         return Subspace(self, points, self.owner[axes], limit, names)
 
     @cached_property
-    def _deciles(self) -> list[tuple[Floats, Ints, Ints]]:
-        """For each axis: a sample of its values, the decile bin of each row, and the number of rows per bin."""
-        sample = self.points[self.reference[:N_NEW_ROWS]]
-        return [(x, *_decile_bins(x)) for x in np.ascontiguousarray(sample.T)]
+    def _deciles(self) -> _Deciles:
+        return _Deciles.of(self.points[self.reference[:N_NEW_ROWS]])
 
-    def _dependence(self, a: int, b: int) -> float:
-        """Return R² (0 to 1) of predicting one axis from the decile bins of the other, in the better direction."""
-        key = min(a, b), max(a, b)
-        if key not in self._r_squared_cache:
-            (x, *bins), (y, *other_bins) = self._deciles[a], self._deciles[b]
-            self._r_squared_cache[key] = max(0.0, _r_squared(x, *other_bins), _r_squared(y, *bins))
-        return self._r_squared_cache[key]
+    def _dependence(self, a: int) -> Floats:
+        """Return R² (0 to 1) of predicting one axis from the decile bins of each, in the better direction, (axes,)."""
+        return np.maximum(0.0, np.maximum(self._deciles.by_each(a), self._deciles.by(a)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Deciles:
+    """Centred axes of a sample, (m, p), and each row's decile bin on each; those of an axis begin at its `start`."""
+
+    centred: Floats
+    place: Ints
+    count: Ints
+    start: Ints
+
+    @classmethod
+    def of(cls, sample: Floats) -> _Deciles:
+        """Return the decile bins of a sample."""
+        parts = [_decile_bins(x) for x in np.ascontiguousarray(sample.T)]
+        counts = [np.bincount(part) for part in parts]
+        start = np.cumsum([0, *map(len, counts)])[:-1]
+        place = np.stack(parts, axis=1) + start
+        return cls(sample - sample.mean(axis=0), place, np.concatenate(counts), start)
+
+    @cached_property
+    def _total(self) -> Floats:
+        return (self.centred**2).sum(axis=0)
+
+    @cached_property
+    def _bins(self) -> Ints:
+        """The number of bins that have rows, of each axis."""
+        return np.add.reduceat((self.count > 0).astype(int), self.start)
+
+    def by_each(self, a: int) -> Floats:
+        """Return the adjusted R² of one axis predicted from the bins of each, (p,)."""
+        weight = np.broadcast_to(self.centred[:, a, None], self.place.shape)
+        sums = np.bincount(self.place.ravel(), weight.ravel(), len(self.count))
+        between = np.add.reduceat(sums**2 / np.maximum(self.count, 1), self.start)
+        return self._adjusted(between, self._total[a], self._bins)
+
+    def by(self, a: int) -> Floats:
+        """Return the adjusted R² of each axis predicted from the bins of one, (p,)."""
+        order = np.argsort(self.place[:, a], kind="stable")
+        first = np.flatnonzero(np.diff(self.place[order, a], prepend=-1))
+        count = np.diff(np.append(first, len(order)))
+        sums = np.add.reduceat(self.centred[order], first, axis=0)
+        return self._adjusted((sums**2 / count[:, None]).sum(axis=0), self._total, self._bins[a])
+
+    def _adjusted(self, between: Floats, total: Floats, bins: Ints) -> Floats:
+        """Return adjusted R²; 0 for a constant axis."""
+        m = len(self.centred)
+        left = np.maximum(total - between, 0.0) / np.maximum(m - bins, 1)
+        return np.where(total > 0, 1 - left * max(m - 1, 1) / np.where(total > 0, total, 1.0), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,20 +179,8 @@ class Subspace:
         new_rows[:, axes] = self.points[donor][:, axes]
 
 
-def _decile_bins(x: Floats) -> tuple[Ints, Ints]:
-    """Return the decile bin of each row, and the number of rows per bin."""
-    part = np.searchsorted(np.unique(np.quantile(x, np.linspace(0, 1, 11)[1:-1])), x, "left")
-    return part, np.bincount(part)
-
-
-def _r_squared(y: Floats, part: Ints, count: Ints) -> float:
-    """Return adjusted R² of predicting a column from the bins of another; 0 for a constant column."""
-    mean = np.bincount(part, y) / np.where(count > 0, count, 1)
-    total = float(((y - y.mean()) ** 2).sum())
-    if total <= 0:
-        return 0.0
-    left = float(((y - mean[part]) ** 2).sum()) / max(len(y) - (count > 0).sum(), 1)
-    return 1 - left / (total / max(len(y) - 1, 1))
+def _decile_bins(x: Floats) -> Ints:
+    return np.searchsorted(np.unique(np.quantile(x, np.linspace(0, 1, 11)[1:-1])), x, "left")
 
 
 def nearest_distance(new_rows: Floats, reference: Floats, without: Ints) -> Floats:
