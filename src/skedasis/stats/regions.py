@@ -876,20 +876,17 @@ class RegionSearch:
             stop = n_ordered if missing_right else n_ordered - 1
             if stop < 1:
                 continue
+            # Which codes go left of each cut: a product is faster than sums along an axis that is not the last.
+            goes_left = np.full((stop, width), float(missing_left))
+            goes_left[:, order] = np.tri(stop, n_ordered)
             gain, possible = np.zeros((stop, m)), np.ones((stop, m), dtype=bool)
             for part, weight, by_node in tables:
-                left = np.cumsum(weight[order], axis=0)[:stop]
-                left = left + weight[size] if missing_left else left
+                left = goes_left @ weight
                 least = self.min_rows / 2 * (0.999 if len(parts) == 1 else 0.5)
                 possible &= (left >= least) & (weight.sum(axis=0) - left >= least)
                 for node, (n, s) in zip(part.nodes, by_node, strict=True):
-                    add = (n[:, size:], s[:, size:]) if missing_left else (0.0, 0.0)
-                    cumulated = (
-                        np.cumsum(n[:, order], axis=1)[:, :stop] + add[0],
-                        np.cumsum(s[:, order], axis=1)[:, :stop] + add[1],
-                    )
                     whole = n.sum(axis=1), s.sum(axis=1)
-                    gain += node.gains(cumulated, whole, left, part.weight)
+                    gain += node.gains((goes_left @ n, goes_left @ s), whole, left, part.weight)
             gain = np.where(possible, gain, 0.0)
             largest = gain.max(axis=0)
             k = np.argmax(gain >= _TIED * largest, axis=0)
