@@ -185,7 +185,7 @@ def equations_of(Z: np.ndarray, y: np.ndarray, groups: tuple[str, ...], w: np.nd
     """Return the normal equations of a design, in folds."""
     parts = [(Z[k::FOLDS], y[k::FOLDS], w[k::FOLDS]) for k in range(FOLDS)]
     return module.Equations(
-        np.stack([(z * w[:, None]).T @ z for z, _, w in parts]),
+        (np.stack([(z * w[:, None]).T @ z for z, _, w in parts]),),
         np.stack([(z * w[:, None]).T @ y for z, y, w in parts]),
         np.array([w @ y**2 for _, y, w in parts]),
         np.array([w.sum() for _, _, w in parts]),
@@ -226,9 +226,9 @@ def test_penalties_of_what_is_added_solve_the_full_equations(seed, monkeypatch):
     equations = equations_of(design, y, ("", *["old"] * 6, *["new"] * 6), w)
     n, known = w.sum(), 3.0
     others = module._Solution.of(
-        equations.gram.sum(0)[:7, :7], np.array([0.0] + [known] * 6), equations.ends[1]
+        equations.gram[:7, :7], np.array([0.0] + [known] * 6), equations.ends[1]
     )
-    added = module._Added.of(others, equations.gram.sum(0)[:, 7:], equations.moment.sum(0))
+    added = module._Added.of(others, equations.gram[:, 7:], equations.moment.sum(0))
     found = module.fit_penalties(equations, {"old": known}, added)["new"]
     each = np.array([0.0] + [known] * 6 + [found] * 6)
     inverse = np.linalg.inv(design.T @ weighted + np.diag(each))
@@ -251,9 +251,7 @@ def test_functions_that_vanish_are_left_out_and_come_back(help_):
     design, groups = np.hstack([np.ones((300, 1)), Z]), ("", *["a"] * 3, *["b"] * 3)
     equations = equations_of(design, y, groups, np.ones(300))
     high = equations.ends[1]
-    solution = module._Solution.of(
-        equations.gram.sum(0), np.array([0.0] + [2.0] * 3 + [high] * 3), high
-    )
+    solution = module._Solution.of(equations.gram, np.array([0.0] + [2.0] * 3 + [high] * 3), high)
     inverse = np.linalg.inv(design.T @ design + np.diag([0.0] + [2.0] * 3 + [high] * 3))
     used = 1 - np.array([0.0] + [2.0] * 3 + [high] * 3) * np.diag(inverse)
     np.testing.assert_allclose(solution.used[:4], used[:4], rtol=1e-6)

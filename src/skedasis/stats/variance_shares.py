@@ -67,6 +67,8 @@ FAILURES = 3
 _CHUNK = 2_048
 _BLOCK = 128
 _STEPS = 60
+_LARGEST_RATIO, _FARTHEST = 0.8, 2.0
+"""Largest ratio of steps of the logarithm of a penalty that is extrapolated, and the furthest extrapolation."""
 _SAME_PARAMETERS = 0.3
 """Change of the effective parameters of a group below which the fit counts as the same."""
 _LEAST_PENALTY, _LARGEST_PENALTY = 1e-8, 1e8
@@ -349,7 +351,8 @@ class Equations:
 
     Parameters
     ----------
-    gram : ndarray of float, shape (folds, p, p)
+    blocks : tuple of ndarray of float, shapes (folds, p, m)
+        Sums of products of the m functions that were added at a time with all p up to them.
     moment : ndarray of float, shape (folds, p)
         Sums of function times target.
     square, weight : ndarray of float, shape (folds,)
@@ -358,11 +361,16 @@ class Equations:
         Penalty group of each function; "" is not penalized.
     """
 
-    gram: Floats
+    blocks: tuple[Floats, ...]
     moment: Floats
     square: Floats
     weight: Floats
     groups: tuple[str, ...]
+
+    @cached_property
+    def gram(self) -> Floats:
+        """Return the sums of products of all functions over all rows, shape (p, p)."""
+        return _joined([block.sum(axis=0) for block in self.blocks])
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -374,12 +382,31 @@ class Equations:
         """Return the penalty of each function."""
         return np.array([of_groups.get(g, 0.0) for g in self.groups])
 
-    def systems(self, first: int = 0) -> Iterator[tuple[Floats, Floats]]:
-        """Yield the columns, from the first, of the equations of all folds, then of those without each of them."""
-        gram, moment = self.gram[:, :, first:].sum(axis=0), self.moment.sum(axis=0)
-        yield gram, moment
-        for one, its_moment in zip(self.gram[:, :, first:], self.moment, strict=True):
-            yield gram - one, moment - its_moment
+    def systems(self) -> Iterator[tuple[Floats, Floats]]:
+        """Yield the equations of all folds, then those without each of them."""
+        moment = self.moment.sum(axis=0)
+        yield self.gram, moment
+        for fold, one in enumerate(self.moment):
+            yield self.gram - _joined([block[fold] for block in self.blocks]), moment - one
+
+    def added(self) -> Iterator[tuple[Floats, Floats]]:
+        """Yield the same of the functions that were added last: their columns, and the moments of all functions."""
+        block, moment = self.blocks[-1].sum(axis=0), self.moment.sum(axis=0)
+        yield block, moment
+        for one, its_moment in zip(self.blocks[-1], self.moment, strict=True):
+            yield block - one, moment - its_moment
+
+
+def _joined(blocks: Sequence[Floats]) -> Floats:
+    """Return the symmetric matrix of which blocks of columns, down to the diagonal, are given."""
+    p, start = len(blocks[-1]), 0
+    found = np.empty((p, p))
+    for block in blocks:
+        end = len(block)
+        found[:end, start:end] = block
+        found[start:end, :start] = block[:start].T
+        start = end
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -425,20 +452,20 @@ def make_equations(terms: Sequence[Term], data: _Data, known: Equations | None =
     """Return the normal equations; those of all but the last term may be known."""
     groups = ("", *(g for t in terms for g in t.groups))
     p, old = len(groups), 0 if known is None else len(known.groups)
-    gram, moment = np.zeros((FOLDS, p, p)), np.zeros((FOLDS, p))
+    block, moment = np.zeros((FOLDS, p, p - old)), np.zeros((FOLDS, p - old))
     square, weight = np.zeros(FOLDS), np.zeros(FOLDS)
-    if known is not None:
-        gram[:, :old, :old], moment[:, :old] = known.gram, known.moment
     for fold, some in data.chunks:
         design = _design(terms, data.rows[some])
         w, y = data.weights[some], data.target[some]
         new = design[:, old:] * w[:, None]
-        gram[fold, :, old:] += _product(design, new)
-        moment[fold, old:] += _product(new, y)
+        block[fold] += _product(design, new)
+        moment[fold] += _product(new, y)
         square[fold] += w @ (y * y)
         weight[fold] += w.sum()
-    gram[:, old:, :old] = gram[:, :old, old:].transpose(0, 2, 1)
-    return Equations(gram, moment, square, weight, groups)
+    if known is None:
+        return Equations((block,), moment, square, weight, groups)
+    moment = np.hstack([known.moment, moment])
+    return Equations((*known.blocks, block), moment, square, weight, groups)
 
 
 def _sum_at(terms: Sequence[Term], rows: Ints, beta: Floats) -> Floats:
@@ -602,15 +629,15 @@ def fit_penalties(
     The fixed point is ``penalty = residual variance * effective parameters / sum of squared coefficients`` of each
     group (MacKay 1992). A group that explains nothing gets the largest penalty.
     """
-    gram, moment = equations.gram.sum(axis=0), equations.moment.sum(axis=0)
+    gram, moment = equations.gram, equations.moment.sum(axis=0)
     square, n = float(equations.square.sum()), float(equations.weight.sum())
     names = sorted({*equations.groups} - {"", *(() if added is None else start)})
     mine = [np.flatnonzero([g == name for g in equations.groups]) for name in names]
     low, high = equations.ends
     penalties = {**dict.fromkeys(names, 0.01 * n), **start}
     fixed = 0.0 if added is None else float(added.others.used.sum())
-    before = np.full(len(names), np.inf)
-    for _ in range(_STEPS):
+    before, moved = np.full(len(names), np.inf), np.zeros(len(names))
+    for step in range(_STEPS):
         each = equations.penalties(penalties)
         if added is None:
             solution = _Solution.of(gram, each, high)
@@ -627,6 +654,13 @@ def fit_penalties(
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             found = noise * parameters / np.array([beta[k] @ beta[k] for k in mine])
         found = np.clip(np.where(np.isfinite(found), found, high), low, high)
+        move = np.log(found / np.array([penalties[name] for name in names]))
+        if step % 2:  # what a geometric series adds (Aitken), as the fixed point may be far
+            ratio = np.divide(move, moved, out=np.zeros(len(move)), where=moved * move > 0)
+            ratio = np.minimum(ratio, _LARGEST_RATIO)
+            more = np.clip(move * ratio / (1 - ratio), -_FARTHEST, _FARTHEST)
+            found = np.clip(found * np.exp(more), low, high)
+        moved = move
         penalties |= zip(names, found.tolist(), strict=True)
         # Penalties may creep towards their bounds without changing the fit any more.
         if np.abs(parameters - before).max(initial=0.0) < _SAME_PARAMETERS:
@@ -885,7 +919,7 @@ class _StageSearch:
         old, data = self.state, self._data
         terms = [*old.terms, term]
         equations = make_equations(terms, data, old.equations)
-        systems = zip(old.solutions, equations.systems(len(old.beta)), strict=True)
+        systems = zip(old.solutions, equations.added(), strict=True)
         whole, *without = (_Added.of(others, *system) for others, system in systems)
         start = fit_penalties(equations, old.penalties, whole)
         each, largest = equations.penalties(start), equations.ends[1]
