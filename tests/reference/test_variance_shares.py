@@ -264,6 +264,22 @@ def test_functions_that_vanish_are_left_out_and_come_back(help_):
     assert (found["b"] < 1e-3 * high) if help_ else (found["b"] > 0.1 * high)
 
 
+def test_an_added_part_may_vanish_as_a_whole():
+    """A second copy of what explains everything: no group of it has a penalty below the largest, and all remains."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(300, 3))
+    design = np.hstack([np.ones((300, 1)), Z, rng.normal(size=(300, 2))])
+    groups = ("", *["old"] * 3, *["new"] * 2)
+    equations = equations_of(design, Z.sum(axis=1), groups, np.ones(300))
+    each = np.array([0.0, *[1e-6] * 3])
+    others = module._Solution.of(equations.gram[:4, :4], each, equations.ends[1])
+    added = module._Added.of(others, equations.gram[:, 4:], equations.moment.sum(0))
+    high = equations.ends[1]
+    beta, used = added.solve(np.array([*each, high, high]), high)
+    np.testing.assert_allclose(beta, [0, 1, 1, 1, 0, 0], atol=1e-7)
+    np.testing.assert_allclose(used, 0, atol=1e-7)
+
+
 def test_what_gains_little_is_not_fitted_with_the_others(monkeypatch):
     """A pair that gains nothing with the penalties as they are costs no fit; one that explains much costs one."""
     rng = np.random.default_rng(2)

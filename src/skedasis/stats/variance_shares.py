@@ -545,7 +545,9 @@ class _Solution:
     @classmethod
     def of(cls, gram: Floats, penalty: Floats, largest: float) -> _Solution:
         """Factorize."""
-        kept, left = np.flatnonzero(penalty < largest), np.flatnonzero(penalty >= largest)
+        vanishes = penalty >= largest
+        vanishes[0] = False  # there is no factor of no equations
+        kept, left = np.flatnonzero(~vanishes), np.flatnonzero(vanishes)
         some = gram[np.ix_(kept, kept)] if len(left) else gram
         return cls(penalty, kept, left, gram[:, left], *_factored(some, penalty[kept]))
 
