@@ -27,6 +27,7 @@ from skedasis.stats.segmentation import (
     Noise,
     PenalizedLikelihood,
     RefinedBins,
+    constant_up_to,
     likelihood_partition,
     merge_greedily,
     optimal_partition,
@@ -567,6 +568,8 @@ class Optimal(AutomaticBinning):
         sizes = np.abs(moments.mean[some]) + np.sqrt(moments.m2[some] / moments.weight[some])
         points = to_cell_moments(moments, options.axis, options.kind)
         likelihood = self._likelihood(options, sizes)
+        if constant_up_to(points, likelihood.floor):
+            return BinSegments(np.array([0, len(cells)]), np.zeros(1, dtype=bool))
         noise = Noise.of(points, likelihood.floor)
         found = likelihood_partition(noise.clip(points), noise, likelihood)
         # Empty cells belong to the bin on their left.

@@ -120,10 +120,19 @@ def _difference(
     evaluator: DifferenceEvaluator, column: Summary, step: Floats | float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the slope, the realised width, and the larger absolute value of the quantity on both sides."""
-    j = column.feature.position
-    x = evaluator.column(j)
+    low, high = sides = _sides(evaluator, column, step)
+    both = evaluator.sweep(column.feature.position, np.stack(sides).T)
+    slope = _slope(evaluator, column, sides, both)
+    return slope, high - low, np.abs(both).max(axis=1)
+
+
+def _sides(
+    evaluator: DifferenceEvaluator, column: Summary, step: Floats | float
+) -> tuple[Floats, Floats]:
+    """Return values on both sides of the rows' values."""
+    x = evaluator.column(column.feature.position)
     if column.missing:
-        # A row without a value gets the slope NaN below; here it is evaluated at a value inside the data.
+        # A row without a value gets the slope NaN; here it is evaluated at a value inside the data.
         x = np.where(np.isnan(x), column.low, x)
         step = np.where(np.isnan(step), column.std, step)
     step = np.maximum(step, column.resolution)  # the smallest step between two times
@@ -131,13 +140,18 @@ def _difference(
     if column.integer:
         # A whole step may leave the data (from 0 and 1 to -1 and 2): at the ends the difference is one-sided.
         low, high = np.maximum(low, column.low), np.minimum(high, column.high)
-    both = evaluator.sweep(j, np.stack([low, high]).T)
+    return low, high
+
+
+def _slope(
+    evaluator: DifferenceEvaluator, column: Summary, sides: tuple[Floats, Floats], both: Floats
+) -> Floats:
+    """Return the slope, (n,), given the quantity at values on both sides, (n, 2)."""
     with np.errstate(invalid="ignore"):
-        width = high - low
-        slope = (both[:, 1] - both[:, 0]) / width
+        slope = (both[:, 1] - both[:, 0]) / (sides[1] - sides[0])
     if column.missing:
-        slope[np.isnan(evaluator.column(j))] = np.nan
-    return slope, width, np.abs(both).max(axis=1)
+        slope[np.isnan(evaluator.column(column.feature.position))] = np.nan
+    return slope
 
 
 def _two_steps(
@@ -167,6 +181,9 @@ def _two_steps(
 
 # --- detection of piecewise constant quantities ---------------------------------------------------
 
+PROBED_VALUES = 7
+"""Most values of a column at which each row of the batch is evaluated by `probe_derivatives`."""
+
 
 def probe_derivatives(
     evaluator: DifferenceEvaluator, column: Summary, values: Floats | None = None
@@ -188,16 +205,22 @@ def probe_derivatives(
     there = ~np.isnan(x)
     if column.std == 0 or there.sum() < 2:
         return differences_traits
-    middle = np.array([float(np.nanquantile(x, 0.5, method="lower"))])
-    filled = np.where(there, x, column.snap(middle))
-    donors = np.roll(np.sort(filled), len(x) // 2)
+    ordered = np.sort(x[there])
+    middle = column.snap(ordered[[(len(ordered) - 1) // 2]])
+    donors = np.roll(np.sort(np.where(there, x, middle)), len(x) // 2)
     ends = np.full(len(x), column.low), np.full(len(x), column.high)
-    responses = evaluator.sweep(j, np.stack([ends[0], donors, ends[1]]).T)
+    if column.integer and values is None:
+        values = _integers_nearby(evaluator, column)
+    near = _near(evaluator, column, values)
+    # In one request: no value depends on the response at another.
+    swept = evaluator.sweep(j, np.stack([ends[0], donors, ends[1], *near]).T)
+    responses, at_near = swept[:, :3], swept[:, 3:]
     change = np.ptp(responses, axis=1)
     eps = round_off(evaluator, column)
     # Forests that sum their trees in varying order return a varying last digit: that is no slope.
     noise = 16 * eps * np.abs(responses).max(axis=1) / (np.cbrt(eps) * column.std)
-    slope, sloped = _persistent_slopes(evaluator, column, noise, values)
+    persistent = _persistent_slopes if values is None else _persistent_steps
+    slope, sloped = persistent(evaluator, column, noise, near, at_near)
     # Slopes below the noise may be real, and may add up to a change over the whole range.
     by_noise = 10 * (column.high - column.low) * np.abs(slope[~sloped & (np.abs(slope) <= noise)])
     if np.count_nonzero(sloped) <= len(x) // 50 and change.max() > by_noise.max(initial=0.0):
@@ -206,22 +229,34 @@ def probe_derivatives(
     return differences_traits
 
 
+def _near(evaluator: DifferenceEvaluator, column: Summary, values: Floats | None) -> Floats:
+    """Return the values near each row's own at which persistence shows, (4, n); of observed `values` (3, n).
+
+    Between observed values there is no shorter step: see `_persistent_steps`.
+    """
+    if values is None:
+        eps = round_off(evaluator, column)
+        spacing = np.spacing(max(abs(column.low), abs(column.high)))
+        step = max(float(np.cbrt(eps)) * column.std, 64 * spacing)
+        return np.stack([*_sides(evaluator, column, step), *_sides(evaluator, column, step / 16)])
+    x, last = evaluator.column(column.feature.position), len(values) - 1
+    there = np.where(np.isnan(x), column.low, x)
+    middle = np.clip(np.searchsorted(values, there), min(1, last), max(last - 1, 0))
+    return values[np.stack([middle - min(1, last), middle, np.minimum(middle + 1, last)])]
+
+
 def _persistent_slopes(
-    evaluator: DifferenceEvaluator, column: Summary, noise: Floats, values: Floats | None
+    evaluator: DifferenceEvaluator, column: Summary, noise: Floats, near: Floats, responses: Floats
 ) -> tuple[Floats, Bools]:
     """Return differences, and the rows in which they are slopes: they persist when the step is a sixteenth.
 
     Across a jump, the difference quotient of the shorter step is sixteen times as large, or zero if the jump lies
-    outside the step. Between observed values there is no shorter step: see `_persistent_steps`.
+    outside the step.
     """
-    if column.integer and values is None:
-        values = _integers_nearby(evaluator, column)
-    if values is not None:
-        return _persistent_steps(evaluator, column, noise, values)
-    eps = round_off(evaluator, column)
-    spacing = np.spacing(max(abs(column.low), abs(column.high)))
-    step = max(float(np.cbrt(eps)) * column.std, 64 * spacing)
-    long, short = (np.nan_to_num(_difference(evaluator, column, s)[0]) for s in (step, step / 16))
+    long, short = (
+        np.nan_to_num(_slope(evaluator, column, (near[k], near[k + 1]), responses[:, k : k + 2]))
+        for k in (0, 2)
+    )
     # The shorter step divides rounding errors of the same size by a sixteenth of the width.
     tolerance = np.maximum(np.maximum(np.abs(long), np.abs(short)) / 2, 16 * noise)
     return long, (np.abs(long) > noise) & (np.abs(long - short) <= tolerance)
@@ -236,7 +271,7 @@ def _integers_nearby(evaluator: DifferenceEvaluator, column: Summary) -> Floats:
 
 
 def _persistent_steps(
-    evaluator: DifferenceEvaluator, column: Summary, noise: Floats, values: Floats
+    evaluator: DifferenceEvaluator, column: Summary, noise: Floats, near: Floats, responses: Floats
 ) -> tuple[Floats, Bools]:
     """Return the slopes between neighbouring observed values, and the rows in which they resemble the next slope.
 
@@ -245,23 +280,18 @@ def _persistent_steps(
     features has where they are equal. In a range of few integers a smooth function may curve as much between two
     integers: there every change counts. Changes in at most a tenth of the rows count as jumps.
     """
-    x, last = evaluator.column(column.feature.position), len(values) - 1
-    there = np.where(np.isnan(x), column.low, x)
-    middle = np.clip(np.searchsorted(values, there), min(1, last), max(last - 1, 0))
-    near = values[np.stack([middle - min(1, last), middle, np.minimum(middle + 1, last)])]
     widths = np.diff(near, axis=0)
     widths[widths == 0] = 1.0  # there is no value beyond the last one
-    responses = evaluator.sweep(column.feature.position, near.T)
     before, after = np.diff(responses, axis=1).T / widths
     rounding = round_off(evaluator, column) * np.abs(responses).max(axis=1)
     noise = np.maximum(noise, 16 * rounding / widths.min(axis=0))
     larger = np.maximum(np.abs(before), np.abs(after))
     changes = larger > noise
     if column.integer and column.high - column.low <= _FEW_INTEGERS:
-        return (before + after) / 2, changes & (np.count_nonzero(changes) > len(x) // 10)
+        return (before + after) / 2, changes & (np.count_nonzero(changes) > len(changes) // 10)
     corner = np.abs(np.abs(after) - np.abs(before)) <= larger / 16
     persists = changes & (corner | (np.abs(after - before) <= larger / 2 + 2 * noise))
-    smooth = 2 * np.count_nonzero(persists) > np.count_nonzero(changes) > len(x) // 10
+    smooth = 2 * np.count_nonzero(persists) > np.count_nonzero(changes) > len(changes) // 10
     return (before + after) / 2, persists & smooth
 
 

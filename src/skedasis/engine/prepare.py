@@ -21,7 +21,7 @@ from skedasis.data.column_stats import Column, NotYetKnown
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import check_slopes
 from skedasis.data.row_rules import KeptRows
-from skedasis.derivatives.finite_differences import probe_derivatives
+from skedasis.derivatives.finite_differences import PROBED_VALUES, probe_derivatives
 from skedasis.engine.options import ExplainOptions, Need
 from skedasis.engine.rows import open_rows
 from skedasis.engine.select import (
@@ -454,7 +454,9 @@ class _Probes:
         if label not in self._made:
             checked = self._checked
             batch = self._dataset.evenly_spaced_batch(DERIVATIVE_ROWS, checked.among)
-            made = self._outputs[label].evaluator(batch, 4, checked.eps, cache=self._cache)
+            made = self._outputs[label].evaluator(
+                batch, PROBED_VALUES, checked.eps, cache=self._cache
+            )
             made.caller, made.joint = checked.caller, self.joint
             self._made[label] = made
         return self._made[label]

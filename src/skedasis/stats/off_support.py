@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, groupby
+from itertools import combinations, islice
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -34,8 +34,10 @@ _PERCENTILE = 99.0
 _FEWEST_ROWS = 50
 """With fewer swapped rows nothing is measured."""
 
-_DEPENDENT = 0.02
-"""Held-out R² above which columns depend on each other. Independent columns, 500 rows and more: below in 99 %."""
+_DEPENDENT, _BY_CHANCE = 0.02, 400.0
+"""Held-out R² above which columns depend on each other, and above ``2 log(400 p) / n``: the largest of a feature that
+is independent of the other p - 1 columns is below in 99 % of cases, and swaps at so weak a dependence are on support.
+"""
 
 _SETS, _PAIRED = 4, 30
 """Sets in which distances are measured, and the most columns that are combined in pairs."""
@@ -48,6 +50,9 @@ _ROWS_PER_BIN = 64
 
 _PENALTY = 0.01
 """Ridge penalty for each regressor, on standardised columns."""
+
+_BLOCK = 2**18
+"""Numbers that are computed at once: 2 MB, which stay in the processor's cache."""
 
 _APART = 1e3
 """Distance between levels, and to missing values. Normal scores differ by less than 20."""
@@ -75,8 +80,9 @@ def dependent_sets(
     Ranks and squared ranks, or indicators of levels, of one column are regressed on those of another, and predicted by
     their means in bins of it, which see an oscillation; the larger R² counts, in either direction. Those of the feature
     are also regressed on those of two columns and on the product of their ranks. A set of two counts by what it adds to
-    the R² of the better one. Sets below 0.02 are left out. Of more than 30 columns, the 30 with the largest R² are
-    combined in pairs. Time O(n p² + p³) for p columns, at most 30 in the second term; no model row.
+    the R² of the better one. Sets that independent columns reach by chance are left out. Of more than 30 columns, the
+    30 with the largest R² are combined in pairs. Time O(n p² + p³) for p columns, at most 30 in the second term; no
+    model row.
     """
     half = half[:REFERENCE]
     cut = [_first(column) for column in columns]
@@ -94,81 +100,74 @@ def dependent_sets(
     halves = [np.flatnonzero(half), np.flatnonzero(~half)]
     centred = [table[rows] - table[rows].mean(axis=0) for rows in halves]
     asked = [j for j in there if any(j in members for members in wanted)]
-    alone, linear = _dependence(columns, own, there, asked, (halves, centred))
-    strongest = np.argsort(-alone.max(axis=0), kind="stable")[:_PAIRED]
-    paired = [there[k] for k in np.sort(strongest)]
-    regressed, products = _pairs(columns, tables, own, paired)
+    data = columns, own, halves, centred
+    by_one, linear = _by_one(data, there, asked)
+    # In either direction: an oscillation follows from its argument, which does not follow from it.
+    reverse = by_one if asked == there else _by_one(data, asked, there)[0]
+    alone = np.maximum(by_one, reverse.T)
+    place = np.searchsorted(there, asked)
+    alone[place, np.arange(len(asked))] = 0.0
+    strongest = np.argsort(-alone.max(axis=1), kind="stable")[:_PAIRED]
+    pairs = np.array([*combinations(np.sort(strongest), 2)])
+    starts = np.cumsum([0, *(len(own[j]) for j in asked[:-1])])
+    regressed, products = _pairs(columns, tables, own, np.take(there, pairs).tolist())
     targets = np.concatenate([own[j] for j in asked])
     more = np.column_stack([table, *products])
     both = _held_out([more[rows] - more[rows].mean(axis=0) for rows in halves], targets, regressed)
-    gains = {(a, b): r - np.maximum(linear[a,], linear[b,]) for (a, b), r in both.items()}
+    both -= np.maximum(linear[pairs[:, 0]], linear[pairs[:, 1]])
+    sets: list[ColumnSet] = [(j,) for j in there]
+    sets += [(there[a], there[b]) for a, b in pairs]
+    gains = np.vstack([alone, np.maximum.reduceat(both, starts, axis=1)])
+    at = {j: i for i, j in enumerate(asked)}
+    least = max(_DEPENDENT, 2 * float(np.log(_BY_CHANCE * len(columns))) / len(half))
     for k, members in enumerate(wanted):
         if found[k] is None:
             continue
-        at = np.flatnonzero(np.isin(targets, np.concatenate([own[j] for j in members])))
-        by_one = alone[[i for i, j in enumerate(asked) if j in members]].max(axis=0)
-        gain: dict[ColumnSet, float] = {
-            (there[i],): float(by_one[i])
-            for i in np.flatnonzero(by_one > _DEPENDENT)
-            if there[i] not in members
-        }
-        gain |= {s: float(g[at].max()) for s, g in gains.items() if not set(s) & set(members)}
-        kept = [s for s in sorted(gain, key=lambda s: -gain[s]) if gain[s] > _DEPENDENT]
-        found[k] = kept[:_SETS]
+        gain = gains[:, [at[j] for j in members if j in at]].max(axis=1)
+        some = np.flatnonzero(gain > least)
+        first = (sets[i] for i in some[np.argsort(-gain[some], kind="stable")].tolist())
+        found[k] = [*islice((s for s in first if not set(s) & set(members)), _SETS)]
     return found
 
 
-def _dependence(
-    columns: Sequence[Ranks | Floats],
-    own: Sequence[Ints],
-    there: Sequence[int],
-    asked: Sequence[int],
-    data: tuple[Sequence[Ints], Sequence[Floats]],
-) -> tuple[Floats, dict[ColumnSet, Floats]]:
-    """Return the larger R² of asked columns and others by one another, (a, t), and R² of the linear regressions."""
-    halves, centred = data
-    targets = np.concatenate([own[j] for j in asked])
-    linear = _held_out(centred, targets, {(j,): own[j] for j in there})
-
-    def largest(of: Sequence[int], linear: dict[ColumnSet, Floats], by: Sequence[int]) -> Floats:
-        """Return the largest R² of the functions of some columns by each of others."""
-        index = np.concatenate([own[j] for j in of])
-        starts = np.cumsum([0, *(len(own[j]) for j in of[:-1])])
-        tables = [table.take(index, axis=1) for table in centred]
-        total = np.sum([(table**2).sum(axis=0) for table in tables], axis=0)
-        rows = np.zeros((len(by), len(of)))
-        for k, j in enumerate(by):
-            r_squared, column = linear[j,], columns[j]
-            if isinstance(column, Ranks):  # the regression on a nominal column has its levels
-                ranks = [column.values[half] for half in halves]
-                r_squared = np.maximum(r_squared, _by_bins(tables, total, ranks))
-            rows[k] = np.maximum.reduceat(r_squared, starts)
-        return rows
-
-    alone = backward = largest(asked, linear, there).T
-    if asked != there:
-        every = np.concatenate([own[j] for j in there])
-        backward = largest(there, _held_out(centred, every, {(j,): own[j] for j in asked}), asked).T
-    # In either direction: an oscillation follows from its argument, which does not follow from it.
-    alone = np.maximum(alone, backward.T)
-    alone[np.arange(len(asked)), [there.index(j) for j in asked]] = 0.0
-    return alone, linear
+def _by_one(
+    data: tuple[Sequence[Ranks | Floats], Sequence[Ints], Sequence[Ints], Sequence[Floats]],
+    by: Sequence[int],
+    of: Sequence[int],
+) -> tuple[Floats, Floats]:
+    """Return the largest R² of the functions of columns by each of others, (by, of), and R² of linear regressions."""
+    columns, own, halves, centred = data
+    targets = np.concatenate([own[j] for j in of])
+    linear = _held_out(centred, targets, [own[j] for j in by])
+    r_squared = linear.copy()
+    # The regression on a nominal column has its levels.
+    ranks = {k: c.values for k, j in enumerate(by) if isinstance(c := columns[j], Ranks)}
+    tables = [table[:, targets] for table in centred]
+    bins = max(2, sum(map(len, halves)) // _ROWS_PER_BIN)
+    step = max(1, _BLOCK // (bins * len(targets)))
+    for first in range(0, len(ranks), step):
+        some = [*ranks][first : first + step]
+        binned = _by_bins(tables, [np.array([ranks[k][rows] for k in some]) for rows in halves], bins)
+        r_squared[some] = np.maximum(r_squared[some], binned)
+    starts = np.cumsum([0, *(len(own[j]) for j in of[:-1])])
+    return np.maximum.reduceat(r_squared, starts, axis=1), linear
 
 
 def _pairs(
     columns: Sequence[Ranks | Floats],
     tables: Sequence[Floats],
     own: Sequence[Ints],
-    paired: Sequence[int],
-) -> tuple[dict[ColumnSet, Ints], list[Floats]]:
+    pairs: Sequence[Sequence[int]],
+) -> tuple[list[Ints], list[Floats]]:
     """Return the regressors of pairs of columns, and the products of ranks among them, which follow the tables."""
-    products, regressed = list[Floats](), dict[ColumnSet, Ints]()
+    regressed, products = list[Ints](), list[Floats]()
     width = sum(table.shape[1] for table in tables)
-    for a, b in combinations(paired, 2):
-        regressed[a, b] = np.r_[own[a], own[b]]
+    for a, b in pairs:
+        index = [own[a], own[b]]
         if isinstance(columns[a], Ranks) and isinstance(columns[b], Ranks):
-            regressed[a, b] = np.r_[regressed[a, b], width + len(products)]
+            index.append(np.array([width + len(products)]))
             products.append(tables[a][:, 0] * tables[b][:, 0])
+        regressed.append(np.concatenate(index))
     return regressed, products
 
 
@@ -184,51 +183,43 @@ def _first(column: Ranks | Floats) -> Ranks | Floats:
     return column[:REFERENCE]
 
 
-def _by_bins(tables: Sequence[Floats], total: Floats, ranks: Sequence[Floats]) -> Floats:
-    """Return R² on held-out rows of the columns of two halves, predicted by their means in bins of another column."""
-    from scipy.sparse import csr_matrix
-
-    bins = max(2, sum(map(len, ranks)) // _ROWS_PER_BIN)
+def _by_bins(tables: Sequence[Floats], ranks: Sequence[Floats], bins: int) -> Floats:
+    """Return R² on held-out rows of the columns of two halves, predicted by their means in bins of others, (by, of)."""
     sums, counts = [], []
     for table, rank in zip(tables, ranks, strict=True):
         place = np.minimum((rank * bins).astype(int), bins - 1)
-        member = csr_matrix(
-            (np.ones(len(place)), (place, np.arange(len(place)))), shape=(bins, len(place))
-        )
-        sums.append(member @ table)
-        counts.append(np.bincount(place, minlength=bins)[:, None])
-    left = total
+        member = (place[:, None] == np.arange(bins)[:, None]).astype(float)
+        sums.append((member.reshape(-1, len(table)) @ table).reshape(len(rank), bins, -1))
+        counts.append(member.sum(axis=2)[:, :, None])
+    left = total = np.sum([(table**2).sum(axis=0) for table in tables], axis=0)
     for fit, test in ((0, 1), (1, 0)):
         mean = sums[fit] / np.maximum(counts[fit], 1)
-        left = left - (mean * (2 * sums[test] - counts[test] * mean)).sum(axis=0)
+        left = left - (mean * (2 * sums[test] - counts[test] * mean)).sum(axis=1)
     return 1 - left / total
 
 
-def _held_out(
-    centred: Sequence[Floats], targets: Ints, regressed: dict[ColumnSet, Ints]
-) -> dict[ColumnSet, Floats]:
-    """Return R² on held-out rows of some columns of two halves, regressed on others, by set."""
+def _held_out(centred: Sequence[Floats], targets: Ints, regressed: Sequence[Ints]) -> Floats:
+    """Return R² on held-out rows of some columns of two halves, regressed on sets of others, (sets, columns)."""
     moments = [table.T @ table for table in centred]
-    found: dict[ColumnSet, Floats] = {}
-
-    def size_of(columns: ColumnSet) -> int:
-        return len(regressed[columns])
-
+    aims = [moment[:, targets] for moment in moments]
+    variances = [np.diagonal(moment)[targets] for moment in moments]
+    total = variances[0] + variances[1]
+    found = np.zeros((len(regressed), len(targets)))
+    sizes = np.array([len(index) for index in regressed])
     # Regressions of equal size are solved at once.
-    for size, group in groupby(sorted(regressed, key=size_of), size_of):
-        sets = list(group)
-        step = max(1, 2**20 // (size * len(targets)))
+    for size in np.unique(sizes):
+        sets = np.flatnonzero(sizes == size)
+        step = max(1, _BLOCK // (size * len(targets)))
         for part in (sets[i : i + step] for i in range(0, len(sets), step)):
             index = np.array([regressed[s] for s in part])
-            square, aim = (index[:, :, None], index[:, None, :]), (index[:, :, None], targets)
-            left, total = 0.0, 0.0
-            for fit, test in (moments, moments[::-1]):
-                coef = np.linalg.solve(fit[square] + _PENALTY * size * np.eye(size), fit[aim])
-                variance = np.diagonal(test)[targets]
-                left = left + variance - (coef * (2 * test[aim] - test[square] @ coef)).sum(axis=1)
-                total = total + variance
-            r_squared = 1 - np.asarray(left) / np.where(total > 0, total, 1)
-            found |= dict(zip(part, r_squared, strict=True))
+            square = index[:, :, None], index[:, None, :]
+            left = total
+            for fit, test in ((0, 1), (1, 0)):
+                inner = moments[fit][square] + _PENALTY * size * np.eye(size)
+                coef = np.linalg.solve(inner, aims[fit][index])
+                explained = coef * (2 * aims[test][index] - moments[test][square] @ coef)
+                left = left - explained.sum(axis=1)
+            found[part] = 1 - left / np.where(total > 0, total, 1)
     return found
 
 

@@ -437,6 +437,18 @@ def _best_starts(points: CellMoments, noise: Noise, likelihood: PenalizedLikelih
     return _merge_equal(points, starts, rounding)
 
 
+def constant_up_to(points: CellMoments, floor: float) -> bool:
+    """Return whether slopes vary so little that one bin with a constant slope is the best partition.
+
+    No variance is below `floor`, so that with S the sum of squares about the mean of W rows, dividing a bin decreases
+    the deviance by at most ``W log(1 + S / (PRIOR_ROWS floor))``: here less than 1, which every penalty exceeds.
+    """
+    w = points.weight
+    total = float(w.sum())
+    deviation = points.mean - w @ points.mean / total
+    return total * float(w @ deviation**2 + points.m2.sum()) <= floor
+
+
 def _rounding(points: CellMoments) -> float:
     """Return the rounding of sums of squares over all rows: smaller variances are not distinguishable from 0."""
     total = float(points.weight.sum())
