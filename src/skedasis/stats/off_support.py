@@ -200,10 +200,9 @@ def _by_bins(tables: Sequence[Floats], ranks: Sequence[Floats], bins: int) -> Fl
 
 def _held_out(centred: Sequence[Floats], targets: Ints, regressed: Sequence[Ints]) -> Floats:
     """Return R² on held-out rows of some columns of two halves, regressed on sets of others, (sets, columns)."""
-    moments = [table.T @ table for table in centred]
-    aims = [moment[:, targets] for moment in moments]
-    variances = [np.diagonal(moment)[targets] for moment in moments]
-    total = variances[0] + variances[1]
+    transposed = [np.ascontiguousarray(table.T) for table in centred]
+    aims = [rows @ rows[targets].T for rows in transposed]
+    total = np.sum([(rows[targets] ** 2).sum(axis=1) for rows in transposed], axis=0)
     found = np.zeros((len(regressed), len(targets)))
     sizes = np.array([len(index) for index in regressed])
     # Regressions of equal size are solved at once.
@@ -212,13 +211,13 @@ def _held_out(centred: Sequence[Floats], targets: Ints, regressed: Sequence[Ints
         step = max(1, _BLOCK // (size * len(targets)))
         for part in (sets[i : i + step] for i in range(0, len(sets), step)):
             index = np.array([regressed[s] for s in part])
-            square = index[:, :, None], index[:, None, :]
+            functions = [rows[index] for rows in transposed]
+            moments = [f @ f.transpose(0, 2, 1) for f in functions]
             left = total
             for fit, test in ((0, 1), (1, 0)):
-                inner = moments[fit][square] + _PENALTY * size * np.eye(size)
-                coef = np.linalg.solve(inner, aims[fit][index])
-                explained = coef * (2 * aims[test][index] - moments[test][square] @ coef)
-                left = left - explained.sum(axis=1)
+                inverse = np.linalg.inv(moments[fit] + _PENALTY * size * np.eye(size))
+                coef = inverse @ aims[fit][index]
+                left = left - (coef * (2 * aims[test][index] - moments[test] @ coef)).sum(axis=1)
             found[part] = 1 - left / np.where(total > 0, total, 1)
     return found
 
