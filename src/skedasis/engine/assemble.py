@@ -23,7 +23,7 @@ from skedasis.engine.options import ExplainOptions
 from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import GatheredStats, limits_model_threads
 from skedasis.engine.select import FeatureTask, Task, as_method, names_of
-from skedasis.engine.spread import with_spread
+from skedasis.engine.spread import spread_of
 from skedasis.methods.base import MethodResult
 from skedasis.methods.missing import MISSING
 from skedasis.methods.plans import BatchStats
@@ -81,15 +81,17 @@ def finalize_task(
     elif missing is not None:
         donors = job.donors.get((label, task.key))
         result = with_missing_point(result, missing, exact=donors is None or donors.exact)
-    score = scores.found.get((label, task.key))
-    if score is not None:
-        result = replace(result, swap_score=score).with_provenance({"vif": score.vif})
-        if scores.swapped is not None and isinstance(task, FeatureTask):
-            result = replace(result, depends_on=scores.swapped.depends_on(label, task.key))
-    spread = scores.spreads.get((label, task.key))
-    if spread is not None and isinstance(task, FeatureTask):
-        result = with_spread(result, spread, task)
-    return result
+    key = label, task.key
+    score, spread = scores.found.get(key), scores.spreads.get(key)
+    if score is None or not isinstance(task, FeatureTask):
+        return result
+    return replace(
+        result,
+        swap_score=score,
+        depends_on=None if scores.swapped is None else scores.swapped.depends_on(label, task.key),
+        spread=result.spread if spread is None else spread_of(result, spread, task),
+        provenance={**result.provenance, "vif": score.vif},
+    )
 
 
 Explanation: TypeAlias = "MethodResult | Effects | Surfaces[Surface]"

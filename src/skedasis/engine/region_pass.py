@@ -26,7 +26,7 @@ from skedasis.engine.region_rows import Rules, at_kept_rows, count_regions
 from skedasis.engine.region_rules import RegionOptions, RegionRules, RuleFinder, check_regions
 from skedasis.engine.rounds import Computed, compute
 from skedasis.engine.select import FeatureTask, as_method
-from skedasis.engine.spread import with_spread
+from skedasis.engine.spread import spread_of
 from skedasis.methods.pdp import PDP, LevelPDP
 from skedasis.methods.regional import KeptEffects, kept_effects
 from skedasis.models.calling import CallStats
@@ -349,8 +349,9 @@ class _RegionBuilder:
             effect = kept.effect(rows, job.dataset, own, exact=exact, kind=kind)
             if scores:
                 score, spread = scores[leaf.region].score, scores[leaf.region].spread
-                effect = replace(effect, swap_score=score).with_provenance({"vif": score.vif})
-                effect = effect if spread is None else with_spread(effect, spread, task)
+                spread = effect.spread if spread is None else spread_of(effect, spread, task)
+                effect = replace(effect, swap_score=score, spread=spread)
+                effect = effect.with_provenance({"vif": score.vif})
             effects.append(effect.with_provenance({"rule": leaf.rule}))
         return effects
 

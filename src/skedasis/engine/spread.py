@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self, TypeAlias
 
@@ -195,16 +195,16 @@ def compute_spreads(
     return found, stats
 
 
-def with_spread(effect: Effect, spread: Spread, task: FeatureTask) -> Effect:
-    """Return an effect with its spread, in which the codes of levels become those of the effect's order."""
+def spread_of(effect: Effect, spread: Spread, task: FeatureTask) -> Spread:
+    """Return the spread of an effect, in which the codes of levels become those of the effect's order."""
     column = task.column
     if isinstance(column, LevelColumn) and isinstance(effect.axis, LevelAxis):
         values = column.levels.values
         place = effect.axis.levels.codes([values[int(code)] for code in spread.points])
         order = np.argsort(place, kind="stable")[np.count_nonzero(place < 0) :]
         parts = (place, spread.value, spread.std_error, spread.weight)
-        spread = Spread(*(part[order].astype(float) for part in parts))
-    return replace(effect, spread=spread)
+        return Spread(*(part[order].astype(float) for part in parts))
+    return spread
 
 
 def count_spread_rows(features: Sequence[SpreadRows]) -> int:

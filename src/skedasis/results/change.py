@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 
@@ -795,7 +795,7 @@ class Change(SavedResult):
 
     def with_provenance(self, entries: Mapping[str, object]) -> Change:
         """Return the change with entries added to its provenance."""
-        return replace(self, provenance=cast("Provenance", {**self.provenance, **entries}))
+        return self.altered(provenance={**self.provenance, **entries})
 
     def __repr__(self) -> str:
         error = f" ± {self.std_error:.2g}" if np.isfinite(self.std_error) else ""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,7 +36,7 @@ from skedasis.results.display import (
     sample_text,
 )
 from skedasis.results.export import Content, ExportOptions
-from skedasis.results.immutable import Immutable, make_read_only
+from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.ale_math import Accumulate
@@ -237,11 +236,7 @@ class BinStats(Immutable, DisplayMixin):
 
     def on_curve(self, value: Floats, end_labels: tuple[str, ...] = ()) -> BinStats:
         """Return the bins with a curve's rises and with labels of levels, given at the ends of the bins: (K + 1,)."""
-        bins = copy(self)
-        object.__setattr__(bins, "end_labels", end_labels)
-        object.__setattr__(bins, "rise", np.diff(value))
-        make_read_only(bins.rise)
-        return bins
+        return self.altered(end_labels=end_labels, rise=np.diff(value))
 
     def __len__(self) -> int:
         return len(self.low)
@@ -404,11 +399,7 @@ class Spread(Immutable):
 
     def on(self, axis: Axis) -> Spread:
         """Return the spread with `x` in the type of an axis."""
-        spread = copy(self)
-        object.__setattr__(spread, "x", axis.in_own_type(self.points))
-        object.__setattr__(spread, "levels", isinstance(axis, LevelAxis))
-        make_read_only(spread.x)
-        return spread
+        return self.altered(x=axis.in_own_type(self.points), levels=isinstance(axis, LevelAxis))
 
     def within(self, low: float, high: float) -> Spread:
         """Return the spread in the cells between two points of the axis."""
@@ -1220,7 +1211,7 @@ class Effect(SavedResult):
 
     def with_provenance(self, entries: Mapping[str, object]) -> Self:
         """Return the effect with entries added to its provenance."""
-        return replace(self, provenance=cast("Provenance", {**self.provenance, **entries}))
+        return self.altered(provenance={**self.provenance, **entries})
 
 
 # --- kinds of effects -----------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass
+from typing import Self
 
 import numpy as np
 
@@ -16,6 +17,13 @@ class Immutable:
     def __post_init__(self) -> None:
         """Make all arrays read-only."""
         make_read_only(*vars(self).values())
+
+    def altered(self, **attributes: object) -> Self:
+        """Return a copy with other values of attributes, which are not checked; the other ones are shared."""
+        found = object.__new__(type(self))
+        vars(found).update(vars(self) | attributes)
+        make_read_only(*attributes.values())
+        return found
 
     def __setstate__(self, state: Mapping[str, object]) -> None:
         """Restore a pickled or copied object: NumPy returns arrays writeable."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
@@ -476,7 +476,7 @@ class Importance(SavedResult):
 
     def with_provenance(self, entries: Mapping[str, object]) -> Importance:
         """Return the importances with entries added to their provenance."""
-        return replace(self, provenance=cast("Provenance", {**self.provenance, **entries}))
+        return self.altered(provenance={**self.provenance, **entries})
 
 
 def _index(features: tuple[str, ...], feature: str) -> int:

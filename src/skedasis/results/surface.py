@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -633,7 +633,7 @@ class Surface(SavedResult):
 
     def with_provenance(self, entries: Mapping[str, object]) -> Self:
         """Return the surface with entries added to its provenance."""
-        return replace(self, provenance=cast("Provenance", {**self.provenance, **entries}))
+        return self.altered(provenance={**self.provenance, **entries})
 
 
 # --- kinds of surfaces ----------------------------------------------------------------------------
