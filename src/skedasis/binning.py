@@ -646,10 +646,10 @@ def _atoms_and_quantiles(column: Column, k: int) -> Floats:
     quantiles, atoms = column.order_statistics(k), np.zeros(0)
     ends = quantiles[[0, -1]]
     while True:
-        values, times = np.unique(quantiles, return_counts=True)
-        if (times == 1).all():
+        repeated = quantiles[1:] == quantiles[:-1]
+        if not repeated.any():
             return np.concatenate([ends, atoms, quantiles])
-        atoms = distinct(np.concatenate([atoms, values[times > 1]]))
+        atoms = distinct(np.concatenate([atoms, quantiles[1:][repeated]]))
         left, outside = k - len(atoms), column.quanta_without(atoms)
         if left <= 0 or not outside:
             return np.concatenate([ends, atoms])
@@ -664,12 +664,17 @@ def auto_cells(column: Column, gaps: Sequence[Gap] | None = None) -> Cells:
         edges = auto_edges(column, N_AUTO_CELLS, gaps)
     left = {gap.left for gap in (column.gaps if gaps is None else gaps)}
     edges = _with_wide_cells_cut(column, edges, left)
-    return Cells(edges, "right", tuple(np.flatnonzero(np.isin(edges[:-1], [*left])).tolist()))
+    return Cells(edges, "right", tuple(np.flatnonzero(_begin(edges, left)).tolist()))
+
+
+def _begin(edges: Floats, gaps: set[float]) -> Bools:
+    """Return the cells that are gaps, given the left ends of gaps."""
+    return np.isin(edges[:-1], [*gaps]) if gaps else np.zeros(max(len(edges) - 1, 0), dtype=bool)
 
 
 def _with_wide_cells_cut(column: Column, edges: Floats, gaps: set[float]) -> Floats:
     """Return edges with those at which wide cells are cut."""
-    is_gap, widths = np.isin(edges[:-1], [*gaps]), np.diff(edges)
+    is_gap, widths = _begin(edges, gaps), np.diff(edges)
     parts = widths / (max(float(widths[~is_gap].sum()), np.finfo(float).tiny) / _WIDE)
     # A cell is not cut for the rounding of its width.
     pieces = np.where(is_gap, 1, np.ceil(parts * (1 - 1e-9))).astype(int)

@@ -33,6 +33,7 @@ from skedasis.stats.spread import (
     MOST_ROWS,
     POOL_POSITIONS,
     ROWS_PER_ROW,
+    Blocks,
     SpreadCells,
     Windows,
     spread_at,
@@ -130,29 +131,39 @@ class SpreadRows:
         cell[rows] = np.maximum(cells.locate(x), 0)
         return SpreadCells.of(values, cell, weights, single=False)
 
+    @property
+    def _limit(self) -> int:
+        option = self.job.options.heterogeneity_rows
+        most = min(self.most, ROWS_PER_ROW * len(self.order.rows))
+        return most if option is None else min(most, option)
+
+    @cached_property
+    def blocks(self) -> Blocks | None:
+        """Return the blocks of rows and their cells; None if there are too few rows, or no axis."""
+        n = len(self.order.rows)
+        return Blocks.of(self.cells, n, self._limit) if n and self.has_axis else None
+
     @cached_property
     def windows(self) -> Windows | None:
-        """Return the blocks of rows and their positions; None if there are too few rows, or no axis."""
-        n, option = len(self.order.rows), self.job.options.heterogeneity_rows
-        if n == 0 or not self.has_axis:
+        """Return the rows of the blocks and their positions; None if there are too few rows, or no axis."""
+        if self.blocks is None:
             return None
-        limit = min(self.most, ROWS_PER_ROW * n, self.most if option is None else option)
         ids = self.drawn.part.identifiers[self.drawn.back]
 
         def drawn(some: Ints, purpose: str, count: int) -> Floats:
             return uniforms(ids[some], self.job.options.seed, f"spread: {purpose}", count)
 
-        return windows(self.cells, self.order, self._weights, limit, drawn)
+        return windows(self.blocks, self.order, self._weights, self._limit, drawn)
 
     def spread(self, score: HeterogeneityScore, response: Floats | None) -> Spread:
         """Return the spread, given the quantity at the windows, (B, J, m); None if it was not evaluated."""
-        found, eps = self.windows, self.job.checked.eps
         if len(self.order.rows) == 0:
             return Spread(*np.zeros((4, 0)))
-        cells = self.cells(8) if found is None else found.cells
+        cells = self.cells(8) if self.blocks is None else self.blocks.cells
         value, error = np.full(len(cells), score.value), np.full(len(cells), score.std_error)
-        if found is not None and response is not None:
-            value, error = spread_at(found, response, self._weights, score, eps)
+        if response is not None and self.windows is not None:
+            eps = self.job.checked.eps
+            value, error = spread_at(self.windows, response, self._weights, score, eps)
         column = self.task.column
         if isinstance(column, LevelColumn):
             return self._by_level(cells, value, error)
@@ -221,7 +232,7 @@ def _result(work: Callable[[], _Evaluated]) -> _Evaluated:
 
 def _work(feature: SpreadRows, joint: JointCalls | None) -> Callable[[], _Evaluated]:
     """Return the computation of the spreads of one feature by output."""
-    job, part, found = feature.job, feature.drawn.part, feature.windows
+    job, part = feature.job, feature.drawn.part
 
     def spreads(response: Mapping[OutputLabel, Floats]) -> dict[OutputLabel, Spread]:
         return {
@@ -230,7 +241,9 @@ def _work(feature: SpreadRows, joint: JointCalls | None) -> Callable[[], _Evalua
             if feature.has_axis
         }
 
-    if not len(part) or found is None or not any(s.value > 0 for s in feature.scores.values()):
+    wanted = len(part) > 0 and any(s.value > 0 for s in feature.scores.values())
+    found = feature.windows if wanted else None
+    if found is None:
         return lambda: (spreads({}), CallStats())
     (whole,) = part.batches(len(part))
     blocks, size = found.rows.shape

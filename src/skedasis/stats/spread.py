@@ -97,19 +97,21 @@ class SpreadCells:
         pool : int
             The cell that several levels share.
         """
-        there = cell >= 0
-        w = np.ones(len(cell)) if weights is None else weights
-        used = np.bincount(cell[there]) > 0
-        found, number = np.flatnonzero(used), (np.cumsum(used) - 1)[cell[there]]
-        weight = np.bincount(number, w[there], len(found))
+        there = np.flatnonzero(cell >= 0)
+        own, x = cell.take(there), values.take(there)
+        w = None if weights is None else weights.take(there)
+        used = np.bincount(own) > 0
+        found, number = np.flatnonzero(used), (np.cumsum(used) - 1).take(own)
+        weight = np.bincount(number, w, len(found))
         first = np.zeros(len(found))
-        first[number] = values[there]
+        first[number] = x
         # The mean of equal values is that value.
-        x = first + np.bincount(number, w[there] * (values[there] - first[number])) / weight
+        off = x - first.take(number)
+        mean = first + np.bincount(number, off if w is None else w * off) / weight
         numbers = np.full(len(cell), -1)
         numbers[there] = number
         positions = np.where(found == pool, POOL_POSITIONS, 1)
-        return cls(x, numbers, weight / weight.sum(), single, positions)
+        return cls(mean, numbers, weight / weight.sum(), single, positions)
 
     def __len__(self) -> int:
         return len(self.x)
@@ -148,19 +150,37 @@ class Windows:
         return self.donors.size * self.rows.shape[1]
 
 
+@dataclass(frozen=True)
+class Blocks:
+    """How many blocks of how many rows are evaluated, on which cells."""
+
+    cells: SpreadCells
+    size: int
+    count: int
+
+    @classmethod
+    def of(cls, cells_of: Callable[[int], SpreadCells], n: int, limit: int) -> Blocks | None:
+        """Return the blocks of `n` rows for at most `limit` model rows; None if there are too few rows.
+
+        `cells_of` returns cells, about as many as asked for, if the feature has many values.
+        """
+        for count in _CELLS:
+            cells = cells_of(count)
+            size, blocks = _size(cells, n, limit)
+            if cells.single or blocks >= _BLOCKS:
+                break
+        fewest = _BLOCKS_OF_VALUES if cells.single else _FEWEST_BLOCKS
+        return cls(cells, size, blocks) if blocks >= fewest else None
+
+
 def windows(
-    cells_of: Callable[[int], SpreadCells],
-    order: ScoreOrder,
-    weights: Floats | None,
-    limit: int,
-    uniforms: Uniforms,
-) -> Windows | None:
-    """Choose blocks and positions; None if there are too few rows.
+    blocks: Blocks, order: ScoreOrder, weights: Floats | None, limit: int, uniforms: Uniforms
+) -> Windows:
+    """Choose the rows of blocks, and their positions.
 
     Parameters
     ----------
-    cells_of : callable
-        Returns cells, about as many as asked for, if the feature has many values.
+    blocks : Blocks
     order : ScoreOrder
         The order of the rows that have a value of the feature.
     weights : ndarray of float, shape (n,), optional
@@ -169,21 +189,12 @@ def windows(
         Most model rows.
     uniforms : callable
     """
-    n = len(order.rows)
-    cells = cells_of(_CELLS[0])
-    size, blocks = _size(cells, n, limit)
-    for count in _CELLS[1:]:
-        if cells.single or blocks >= _BLOCKS:
-            break
-        cells = cells_of(count)
-        size, blocks = _size(cells, n, limit)
-    if blocks < (_BLOCKS_OF_VALUES if cells.single else _FEWEST_BLOCKS):
-        return None
+    cells, size, count, n = blocks.cells, blocks.size, blocks.count, len(order.rows)
     sorter = _Sorter.of(cells, order, weights)
-    found = _windows(blocks, size, cells, order, sorter, uniforms)
+    found = _windows(count, size, cells, order, sorter, uniforms)
     # Windows that reach few of the values leave room for more blocks.
     more = min(limit // (size * found.donors.shape[1]), n // size)
-    while more > blocks:
+    while more > count:
         wider = _windows(more, size, cells, order, sorter, uniforms)
         if wider.n_model_rows <= limit:
             return wider
