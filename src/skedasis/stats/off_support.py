@@ -147,7 +147,9 @@ def _by_one(
     step = max(1, _BLOCK // (bins * len(targets)))
     for first in range(0, len(ranks), step):
         some = [*ranks][first : first + step]
-        binned = _by_bins(tables, [np.array([ranks[k][rows] for k in some]) for rows in halves], bins)
+        binned = _by_bins(
+            tables, [np.array([ranks[k][rows] for k in some]) for rows in halves], bins
+        )
         r_squared[some] = np.maximum(r_squared[some], binned)
     starts = np.cumsum([0, *(len(own[j]) for j in of[:-1])])
     return np.maximum.reduceat(r_squared, starts, axis=1), linear
