@@ -21,12 +21,13 @@ from skedasis.stats.depends_on import (
     MOST_COMPARED,
     MOST_OTHERS,
     SCREENED_PAIRS,
+    SCREENED_SHARE,
     DependsOn,
     Pairs,
     hat_functions,
     knots_for,
     least_errors,
-    put_first,
+    screened_shares,
     shares_explained,
 )
 from skedasis.stats.heterogeneity_score import HeterogeneityScore, Ranks, frequent_levels
@@ -133,13 +134,17 @@ class SwappedPairs:
         own = self._functions(task.feature, knots)
         some = pairs.take(slice(0, None, max(1, len(pairs) // SCREENED_PAIRS)))
         if len(wanted) > MOST_OTHERS:
-            few = [self._functions(feature, FEW_KNOTS) for feature in wanted]
-            wanted = [wanted[k] for k in put_first(some, own, few, MOST_OTHERS)]
+            few = screened_shares(some, own, [self._functions(f, FEW_KNOTS) for f in wanted])
+            wanted = [wanted[k] for k in np.sort(np.argsort(-few, kind="stable")[:MOST_OTHERS])]
         columns = [self._functions(feature, knots) for feature in wanted]
-        first = put_first(some, own, columns, most)
-        share, error = shares_explained(pairs, own, [columns[k] for k in first])
+        if len(columns) > most:
+            seem = screened_shares(some, own, columns)
+            least = max(SCREENED_SHARE, seem.max() / 2)
+            first = [k for k in np.argsort(-seem, kind="stable")[:most] if seem[k] >= least]
+            wanted, columns = [wanted[k] for k in first], [columns[k] for k in first]
+        share, error = shares_explained(pairs, own, columns)
         return {
-            wanted[k].name: (float(share[i]), float(error[i]))
-            for i, k in enumerate(first)
-            if not np.isnan(share[i])
+            feature.name: (float(share[k]), float(error[k]))
+            for k, feature in enumerate(wanted)
+            if not np.isnan(share[k])
         }

@@ -24,16 +24,17 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.heterogeneity_score import sorted_rows
 
 MOST_OTHERS, SCREENED_PAIRS = 32, 1_000
-"""Of more other features, those that so many pairs put first are compared."""
+"""Of more other features, those that seem to explain most of so many pairs are compared."""
 
 MOST_COMPARED = 256
 """With more features that are explained, so many others are compared with each; with fewer, its square in all."""
 
-FITTED = 2
-"""Of the features that are compared, the first ones are fitted."""
-
 LEAST_SHARE, LEAST_ERRORS = 0.10, 2.0
 """The least share that is reported, and in how many of its standard errors."""
+
+FITTED, SCREENED_SHARE = 2, LEAST_SHARE / 2
+"""Of the features that are compared, the first ones are fitted: those that seem to explain this share, and half of what
+the first one does."""
 
 MOST_KNOTS, FEW_KNOTS = 10, 4
 """Knots of the functions of x and of u, and of u where there are too many others."""
@@ -177,15 +178,14 @@ def shares_explained(pairs: Pairs, own: Floats, others: Sequence[Floats]) -> tup
     if total == 0 or pairs.half.all() or not pairs.half.any():
         return share, error
     halves = [pairs.take(np.flatnonzero(half)) for half in (pairs.half, ~pairs.half)]
-    sides = [_Side.of(part.differences(own), part.weight) for part in halves]
+    u = [part.differences(own) for part in halves]
+    sides = [_Side.of(u[i], halves[i].weight, u[1 - i]) for i in (0, 1)]
     total = sum(float(part.weight @ (part.change / scale) ** 2) for part in halves)
     for k, functions in enumerate(others):
         differences = [part.differences(functions) for part in halves]
         residuals = [
             halves[1 - i].change / scale
-            - _predicted(
-                (sides[i], differences[i]), halves[i], scale, (sides[1 - i].u, differences[1 - i])
-            )
+            - _predicted(sides[i], halves[i], scale, differences[i], differences[1 - i])
             for i in (0, 1)
         ]
         left = sum(
@@ -203,34 +203,33 @@ def shares_explained(pairs: Pairs, own: Floats, others: Sequence[Floats]) -> tup
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """Differences of the functions of a feature in one half of the pairs, (m, K), and the matrix that whitens them."""
+    """Differences of the functions of a feature, uncorrelated in the half of the pairs that is fitted, (K, m) each."""
 
-    u: Floats
-    whitening: Floats
+    fitted: Floats
+    other: Floats
 
     @classmethod
-    def of(cls, u: Floats, w: Floats) -> _Side:
-        return cls(u, _whitening(u, w))
+    def of(cls, u: Floats, w: Floats, other: Floats) -> _Side:
+        whitening = _whitening(u, w)
+        return cls(whitening.T @ u.T, whitening.T @ other.T)
 
 
-def _predicted(
-    fitted: tuple[_Side, Floats], pairs: Pairs, scale: float, other: tuple[Floats, Floats]
-) -> Floats:
+def _predicted(side: _Side, pairs: Pairs, scale: float, v: Floats, other_v: Floats) -> Floats:
     """Return what the products of two sets of differences, fitted on some pairs, predict of c on the others."""
-    (side, v), (other_u, other_v), w = fitted, other, pairs.weight / pairs.weight.mean()
+    w = pairs.weight / pairs.weight.mean()
     to_v = _whitening(v, w)
-    if not (side.whitening.size and to_v.size):
-        return np.zeros(len(other_u))
+    if not (len(side.fitted) and to_v.size):
+        return np.zeros(len(other_v))
     root = np.sqrt(w)
-    a, b = side.u @ side.whitening, (v @ to_v) * root[:, None]
+    a, b = side.fitted, to_v.T @ v.T * root
     # A penalty as if there were one more pair for each coefficient.
-    penalty = float(a.shape[1] * b.shape[1])
+    penalty = float(len(a) * len(b))
 
     def normal(coefficients: Floats) -> Floats:
-        predicted = np.einsum("pk,pk->p", a @ coefficients, b)
-        return a.T @ (b * predicted[:, None]) + penalty * coefficients
+        predicted = np.einsum("kp,kp->p", coefficients.T @ a, b)
+        return a @ (b * predicted).T + penalty * coefficients
 
-    residual = a.T @ (b * (root * pairs.change / scale)[:, None])
+    residual = a @ (b * (root * pairs.change / scale)).T
     found, direction = np.zeros_like(residual), residual
     square = start = float(np.vdot(residual, residual))
     for _ in range(_STEPS):
@@ -241,7 +240,7 @@ def _predicted(
         found, residual = found + step * direction, residual - step * ahead
         before, square = square, float(np.vdot(residual, residual))
         direction = residual + square / before * direction
-    return np.einsum("pk,pk->p", other_u @ (side.whitening @ found), other_v @ to_v)
+    return np.einsum("kp,kp->p", found.T @ side.other, to_v.T @ other_v.T)
 
 
 def _whitening(differences: Floats, w: Floats) -> Floats:
@@ -259,16 +258,16 @@ def _directions(differences: Floats, w: Floats) -> tuple[Floats, Floats]:
     return vectors, np.where(some, 1 / np.sqrt(np.where(some, variance, 1.0)), 0.0)
 
 
-def put_first(pairs: Pairs, own: Floats, others: Sequence[Floats], most: int) -> Ints:
-    """Return which other columns seem to explain most of c, as if differences of columns were independent.
+def screened_shares(pairs: Pairs, own: Floats, others: Sequence[Floats]) -> Floats:
+    """Return the share of the mean square of c that each other column seems to explain.
 
-    From the squares of their products' sums with c, those are subtracted that they have if they explain nothing.
+    Differences of columns are taken for independent. From the squares of their products' sums with c, those are
+    subtracted that they have if they explain nothing.
     """
-    if len(others) <= most:
-        return np.arange(len(others))
     u, w = pairs.differences(own), pairs.weight
     explained = np.zeros(len(others))
-    c = w * pairs.change
+    scaled = pairs.change / (np.abs(pairs.change).max(initial=0.0) or 1.0)
+    c = w * scaled
     a = (u @ _whitening(u, w)) * c[:, None]
     by_size = sorted(range(len(others)), key=lambda k: others[k].shape[1])
     for _, group in groupby(by_size, lambda k: others[k].shape[1]):
@@ -279,4 +278,4 @@ def put_first(pairs: Pairs, own: Floats, others: Sequence[Floats], most: int) ->
             products = (a.T @ v @ vectors) * scale[:, None, :]
             count = a.shape[1] * (scale > 0).sum(axis=1)
             explained[some] = (products**2).sum(axis=(1, 2)) - count * float(c @ c)
-    return np.sort(np.argsort(-explained, kind="stable")[:most])
+    return explained / (float(w.sum()) * float(c @ scaled) or 1.0)
