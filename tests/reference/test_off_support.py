@@ -199,6 +199,31 @@ def test_a_regression_finds_the_columns_of_a_product():
     assert sets[4][0] == (2,)  # of a group
 
 
+@pytest.mark.parametrize(("n", "p"), [(100, 3), (200, 10), (300, 60)])
+def test_independent_columns_have_no_sets(n, p):
+    rng = np.random.default_rng(p)
+    found = list[list[tuple[int, ...]] | None]()
+    for _ in range(300 // p):
+        columns = [mid_ranks(x) for x in rng.normal(size=(p, n))]
+        found += dependent_sets(columns, [(j,) for j in range(p)], rng.random(n) < 0.5)
+    # One in a hundred features has some by chance.
+    assert sum(bool(sets) for sets in found) < 0.03 * len(found)
+
+
+@pytest.mark.parametrize("n", [100, 500])
+def test_sets_do_not_depend_on_which_features_are_asked_for(n):
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 6))
+    X[:, 1] += X[:, 0]
+    X[:, 3] = X[:, 2] ** 2 + 0.3 * X[:, 3]
+    half = rng.random(n) < 0.5
+    columns = [mid_ranks(x) for x in X.T]
+    whole = dependent_sets(columns, [(j,) for j in range(6)], half)
+    assert [s[0] for s in whole[:4] if s] == [(1,), (0,), (3,), (2,)]
+    for j in range(6):
+        assert dependent_sets(columns, [(j,)], half) == [whole[j]]
+
+
 def test_an_additive_model_and_few_rows_say_nothing():
     X = _rows("parabola", 1_000, 0, 0)
     e = sd.explain(lambda X: X[:, 0] + X[:, 1], X, 0)

@@ -334,9 +334,11 @@ def _ridge_inverse(table: Floats, penalty: float) -> Floats:
     """Return the inverse of ``table.T @ table + penalty * I``."""
     n, p = table.shape
     if p <= n:
-        return np.linalg.inv(table.T @ table + penalty * np.eye(p))
-    few = np.linalg.inv(table @ table.T + penalty * np.eye(n))
-    return (np.eye(p) - table.T @ (few @ table)) / penalty
+        inverse = np.linalg.inv(table.T @ table + penalty * np.eye(p))
+    else:
+        few = np.linalg.inv(table @ table.T + penalty * np.eye(n))
+        inverse = (np.eye(p) - table.T @ (few @ table)) / penalty
+    return np.asarray(inverse, dtype=float)
 
 
 def regressors(column: Ranks | Floats, w: Floats) -> Floats:

@@ -164,11 +164,13 @@ class Blocks:
 
         `cells_of` returns cells, about as many as asked for, if the feature has many values.
         """
-        for count in _CELLS:
-            cells = cells_of(count)
-            size, blocks = _size(cells, n, limit)
+        cells = cells_of(_CELLS[0])
+        size, blocks = _size(cells, n, limit)
+        for count in _CELLS[1:]:
             if cells.single or blocks >= _BLOCKS:
                 break
+            cells = cells_of(count)
+            size, blocks = _size(cells, n, limit)
         fewest = _BLOCKS_OF_VALUES if cells.single else _FEWEST_BLOCKS
         return cls(cells, size, blocks) if blocks >= fewest else None
 

@@ -108,3 +108,15 @@ def test_a_model_may_use_its_output_again(method):
     out[:] = 99.0
     for (where, one), (_, two) in zip(arrays(e), arrays(want), strict=True):
         np.testing.assert_array_equal(one, two, err_msg=where)
+
+
+def test_an_altered_copy_shares_all_but_what_is_given_and_is_read_only():
+    effect = sd.explain(lambda X: X[:, 0] * X[:, 1], table(), 0, progress=False)
+    found = effect.with_provenance({"note": "further"})
+    assert found.provenance["note"] == "further"
+    assert "note" not in effect.provenance
+    assert found.value is effect.value
+    assert found.bins is effect.bins
+    rising = effect.bins.on_curve(np.arange(len(effect.bins) + 1.0))
+    assert rising.rise.tolist() == [1.0] * len(effect.bins)
+    assert not writeable(rising)

@@ -12,6 +12,7 @@ from skedasis.stats.segmentation import (
     Noise,
     PenalizedLikelihood,
     cell_moments,
+    constant_up_to,
     likelihood_partition,
     merge_cells,
     refine_edges,
@@ -61,6 +62,30 @@ def as_points(rows):
 
 
 # ------------------------------------------------------------------------------ the optimum
+
+
+@law(
+    shape=st.sampled_from(SHAPES),
+    m=st.integers(1, 60),
+    most=st.sampled_from([1, 4, 30]),
+    size=st.floats(1e-6, 1e-1),
+    seed=st.integers(0, 2**32 - 1),
+    weighted=st.booleans(),
+)
+def test_slopes_that_are_taken_for_constant_are_one_bin(shape, m, most, size, seed, weighted):
+    rows, _, _ = in_cells(shape, m, most, seed, weighted=weighted)
+    points = as_points([(x, 1.0 + size * (d - 1.0), w) for x, d, w in rows])
+    floor = 1e-6
+    noise = Noise.of(points, floor)
+    found = likelihood_partition(noise.clip(points), noise, PenalizedLikelihood(floor=floor))
+    if constant_up_to(points, floor):
+        assert found.trend.tolist() == [False]
+    total = sum(w.sum() for _, _, w in rows)
+    squares = sum(w @ (1.0 + size * (d - 1.0)) ** 2 for _, d, w in rows)
+    mean = sum(w @ (1.0 + size * (d - 1.0)) for _, d, w in rows) / total
+    about = squares - total * mean**2
+    if about < 0.99 * floor / total - 1e-12 * squares:
+        assert constant_up_to(points, floor)
 
 
 @law(
