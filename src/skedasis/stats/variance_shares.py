@@ -118,14 +118,13 @@ class MarginTable:
 
     def at(self, rows: Ints) -> Floats:
         """Return the functions at rows, shape (m, f)."""
-        node, u = self.node[rows], self.fraction[rows, None]
-        after = np.minimum(node + 1, len(self.table) - 1)
-        return self.table[node] * (1 - u) + self.table[after] * u
+        (node, after), (v, u) = self.between(rows)
+        return self.table[node] * v[:, None] + self.table[after] * u[:, None]
 
-    def between(self, rows: Ints) -> tuple[Ints, Ints, Floats]:
-        """Return the nodes on both sides of rows, and the rows' positions between them."""
-        node = self.node[rows]
-        return node, np.minimum(node + 1, len(self.table) - 1), self.fraction[rows]
+    def between(self, rows: Ints) -> tuple[Ints, Floats]:
+        """Return the nodes on both sides of rows, and their weights, shape (2, m) each."""
+        node, u = self.node[rows], self.fraction[rows]
+        return np.array([node, np.minimum(node + 1, len(self.table) - 1)]), np.array([1 - u, u])
 
     @property
     def kinds(self) -> Ints:
@@ -278,6 +277,22 @@ def _scaled(margin: MarginTable, fitting: Ints, weights: Floats) -> MarginTable:
 
 
 @dataclass(frozen=True, eq=False)
+class RegionLabels:
+    """The region of each row, by its number.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n,)
+        From 0.
+    size : int
+        Number of regions.
+    """
+
+    labels: Ints
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
 class Term:
     """Functions that enter the fit together.
 
@@ -285,26 +300,28 @@ class Term:
     ----------
     margins : tuple of MarginTable
         One, or two for products.
-    labels : ndarray of int, shape (n,), optional
-        Region of each row: the functions of the margin, and a constant, once for each region.
-    n_regions : int
     lines : str
-        Penalty group of straight lines; that of the other functions is named after the term itself.
+        Penalty group of straight lines of one; that of its other functions is named after the term itself.
     """
 
     margins: tuple[MarginTable, ...]
     name: str
-    labels: Ints | None = None
-    n_regions: int = 0
     lines: str = ""
+
+    @classmethod
+    def of_regions(cls, margin: MarginTable, region: RegionLabels, name: str) -> Term:
+        """Return the functions of a feature, and a constant, once for each region: products with its indicator."""
+        of_region = MarginTable(
+            np.eye(region.size), region.labels, np.zeros(len(region.labels)), region.size
+        )
+        table = np.hstack([np.ones((len(margin.table), 1)), margin.table])
+        each = MarginTable(table, margin.node, margin.fraction, margin.n_lines + 1)
+        return cls((of_region, each), name)
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
         """Return the name of the penalty group of each function."""
         first = self.margins[0].kinds
-        if self.labels is not None:
-            one = np.concatenate([[0], first])
-            return tuple(f"{self.name}: {k}" for k in np.tile(one, self.n_regions))
         if len(self.margins) == 2:
             kinds = first[:, None] + self.margins[1].kinds[None, :]
             return tuple(f"{self.name}: {k}" for k in kinds.ravel())
@@ -313,11 +330,6 @@ class Term:
     def at(self, rows: Ints) -> Floats:
         """Return the functions at rows, shape (m, f)."""
         first = self.margins[0].at(rows)
-        if self.labels is not None:
-            each = np.hstack([np.ones((len(rows), 1)), first])
-            found = np.zeros((len(rows), self.n_regions, each.shape[1]))
-            found[np.arange(len(rows)), self.labels[rows]] = each
-            return found.reshape(len(rows), -1)
         if len(self.margins) == 2:
             second = self.margins[1].at(rows)
             return (first[:, :, None] * second[:, None, :]).reshape(len(rows), -1)
@@ -325,21 +337,16 @@ class Term:
 
     def sum_at(self, rows: Ints, beta: Floats) -> Floats:
         """Return ``at(rows) @ beta``, shape (m,), from the values of the sum at the nodes, which are few."""
-        first = self.margins[0]
-        left, right, u = first.between(rows)
-        if self.labels is not None:
-            each = beta.reshape(self.n_regions, -1)
-            nodes = each[:, :1] + each[:, 1:] @ first.table.T
-            region = self.labels[rows]
-            return nodes[region, left] * (1 - u) + nodes[region, right] * u
-        if len(self.margins) == 2:
-            second = self.margins[1]
-            nodes = first.table @ beta.reshape(first.table.shape[1], -1) @ second.table.T
-            low, high, v = second.between(rows)
-            below = nodes[left, low] * (1 - u) + nodes[right, low] * u
-            return below * (1 - v) + (nodes[left, high] * (1 - u) + nodes[right, high] * u) * v
-        nodes = first.table @ beta
-        return nodes[left] * (1 - u) + nodes[right] * u
+        node, weight = self.margins[0].between(rows)
+        for margin in self.margins[1:]:
+            other, its_weight = margin.between(rows)
+            node = (node[:, None] * len(margin.table) + other).reshape(4, -1)
+            weight = (weight[:, None] * its_weight).reshape(4, -1)
+        first, *second = (margin.table for margin in self.margins)
+        of_nodes = first @ beta.reshape(first.shape[1], -1)
+        for table in second:
+            of_nodes = of_nodes @ table.T
+        return (of_nodes.ravel()[node] * weight).sum(axis=0)
 
 
 # --- penalized least squares ----------------------------------------------------------------------
@@ -818,22 +825,6 @@ def region_gain(codes: Ints, labels: Ints, residual: Floats, weights: Floats) ->
 
 
 @dataclass(frozen=True, eq=False)
-class RegionLabels:
-    """The region of each row, by its number.
-
-    Parameters
-    ----------
-    labels : ndarray of int, shape (n,)
-        From 0.
-    size : int
-        Number of regions.
-    """
-
-    labels: Ints
-    size: int
-
-
-@dataclass(frozen=True, eq=False)
 class Stage:
     """A function of the features, and what it has in addition to that of the stage before.
 
@@ -947,7 +938,7 @@ class _StageSearch:
             if gains[j] <= 0:
                 return
             region = left.pop(j)
-            if self._try(Term((self._margins[j],), f"regions {j}", region.labels, region.size)):
+            if self._try(Term.of_regions(self._margins[j], region, f"regions {j}")):
                 yield j, self.state
 
     def add_pairs(self, most: int) -> Iterator[tuple[tuple[int, int], Fit]]:
