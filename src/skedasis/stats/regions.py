@@ -1205,21 +1205,29 @@ class RegionSearch:
         deviations. The larger one of two counts: that of all cells together, and that of groups of cells, along which
         the sign of an effect may change.
         """
-        coded = [_coarse(self.columns[j], _SCREEN_GROUPS) for j in columns]
-        groups = {j: c[0] for j, c in zip(columns, coded, strict=True) if c is not None}
-        count = np.array([int(g.max()) + 1 for g in groups.values()])
-        # The first groups of all columns, then their second ones, and so on: columns with most groups come first.
-        by_count = np.argsort(-count, kind="stable")
-        sizes = [int((count > k).sum()) for k in range(int(count.max()))]
-        start: Ints = np.cumsum(sizes) - np.array(sizes)
-        width = sum(sizes)
+        coded = (_coarse(self.columns[j], _SCREEN_GROUPS) for j in columns)
+        groups = [c[0] for c in coded if c is not None]
+        count = np.array([int(group.max()) + 1 for group in groups])
+        start, width = np.cumsum(count) - count, int(count.sum())
         part = self._some(a, max(500, _SCREEN_WORK // width**2))
         indicator = np.zeros((len(part.rows), width), dtype=np.float32)
         row = np.arange(len(part.rows))
-        for place, k in enumerate(by_count.tolist()):
-            group = groups[columns[k]][self.columns[columns[k]].codes[part.rows]]
-            indicator[row, start[group] + place] = 1.0
+        for j, first, group in zip(columns, start.tolist(), groups, strict=True):
+            indicator[row, first + group[self.columns[j].codes[part.rows]]] = 1.0
         indicator -= indicator.mean(axis=0)
+
+        # The first group of each column, the second one, and so on; the last column, of zeros, where there is none.
+        number = np.arange(int(count.max()))[:, None]
+        nth = np.where(number < count, start + number, width + 1)
+
+        zero = np.zeros((), dtype=np.float32)
+
+        def by_pair(product: SingleFloats) -> SingleFloats:
+            """Return the sum of squares over the groups of each pair of columns, with those of each column alone."""
+            rows: SingleFloats = sum((product[own] ** 2 for own in nth), start=zero)
+            alone = rows[:, width]
+            return sum((rows[:, own] for own in nth), start=zero) + alone[:, None] + alone
+
         together, apart = (np.zeros((len(columns),) * 2, dtype=np.float32) for _ in range(2))
         shares = 0.0
         for node in part.nodes:
@@ -1234,25 +1242,20 @@ class RegionSearch:
             scale = np.where(variance > 0, 1 / np.sqrt(np.where(variance > 0, variance, 1.0)), 0.0)
             z = indicator * (scale * unit**0.25).astype(np.float32)
             # With a column of ones, whose products are those of each indicator alone.
-            z = np.hstack([z, np.full((len(z), 1), unit**-0.25, dtype=np.float32)])
-            products: list[SingleFloats] = []
-            for e in sums.T:
-                some = np.flatnonzero(e)
-                products.append((z[some] * e[some, None]).T @ z[some])
-            total = products[0] if len(products) == 1 else np.sum(products, axis=0)
-            if len(products) > 1:
-                for product in products:
-                    _add_blocks(apart, product * product, sizes)
-            _add_blocks(together, total * total, sizes)
+            more = np.full((len(z), 2), [unit**-0.25, 0.0], dtype=np.float32)
+            z = np.hstack([z, more])
+            kept = [np.flatnonzero(e) for e in sums.T]
+            products = [(z[k] * e[k, None]).T @ z[k] for k, e in zip(kept, sums.T, strict=True)]
+            each = [by_pair(product) for product in products]
+            apart += np.add.reduce(each)
+            together += each[0] if len(each) == 1 else by_pair(np.add.reduce(products))
             shares += float((squares**2).sum()) / unit**2
-        expected = len(part.nodes) * ((1.0 + count[by_count, None]) * (1.0 + count[by_count]) - 1.0)
+        expected = len(part.nodes) * ((1.0 + count[:, None]) * (1.0 + count) - 1.0)
         spread = np.sqrt(expected)
-        found = np.empty(expected.shape)
-        found[np.ix_(by_count, by_count)] = np.maximum(
+        return np.maximum(
             (together - expected) / spread,
             (apart - expected) / (spread * math.sqrt(max(shares / len(part.nodes), 1e-300))),
         )
-        return found
 
     def _cut_of(self, j: int, group: Ints, left: Bools, a: RegionPart) -> Cut:
         """Return the cut between coarse groups."""
@@ -1290,20 +1293,6 @@ def _by_component(
     if scores[int(np.argmax(np.abs(scores)))] < 0:
         scores = -scores
     return np.argsort(scores, kind="stable")
-
-
-def _add_blocks(found: SingleFloats, table: SingleFloats, sizes: Sequence[int]) -> None:
-    """Add the blocks of a table, whose rows and columns have these sizes, to the beginnings of another one.
-
-    The last row and column of the table belong to each column of the blocks, and to each row.
-    """
-    ends = np.cumsum(sizes).tolist()
-    alone = np.zeros(len(found))
-    for end, rows in zip(ends, sizes, strict=True):
-        alone[:rows] += table[end - rows : end, -1]
-        for stop, columns in zip(ends, sizes, strict=True):
-            found[:rows, :columns] += table[end - rows : end, stop - columns : stop]
-    found += alone[:, None] + alone
 
 
 def _coarse(column: CodedColumn, most: int) -> tuple[Ints, Bools] | None:
