@@ -1,10 +1,11 @@
-"""What interactions and regions cost: H² of trees, who depends whom, first splits, and regions beside `explain`."""
+"""What interactions, regions and variance shares cost: H², who depends whom, first splits, regions beside `explain`."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import effector
@@ -16,6 +17,7 @@ import skedasis as sd
 from benchmarks.bench import Bench
 from benchmarks.grown import grown_of
 from benchmarks.lines import Alone, Line, Speed
+from benchmarks.report import Work
 from benchmarks.timing import once
 from skedasis.stats.conditioning import code_numbers
 from skedasis.stats.depends_on import Pairs, hat_functions, shares_explained
@@ -48,6 +50,7 @@ def interactions(bench: Bench) -> Iterator[Line]:
         yield _many_columns(bench, columns, features, seconds)
     yield _either(bench, 40 if quick else 100)
     yield _wide_shares(bench, *((200, 20, None) if quick else (300, 500, 20.0)))
+    yield _shares_of_page(bench, *((400, None) if quick else (5_000, 0.6)))
 
 
 def _of_trees(bench: Bench, rows: int, d: int, seconds: float | None) -> Alone:
@@ -291,3 +294,17 @@ def _wide_shares(bench: Bench, rows: int, columns: int, seconds: float | None) -
     return Alone(
         GROUP, "variance shares", rows, t["ours"], 0, seconds, f"LightGBM, {columns} columns", right
     )
+
+
+def _shares_of_page(bench: Bench, rows: int, seconds: float | None) -> Alone:
+    """Return the time of the variance shares of the model that `report` measures, and whether their sum is right."""
+    work = Work(rows, Path())
+
+    def found() -> Any:
+        return sd.variance_shares(work.model, work.rows, progress=False)
+
+    once(found)
+    t, got = bench.run({"ours": found})
+    right = abs(sum(part.share for part in got["ours"].parts) - 1) < 1e-9
+    what = f"boosted trees, {work.features} columns"
+    return Alone(GROUP, "variance shares", rows, t["ours"], 0, seconds, what, right)

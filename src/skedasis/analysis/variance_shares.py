@@ -188,7 +188,7 @@ def variance_shares(
     **Cost.** One model row for each of the (at most `max_rows`) rows, and at most 128 for the check of the model. ALE
     for the main effects as drawn costs 2 more for each row and feature, the search for regions as much as the effects
     of `skedasis.explain` at half of the rows; neither costs any for trees that are evaluated from their structure. The
-    fits take about a second for ten features and 10,000 rows, and ten seconds for a hundred features. Of more than
+    fits take about a second for ten features and 10,000 rows, and four seconds for a hundred features. Of more than
     256 features, pairs of those that explain most alone are ranked.
 
     **Rows.** Half of the rows, by their hashes, are the fitting rows. Everything is chosen by cross-validation within

@@ -10,8 +10,8 @@ the same functions once more, one per region. Two features have the products of 
 (tensor product; Wood 2006), without those that are main effects.
 
 **Fit.** Least squares with a quadratic penalty for each group of coefficients, whose weights maximize the restricted
-likelihood by fixed-point steps (MacKay 1992; Wood & Fasiolo 2017). So a function is as rough as the rows support, and
-vanishes where they support none: with fixed knots and no penalty, each coefficient would cost 1/n of the unexplained
+likelihood by fixed-point steps (MacKay 1992; Wood & Fasiolo 2017), extrapolated (Aitken). So a function is as rough as
+the rows support, and vanishes where they support none: with fixed knots and no penalty, each coefficient would cost 1/n of the unexplained
 variance, which is several percent for ten features and 5,000 rows.
 
 **Cost.** No model rows. The normal equations are sums over chunks of rows: time is linear in the rows and quadratic in
@@ -19,8 +19,9 @@ the functions, memory does not depend on the rows times the functions. Knots are
 about `MOST_FUNCTIONS` functions; with more than 300 features only lines remain.
 
 **Choice.** What is added is chosen on the fitting rows, by cross-validation within them: squared errors must fall by
-more than two standard errors of the fall, and by `LEAST_GAIN` of the variance. Candidates are ranked anew, by the
-cross-validated residuals, after each choice.
+more than two standard errors of the fall, and by `LEAST_GAIN` of the variance. What does not gain half of this while
+the other penalties are held is not fitted with them. Candidates are ranked anew, by the cross-validated residuals,
+after each choice.
 """
 
 from __future__ import annotations
@@ -905,10 +906,7 @@ class _StageSearch:
         return self._data.target - self.state.cross_validated
 
     def _try(self, term: Term) -> bool:
-        """Add a term if it improves the cross-validated predictions.
-
-        First the others keep their penalties. What then gains not even half of `LEAST_GAIN` is not fitted with them.
-        """
+        """Add a term if it improves the cross-validated predictions: first with the others' penalties held."""
         old, data = self.state, self._data
         terms = [*old.terms, term]
         equations = make_equations(terms, data, old.equations)
