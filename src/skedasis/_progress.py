@@ -108,19 +108,6 @@ def one_call() -> Generator[Work]:
         _work.reset(token)
 
 
-_announced: ContextVar[str] = ContextVar("announced", default="")
-
-
-@contextmanager
-def announced(text: str) -> Generator[None]:
-    """Add what all the work will need to the descriptions of the progress bars of its parts."""
-    token = _announced.set(text)
-    try:
-        yield
-    finally:
-        _announced.reset(token)
-
-
 class Progress:
     """A progress bar that appears once the call has taken five seconds. It covers all work where that is foreseen."""
 
@@ -131,11 +118,10 @@ class Progress:
         show: bool | None = None,
         further: Further | None = None,
     ) -> None:
-        within = _announced.get()
-        self.what = f"{what} ({within})" if within else what
-        self.total, self.done, self.further = total, 0, further
+        self.what, self.total, self.done, self.further = what, total, 0, further
         self.wanted = _has_terminal() if show is None else show
         self._started, self._work = time.monotonic(), current_work()
+        self._rows = self._work.rows
         self._bar: Bar | None = None
         self._task: TaskID | None = None
         self._lock = threading.Lock()
@@ -149,13 +135,17 @@ class Progress:
             if self._bar is None and time.monotonic() - self._work.started > _DELAY:
                 self._open()
             if self._bar is not None and self._task is not None:
-                self._bar.update(self._task, completed=self._completed, left=self.time_left())
+                done, total = self._shown
+                left = self.time_left()
+                self._bar.update(self._task, completed=done, total=total, left=left)
 
     @property
-    def _completed(self) -> float:
-        """Return the finished steps; of foreseen work the model rows so far."""
+    def _shown(self) -> tuple[float, float]:
+        """Return what is done of what: of foreseen work the model rows, of a part that calls no model its steps."""
         work = self._work
-        return min(work.rows, work.expected) if work.expected else self.done
+        if work.expected and work.rows > self._rows:
+            return min(work.rows, work.expected), work.expected
+        return self.done, self.total
 
     def time_left(self) -> str:
         """Return the time that is left of all work, in words; empty where nothing follows, or no step is done."""
@@ -175,9 +165,7 @@ class Progress:
         self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
         # The description holds names of models and classes, which may contain control sequences of terminals.
         what = "".join(c if c.isprintable() else "?" for c in self.what)
-        self._task = self._bar.add_task(
-            escape(what), total=self._work.expected or self.total, left=""
-        )
+        self._task = self._bar.add_task(escape(what), total=self.total, left="")
         self._bar.start()
 
     def __enter__(self) -> Progress:

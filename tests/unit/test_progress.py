@@ -7,7 +7,7 @@ import pytest
 
 import skedasis as sd
 from skedasis import _progress as progress
-from skedasis._progress import Further, Progress
+from skedasis._progress import Further, Progress, one_call
 from skedasis.engine import run
 from skedasis.stream import running
 
@@ -45,6 +45,17 @@ def test_a_quarter_of_the_work_took_ten_seconds(clock, further, said):
     clock.now += 10.0
     bar.advance(25)
     assert bar.time_left() == said
+
+
+def test_a_part_that_calls_no_model_shows_its_own_steps():
+    with one_call() as work:
+        work.expected = 1_000.0
+        work.add(400)
+        bar = Progress(10, "reading", False)
+        bar.advance(3)
+        assert bar._shown == (3, 10)
+        work.add(100)
+        assert bar._shown == (500, 1_000)
 
 
 class Noted(Progress):

@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from skedasis._arguments import check_flag, check_int_or_none, check_option, is_number, shown
 from skedasis._calls import checked_call
+from skedasis._progress import one_call
 from skedasis._types import ModelRows, OutputLabel, RawResponse, TableLike, Values
 from skedasis.data.dataset import as_dataset
 from skedasis.data.features import Feature, SchemaEntry, apply_schema, find_feature
 from skedasis.engine.argument_types import FeatureLike
+from skedasis.engine.budget import PlannedCall, within_limit
 from skedasis.engine.explain import explain
-from skedasis.engine.options import ExplainKeywords
+from skedasis.engine.options import ExplainOptions
 from skedasis.engine.select import as_method
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.ale import Accumulated
@@ -196,6 +198,7 @@ class EffectDisplay:
         centered: bool = False,
         subsample: float | None = CURVES,
         random_state: RandomState = 0,
+        max_model_rows: int | None = None,
         n_cols: int = 3,
         color: ColorType | None = None,
         ax: AxesLike | None = None,
@@ -239,6 +242,8 @@ class EffectDisplay:
             always over all rows.
         random_state : int, numpy.random.Generator or None
             Seed of the sample of curves, and of the rows of heterogeneity scores.
+        max_model_rows : int or None
+            Largest number of rows at which the model is called, for all panels; see `explain`.
         n_cols : int
             Largest number of columns of the grid.
         color : color, optional
@@ -307,16 +312,32 @@ class EffectDisplay:
         quantity = _quantity(estimator, target, response_method)
         singles = list(dict.fromkeys(p[0] for p in panels if len(p) == 1))
         pairs = list(dict.fromkeys((p[0], p[1]) for p in panels if len(p) == 2))
-        options = ExplainKeywords(
-            y=y, sample_weight=sample_weight, schema=schema, random_state=seed
+        options = ExplainOptions.of(
+            what,
+            y=y,
+            sample_weight=sample_weight,
+            schema=schema,
+            random_state=seed,
+            max_model_rows=max_model_rows,
         )
+        methods = [
+            _method(method, grid, most, curves=curves, centered=c) for c in (centered, False)
+        ]
+        asked = [
+            PlannedCall(quantity, X, some, chosen)
+            for some, chosen in zip((singles, pairs), methods, strict=True)
+            if some
+        ]
+        more = None if len(asked) == 1 else lambda _, less: asked[1].cost(less)
         effects = surfaces = None
-        if singles:
-            chosen = _method(method, grid, most, curves=curves, centered=centered)
-            effects = explain(quantity, X, singles, method=chosen, **options)
-        if pairs:
-            chosen = _method(method, grid, most, curves=curves, centered=False)
-            surfaces = explain(quantity, X, pairs, method=chosen, **options)
+        with one_call() as work:
+            options = within_limit(replace(asked[0], more=more), options)
+            if singles:
+                work.more = 0.0 if more is None else more(rows, options)
+                effects = explain(quantity, X, singles, method=methods[0], **options.keywords())
+                work.more = 0.0
+            if pairs:
+                surfaces = explain(quantity, X, pairs, method=methods[1], **options.keywords())
         display = cls(
             effects,
             surfaces,

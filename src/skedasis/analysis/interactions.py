@@ -9,7 +9,6 @@ import itertools
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Literal, TypeAlias, Unpack, cast, overload
 
 from skedasis._arguments import check_flag, check_int_or_none, shown
@@ -24,8 +23,7 @@ from skedasis.engine.budget import (
     PlannedCall,
     RowCount,
     announce,
-    leave_out,
-    within_limit,
+    call_within_limit,
 )
 from skedasis.engine.h_statistic import (
     HComputation,
@@ -50,7 +48,6 @@ from skedasis.methods.ale import ALE
 from skedasis.methods.permutation import PFI
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity, check_one_model
-from skedasis.quantities.tree_evaluator import may_be_trees
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.interactions import FeatureInteraction, Interactions, PairInteraction
@@ -224,19 +221,19 @@ def interactions(
     warn_unused_arguments(method, quantity, options.y)
     every = not isinstance(pairs, str) or max_rows is None
     most = None if every else H_PAIRS
-    cost = _MoreRows(pairs, most, h2=h2, ale=ale)
     need = Need(draw=max_rows or 0 if h2 else 0)
-    options, max_rows = cost.within_limit(quantity, X, method, options, need, max_rows)
+    more = _MoreRows(pairs, most, h2=h2, ale=ale, max_rows=max_rows)
+    more, options = _within_limit(PlannedCall(quantity, X, None, method, need, more), more, options)
     job = prepare(quantity, X, None, method, options, need=need)
     features, chosen = _pairs(job.dataset, pairs, options, job.selection.without_values)
     names = [f.name for f in features]
-    announce([job], RowCount(later=cost(max_rows, job.dataset, options), calls=len(chosen)))
+    announce([job], RowCount(later=more(job.dataset, options), calls=len(chosen)))
     done = compute(job)
     shares = _shares(done, {names[i] for pair in chosen for i in pair})
     effects = _effects(done)
     found = None
     if h2:
-        found = h_statistics(quantity, job.dataset, features, chosen, max_rows, options, most)
+        found = h_statistics(quantity, job.dataset, features, chosen, more.max_rows, options, most)
     strengths: dict[OutputLabel, Strengths] = {label: {} for label in effects}
     records: list[Mapping[str, JsonValue]] = []
     if ale:
@@ -253,7 +250,7 @@ def interactions(
         statistics = None if found is None else found.by_output[label]
         lines = _pair_lines(names, chosen, statistics, strengths[label], shares[label])
         record = _record(singles, records, found, statistics)
-        settings: dict[str, JsonValue] = {"h2": h2, "ale": ale, "max_rows": max_rows}
+        settings: dict[str, JsonValue] = {"h2": h2, "ale": ale, "max_rows": more.max_rows}
         results[label] = _result(done, names, lines, statistics, singles, record, settings)
     return results[None] if job.single else MultiOutput(results)
 
@@ -305,40 +302,36 @@ class _MoreRows:
     most: int | None
     h2: bool
     ale: bool
+    max_rows: int | None
 
-    def __call__(self, max_rows: int | None, dataset: Dataset, options: ExplainOptions) -> float:
+    def __call__(self, dataset: Dataset, options: ExplainOptions) -> float:
         """Return the rows of H² at so many rows, and of the second-order ALE of all rows."""
         features, pairs = _pairs(dataset, self.pairs, options, ())
         n, found = len(dataset), 0.0
         if self.h2:
-            found += count_h_rows(n, len(features), len(pairs), max_rows, self.most) + PROBED_ROWS
+            found += (
+                count_h_rows(n, len(features), len(pairs), self.max_rows, self.most) + PROBED_ROWS
+            )
         if self.ale:
             sides = [sum(features[i].categorical for i in pair) for pair in pairs]
             found += n * sum(PAIR_ROWS[side] for side in sides) + 2 * PROBED_ROWS
         return found
 
-    def within_limit(
-        self,
-        quantity: Quantity,
-        X: TableLike,
-        method: EffectMethod,
-        options: ExplainOptions,
-        need: Need,
-        max_rows: int | None,
-    ) -> tuple[ExplainOptions, int | None]:
-        """Return the options and the rows of H² with which a call keeps to `max_model_rows`."""
-        limit, rows = options.max_model_rows, max_rows
-        asked = PlannedCall(quantity, X, None, method, need, partial(self, rows))
-        if limit is not None and self.h2 and not may_be_trees(quantity.model, options.tree):
-            known = len(asked.rows(options)) if rows is None else rows
-            whole = cost = asked.cost(options)
-            while cost > limit and known > LEAST_H_ROWS:
-                known = rows = max(known // 2, LEAST_H_ROWS)
-                asked = replace(asked, more=partial(self, rows))
-                cost = asked.cost(options)
-            if rows != max_rows:
-                leave_out(limit, [f"H² is computed from {rows:,} rows."], whole)
-        return within_limit(asked, options), rows
+
+def _within_limit(
+    asked: PlannedCall, more: _MoreRows, options: ExplainOptions
+) -> tuple[_MoreRows, ExplainOptions]:
+    """Return what follows the effects, and the options, with which a call keeps to `max_model_rows`."""
+    several, calls, rows = [more], [asked], more.max_rows
+    if more.h2 and options.max_model_rows is not None:
+        rows = len(asked.open(options)[0]) if rows is None else rows
+        while rows > LEAST_H_ROWS:
+            rows = max(rows // 2, LEAST_H_ROWS)
+            several.append(replace(more, max_rows=rows))
+            left_out = (f"H² is computed from {rows:,} rows.",)
+            calls.append(replace(asked, more=several[-1], left_out=left_out))
+    call, options = call_within_limit(calls, options)
+    return several[calls.index(call)], options
 
 
 # --- features and pairs ---------------------------------------------------------------------------

@@ -27,9 +27,10 @@ from skedasis._types import (
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Dataset, require_rows
 from skedasis.engine.argument_types import FeatureLike, FeatureList
-from skedasis.engine.assemble import collect_results, provenance
+from skedasis.engine.assemble import collect_results, limit_record, provenance
+from skedasis.engine.budget import PROBED_ROWS, announce_rows, fewer_rows, keep_to
 from skedasis.engine.h_statistic import sample_by_hash
-from skedasis.engine.options import ExplainOptions, NullKeywords, takes_options
+from skedasis.engine.options import ExplainOptions, LimitedKeywords, takes_options
 from skedasis.engine.prepare import prepare_rows
 from skedasis.engine.rounds import compute
 from skedasis.engine.rows import draw_rows
@@ -54,11 +55,14 @@ SHAP_ROWS = 500
 BACKGROUND = 100
 """Rows over which the quantity is averaged where columns are absent, as in shap."""
 
+LEAST_ROWS, LEAST_BACKGROUND = 50, 10
+"""Fewest rows with SHAP values and of the background, to keep to `max_model_rows`."""
+
 MASKS = 100
 """Coalitions that shap evaluates at a time."""
 
 
-@takes_options(NullKeywords)
+@takes_options(LimitedKeywords)
 def shap_dependence(
     model: ModelLike | MultiOutputQuantity,
     X: TableLike,
@@ -69,7 +73,7 @@ def shap_dependence(
     bins: Scheme = "auto",
     background: int | None = BACKGROUND,
     max_rows: int | None = SHAP_ROWS,
-    **keywords: Unpack[NullKeywords],
+    **keywords: Unpack[LimitedKeywords],
 ) -> Effect | Effects | MultiOutput[Effect] | MultiOutput[Effects]:
     """Return SHAP values as effects: their mean and their standard deviation in the bins or levels of each feature.
 
@@ -96,6 +100,9 @@ def shap_dependence(
         `row_id`. None uses all rows.
     sample_weight, schema, random_state, sample, memory, keep_rows, n_jobs, progress, weight_kind, row_id
         As in `skedasis.explain`.
+    max_model_rows : int or None
+        Largest number of rows at which the model is called: fewer rows get SHAP values, down to 50; then the background
+        has fewer rows, down to 10.
     tree : {"auto", "off"}
         Without effect: the mixed rows of coalitions are too many for the evaluation of trees from their structure.
 
@@ -108,7 +115,8 @@ def shap_dependence(
     Raises
     ------
     DataError
-        For SHAP values that are not finite numbers of shape (n, d), and as `skedasis.explain`.
+        For SHAP values that are not finite numbers of shape (n, d), for `max_model_rows` below the least, and as
+        `skedasis.explain`.
     ModelOutputError
         As `skedasis.explain`.
     UnsupportedError
@@ -181,7 +189,7 @@ def shap_dependence(
             f.name: _effect(columns[:, f.position], output, values.rows, f.name, method, options)
             for (f,) in selection.asked
         }
-        common = {**values.record, **origin, "settings": settings}
+        common = {**values.record, **origin, **limit_record(options), "settings": settings}
         found = {name: e.with_provenance(common) for name, e in effects.items()}
         record = {**next(iter(found.values())).provenance, "features": list(found)}
         record["seconds"] = time.perf_counter() - started
@@ -255,24 +263,27 @@ def _computed(
 ) -> _ShapValues:
     """Return the SHAP values of each output, by the explainer that the package shap chooses."""
     shap = _package()
+    each = _coalitions(shap, len(dataset.features))
+    rows, size = _within_limit(len(dataset), max_rows, background, each, options.max_model_rows)
     stats = CallStats()
     outputs = quantity.outputs(dataset, stats)
     checked = probe_model(list(outputs.values()), dataset)
     checked.stats.add(stats)
-    stats = CallStats()
-    part = sample_by_hash(dataset, max_rows, options.seed)
-    behind, weights = _background(dataset, background, options.seed)
-    width, size = len(dataset.features), len(behind)
+    stats, width = CallStats(), len(dataset.features)
+    asked = float(each * rows * size)
+    announce_rows(checked.caller, asked, asked / (MASKS * size), "fewer max_rows=, background=")
+    part = sample_by_hash(dataset, rows, options.seed)
+    behind, weights = _background(dataset, size, options.seed)
     exact = len(part) == len(dataset) == size
     mixed = _MixedRows(np.append(1.0, weights))
     # Row 0 is the one that is explained, and the others are the background: shap sees no two equal numbers.
-    choices = np.tile(np.arange(1.0, size + 1)[:, None], (1, width))
+    numbers = np.tile(np.arange(1.0, size + 1)[:, None], (1, width))
     values = np.empty((len(part), width, len(outputs)))
     seeds = row_hashes(part.identifiers, options.seed, "shap: permutations") >> np.uint64(32)
     copies = max(size, min(MASKS * size, options.memory_bytes // (64 * (width + 8))))
     text = f"SHAP values of {quantity.describe()}"
     with Progress(len(part), text, options.progress) as bar, _own_random_state() as seed:
-        explainer = shap.Explainer(mixed, shap.maskers.Independent(choices, max_samples=size))
+        explainer = shap.Explainer(mixed, shap.maskers.Independent(numbers, max_samples=size))
         checked.caller.heartbeat = lambda: bar.advance(0)
         for i, batch in enumerate(part.batches(1)):
             cache = ResponseCache() if len(outputs) > 1 else None
@@ -303,6 +314,36 @@ def _computed(
     }
     found = {label: (q, values[:, :, k]) for k, (label, q) in enumerate(outputs.items())}
     return _ShapValues(part, found, record)
+
+
+def _within_limit(
+    n: int, max_rows: int | None, background: int | None, each: int, limit: int | None
+) -> tuple[int, int]:
+    """Return the numbers of rows and of rows of the background with which the SHAP values keep to `max_model_rows`."""
+    rows, size = (n if most is None else min(most, n) for most in (max_rows, background))
+    if limit is None:
+        return rows, size
+    choices = [(rows, size), *((k, size) for k in fewer_rows(rows, LEAST_ROWS))]
+    choices += [(choices[-1][0], k) for k in fewer_rows(size, LEAST_BACKGROUND)]
+    text = "SHAP values are computed for {:,} rows, with a background of {:,}."
+    return keep_to(
+        limit, choices, lambda k: each * k[0] * k[1] + PROBED_ROWS, lambda k: [text.format(*k)]
+    )
+
+
+def _coalitions(shap: ModuleType, width: int) -> int:
+    """Return how many coalitions of columns shap evaluates for a row, without calling a model."""
+    asked = 0
+
+    def count(rows: Floats) -> Floats:
+        nonlocal asked
+        asked += len(rows)
+        return np.zeros(len(rows))
+
+    with _own_random_state():
+        behind = shap.maskers.Independent(np.ones((1, width)))
+        shap.Explainer(count, behind)(np.zeros((1, width)), batch_size=MASKS, silent=True)
+    return asked
 
 
 @dataclass(eq=False)

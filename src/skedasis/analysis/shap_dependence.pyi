@@ -7,14 +7,14 @@ from numpy.typing import ArrayLike
 
 from skedasis._types import TableLike
 from skedasis.engine.argument_types import FeatureLike, FeatureList
-from skedasis.engine.options import NullKeywords
+from skedasis.engine.options import LimitedKeywords
 from skedasis.methods.base import Scheme
 from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.multi_output import MultiOutput
 
-class ShapKeywords(NullKeywords, total=False):
+class ShapKeywords(LimitedKeywords, total=False):
     """The keywords of `shap_dependence`."""
 
     y: ArrayLike | None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, Protocol, TypeAlias, Unpack, overload, runtime_checkable
 
 import numpy as np
@@ -30,7 +31,15 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, find_feature
 from skedasis.engine.assemble import collect_results, limit_record, provenance
 from skedasis.engine.budget import LEAST_ROWS as SMALLEST_SAMPLE
-from skedasis.engine.budget import PROBED_ROWS, leave_out, on_a_sample, rows_unasked, too_few
+from skedasis.engine.budget import (
+    LONG,
+    PROBED_ROWS,
+    announce_rows,
+    fewer_rows,
+    keep_to,
+    most_model_rows,
+    on_a_sample,
+)
 from skedasis.engine.options import SCORE_ROWS, ExplainOptions, LimitedKeywords, takes_options
 from skedasis.engine.prepare import prepare_rows
 from skedasis.engine.region_pass import regions_at_rows
@@ -238,9 +247,12 @@ def variance_shares(
     rows_of_user, options, y = drawn.X, drawn.options, drawn.options.y
     dataset = quantity.prepare(options.dataset(rows_of_user))
     _check_labels(quantity, y)
-    sample = _sample(dataset, max_rows, options)
-    sample = _within_limit(quantity, sample, options, regions, effects)
-    values, outputs, costs = _evaluated(quantity, sample)
+
+    def cost(some: _Sample) -> float:
+        return _cost(quantity, some, options, regions, effects)
+
+    sample = _within_limit(_sample(dataset, max_rows, options), options, cost)
+    values, outputs, costs = _evaluated(quantity, sample, partial(cost, sample))
     for label, output in outputs.items():
         _check_varies(values[label], sample, output.describe())
     if isinstance(effects, str):
@@ -441,13 +453,20 @@ def _column(sample: _Sample, feature: Feature) -> VarianceColumn:
     return VarianceColumn(np.where(codes < 0, np.nan, codes)[order], levels=True)
 
 
+_MOST_PER_VALUE = 20.0
+"""Model rows for each row and column, of all that follows the values, up to which they are not counted."""
+
+
 def _evaluated(
-    quantity: Quantity, sample: _Sample
+    quantity: Quantity, sample: _Sample, rows: Callable[[], float]
 ) -> tuple[dict[OutputLabel, Floats], Mapping[OutputLabel, Quantity], Costs]:
-    """Return each output at the rows, the outputs, and the cost."""
+    """Return each output at the rows, the outputs, and the cost; announce the model `rows` of all the work."""
     stats, part = CallStats(), sample.part
     outputs = quantity.outputs(part, stats)
     checked = probe_model(list(outputs.values()), part)
+    columns, caller = len(part.features), checked.caller
+    if caller.seconds(_MOST_PER_VALUE * len(part) * columns, columns) > LONG:
+        announce_rows(caller, rows(), 4.0 * columns, "fewer max_rows=, or regions={}")
     values: dict[OutputLabel, list[Floats]] = {label: [] for label in outputs}
     for batch in part.batches(min(CALL_ROWS, quantity.batch_rows or CALL_ROWS)):
         cache = ResponseCache() if len(outputs) > 1 else None
@@ -460,41 +479,35 @@ def _evaluated(
     return joined, outputs, (stats, checked.stats)
 
 
-def _within_limit(
-    quantity: Quantity,
-    sample: _Sample,
-    options: ExplainOptions,
-    regions: object,
-    effects: object,
-) -> _Sample:
-    """Return the sample with which a call keeps to `max_model_rows`, or a smaller one; the model is not called."""
-    limit, whole = options.max_model_rows, sample
-    if limit is None:
-        return sample
+def _cost(
+    quantity: Quantity, sample: _Sample, options: ExplainOptions, regions: object, effects: object
+) -> float:
+    """Return the most model rows of a call, without calling the model."""
     # What follows the values is counted where it is known whether the trees are used.
     trees = may_be_trees(quantity.model, options.tree)
-    searched = (
-        not trees and (regions is None or regions == "auto") and len(sample.part.features) > 1
-    )
+    found = float(len(sample) + PROBED_ROWS)
+    searched = (regions is None or regions == "auto") and len(sample.part.features) > 1
+    if searched and not trees and sample.n_fitting >= LEAST_ROWS_OF_REGIONS:
+        fitting = sample.part.subset(np.sort(sample.order[: sample.n_fitting]))
+        found += most_model_rows(quantity, fitting, None, None, options)
+    if isinstance(effects, str) and not trees:
+        found += most_model_rows(quantity, sample.part, None, ALE(), options)
+    return found
 
-    def cost(some: _Sample) -> float:
-        found = float(len(some) + PROBED_ROWS)
-        if searched and some.n_fitting >= LEAST_ROWS_OF_REGIONS:
-            fitting = some.part.subset(np.sort(some.order[: some.n_fitting]))
-            found += rows_unasked(quantity, fitting, None, None, options)
-        if isinstance(effects, str) and not trees:
-            found += rows_unasked(quantity, some.part, None, ALE(), options)
-        return found
 
-    rows = len(whole)
-    while cost(sample) > limit and rows > SMALLEST_SAMPLE:
-        rows = max(rows * 4 // 5, SMALLEST_SAMPLE)
-        sample = _sample(whole.part, rows, options)
-    if cost(sample) > limit:
-        raise too_few(limit, cost(sample))
-    if sample is not whole:
-        leave_out(limit, [on_a_sample(rows, len(whole))], cost(whole))
-    return sample
+def _within_limit(
+    sample: _Sample, options: ExplainOptions, cost: Callable[[_Sample], float]
+) -> _Sample:
+    """Return the sample with which a call keeps to `max_model_rows`, or a smaller one; the model is not called."""
+    limit, n = options.max_model_rows, len(sample)
+    if limit is None:
+        return sample
+
+    def part(rows: int) -> _Sample:
+        return sample if rows == n else _sample(sample.part, rows, options)
+
+    choices = [n, *fewer_rows(n, SMALLEST_SAMPLE)]
+    return part(keep_to(limit, choices, lambda k: cost(part(k)), lambda k: [on_a_sample(k, n)]))
 
 
 def _check_varies(values: Floats, sample: _Sample, what: str) -> None:

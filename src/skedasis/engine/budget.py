@@ -8,10 +8,11 @@ been checked, `announce` says what the work costs if that is more than a minute,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,7 +22,12 @@ from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Batch, ChunkedRows, Dataset, even_places
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions, Need
-from skedasis.engine.prepare import Job, planned_like, resolve_method_and_selection, unasked_job
+from skedasis.engine.prepare import (
+    Job,
+    job_without_model,
+    planned_like,
+    resolve_method_and_selection,
+)
 from skedasis.engine.rows import open_rows
 from skedasis.engine.run import BatchWork
 from skedasis.engine.select import FeatureTask, Task, as_method
@@ -250,10 +256,10 @@ def announce(jobs: Sequence[Job], more: RowCount | None = None, *, regions: bool
     if limit is not None and whole > limit:
         raise too_few(limit, whole)
     if not checked_before and seconds(counts) > LONG:
-        _say(whole, seconds(counts), called[0].method.cheaper)
+        say_cost(whole, seconds(counts), called[0].method.cheaper)
 
 
-def _say(rows: float, seconds: float, cheaper: str) -> None:
+def say_cost(rows: float, seconds: float, cheaper: str) -> None:
     """Warn that a call takes long."""
     current_work().expected = rows
     warn_caller(
@@ -295,7 +301,7 @@ LOCAL_EFFECT_KINDS: tuple[LocalEffectKind, ...] = ("differences", "steps")
 """What local effects may be, where it takes calls of the model to find out which."""
 
 
-def rows_unasked(
+def most_model_rows(
     quantity: Quantity,
     dataset: Dataset,
     features: object,
@@ -311,7 +317,7 @@ def rows_unasked(
     """
     n, found, probed = len(dataset), 0.0, 0
     for local in LOCAL_EFFECT_KINDS:
-        job = unasked_job(quantity, dataset, features, method, options, local)
+        job = job_without_model(quantity, dataset, features, method, options, local)
         rows = work_ahead(job, regions=regions).rows
         if again and local == "differences":
             rows += 4.0 * n * count_slope_checks(job)
@@ -341,78 +347,126 @@ class PlannedCall:
     more: More | None = None
     regions: bool = False
 
-    def rows(self, options: ExplainOptions) -> Dataset:
-        """Return the rows."""
-        return open_rows(self.quantity, self.X, self.features, self.method, options, self.need)[0]
+    share: float = 1.0
+    """Share of the rows on which the model is explained, as one of several."""
+    left_out: tuple[str, ...] = ()
+    """What this call leaves out of a larger one, in sentences."""
+    _opened: dict[int | None, tuple[Dataset, ExplainOptions]] = field(
+        default_factory=dict[int | None, tuple[Dataset, ExplainOptions]]
+    )
+
+    def open(self, options: ExplainOptions) -> tuple[Dataset, ExplainOptions]:
+        """Return the rows, and the options that belong to them."""
+        found = self._opened.get(options.sample)
+        if found is None:
+            found = open_rows(self.quantity, self.X, self.features, self.method, options, self.need)
+        if not self._opened:
+            # Opening data that are read in chunks takes a pass over them. Smaller samples are opened once.
+            self._opened[options.sample] = found
+        return found[0], replace(found[1], heterogeneity_rows=options.heterogeneity_rows)
 
     def cost(self, options: ExplainOptions, *, again: bool = True) -> float:
-        """Return the most model rows, without calling the model; see `rows_unasked`."""
-        opened = open_rows(self.quantity, self.X, self.features, self.method, options, self.need)
-        found = rows_unasked(
+        """Return the most model rows, without calling the model; see `most_model_rows`."""
+        dataset, own = self.open(options)
+        if self.share < 1.0:
+            rows = math.ceil(self.share * len(dataset))
+            dataset = dataset.subset(even_places(len(dataset), rows))
+        found = most_model_rows(
             self.quantity,
-            opened[0],
+            dataset,
             self.features,
             self.method,
-            opened[1],
+            own,
             regions=self.regions,
             again=again,
         )
-        return found + (0.0 if self.more is None else self.more(*opened))
+        return found + (0.0 if self.more is None else self.more(dataset, own))
 
     def announce_early(self, options: ExplainOptions, caller: Timed, columns: int) -> None:
         """Warn of a call whose checks alone take long, once the model has been called on a few rows."""
         work = current_work()
         checks = caller.seconds(7.0 * DERIVATIVE_ROWS * columns, 3.0 * columns)
-        if work.is_cost_checked or checks <= LONG / 4:
-            return
-        rows = work.times * (self.cost(options, again=False) + work.more)
-        seconds = caller.seconds(rows, work.times * 4.0 * columns)
-        work.is_cost_checked = seconds > LONG
-        if work.is_cost_checked:
-            _say(rows, seconds, as_method(self.method).cheaper)
+        if not work.is_cost_checked and checks > LONG / 4:
+            rows = work.times * (self.cost(options, again=False) + work.more)
+            announce_rows(caller, rows, work.times * 4.0 * columns, as_method(self.method).cheaper)
+
+
+def announce_rows(caller: Timed, rows: float, calls: float, cheaper: str) -> None:
+    """Warn if so many model rows take more than a minute, and nothing of the same call has been announced."""
+    work, seconds = current_work(), caller.seconds(rows, calls)
+    if not work.is_cost_checked and seconds > LONG:
+        work.is_cost_checked = True
+        say_cost(rows, seconds, cheaper)
 
 
 def within_limit(asked: PlannedCall, options: ExplainOptions) -> ExplainOptions:
-    """Return options with which a call keeps to `max_model_rows`; raise `DataError` if the least is more.
+    """Return options with which a call keeps to `max_model_rows`; raise `DataError` if the least is more."""
+    return call_within_limit([asked], options)[1]
 
-    What is least needed is left out first: rows of the heterogeneity scores and spreads, half of them at a time, then
-    all of these; at last rows of everything, down to a random sample of 200. The model is not called.
+
+def call_within_limit(
+    calls: Sequence[PlannedCall], options: ExplainOptions
+) -> tuple[PlannedCall, ExplainOptions]:
+    """Return the call and the options that keep to `max_model_rows`; raise `DataError` if the least is more.
+
+    What is least needed is left out first: what each call leaves out of the one before; rows of the heterogeneity
+    scores and spreads, half of them at a time, then all of these; at last rows of everything, down to a random sample
+    of 200. The model is not called.
     """
-    limit = options.max_model_rows
-    changed = options
-    if limit is not None and not may_be_trees(asked.quantity.model, options.tree):
-        changed = _fitting(asked, options, limit)
-    if not isinstance(asked.X, ChunkedRows):
-        current_work().after_check = partial(asked.announce_early, changed)
-    return changed
+    limit, chosen = options.max_model_rows, (calls[0], options)
+    if limit is not None and not may_be_trees(calls[0].quantity.model, options.tree):
+        n = len(calls[0].open(options)[0])
+        choices = [(call, options) for call in calls]
+        choices += [(calls[-1], fewer) for fewer in _fewer(options, n)]
+
+        def said(choice: tuple[PlannedCall, ExplainOptions]) -> list[str]:
+            return [*choice[0].left_out, *_left_out(options, choice[1], n)]
+
+        chosen = keep_to(limit, choices, lambda c: c[0].cost(c[1]), said)
+    if not isinstance(calls[0].X, ChunkedRows):
+        current_work().after_check = partial(chosen[0].announce_early, chosen[1])
+    return chosen
 
 
-def _fitting(asked: PlannedCall, options: ExplainOptions, limit: int) -> ExplainOptions:
-    """Return options with which a call that is repeated `Work.times` keeps to a limit."""
-    times = current_work().times
+_ChoiceT = TypeVar("_ChoiceT")
 
-    def cost(options: ExplainOptions) -> float:
-        return times * asked.cost(options)
 
-    whole = least = cost(options)
+def keep_to(
+    limit: int,
+    choices: Sequence[_ChoiceT],
+    cost: Callable[[_ChoiceT], float],
+    left_out: Callable[[_ChoiceT], Sequence[str]],
+) -> _ChoiceT:
+    """Return the first of choices, each of which costs less than the one before, that keeps to a limit of model rows.
+
+    A call that is repeated `Work.times` keeps to it in all. What the choice leaves out is said; `DataError` is raised
+    if the last choice costs more than the limit.
+    """
+    work = current_work()
+    whole = work.times * cost(choices[0])
     if whole <= limit:
-        return options
-    n, changed = len(asked.rows(options)), options
-    for changed in _fewer(options, n):
-        least = cost(changed)
-        if least <= limit:
-            break
+        return choices[0]
+    least = work.times * cost(choices[-1])
     if least > limit:
         raise too_few(limit, least)
-    if changed.sample != options.sample:
-        low, high = LEAST_ROWS, n
-        while high - low > max(1, low // 50):
-            middle = (low + high) // 2
-            fits = cost(replace(changed, sample=middle)) <= limit
-            low, high = (middle, high) if fits else (low, middle)
-        changed = replace(changed, sample=low)
-    leave_out(limit, _left_out(options, changed, n), whole)
-    return changed
+    chosen = first_fitting(choices[1:], lambda c: work.times * cost(c) <= limit)
+    leave_out(limit, left_out(chosen), whole)
+    return chosen
+
+
+def first_fitting(choices: Sequence[_ChoiceT], fits: Callable[[_ChoiceT], bool]) -> _ChoiceT:
+    """Return the first of choices, each of which asks for less than the one before, that fits; or else the last."""
+    first = bisect_left(range(len(choices) - 1), True, key=lambda k: fits(choices[k]))
+    return choices[first]
+
+
+def fewer_rows(n: int, least: int) -> list[int]:
+    """Return numbers of rows below n, each at most two percent less than the one before, down to the least."""
+    found: list[int] = []
+    while n > least:
+        n = max(least, min(n - 1, n * 49 // 50))
+        found.append(n)
+    return found
 
 
 def leave_out(limit: int, sentences: Sequence[str], whole: float) -> None:
@@ -434,17 +488,15 @@ def on_a_sample(rows: int, n: int) -> str:
     return f"All numbers are computed from a random sample of {rows:,} of {n:,} rows."
 
 
-def _fewer(options: ExplainOptions, n: int) -> Iterator[ExplainOptions]:
-    """Yield options that leave out more and more of n rows; the last ones leave out most."""
+def _fewer(options: ExplainOptions, n: int) -> list[ExplainOptions]:
+    """Return options that leave out more and more of n rows."""
     scored = options.heterogeneity_rows
     rows = n if scored is None else min(scored, n)
-    while rows >= 2 * LEAST_ROWS:
-        rows //= 2
-        yield replace(options, heterogeneity_rows=rows)
-    if scored != 0:
-        yield replace(options, heterogeneity_rows=0)
-    if n > LEAST_ROWS:
-        yield replace(options, heterogeneity_rows=0, sample=LEAST_ROWS)
+    halves = [rows >> k for k in range(1, rows.bit_length()) if rows >> k >= LEAST_ROWS]
+    none = replace(options, heterogeneity_rows=0)
+    found = [replace(options, heterogeneity_rows=rows) for rows in halves]
+    found += [none] if scored != 0 else []
+    return found + [replace(none, sample=rows) for rows in fewer_rows(n, LEAST_ROWS)]
 
 
 def _left_out(options: ExplainOptions, changed: ExplainOptions, n: int) -> list[str]:

@@ -472,12 +472,18 @@ def explain_several(
     """Explain several fitted models of the same quantity; see `explain`."""
     models, names = listed(given)
     quantities = quantities_of(models)
-    current_work().times = float(len(models))
-    for quantity in quantities:
-        # What a model needs less of, the others do without too.
-        options = within_limit(PlannedCall(quantity, X, features, method), options)
+    if isinstance(options.cv, Iterator):
+        options = replace(options, cv=list(options.cv))
     dataset = options.dataset(X)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
+    current_work().times = float(len(models))
+    share, sample = max(map(len, folds.parts)) / len(dataset), options.sample
+    for quantity in quantities:
+        # What a model needs less of, the others do without too.
+        options = within_limit(PlannedCall(quantity, X, features, method, share=share), options)
+    if options.sample != sample:
+        dataset = options.dataset(X)
+        folds = as_folds(options.cv, len(models), dataset, X, options.y)
     if options.correction is not None:
         folds = replace(folds, correction=options.correction, chosen="given")
     warn_unused_arguments(method, models[0], options.y)

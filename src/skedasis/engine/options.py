@@ -79,18 +79,13 @@ class ReportKeywords(CommonKeywords, total=False):
     """Largest number of rows at which the model is called. By default there is no limit."""
 
 
-class NullKeywords(CommonKeywords, total=False):
-    """The keywords that `null_distribution` passes on to `explain`."""
+class LimitedKeywords(CommonKeywords, total=False):
+    """The keywords of functions that keep to a number of model rows."""
 
     weight_kind: WeightKind
     """What weights mean for standard errors."""
     row_id: ArrayLike | None
     """Unique row identifiers."""
-
-
-class LimitedKeywords(NullKeywords, total=False):
-    """The keywords of functions that keep to a number of model rows."""
-
     max_model_rows: int | None
     """Largest number of rows at which the model is called. By default there is no limit."""
 

@@ -304,7 +304,7 @@ def _release(tasks: Sequence[Task]) -> None:
         column.release()
 
 
-def unasked_job(
+def job_without_model(
     quantity: Quantity,
     dataset: Dataset,
     features: object,
@@ -323,7 +323,7 @@ def unasked_job(
     if isinstance(quantity, MultiOutputQuantity):
         outputs = dict(quantity.parts) or {None: quantity.one}
     checked = ProbeResult(float(np.finfo(float).eps), CallStats())
-    planner = _UnaskedPlanner(outputs, dataset, tasks, checked, local=local)
+    planner = _PlannerWithoutModel(outputs, dataset, tasks, checked, local=local)
     dataset.once_known(planner.plan_all)
     base = Job(
         quantity=quantity,
@@ -551,7 +551,7 @@ class _Planner:
 
 
 @dataclass(frozen=True, eq=False)
-class _UnaskedPlanner(_Planner):
+class _PlannerWithoutModel(_Planner):
     """Plans features without calling the model."""
 
     local: LocalEffectKind = "differences"

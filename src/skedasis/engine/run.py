@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from skedasis._progress import Further, Progress
+from skedasis._progress import Further, Progress, current_work
 from skedasis._types import Floats, OutputLabel, ResultKey
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.row_rules import KeptRows
@@ -218,6 +218,9 @@ def run(job: Job) -> GatheredStats:
         with closing(done):
             for _, part in done:
                 job.stats.add(part.stats)
+                if part.steps:
+                    # The model was called elsewhere, by a worker of a cluster.
+                    current_work().add(part.stats.rows)
                 for kept in part.kept:
                     rows.take(kept)
                 tree.merge(part.tree)

@@ -14,7 +14,7 @@ from skedasis._types import Floats, OutputLabel, TableLike
 from skedasis.data.dataset import AnyColumn, ChunkedRows, Dataset, require_rows
 from skedasis.data.features import Feature, Groups
 from skedasis.engine.assemble import provenance
-from skedasis.engine.budget import LEAST_ROWS, PROBED_ROWS, leave_out, on_a_sample, too_few
+from skedasis.engine.budget import LEAST_ROWS, PROBED_ROWS, keep_to, on_a_sample
 from skedasis.engine.given_regions import GivenRules, column_named_by, regions_given, rows_of
 from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
 from skedasis.engine.prepare import prepare_job
@@ -173,14 +173,14 @@ def _within_limit(
     if limit is None or may_be_trees(quantity.model, options.tree):
         return options
     n = len(X) if isinstance(X, ChunkedRows) else len(options.dataset(X))
-    n, each = min(n, options.sample or n), 1 + scenarios
-    if n * each + PROBED_ROWS <= limit:
-        return options
-    rows = (limit - PROBED_ROWS) // each
-    if rows < min(n, LEAST_ROWS):
-        raise too_few(limit, min(n, LEAST_ROWS) * each + PROBED_ROWS)
-    leave_out(limit, [on_a_sample(rows, n)], n * each + PROBED_ROWS)
-    return replace(options, sample=rows)
+    n = min(n, options.sample or n)
+    rows = keep_to(
+        limit,
+        range(n, min(n, LEAST_ROWS) - 1, -1),
+        lambda rows: rows * (1 + scenarios) + PROBED_ROWS,
+        lambda rows: [on_a_sample(rows, n)],
+    )
+    return options if rows == n else replace(options, sample=rows)
 
 
 # --- moves ----------------------------------------------------------------------------------------

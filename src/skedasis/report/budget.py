@@ -26,18 +26,21 @@ from skedasis.engine.budget import (
     count_rows,
     count_rows_of,
     count_slope_checks,
+    fewer_rows,
+    first_fitting,
     is_probed,
+    most_model_rows,
     region_score_rows,
     rounded,
-    rows_unasked,
+    say_cost,
     scored_rows,
     slope_check_rows,
     too_few,
 )
 from skedasis.engine.heterogeneity_score import count_score_rows
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.prepare import Job, unasked_job
-from skedasis.errors import CostWarning, DataError, ModelOutputError, UnsupportedError, warn_caller
+from skedasis.engine.prepare import Job, job_without_model
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.models.calling import CallStats, ChunkedCaller
@@ -49,6 +52,7 @@ from skedasis.report.interactions import MODEL_ROWS
 from skedasis.report.passes import predictions_call
 from skedasis.report.uncertainty import FEATURES, REPEATS, entropy_of, model_of
 from skedasis.report.uncertainty import ROWS as UNCERTAINTY_ROWS
+from skedasis.results.provenance import add_cost
 
 Record: TypeAlias = dict[str, JsonValue]
 """Entries of a provenance."""
@@ -71,11 +75,26 @@ _POINTS = 70
 _OWN, _OWN_PER_VALUE = 1.0, 5e-5
 """Seconds of a report beside those of the models: in any case, and for each row and feature."""
 
-_SIZES = (256, 1_024, 4_096, 16_384)
-"""Rows at which the model's time is measured, as far as `_MEASURED` seconds allow."""
 
-_MEASURED, _SHARE = 1.0, 0.05
-"""Seconds of the measurement, and its rows as a share of those of the report, at most."""
+@dataclass(frozen=True)
+class PageParts:
+    """The parts of a page that call the model."""
+
+    features: tuple[Feature, ...]
+    pairs: int
+    rows: bool
+    uncertainty: bool
+    regions: bool
+
+    @property
+    def has_regions(self) -> bool:
+        """Return whether there are scores within regions."""
+        return self.regions
+
+    def names(self, *, nominal: bool | None = None) -> list[str]:
+        """Return the names of all features, of the nominal ones, or of the others."""
+        some = (f for f in self.features if nominal in (None, f.kind == "nominal"))
+        return [f.name for f in some]
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,21 +213,10 @@ class Budget:
 
     def choose(self, seconds: float, features: int, rows: float = math.inf) -> Cuts:
         """Return the cuts with which the models take at most these seconds and rows, or else the deepest ones."""
-
-        def fits(cuts: Cuts) -> bool:
-            return self.fits(cuts, seconds, rows)
-
-        cuts = NO_CUTS
-        for cuts in self._deeper(features):
-            if fits(cuts):
-                return cuts
-        low, high = LEAST_ROWS, max(d.rows for d in self.demands)
-        if high <= low:
-            return cuts
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if fits(replace(cuts, rows=middle)) else (low, middle)
-        return replace(cuts, rows=low)
+        choices = [*self._deeper(features)]
+        n = max(d.rows for d in self.demands)
+        choices += [replace(choices[-1], rows=rows) for rows in fewer_rows(n, LEAST_ROWS)]
+        return first_fitting(choices, lambda cuts: self.fits(cuts, seconds, rows))
 
     def _deeper(self, features: int) -> Iterator[Cuts]:
         """Yield cuts that leave out more and more."""
@@ -239,34 +247,16 @@ class Budget:
         """Return the estimate of the models' time."""
         return sum(d.seconds(self.cuts) for d in self.demands)
 
-    @property
-    def in_words(self) -> str:
-        """Return the rows and the time in words."""
-        return f"up to {rounded(self.model_rows)} model rows, about {in_words(self.seconds)}"
-
-    @property
-    def announcement(self) -> str:
-        """Return the text beside progress bars; empty if the report does not take long."""
-        return f"report: {self.in_words} in all" if self.seconds > LONG else ""
-
     def warn(self) -> None:
-        """Warn if the report takes long, and no limit was set."""
+        """Warn if the report takes long, unless its time is limited."""
         work = current_work()
-        if self.max_seconds is not None or not self.announcement or work.is_cost_checked:
-            return
-        work.is_cost_checked, work.expected = True, work.rows + self.rows
-        several = len(self.demands) > 1
-        of, time_of = (
-            (f"{len(self.demands)} models", "models'") if several else ("model", "model's")
-        )
-        fewer = "fewer rows or features, pairs=0, regions=False"
-        if any(d.uncertainty for d in self.demands):
-            fewer += ", uncertainty=False"
-        warn_caller(
-            f"This report asks the {of} for {self.in_words} of the {time_of} time as measured so far. max_seconds= or "
-            f"max_model_rows= leave out what is least needed. Less costs: {fewer}; or n_jobs=2 for two threads.",
-            CostWarning,
-        )
+        if self.max_seconds is None and self.seconds > LONG and not work.is_cost_checked:
+            work.is_cost_checked = True
+            fewer = "fewer rows or features, pairs=0, regions=False"
+            if any(d.uncertainty for d in self.demands):
+                fewer += ", uncertainty=False"
+            fewer += "; or n_jobs=2 for two threads. So does max_seconds="
+            say_cost(work.rows + self.rows, self.seconds, fewer)
 
     @property
     def is_timed(self) -> bool:
@@ -291,7 +281,7 @@ class Budget:
             "max_model_rows": self.max_model_rows,
             "left_out": list(self.left_out),
         }
-        return {**(demand.measured or _record(0, 0, 0.0)), **limits}
+        return {**(demand.measured or _record(CallStats())), **limits}
 
 
 def _sentences(whole: Budget, found: Budget, features: int) -> list[str]:
@@ -301,7 +291,7 @@ def _sentences(whole: Budget, found: Budget, features: int) -> list[str]:
     needs = f"up to {rounded(whole.rows)} model rows"
     if found.max_seconds is not None:
         kept = f"To finish within {found.max_seconds:g} seconds (max_seconds)"
-        needs = f"{whole.in_words} of the model's time"
+        needs = f"up to {rounded(whole.model_rows)} model rows, about {in_words(whole.seconds)} of the model's time"
     why = f"{kept}, this page leaves out what is least needed: the whole page needs {needs}."
     said = [why]
     if not cuts.uncertainty:
@@ -326,6 +316,10 @@ def _sentences(whole: Budget, found: Budget, features: int) -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------- counts
+NOT_TIMED = 0.0, 0.0, CallStats()
+"""The time of calls that were not measured, and what that cost."""
+
+
 def timed(quantity: Quantity, dataset: Dataset) -> tuple[float, float, CallStats]:
     """Return the time of a call and of a row, from two calls with few rows, and what these cost."""
     caller, cost = ChunkedCaller(), CallStats()
@@ -338,45 +332,44 @@ def timed(quantity: Quantity, dataset: Dataset) -> tuple[float, float, CallStats
     return of_call, caller.seconds(1, 1) - of_call, cost
 
 
-def foresee_unasked(
+def demand_without_model(
     quantity: Quantity,
     X: TableLike,
     dataset: Dataset,
     options: ExplainOptions,
-    features: Sequence[Feature],
-    *,
-    pairs: int,
-    rows: bool,
-    uncertainty: bool,
-    regions: bool,
+    page: PageParts,
     timing: tuple[float, float, CallStats],
 ) -> Demand:
-    """Return what a model's report will ask of the model at most, without calling it; `timing` is that of its calls."""
-    n, names = len(dataset), [f.name for f in features]
+    """Return what a model's report asks of the model at most, without calling it; `timing` is that of its calls."""
+    n, names = len(dataset), page.names()
     of_call, of_row, cost = timing
     distribution = _may_have_distribution(quantity)
     if distribution and cost.rows:
         distribution = _has_distribution(quantity, X, cost)
     found: list[Demand] = []
     for local in LOCAL_EFFECT_KINDS:
-        job = unasked_job(quantity, dataset, names, None, options, local)
-        one = Demand(n, 0, _ROW_TIME * of_row, {"predictions": float(n)})
-        one = _counted(one, job, features, pairs=pairs, rows=rows, regions=regions)
+        job = job_without_model(quantity, dataset, names, None, options, local)
+        one = _counted(Demand(n, 0, _ROW_TIME * of_row, {"predictions": float(n)}), job, page)
         probed = sum(is_probed(quantity, task) for task in job.tasks)
         # Few slopes fail their check: a limit of time, which is no exact one, counts half of what that would cost.
         again = 2.0 if cost.rows else 4.0
         sloped = again * n * count_slope_checks(job)
         parts = {**one.parts, "differences instead of slopes": sloped}
         checks = one.checks + probed * 7.0 * min(n, DERIVATIVE_ROWS) + PROBED_ROWS + cost.rows
-        if uncertainty and distribution:
-            found_rows = _uncertainty_rows(quantity, job, features, trees=False, again=True)
+        if page.uncertainty and distribution:
+            found_rows = _uncertainty_rows(quantity, job, page, trees=False, again=True)
             one = replace(one, uncertainty=found_rows)
-        calls = 20.0 + 10.0 * len(features) * len(job.outputs)
+        calls = _calls(job, page)
         found.append(
             replace(one, parts=parts, checks=checks, calls=calls, seconds_per_call=of_call)
         )
     most = max(found, key=lambda d: d.all_rows(NO_CUTS))
-    return replace(most, measured=_record(cost.calls, cost.rows, cost.seconds))
+    return replace(most, measured=_record(cost) if cost.calls else {})
+
+
+def _calls(job: Job, page: PageParts) -> float:
+    """Return about how often a page calls the model."""
+    return 20.0 + 10.0 * len(page.features) * len(job.outputs)
 
 
 def _may_have_distribution(quantity: Quantity) -> bool:
@@ -388,40 +381,36 @@ def _may_have_distribution(quantity: Quantity) -> bool:
     return True
 
 
-def foresee(
+def demand_of(
     quantity: Quantity,
     X: TableLike,
     job: Job,
-    features: Sequence[Feature],
-    *,
-    pairs: int,
-    rows: bool,
-    uncertainty: bool,
-    regions: bool,
+    page: PageParts,
     max_seconds: float | None,
     max_model_rows: int | None,
 ) -> Demand:
     """Return what a model's report will ask of the model, counted unless that is little and not limited."""
-    n, rate = len(job.dataset), job.checked.caller.seconds_per_row
+    n, caller, trees = len(job.dataset), job.checked.caller, not job.is_called
+    of_call = caller.seconds(0, 1)
+    of_row = caller.seconds(1, 1) - of_call
     short = SHORT if max_seconds is None else min(SHORT, max_seconds / 4)
-    trees = not job.is_called
     parts = {"predictions": float(n) if predictions_call(job) else 0.0}
+    calls = 0.0 if trees else _calls(job, page)
     small = min(n, UNCERTAINTY_ROWS)
-    bound = _bound(job) if not trees else n + small * (1 + REPEATS * len(features))
-    if max_model_rows is None and bound * rate <= short:
-        return Demand(n, 0, rate, parts)
-    # A limit covers the check of the model, which is repeated if only a sample of the rows is kept.
-    checks = 0.0 if max_model_rows is None else float(job.checked.stats.rows + PROBED_ROWS)
-    found = Demand(n, 0, rate, parts, checks=checks)
-    if not trees:
-        found = _counted(found, job, features, pairs=pairs, rows=rows, regions=regions)
-    if uncertainty and _has_distribution(quantity, X, job.checked.stats):
-        again = max_model_rows is not None
-        found_rows = _uncertainty_rows(quantity, job, features, trees=trees, again=again)
-        found = replace(found, uncertainty=found_rows)
-    if found.seconds(NO_CUTS) <= short:
+    bound = n + small * (1 + REPEATS * len(page.features)) if trees else _bound(job)
+    found = Demand(n, 0, of_row, parts, calls=calls, seconds_per_call=of_call)
+    if max_model_rows is None and bound * of_row + calls * of_call <= short:
         return found
-    return _measured(found, quantity, job)
+    if max_model_rows is not None:
+        # A limit covers the check of the model, which is repeated if only a sample of the rows is kept.
+        found = replace(found, checks=float(job.checked.stats.rows + PROBED_ROWS))
+    if not trees:
+        found = _counted(found, job, page)
+    if page.uncertainty and _has_distribution(quantity, X, job.checked.stats):
+        again = max_model_rows is not None
+        rows = _uncertainty_rows(quantity, job, page, trees=trees, again=again)
+        found = replace(found, uncertainty=rows)
+    return found
 
 
 def _bound(job: Job) -> float:
@@ -434,13 +423,10 @@ def _bound(job: Job) -> float:
     return float(len(job.dataset) * points)
 
 
-def _counted(
-    found: Demand, job: Job, features: Sequence[Feature], *, pairs: int, rows: bool, regions: bool
-) -> Demand:
+def _counted(found: Demand, job: Job, page: PageParts) -> Demand:
     """Return the demand with the rows of each part, counted from its plan."""
-    n, outputs = len(job.dataset), len(job.outputs)
-    nominal = [f.name for f in features if f.kind == "nominal"]
-    others = [f.name for f in features if f.kind != "nominal"]
+    n, outputs, features = len(job.dataset), len(job.outputs), page.features
+    nominal, others = page.names(nominal=True), page.names(nominal=False)
     main = _total(count_rows(job))
     ale = _total(count_rows_of(job, ALE(), others)) if others else RowCount()
     pdp: dict[str, float] = {}
@@ -449,10 +435,10 @@ def _counted(
             # The main effects decide which features have the most points.
             points = called_points({n: float(k < WHOLE_GRIDS) for k, n in enumerate(names)})
             numeric = points if kind == "continuous" else None
-            counts = count_rows_of(job, pdp_method(kind, rows=rows, points=numeric), names)
+            counts = count_rows_of(job, pdp_method(kind, rows=page.rows, points=numeric), names)
             pdp |= {str(key): count.model for key, count in counts.items()}
     each = float(n * PAIR_ROWS[min(2, sum(f.categorical for f in features))])
-    drawn = min(pairs, max(1, MODEL_ROWS // (4 * n))) * outputs if len(features) > 1 else 0
+    drawn = min(page.pairs, max(1, MODEL_ROWS // (4 * n))) * outputs if len(features) > 1 else 0
     return replace(
         found,
         score_rows=scored_rows(job),
@@ -463,7 +449,7 @@ def _counted(
         },
         slopes=main.slope,
         scores=float(count_score_rows(job, known=True)),
-        regions=region_score_rows(job) if regions else 0.0,
+        regions=region_score_rows(job) if page.has_regions else 0.0,
         pdp=pdp,
         surface=each,
         checks=found.checks + slope_check_rows(job),
@@ -484,64 +470,28 @@ def _has_distribution(quantity: Quantity, X: TableLike, cost: CallStats) -> bool
 
 
 def _uncertainty_rows(
-    quantity: Quantity, job: Job, features: Sequence[Feature], *, trees: bool, again: bool
+    quantity: Quantity, job: Job, page: PageParts, *, trees: bool, again: bool
 ) -> float:
-    """Return the most model rows of the part about the predictive uncertainty; `again` as in `rows_unasked`."""
-    rows, count = min(len(job.dataset), UNCERTAINTY_ROWS), len(features)
+    """Return the most model rows of the part about predictive uncertainty; `again` as in `most_model_rows`."""
+    rows, count = min(len(job.dataset), UNCERTAINTY_ROWS), len(page.features)
     found = 0.0 if job.options.y is None else float(rows * (1 + REPEATS * count) + PROBED_ROWS)
     if trees:
         return found
     certain = entropy(model_of(quantity))
     some = certain.prepare(job.dataset.subset(even_places(len(job.dataset), rows)))
-    nominal = [f.name for f in features if f.kind == "nominal"]
-    others = [f.name for f in features if f.kind != "nominal"]
-    for names, method in ((others, RHALE()), (nominal, ALE())):
+    for nominal, method in ((False, RHALE()), (True, ALE())):
+        names = page.names(nominal=nominal)
         if names:
-            found += rows_unasked(certain, some, names, method, job.options, again=again)
+            found += most_model_rows(certain, some, names, method, job.options, again=again)
     return found + 50.0 * rows * min(FEATURES, count) + PROBED_ROWS
 
 
-def _measured(found: Demand, quantity: Quantity, job: Job) -> Demand:
-    """Return the demand with the time per row of calls of about the size that the report makes."""
-    dataset, n = job.dataset, len(job.dataset)
-    (whole,) = dataset.batches(n)
-    rate, spent, rows, calls = found.seconds_per_row, 0.0, 0, 0
-    for size in _SIZES:
-        most = _SHARE * found.model_rows(NO_CUTS)
-        too_many = quantity.call_rows is not None and size > quantity.call_rows
-        if too_many or spent + size * rate > _MEASURED or rows + size > most:
-            break
-        copies = max(size // n, 1)
-        some = whole if size >= n else whole.take(np.linspace(0, n - 1, size).astype(int))
-        given = some.tile(copies).swept({}, copies)
-        started = time.perf_counter()
-        quantity.raw(given)
-        seconds = time.perf_counter() - started
-        asked = copies * len(some)
-        rate, spent, rows, calls = (
-            min(rate, seconds / asked),
-            spent + seconds,
-            rows + asked,
-            calls + 1,
-        )
-    record = _record(calls, rows, spent) if calls else {}
-    return replace(found, seconds_per_row=rate, measured=record, checks=found.checks + rows)
-
-
-def _record(calls: int, rows: int, seconds: float) -> Record:
-    """Return the provenance of a measurement, with the keys of a method's provenance."""
-    return {
-        "method": "measurement of the model's time",
-        "settings": {},
-        "model_rows": rows,
-        "model_calls": calls,
-        "effect_rows": 0,
-        "check_rows": rows,
-        "slope_rows": 0,
-        "score_rows": 0,
-        "seconds": seconds,
-        "exact": True,
-    }
+def _record(cost: CallStats) -> Record:
+    """Return the provenance of the measurement of a model's time, with the keys of a method's provenance."""
+    record: Record = {"method": "measurement of the model's time", "settings": {}}
+    add_cost(record, "check", cost)
+    none = {"effect_rows": 0, "slope_rows": 0, "score_rows": 0}
+    return {**record, **none, "seconds": cost.seconds, "exact": True}
 
 
 # ---------------------------------------------------------------------------------------- samples

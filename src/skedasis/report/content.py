@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_flag, check_int
 from skedasis._calls import result_error
 from skedasis._escaping import Printed
-from skedasis._progress import announced, one_call
+from skedasis._progress import one_call
 from skedasis._types import Floats, Ints, TableLike
 from skedasis.analysis.variance_shares import PAIRS, variance_shares_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, require_rows
 from skedasis.data.features import Feature, Groups, OutOfRange
 from skedasis.engine.argument_types import FeatureList, GivenRegions
+from skedasis.engine.budget import LONG
 from skedasis.engine.options import ExplainOptions, ReportKeywords
 from skedasis.engine.region_pass import RegionPass
 from skedasis.engine.rows import draw_rows
@@ -29,7 +30,6 @@ from skedasis.engine.select import FeatureSelection, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
-from skedasis.models.calling import CallStats
 from skedasis.models.introspection import title
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.quantities.base import Quantity
@@ -43,13 +43,15 @@ from skedasis.quantities.outputs import (
 from skedasis.quantities.tree_evaluator import may_be_trees
 from skedasis.report.budget import (
     NO_CUTS,
+    NOT_TIMED,
     Budget,
     Cuts,
     Demand,
+    PageParts,
     Record,
     check_max_seconds,
-    foresee,
-    foresee_unasked,
+    demand_of,
+    demand_without_model,
     sampled,
     timed,
 )
@@ -178,14 +180,9 @@ ByOutput = dict[Label, Effects]
 
 
 @dataclass(frozen=True)
-class ContentOptions:
+class ContentOptions(PageParts):
     """What a report shows of each model."""
 
-    features: tuple[Feature, ...]
-    pairs: int
-    rows: bool
-    uncertainty: bool
-    regions: bool
     by: GivenRegions | None
     given: tuple[int, ...] = ()
     ignore: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -203,10 +200,10 @@ class ContentOptions:
         top = np.argsort(-share, kind="stable")[: self.cuts.pdp_features]
         return tuple(every[j] for j in np.sort(top))
 
-    def names(self, *, nominal: bool | None = None) -> list[str]:
-        """Return the names of all features, of the nominal ones, or of the others."""
-        some = (f for f in self.features if nominal in (None, f.kind == "nominal"))
-        return [f.name for f in some]
+    @property
+    def has_regions(self) -> bool:
+        """Return whether there are scores within regions: found, or of the caller."""
+        return self.regions or self.by is not None
 
 
 def largest_shares(sizes: Sequence[Sequence[float]]) -> Floats:
@@ -557,8 +554,9 @@ def gather(
         budget = _budget(runners, shown, max_seconds, max_model_rows, started)
     shown = replace(shown, cuts=budget.cuts)
     sections: list[ModelSection] = []
-    with one_call() as work, announced(budget.announcement):
+    with one_call() as work:
         work.is_cost_checked = budget.is_timed  # by the page, for all passes
+        work.expected = max(work.expected, work.rows + budget.rows if budget.seconds > LONG else 0)
         if not budget.is_timed:
             work.after_check = budget.warn_once_timed
         for (name, whole), demand in zip(runners.items(), budget.demands, strict=True):
@@ -590,36 +588,6 @@ def _on_the_sample(dataset: Dataset, note: str) -> Iterator[str]:
         yield f"This page is about a random sample of {drawn_of}."
 
 
-def _limited(
-    runners: Mapping[str, ModelRunner],
-    options: ContentOptions,
-    max_seconds: float | None,
-    max_model_rows: int | None,
-    started: float,
-) -> Budget:
-    """Return what the report may cost within a limit, chosen before the models are called, but for their time."""
-    demands: list[Demand] = []
-    for runner in runners.values():
-        dataset = runner.dataset()
-        no_time = 0.0, 0.0, CallStats()
-        demands.append(
-            foresee_unasked(
-                runner.quantity,
-                runner.X,
-                dataset,
-                runner.options,
-                options.features,
-                pairs=options.pairs,
-                rows=options.rows,
-                uncertainty=options.uncertainty,
-                regions=options.regions or options.by is not None,
-                timing=no_time if max_seconds is None else timed(runner.quantity, dataset),
-            )
-        )
-    spent = time.perf_counter() - started
-    return Budget.of(demands, len(options.features), max_seconds, max_model_rows, spent)
-
-
 def _budget(
     runners: Mapping[str, ModelRunner],
     options: ContentOptions,
@@ -627,30 +595,29 @@ def _budget(
     max_model_rows: int | None,
     started: float,
 ) -> Budget:
-    """Return what the report will cost, and what is left out; warn if it takes long."""
-    limited = max_seconds is not None or max_model_rows is not None
-    if limited and not any(
+    """Return what the report will cost, and what is left out; warn if it takes long.
+
+    A limit is kept before the models are called, but for their time, unless they may be trees that are not called.
+    """
+    before = (max_seconds is not None or max_model_rows is not None) and not any(
         may_be_trees(q.quantity.model, q.options.tree) for q in runners.values()
-    ):
-        return _limited(runners, options, max_seconds, max_model_rows, started)
-    demands = [
-        foresee(
-            runner.quantity,
-            runner.X,
-            runner.prepare(options.names()),
-            options.features,
-            pairs=options.pairs,
-            rows=options.rows,
-            uncertainty=options.uncertainty,
-            regions=options.regions or options.by is not None,
-            max_seconds=max_seconds,
-            max_model_rows=max_model_rows,
-        )
-        for runner in runners.values()
-    ]
+    )
+    demands: list[Demand] = []
+    for one in runners.values():
+        if before:
+            dataset = one.dataset()
+            timing = NOT_TIMED if max_seconds is None else timed(one.quantity, dataset)
+            demand = demand_without_model(
+                one.quantity, one.X, dataset, one.options, options, timing
+            )
+        else:
+            job = one.prepare(options.names())
+            demand = demand_of(one.quantity, one.X, job, options, max_seconds, max_model_rows)
+        demands.append(demand)
     spent = time.perf_counter() - started
     budget = Budget.of(demands, len(options.features), max_seconds, max_model_rows, spent)
-    budget.warn()
+    if not before:
+        budget.warn()
     return budget
 
 

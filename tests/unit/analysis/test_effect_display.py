@@ -468,7 +468,7 @@ class TestDisplay:
         others = inspect.signature(PartialDependenceDisplay.from_estimator).parameters
         elsewhere = {"n_jobs", "verbose", "line_kw", "ice_lines_kw", "pd_line_kw", "contour_kw"}
         assert set(others) - set(ours) == elsewhere
-        assert set(ours) - set(others) == {"y", "color"}
+        assert set(ours) - set(others) == {"y", "color", "max_model_rows"}
         assert [p for p in ours if ours[p].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD] == [
             "estimator", "X", "features",
         ]  # fmt: skip

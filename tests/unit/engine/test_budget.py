@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 import skedasis as sd
@@ -22,6 +23,7 @@ from skedasis.trees.ensemble import TreesUnreadable
 N, D = 300, 4
 X = np.random.default_rng(0).normal(size=(N, D))
 Y = X[:, 0] + np.random.default_rng(1).normal(size=N)
+FOLDS = np.array_split(np.arange(N), 3)
 OFF = {"progress": False}
 
 
@@ -62,10 +64,24 @@ CASES = {
     "PFI": (smooth, lambda f, **k: sd.explain(f, X, method="pfi", **k)),
     "a pair": (smooth, lambda f, **k: sd.explain(f, X, (0, 1), **k)),
     "several models": (smooth, lambda f, **k: sd.explain([f, f], X, method="ale", **k)),
+    "folds": (
+        smooth,
+        lambda f, **k: sd.explain([f] * 3, X, method="ale", cv=iter(FOLDS), **k),
+    ),
     "regions": (smooth, lambda f, **k: sd.regions(f, X, **k)),
     "given regions": (smooth, lambda f, **k: sd.explain(f, X, [0, 1], by=3, **k)),
     "interactions": (smooth, lambda f, **k: sd.interactions(f, X, **k)),
     "variance shares": (smooth, lambda f, **k: sd.variance_shares(f, X, **k)),
+    "SHAP dependence": (
+        smooth,
+        lambda f, **k: sd.shap_dependence(f, X, 0, background=40, max_rows=120, **k),
+    ),
+    "display": (
+        smooth,
+        lambda f, progress, **k: sd.EffectDisplay.from_estimator(
+            sd.prediction(f), X, [0, (1, 2)], ax=Figure().subplots(2), **k
+        ),
+    ),
     "change": (smooth, lambda f, **k: sd.what_if(f, X, {0: 0.5}, **k)),
     "diagnosis": (gaussian, lambda f, **k: sd.diagnose(f, X, Y, dependence=False, **k)),
     "null distribution": (
@@ -322,7 +338,7 @@ def test_the_bar_covers_all_the_work(monkeypatch):
     close = _progress.Progress.close
 
     def closed(self):
-        opened.append((self._work.expected, self._completed))
+        opened.append((self._work.expected, self._shown[0]))
         close(self)
 
     monkeypatch.setattr(_progress.Progress, "close", closed)
