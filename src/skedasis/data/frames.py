@@ -99,6 +99,7 @@ class FrameTable:
         self.dtypes: list[DType] = list(frame.schema.values())
         self._times: dict[int, TimeColumn | None] = {}
         self._converted: dict[int, Floats] = {}
+        self._plain: dict[int, Values | None] = {}
         self._check_rows_can_be_selected()
 
     def _check_rows_can_be_selected(self) -> None:
@@ -268,6 +269,18 @@ class FrameTable:
         times = self._time(j)
         return None if times is None else times.made(values, self.columns[j])
 
+    def plain(self, j: int) -> Any:
+        """Return column j of a small frame as an array of its own numbers; None if it has others, or missing ones."""
+        if j not in self._plain:
+            series, dtype = self.series(j), _NUMPY.get(str(self.dtypes[j]))
+            pandas = series.implementation.is_pandas_like()
+            own = dtype is not None and (
+                native_of(series).dtype == dtype if pandas else not series.null_count()
+            )
+            few = len(self.frame) <= _CONVERTED_ROWS
+            self._plain[j] = np.asarray(series.to_numpy(), dtype) if own and few else None
+        return self._plain[j]
+
     def numeric_type(self, j: int) -> np.dtype[np.generic]:
         """Return the NumPy type that replaced values of column j are converted to if they fit."""
         return _NUMPY.get(str(self.dtypes[j]), np.dtype(float))
@@ -360,15 +373,16 @@ class FrameBuffer:
                 by_column.setdefault(j, []).append(part)
         return self._with({j: self._partly(j, some, size) for j, some in by_column.items()}, size)
 
-    def _with(self, columns: Mapping[int, Series], size: int) -> IntoDataFrame:
+    def _with(self, columns: Mapping[int, Series | Values], size: int) -> IntoDataFrame:
         """Return the first repeated rows with other columns."""
         native = _as_pandas(self.tiled)
         if native is not None:
             return _exchanged(native, size, columns)
         frame = self.tiled if size == len(self.tiled) else self.tiled.head(size)
-        return frame.with_columns(*columns.values()).to_native()
+        new = [column for column in columns.values() if not isinstance(column, np.ndarray)]
+        return frame.with_columns(*new).to_native()
 
-    def _partly(self, j: int, parts: Sequence[Part], size: int) -> Series:
+    def _partly(self, j: int, parts: Sequence[Part], size: int) -> Series | Values:
         """Return the first repeated rows of a column, of which some are replaced."""
         rows = self.index[:size].copy()
         places: list[Ints] = []
@@ -380,34 +394,42 @@ class FrameBuffer:
             else:
                 places.append(np.arange(part.start, part.stop))
                 numbers.append(_numbers(values, n))
-        column = self.table.series(j)[rows]
         if not numbers:
-            return column
-        new = self._series(j, np.concatenate(numbers))
-        return column.scatter(np.concatenate(places).tolist(), new)
+            return self.table.series(j)[rows]
+        plain = self.table.plain(j)
+        if plain is not None:
+            found = plain[rows]
+            found[np.concatenate(places)] = np.concatenate(numbers)
+            return self._column(j, found, kept=True)
+        new = self._column(j, np.concatenate(numbers))
+        return self.table.series(j)[rows].scatter(np.concatenate(places).tolist(), new)
 
-    def _new(self, j: int, values: Replacement, n: int) -> Series:
+    def _new(self, j: int, values: Replacement, n: int) -> Series | Values:
         if isinstance(values, LevelReplacement | DonorRows):
             # Selected by index, never by value, so that the column keeps its type.
             return self.table.series(j)[_row_numbers(values, n)]
-        return self._series(j, _numbers(values, n))
+        return self._column(j, _numbers(values, n))
 
-    def _series(self, j: int, values: Floats) -> Series:
-        """Return values as a column like column j; with its type if the values fit, else as float64."""
-        label, dtype = self.table.columns[j], self.table.dtypes[j]
-        times = self.table.made(j, values)
+    def _column(self, j: int, values: Floats, *, kept: bool | None = None) -> Series | Values:
+        """Return values as a column like column j; with its type if the values fit, else as float64.
+
+        A column of NumPy's own in a pandas frame is an array.
+        """
+        table = self.table
+        times = table.made(j, values)
         if times is not None:
             return times
-        wanted, kept = self.table.numeric_type(j), self.table.keeps_type(j, values)
-        if not kept:
-            dtype, wanted = nw.Float64, np.dtype(float)
-        series = nw.new_series(
-            label, values.astype(wanted), dtype, backend=self.table.frame.implementation
-        )
-        if not (self.table.frame.implementation.is_pandas_like() and kept):
+        kept = table.keeps_type(j, values) if kept is None else kept
+        numbers = np.asarray(values, table.numeric_type(j) if kept else float)
+        implementation = table.frame.implementation
+        if implementation.is_pandas() and (not kept or table.plain(j) is not None):
+            return numbers
+        dtype = table.dtypes[j] if kept else nw.Float64
+        series = nw.new_series(table.columns[j], numbers, dtype, backend=implementation)
+        if not (implementation.is_pandas_like() and kept):
             return series
         # pandas has several types for the same numbers: NumPy, nullable, and Arrow types.
-        own = native_of(self.table.series(j)).dtype
+        own = native_of(table.series(j)).dtype
         return nw.from_native(native_of(series).astype(own), series_only=True)
 
 
@@ -507,7 +529,9 @@ def _freeze(frame: _PandasFrame) -> None:
             (block.values,) = views
 
 
-def _exchanged(frame: _PandasFrame, size: int, columns: Mapping[int, Series]) -> IntoDataFrame:
+def _exchanged(
+    frame: _PandasFrame, size: int, columns: Mapping[int, Series | Values]
+) -> IntoDataFrame:
     """Return the first rows of a frame with other columns at some positions.
 
     narwhals builds a new frame from all columns, which for all features takes time quadratic in their number.
@@ -518,7 +542,8 @@ def _exchanged(frame: _PandasFrame, size: int, columns: Mapping[int, Series]) ->
     part._is_copy = None  # noqa: SLF001 - there is no public way to reset it without another copy
     for j, column in columns.items():
         # With the frame's index nothing is aligned, and a series keeps its type where an array of objects would not.
-        part.isetitem(j, native_of(column).set_axis(part.index))
+        numbers = isinstance(column, np.ndarray)
+        part.isetitem(j, column if numbers else native_of(column).set_axis(part.index))
     return cast("IntoDataFrame", part)
 
 
