@@ -150,7 +150,6 @@ def test_without_regions_a_sentence_names_the_feature_and_the_call():
     assert report_text.for_whom_sentence(section, "x2") == ""
 
 
-@pytest.mark.usefixtures("untimed")
 def test_regions_cost_the_rows_of_their_scores_only(X):
     calls = []
 
@@ -324,7 +323,6 @@ def test_bad_probabilities_and_warnings_are_spoken_of(X, coin):
     assert "interact most strongly" not in " ".join(report_text.summary(little))
 
 
-@pytest.mark.usefixtures("untimed")
 def test_costs_count_the_predictions_once(X):
     calls = []
 

@@ -36,7 +36,6 @@ def flowers(X):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("untimed")
 def test_every_class_is_told_of(X, flowers):
     model, y = flowers
     calls = []

@@ -270,7 +270,7 @@ def _computed(
     checked = probe_model(list(outputs.values()), dataset)
     checked.stats.add(stats)
     stats, width = CallStats(), len(dataset.features)
-    asked = float(each * rows * size)
+    asked = float(each * rows * size) + checked.stats.rows
     announce_rows(checked.caller, asked, asked / (MASKS * size), "fewer max_rows=, background=")
     part = sample_by_hash(dataset, rows, options.seed)
     behind, weights = _background(dataset, size, options.seed)

@@ -6,13 +6,13 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 
 from skedasis._arguments import check_number
 from skedasis._progress import Timed, current_work, in_words
-from skedasis._types import Bools, JsonValue, ResultKey, TableLike
+from skedasis._types import Bools, Json, ResultKey, TableLike
 from skedasis.data.dataset import Dataset, as_dataset, even_places
 from skedasis.data.features import Feature
 from skedasis.engine.budget import (
@@ -52,10 +52,6 @@ from skedasis.report.interactions import MODEL_ROWS
 from skedasis.report.passes import predictions_call
 from skedasis.report.uncertainty import FEATURES, REPEATS, entropy_of, model_of
 from skedasis.report.uncertainty import ROWS as UNCERTAINTY_ROWS
-from skedasis.results.provenance import add_cost
-
-Record: TypeAlias = dict[str, JsonValue]
-"""Entries of a provenance."""
 
 SHORT = 3.0
 """Seconds of a model's time, estimated from an upper bound of its rows, up to which they are not counted."""
@@ -116,7 +112,7 @@ class Demand:
     threads: int = 1
     calls: float = 0.0
     seconds_per_call: float = 0.0
-    measured: Record = field(default_factory=dict[str, JsonValue])
+    measured: CallStats = field(default_factory=CallStats)
 
     def model_rows(self, cuts: Cuts) -> float:
         """Return the model rows after cuts; those that only the pass itself decides about count in full."""
@@ -221,21 +217,16 @@ class Budget:
     def _deeper(self, features: int) -> Iterator[Cuts]:
         """Yield cuts that leave out more and more."""
         cuts = NO_CUTS
-        yield cuts
-        if any(d.uncertainty for d in self.demands):
-            cuts = replace(cuts, uncertainty=False)
-            yield cuts
-        for n in range(max(d.surfaces for d in self.demands) - 1, -1, -1):
-            cuts = replace(cuts, surfaces=n)
-            yield cuts
+        changes: list[dict[str, Any]] = [{}]
+        changes += [{"uncertainty": False}] if any(d.uncertainty for d in self.demands) else []
+        changes += [{"surfaces": n} for n in _down(max(d.surfaces for d in self.demands))]
         if any(d.pdp for d in self.demands):
-            for n in range(features - 1, -1, -1):
-                cuts = replace(cuts, pdp_features=n)
-                yield cuts
-        for n in SCORE_ROWS:
-            if n < max(d.score_rows for d in self.demands):
-                cuts = replace(cuts, score_rows=n)
-                yield cuts
+            changes += [{"pdp_features": n} for n in _down(features)]
+        scored = max(d.score_rows for d in self.demands)
+        changes += [{"score_rows": n} for n in SCORE_ROWS if n < scored]
+        for change in changes:
+            cuts = replace(cuts, **change)
+            yield cuts
 
     @property
     def model_rows(self) -> float:
@@ -272,16 +263,17 @@ class Budget:
         )
         replace(self, demands=tuple(demands)).warn()
 
-    def record(self, demand: Demand) -> Record:
-        """Return the provenance of a model's measurement, with the limit and what it left out; empty without either."""
+    @property
+    def record(self) -> Json:
+        """Return the entries of a provenance: the limit and what it left out; empty without one."""
         if self.max_seconds is None and self.max_model_rows is None:
-            return demand.measured
-        limits: Record = {
-            "max_seconds": self.max_seconds,
-            "max_model_rows": self.max_model_rows,
-            "left_out": list(self.left_out),
-        }
-        return {**(demand.measured or _record(CallStats())), **limits}
+            return {}
+        limits: Json = {"max_seconds": self.max_seconds, "max_model_rows": self.max_model_rows}
+        return {**limits, "left_out": list(self.left_out)}
+
+
+def _down(n: int) -> range:
+    return range(n - 1, -1, -1)
 
 
 def _sentences(whole: Budget, found: Budget, features: int) -> list[str]:
@@ -364,7 +356,7 @@ def demand_without_model(
             replace(one, parts=parts, checks=checks, calls=calls, seconds_per_call=of_call)
         )
     most = max(found, key=lambda d: d.all_rows(NO_CUTS))
-    return replace(most, measured=_record(cost) if cost.calls else {})
+    return replace(most, measured=cost)
 
 
 def _calls(job: Job, page: PageParts) -> float:
@@ -484,14 +476,6 @@ def _uncertainty_rows(
         if names:
             found += most_model_rows(certain, some, names, method, job.options, again=again)
     return found + 50.0 * rows * min(FEATURES, count) + PROBED_ROWS
-
-
-def _record(cost: CallStats) -> Record:
-    """Return the provenance of the measurement of a model's time, with the keys of a method's provenance."""
-    record: Record = {"method": "measurement of the model's time", "settings": {}}
-    add_cost(record, "check", cost)
-    none = {"effect_rows": 0, "slope_rows": 0, "score_rows": 0}
-    return {**record, **none, "seconds": cost.seconds, "exact": True}
 
 
 # ---------------------------------------------------------------------------------------- samples

@@ -16,7 +16,7 @@ from skedasis._arguments import check_flag, check_int
 from skedasis._calls import result_error
 from skedasis._escaping import Printed
 from skedasis._progress import one_call
-from skedasis._types import Floats, Ints, TableLike
+from skedasis._types import Floats, Ints, Json, TableLike
 from skedasis.analysis.variance_shares import PAIRS, variance_shares_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, require_rows
@@ -30,6 +30,7 @@ from skedasis.engine.select import FeatureSelection, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
+from skedasis.models.calling import CallStats
 from skedasis.models.introspection import title
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.quantities.base import Quantity
@@ -48,7 +49,6 @@ from skedasis.report.budget import (
     Cuts,
     Demand,
     PageParts,
-    Record,
     check_max_seconds,
     demand_of,
     demand_without_model,
@@ -236,16 +236,17 @@ def build_sections(
     name: str,
     note: str,
     call: Call,
-    measured: Record | None = None,
+    measured: CallStats,
+    limits: Json,
 ) -> list[ModelSection]:
-    """Return the sections of one model, one per output. `measured` is the record of its time, or empty."""
+    """Return the sections of one model, one per output. `measured` is what measuring its time cost."""
     runner.prepare(options.names())
     predictions = runner.predict()
     main = runner.in_regions(options.names(), options.by, search=options.regions)
     found, curves = _passes(runner, options, main)
     shared = replace(_shared(runner, options, main, predictions), curves=curves)
-    if measured:
-        runner.passes.append(ReportPass(measured))
+    if measured.calls or limits:
+        runner.count("measurement of the model's time", "check", measured, limits)
     sections: list[ModelSection] = []
     for label in found["main"]:
         effects = {kind: of.get(label, Effects({})) for kind, of in found.items()}
@@ -565,7 +566,9 @@ def gather(
             of_caller = replace(runner.options, sample_weight=options.sample_weight)
             call = _user_call(models, name, of_caller, runner.quantity)
             note = (notes or {}).get(name, "")
-            sections += build_sections(runner, shown, name, note, call, budget.record(demand))
+            sections += build_sections(
+                runner, shown, name, note, call, demand.measured, budget.record
+            )
             # Models on the same axes have the same figures.
             shown = replace(shown, pdp=tuple(sections[0].pdp))
     return ReportContent(

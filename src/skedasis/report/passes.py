@@ -201,13 +201,13 @@ class ModelRunner:
         costs = {CostWarning: lambda _: None} if self.announced else {}
         return diverted({BinningWarning: self.binning_warnings.append, **costs})
 
-    def count(self, what: str, cost: CallStats, seconds: float = 0.0) -> None:
+    def count(
+        self, what: str, part: str, cost: CallStats, more: Json | None = None, seconds: float = 0.0
+    ) -> None:
         """Add calls of the model that are no pass of a method, with the keys of a method's provenance."""
-        if not cost.calls:
-            return
         record: Json = {"method": what, "settings": {}, "seconds": seconds or cost.seconds}
-        add_cost(record, "effect", cost)
-        self.passes.append(ReportPass({**record, "exact": True}))
+        add_cost(record, part, cost)
+        self.passes.append(ReportPass({"effect_rows": 0, **record, "exact": True, **(more or {})}))
 
     def predict(self) -> Predictions:
         """Return the quantity at the rows; costs N model rows for all outputs together, and none of its trees.
@@ -227,7 +227,8 @@ class ModelRunner:
             for label, evaluator in evaluators.items():
                 values[label].append(np.array(evaluator.values()))
             stats.add(stats_of(evaluators))
-        self.count("predictions", stats, time.perf_counter() - started)
+        if stats.calls:
+            self.count("predictions", "effect", stats, seconds=time.perf_counter() - started)
         joined = {label: np.concatenate(some) for label, some in values.items()}
         if job.is_called:
             self.prepared = replace(job, own=joined)

@@ -90,7 +90,8 @@ def explain_uncertainty(
     """Return the results on predictive uncertainty, or None and the reason."""
     cost = CallStats()
     certain = entropy_of(runner.quantity, X, cost)
-    runner.count("predictive distribution", cost)
+    if cost.calls:
+        runner.count("predictive distribution", "effect", cost)
     if certain is None:
         return None, "The model has no predictive distribution."
     notes: list[str] = []

@@ -6,7 +6,6 @@ import tracemalloc
 import warnings
 from contextlib import nullcontext
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,6 +15,7 @@ import pytest
 import skedasis as sd
 from skedasis.data.containers import LevelReplacement, Part
 from skedasis.data.dataset import as_dataset
+from skedasis.data.frames import FrameBuffer
 
 FRAMES = {"pandas": pd.DataFrame, "Polars": pl.DataFrame, "PyArrow": pa.table}
 
@@ -218,18 +218,30 @@ def test_a_column_is_put_together_once_for_all_parts_of_a_call(name, monkeypatch
     X = FRAMES[name](data(20))
     (batch,) = as_dataset(X).batches(20)
     counted = []
-    scatter = nw.Series.scatter
+    column = FrameBuffer._column
 
-    def counting(series, *arguments):
-        counted.append(series.name)
-        return scatter(series, *arguments)
+    def counting(buffer, j, values, **options):
+        counted.append(j)
+        return column(buffer, j, values, **options)
 
-    monkeypatch.setattr(nw.Series, "scatter", counting)
+    monkeypatch.setattr(FrameBuffer, "_column", counting)
     new = [np.random.default_rng(k).normal(size=(2, 20)) for k in range(8)]
     parts = [Part(40 * k, 40 * (k + 1), 2, {2: v}) for k, v in enumerate(new)]
     found = as_dataset(batch.tile(16).joined(parts))
-    assert len(counted) == 1
+    assert counted == [2]
     np.testing.assert_array_equal(found.table.column(2), np.concatenate(new).ravel())
+
+
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "Polars", "PyArrow"]
+)
+def test_integers_beyond_float64_beside_replaced_ones_are_exact(make):
+    whole = 2**60 + np.arange(4)
+    (batch,) = as_dataset(make({"a": whole, "b": np.arange(4.0)})).batches(4)
+    parts = [Part(0, 4, 1, {1: np.zeros((1, 4))}), Part(4, 8, 1, {0: np.full((1, 4), 7.0)})]
+    found = as_dataset(batch.tile(2).joined(parts)).table
+    assert found.series(0).to_list() == [*whole.tolist(), 7, 7, 7, 7]
+    assert found.series(1).to_list() == [0.0] * 4 + [0.0, 1.0, 2.0, 3.0]
 
 
 @pytest.mark.parametrize("copy_on_write", COPY_ON_WRITE)
