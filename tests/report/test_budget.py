@@ -427,10 +427,11 @@ def test_a_page_of_twenty_features_calls_the_model_sparingly(monkeypatch):
     # Calls take no time, so that none is divided because it lasts too long.
     monkeypatch.setattr("skedasis.models.calling.time.perf_counter", lambda: 0.0)
     X = np.random.default_rng(0).normal(size=(ROWS, 20))
-    rows: list[int] = []
+    rows, seen = list[int](), list[bytes]()
 
     def function(T):
         rows.append(len(T))
+        seen.append(T.tobytes())
         return T[:, 0] * T[:, 1] + np.sin(2 * T[:, 2]) + T[:, 3] * (T[:, 4] > 0) + T[:, 5:].sum(1)
 
     found = gather(function, X, progress=False).sections[0]
@@ -438,6 +439,7 @@ def test_a_page_of_twenty_features_calls_the_model_sparingly(monkeypatch):
     assert sum(points) <= 12 * 20 + 3 * 38
     assert sum(rows) <= 240_000
     assert len(rows) <= 30
+    assert seen.count(X.tobytes()) == 1
     # The model is checked once, before the first pass.
     checks = [p.provenance["check_calls"] for p in found.passes if "check_calls" in p.provenance]
     assert checks[0] > 0 == sum(checks[1:])

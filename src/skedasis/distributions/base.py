@@ -73,6 +73,53 @@ class Predicted(ABC):
     def quantile(self, p: float) -> Floats:
         """Return the p-quantiles of the labels, shape (n,)."""
 
+    @staticmethod
+    def joined(parts: Sequence[Predicted]) -> Predicted:
+        """Return the distributions of rows that were predicted in parts."""
+        return _InParts(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class _InParts(Predicted):
+    """The distributions of rows that were predicted in parts, one after the other."""
+
+    parts: Sequence[Predicted]
+
+    @property
+    def dtype(self) -> DType:
+        return self.parts[0].dtype
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def _of_each(self, y: Values) -> Iterator[tuple[Predicted, Values]]:
+        """Yield each part with its labels."""
+        first = 0
+        for part in self.parts:
+            yield part, y[first : first + len(part)]
+            first += len(part)
+
+    def entropy(self, part: UncertaintyPart = "total") -> Floats:
+        return np.concatenate([p.entropy(part) for p in self.parts])
+
+    def entropy_error(self) -> Floats:
+        return np.concatenate([p.entropy_error() for p in self.parts])
+
+    def log_likelihood(self, y: Values) -> Floats:
+        return np.concatenate([p.log_likelihood(some) for p, some in self._of_each(y)])
+
+    def floored(self, y: Values) -> int:
+        return sum(p.floored(some) for p, some in self._of_each(y))
+
+    def mean(self) -> Floats:
+        return np.concatenate([p.mean() for p in self.parts])
+
+    def variance(self, part: UncertaintyPart = "total") -> Floats:
+        return np.concatenate([p.variance(part) for p in self.parts])
+
+    def quantile(self, p: float) -> Floats:
+        return np.concatenate([part.quantile(p) for part in self.parts])
+
 
 def require_total(part: UncertaintyPart) -> None:
     """Raise if a part of the uncertainty is requested that only a mixture has."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -259,6 +259,8 @@ class ChunkedCaller:
                 return response, 1
             # A copy: a model may return its input, or the same array each time.
             responses.append(copy(response))
+            if isinstance(response, Joinable) and most is not None:
+                continue
             if not _can_join(response, stop - start, responses[0]):
                 # The response to all rows at once gives `check_response` the error to report.
                 return model(rows), len(responses) + 1
@@ -338,6 +340,15 @@ def _cut(rows: Any, start: int, stop: int) -> Any:
     return nw.from_native(rows, eager_only=True)[start:stop].clone().to_native()
 
 
+@runtime_checkable
+class Joinable(Protocol):
+    """A response that is no array, such as predictive distributions, and can be joined to those of other rows."""
+
+    def joined(self, parts: Sequence[Any], /) -> Any:
+        """Return the response to the rows of all parts."""
+        ...
+
+
 def _can_join(response: object, n: int, other: object = None) -> bool:
     """Return whether a response for n rows can be concatenated: an array or a list, and of the other one's kind."""
     if other is not None and type(response) is not type(other):
@@ -349,6 +360,8 @@ def _can_join(response: object, n: int, other: object = None) -> bool:
 
 
 def _joined(responses: Sequence[Any]) -> Any:
+    if isinstance(responses[0], Joinable):
+        return responses[0].joined(responses)
     if type(responses[0]) is list:
         return [number for response in responses for number in response]
     return np.concatenate(responses)

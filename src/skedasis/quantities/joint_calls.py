@@ -14,7 +14,7 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -60,19 +60,13 @@ class Request:
         return self.sets * self.evaluator.batch.size
 
 
-class _Answers:
-    """What a computation keeps when it is started again: its answers, and what it did once."""
-
-    def __init__(self) -> None:
-        self.known: dict[object, object] = {}
-        self.waiting = 0
-
-
 class _Computation(Generic[_ResultT]):
-    """A computation, and its result once all its requests are answered."""
+    """A computation: its answers, what it did once, how many requests wait, and its result once none does."""
 
     def __init__(self, work: Callable[[], _ResultT]) -> None:
-        self.work, self.answers = work, _Answers()
+        self.work = work
+        self.known: dict[object, object] = {}
+        self.waiting = 0
         self.results: list[_ResultT] = []
 
 
@@ -87,8 +81,8 @@ class JointCalls:
 
     def __init__(self, room: int) -> None:
         self.room = room
-        self._current = _Answers()
-        self._requests: dict[bytes, tuple[Request, list[_Answers]]] = {}
+        self._current: _Computation[Any] = _Computation(lambda: None)
+        self._requests: dict[bytes, tuple[Request, list[_Computation[Any]]]] = {}
         self._rows = 0
         self._alone: set[bytes] = set()
         self._answered = False
@@ -143,11 +137,11 @@ class JointCalls:
         """Start computations, again if they had been started, and finish those whose requests are answered."""
         self._answered = False
         for one in some:
-            if not one.results and not one.answers.waiting:
-                self._current = one.answers
+            if not one.results and not one.waiting:
+                self._current = one
                 with contextlib.suppress(Pending):
                     one.results.append(one.work())
-                    one.answers.known.clear()
+                    one.known.clear()
 
     @staticmethod
     def _finished(started: deque[_Computation[_ResultT]]) -> Iterator[_ResultT]:
@@ -160,8 +154,8 @@ class JointCalls:
         waiting, self._requests, self._rows = [*self._requests.values()], {}, 0
         self._answered = True
         requests = [request for request, _ in waiting]
-        for answers in (one for _, some in waiting for one in some):
-            answers.waiting -= 1
+        for computation in (one for _, some in waiting for one in some):
+            computation.waiting -= 1
         if len(requests) == 1:
             self._alone.add(requests[0].key)
         elif requests:
@@ -171,8 +165,8 @@ class JointCalls:
                 requests[0].evaluator.caller.fails_jointly = True
                 return
             for (request, some), response in zip(waiting, raw, strict=True):
-                for answers in some:
-                    answers.known[request.key] = response
+                for computation in some:
+                    computation.known[request.key] = response
 
     def _call(self, requests: list[Request]) -> list[Values]:
         """Return the model's responses to all requests, from one call."""

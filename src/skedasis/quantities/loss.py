@@ -394,14 +394,7 @@ def loss(
     check_labels(name, unit)
     check_one_model(model, "loss", f"sd.loss(m, {'...' if callable(kind) else repr(kind)})")
     if kind == "log_loss":
-        if batch_rows is not None:
-            raise UnsupportedError(
-                "loss(batch_rows)",
-                "the log loss, which is computed from predictive distributions",
-                "a loss of predictions",
-                "Leave batch_rows out, or pass a function that calls the model in parts",
-            )
-        return _log_loss(model, output, name, unit, copy=copy)
+        return _log_loss(model, output, name, unit, copy=copy, batch_rows=batch_rows)
     of = _predicted(model, kind, response, output)
     label = name or _loss_name(kind, alpha, of.name)
     unit = of.unit if unit is None and _is_numeric(kind) else unit
@@ -441,7 +434,13 @@ def _check_settings(kind: object, alpha: object, response: object) -> None:
 
 
 def _log_loss(
-    model: ModelLike, output: int | None, name: str | None, unit: str | None, *, copy: bool
+    model: ModelLike,
+    output: int | None,
+    name: str | None,
+    unit: str | None,
+    *,
+    copy: bool,
+    batch_rows: int | None,
 ) -> Quantity:
     """Return the negative log-likelihood, named "log loss"."""
     from skedasis.quantities.uncertainty import likelihood_of
@@ -453,7 +452,8 @@ def _log_loss(
     if output is not None:
         fix = "Leave output out, or pass a function that returns the probabilities of one output"
         raise DataError(what, f"output={output!r}", "a model with one output", fix)
-    return likelihood_of(model, "e", name or LOSSES["log_loss"], unit, copy=copy)
+    name = name or LOSSES["log_loss"]
+    return likelihood_of(model, "e", name, unit, copy=copy, batch_rows=batch_rows)
 
 
 def _predicted(

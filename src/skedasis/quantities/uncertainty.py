@@ -229,6 +229,7 @@ def entropy(
     base: Base = "e",
     name: str | None = None,
     unit: str | None = None,
+    batch_rows: int | None = None,
     copy: bool = False,
 ) -> Entropy:
     """Explain the predictive uncertainty of a model: the entropy of its predictive distribution.
@@ -255,6 +256,8 @@ def entropy(
         Base of the logarithm: nats or bits.
     name, unit : str, optional
         Label and unit for the axes of plots; the unit is "nats" or "bits" by default.
+    batch_rows : int, optional
+        Largest number of rows in a call of the model, as in `prediction`.
     copy : bool
         Whether each call of the model gets rows of its own, as in `prediction`.
 
@@ -304,7 +307,16 @@ def entropy(
     predictor = _predictor(model, part, "entropy")
     default = "entropy" if part == "total" else f"{part} entropy"
     unit = unit or _unit(base, "entropy")
-    return Entropy(model, name or default, unit, part, base, predictor=predictor, copy=copy)
+    return Entropy(
+        model,
+        name or default,
+        unit,
+        part,
+        base,
+        predictor=predictor,
+        copy=copy,
+        call_rows=batch_rows,
+    )
 
 
 @checked_call
@@ -314,6 +326,7 @@ def nll(
     base: Base = "e",
     name: str | None = None,
     unit: str | None = None,
+    batch_rows: int | None = None,
     copy: bool = False,
 ) -> NegativeLogLikelihood:
     """Explain the negative log-likelihood of the labels, -log p(y | x).
@@ -326,6 +339,8 @@ def nll(
         Base of the logarithm: nats or bits.
     name, unit : str, optional
         Label and unit for the axes of plots; the unit is "nats" or "bits" by default.
+    batch_rows : int, optional
+        Largest number of rows in a call of the model, as in `prediction`.
     copy : bool
         Whether each call of the model gets rows of its own, as in `prediction`.
 
@@ -362,16 +377,25 @@ def nll(
     [0.9189385332046727, 2.9189385332046727]
     """
     check_labels(name, unit)
-    return likelihood_of(model, base, name or "negative log-likelihood", unit, copy=copy)
+    name = name or "negative log-likelihood"
+    return likelihood_of(model, base, name, unit, copy=copy, batch_rows=batch_rows)
 
 
 def likelihood_of(
-    model: object, base: Base, name: str, unit: str | None, *, copy: bool = False
+    model: object,
+    base: Base,
+    name: str,
+    unit: str | None,
+    *,
+    copy: bool = False,
+    batch_rows: int | None = None,
 ) -> NegativeLogLikelihood:
     """Return the negative log-likelihood of any model; raise if it has no predictive distribution."""
     predictor = _predictor(model, "total", "nll")
     unit = unit or _unit(base, "nll")
-    return NegativeLogLikelihood(model, name, unit, base, predictor=predictor, copy=copy)
+    return NegativeLogLikelihood(
+        model, name, unit, base, predictor=predictor, copy=copy, call_rows=batch_rows
+    )
 
 
 @checked_call
@@ -381,6 +405,7 @@ def predictive_variance(
     part: UncertaintyPart = "total",
     name: str | None = None,
     unit: str | None = None,
+    batch_rows: int | None = None,
     copy: bool = False,
 ) -> PredictiveVariance:
     """Explain the variance of a model's predictive distribution.
@@ -394,6 +419,8 @@ def predictive_variance(
         of their means. The first is the sum of the other two (law of total variance).
     name, unit : str, optional
         Label and unit for the axes of plots.
+    batch_rows : int, optional
+        Largest number of rows in a call of the model, as in `prediction`.
     copy : bool
         Whether each call of the model gets rows of its own, as in `prediction`.
 
@@ -432,7 +459,9 @@ def predictive_variance(
             "Use sd.entropy(model)",
         )
     default = f"{'predictive' if part == 'total' else part} variance"
-    return PredictiveVariance(model, name or default, unit, part, predictor=predictor, copy=copy)
+    return PredictiveVariance(
+        model, name or default, unit, part, predictor=predictor, copy=copy, call_rows=batch_rows
+    )
 
 
 @checked_call
@@ -442,6 +471,7 @@ def predictive_quantile(
     *,
     name: str | None = None,
     unit: str | None = None,
+    batch_rows: int | None = None,
     copy: bool = False,
 ) -> PredictiveQuantile:
     """Explain a quantile of a model's predictive distribution.
@@ -454,6 +484,8 @@ def predictive_quantile(
         Probability of the quantile, between 0 and 1.
     name, unit : str, optional
         Label and unit for the axes of plots.
+    batch_rows : int, optional
+        Largest number of rows in a call of the model, as in `prediction`.
     copy : bool
         Whether each call of the model gets rows of its own, as in `prediction`.
 
@@ -491,7 +523,9 @@ def predictive_quantile(
             "Use sd.probability(model, class_=...)",
         )
     name = name or f"{level:g}-quantile"
-    return PredictiveQuantile(model, name, unit, level, predictor=predictor, copy=copy)
+    return PredictiveQuantile(
+        model, name, unit, level, predictor=predictor, copy=copy, call_rows=batch_rows
+    )
 
 
 def _predictor(model: object, part: UncertaintyPart, function: str) -> Predictor:

@@ -247,7 +247,8 @@ class Budget:
             if any(d.uncertainty for d in self.demands):
                 fewer += ", uncertainty=False"
             fewer += "; or n_jobs=2 for two threads. So does max_seconds="
-            say_cost(work.rows + self.rows, self.seconds, fewer)
+            rows = work.rows + sum(d.model_rows(self.cuts) for d in self.demands)
+            say_cost(max(rows, self.rows), self.seconds, fewer)
 
     @property
     def is_timed(self) -> bool:

@@ -16,6 +16,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegresso
 
 import skedasis as sd
 from skedasis import _progress
+from skedasis.engine import budget
 from skedasis.engine.budget import LEAST_ROWS, LONG, rounded
 from skedasis.models.calling import ChunkedCaller
 from skedasis.trees.ensemble import TreesUnreadable
@@ -214,6 +215,19 @@ def test_a_change_of_data_in_chunks_keeps_to_a_limit(limit, rows, chunks, monkey
     assert model.rows <= limit
     assert found.n_rows == found.provenance["rows"] == rows
     assert len(texts) == len(found.provenance["left_out"]) == (rows < len(LARGE))
+
+
+def test_data_in_chunks_are_opened_once_for_all_numbers_of_scored_rows(chunks, monkeypatch):
+    opened, once = [], budget.open_rows
+
+    def counted(*arguments):
+        opened.append(arguments[4].sample)
+        return once(*arguments)
+
+    monkeypatch.setattr(budget, "open_rows", counted)
+    said(lambda: sd.explain(smooth, sd.parquet(chunks), method="ale", max_model_rows=40_000, **OFF))
+    assert opened.count(None) == 1
+    assert len(opened) == len(set(opened)) < 10
 
 
 TREES = {

@@ -659,3 +659,23 @@ def test_weights_of_given_regions_are_repeated_rows(method):
     # Rows are halved each by itself.
     shares = [r.loss_explained_in_sample for r in (weighted, repeated)]
     assert shares[0] == pytest.approx(shares[1], abs=0.02 if method == "pdp" else 0.04)
+
+
+def test_the_scores_within_all_regions_share_their_calls(monkeypatch):
+    # Calls take no time, so that none is divided because it lasts too long.
+    monkeypatch.setattr("skedasis.models.calling.time.perf_counter", lambda: 0.0)
+
+    def model(X):
+        return switched(X) + switched(X[:, 2:]) + switched(X[:, 4:]) * (1 + X[:, 0])
+
+    found = sd.regions(model, uniform(500, 6))
+    several = [name for name, regions in found.items() if len(regions) > 1]
+    assert len(several) >= 3
+    cost = found.provenance
+    assert cost["region_score_calls"] <= 2
+    assert 500 < cost["region_score_rows"] <= 5 * 500 * len(several)
+    for name in several:
+        alone = sd.regions(model, uniform(500, 6), name)
+        for one, other in zip(found[name], alone, strict=True):
+            assert one.heterogeneity_score == other.heterogeneity_score
+            np.testing.assert_array_equal(one.spread.value, other.spread.value)

@@ -9,6 +9,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import skedasis as sd
+from skedasis.models.calling import ChunkedCaller
 from skedasis.report.content import gather
 
 X = np.random.default_rng(0).normal(size=(300, 3))
@@ -53,6 +54,9 @@ QUANTITIES = {
     "probability": (classifier, lambda m, k: sd.probability(m, class_=1, batch_rows=k)),
     "probabilities": (classifier, lambda m, k: sd.probability(m, class_="all", batch_rows=k)),
     "logit": (classifier, lambda m, k: sd.logit(m, class_=1, batch_rows=k)),
+    "entropy": (classifier, lambda m, k: sd.entropy(m, batch_rows=k)),
+    "likelihood": (classifier, lambda m, k: sd.nll(m, batch_rows=k)),
+    "log loss": (classifier, lambda m, k: sd.loss(m, "log_loss", batch_rows=k)),
     "loss": (regression, lambda m, k: sd.loss(m, "squared_error", batch_rows=k)),
     "loss of a prediction": (
         regression,
@@ -65,7 +69,7 @@ QUANTITIES = {
 def test_no_call_has_more_rows(name):
     make, quantity = QUANTITIES[name]
     free, limited = make(), make()
-    y = Y if "loss" in name else None
+    y = Y if make is regression else (X[:, 0] > 0).astype(int)
     whole = sd.explain(quantity(free, None), X, method="pdp", y=y, **OFF)
     found = sd.explain(quantity(limited, 50), X, method="pdp", y=y, **OFF)
     assert max(free.sizes) > 50 >= max(limited.sizes)
@@ -101,6 +105,18 @@ def test_wrong_numbers_are_refused(rows):
         sd.loss(regression(), "squared_error", batch_rows=rows)
 
 
-def test_a_predictive_distribution_is_not_divided():
-    with pytest.raises(sd.UnsupportedError, match="batch_rows"):
-        sd.loss(classifier(), "log_loss", batch_rows=10)
+def test_distributions_in_parts_are_those_of_one_call():
+    def model(rows):
+        return rows[:, 0], 1.0 + rows[:, 1] ** 2
+
+    whole = sd.entropy(model).raw(X)
+    parts, calls = ChunkedCaller().call(sd.entropy(model).raw, X, len(X), 70)
+    assert calls == 5
+    assert len(parts) == len(whole)
+    assert parts.dtype == whole.dtype
+    for name, arguments in {
+        "entropy": (), "entropy_error": (), "log_likelihood": (Y,), "floored": (Y,), "mean": (),
+        "variance": (), "quantile": (0.3,),
+    }.items():  # fmt: skip
+        one, other = (getattr(found, name)(*arguments) for found in (parts, whole))
+        np.testing.assert_array_equal(one, other)
