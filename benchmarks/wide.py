@@ -37,8 +37,7 @@ def wide(bench: Bench) -> Iterator[Line]:
         work, found = f"PDP of all columns, {ROWS} rows, {kind}", [t[kind] for t in took]
         no_memory: list[float | None] = [0.0] * len(sizes)
         yield Growth(GROUP, work, sizes, found, no_memory, None if quick else STEEPEST)
-        if kind != "array":
-            at = min(2, len(sizes) - 1)
+        for at in () if kind == "array" else range(2, len(sizes)):
             yield Speed(
                 GROUP, f"{work}, {sizes[at]} columns", "array", found[at], took[at]["array"],
                 reach=None if quick else 1 / WORST,

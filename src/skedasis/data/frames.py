@@ -269,7 +269,7 @@ class FrameTable:
         times = self._time(j)
         return None if times is None else times.made(values, self.columns[j])
 
-    def plain(self, j: int) -> Any:
+    def plain(self, j: int) -> Values | None:
         """Return column j of a small frame as an array of its own numbers; None if it has others, or missing ones."""
         if j not in self._plain:
             series, dtype = self.series(j), _NUMPY.get(str(self.dtypes[j]))
@@ -400,7 +400,7 @@ class FrameBuffer:
         if plain is not None:
             found = plain[rows]
             found[np.concatenate(places)] = np.concatenate(numbers)
-            return self._column(j, found, kept=True)
+            return self._column(j, cast("Floats", found), kept=True)
         new = self._column(j, np.concatenate(numbers))
         return self.table.series(j)[rows].scatter(np.concatenate(places).tolist(), new)
 

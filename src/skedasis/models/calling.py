@@ -344,7 +344,7 @@ def _cut(rows: Any, start: int, stop: int) -> Any:
 class Joinable(Protocol):
     """A response that is no array, such as predictive distributions, and can be joined to those of other rows."""
 
-    def joined(self, parts: Sequence[Any], /) -> Any:
+    def joined(self, parts: Sequence[object], /) -> object:
         """Return the response to the rows of all parts."""
         ...
 

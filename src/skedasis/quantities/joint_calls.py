@@ -14,7 +14,7 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -60,13 +60,20 @@ class Request:
         return self.sets * self.evaluator.batch.size
 
 
-class _Computation(Generic[_ResultT]):
-    """A computation: its answers, what it did once, how many requests wait, and its result once none does."""
+class _Answers:
+    """What a computation keeps when it is started again: its answers, what it did once, and how many wait."""
 
-    def __init__(self, work: Callable[[], _ResultT]) -> None:
-        self.work = work
+    def __init__(self) -> None:
         self.known: dict[object, object] = {}
         self.waiting = 0
+
+
+class _Computation(_Answers, Generic[_ResultT]):
+    """A computation, and its result once all its requests are answered."""
+
+    def __init__(self, work: Callable[[], _ResultT]) -> None:
+        super().__init__()
+        self.work = work
         self.results: list[_ResultT] = []
 
 
@@ -81,8 +88,8 @@ class JointCalls:
 
     def __init__(self, room: int) -> None:
         self.room = room
-        self._current: _Computation[Any] = _Computation(lambda: None)
-        self._requests: dict[bytes, tuple[Request, list[_Computation[Any]]]] = {}
+        self._current = _Answers()
+        self._requests: dict[bytes, tuple[Request, list[_Answers]]] = {}
         self._rows = 0
         self._alone: set[bytes] = set()
         self._answered = False

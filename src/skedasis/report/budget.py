@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -209,24 +208,17 @@ class Budget:
 
     def choose(self, seconds: float, features: int, rows: float = math.inf) -> Cuts:
         """Return the cuts with which the models take at most these seconds and rows, or else the deepest ones."""
-        choices = [*self._deeper(features)]
-        n = max(d.rows for d in self.demands)
-        choices += [replace(choices[-1], rows=rows) for rows in fewer_rows(n, LEAST_ROWS)]
-        return first_fitting(choices, lambda cuts: self.fits(cuts, seconds, rows))
-
-    def _deeper(self, features: int) -> Iterator[Cuts]:
-        """Yield cuts that leave out more and more."""
-        cuts = NO_CUTS
-        changes: list[dict[str, Any]] = [{}]
-        changes += [{"uncertainty": False}] if any(d.uncertainty for d in self.demands) else []
-        changes += [{"surfaces": n} for n in _down(max(d.surfaces for d in self.demands))]
-        if any(d.pdp for d in self.demands):
-            changes += [{"pdp_features": n} for n in _down(features)]
-        scored = max(d.score_rows for d in self.demands)
-        changes += [{"score_rows": n} for n in SCORE_ROWS if n < scored]
-        for change in changes:
-            cuts = replace(cuts, **change)
-            yield cuts
+        cuts, demands = [NO_CUTS], self.demands
+        if any(d.uncertainty for d in demands):
+            cuts.append(replace(cuts[-1], uncertainty=False))
+        surfaces, scored = (max(d.surfaces for d in demands), max(d.score_rows for d in demands))
+        cuts += [replace(cuts[-1], surfaces=n) for n in range(surfaces - 1, -1, -1)]
+        if any(d.pdp for d in demands):
+            cuts += [replace(cuts[-1], pdp_features=n) for n in range(features - 1, -1, -1)]
+        cuts += [replace(cuts[-1], score_rows=n) for n in SCORE_ROWS if n < scored]
+        most = max(d.rows for d in demands)
+        cuts += [replace(cuts[-1], rows=n) for n in fewer_rows(most, LEAST_ROWS)]
+        return first_fitting(cuts, lambda some: self.fits(some, seconds, rows))
 
     @property
     def model_rows(self) -> float:
@@ -271,10 +263,6 @@ class Budget:
             return {}
         limits: Json = {"max_seconds": self.max_seconds, "max_model_rows": self.max_model_rows}
         return {**limits, "left_out": list(self.left_out)}
-
-
-def _down(n: int) -> range:
-    return range(n - 1, -1, -1)
 
 
 def _sentences(whole: Budget, found: Budget, features: int) -> list[str]:
