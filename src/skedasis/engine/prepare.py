@@ -367,7 +367,9 @@ def _batch_size(job: Job) -> tuple[int, int]:
     """Return the number of rows of a batch, and the number of its copies in one call of the model."""
     dataset, tasks, memory = job.dataset, job.tasks, job.options.memory_bytes
     outputs = len(job.outputs)
-    by_task = {t.key: [p for (_, k), p in job.plans.items() if k == t.key] for t in tasks}
+    by_task: dict[ResultKey, list[AnyPlan]] = {t.key: [] for t in tasks}
+    for (_, key), plan in job.plans.items():
+        by_task[key].append(plan)
     sets = max(t.variant.points_per_call(by_task[t.key]) for t in tasks)
     held = max(t.variant.floats_per_row(by_task[t.key]) for t in tasks)
     # Memory per row: its copies in the buffer, and its curve with intermediate results. Outputs share a response cache.

@@ -79,6 +79,8 @@ def are_whole(weights: Ints, quantum: float) -> bool:
 
 def targets_of(total: int, k: int, steps: Ints, inexact: int = 0) -> Ints:
     """Return the cumulative weights that the order statistics at ``steps / k`` of a total weight reach first."""
+    if not inexact and total * k < 2**62:
+        return np.maximum(-(-total * steps // k), 1)
     # Python's integers: the products may exceed 64 bits. 4e-16 is the rounding of a number and of its sum with others.
     wanted = [total * int(step) for step in steps]
     return np.array(

@@ -308,7 +308,7 @@ class Support:
         if key not in self._neighbours:
             chosen = self.mixed[~missing[self.mixed]][:REFERENCE]
             rows = self.points[chosen[:, None], columns]
-            tree = KDTree(rows, balanced_tree=False, compact_nodes=False)
+            tree = KDTree(rows)
             nearest, repeated = tree.query(rows[:SWAPPED], k=2)[0][:, 1], np.zeros(1, dtype=bool)
             if not nearest.all():  # repeated rows say nothing of distances
                 distinct, count = np.unique(rows, axis=0, return_counts=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -44,7 +44,9 @@ class CheckedRows:
         order = order[np.count_nonzero(cell < 0) :]
         start = np.searchsorted(cell[order], np.arange(size))
         rank = np.arange(len(order)) - start[cell[order]]
-        chosen = order[(rank < per_cell) & ~np.isin(cell[order], gaps)]
+        chosen = order[rank < per_cell]
+        if gaps:
+            chosen = chosen[~np.isin(cell[chosen], gaps)]
         rows, group = [chosen], [cell[chosen]]
         for g, k in enumerate(gaps):
             for side, end in enumerate((k, k + 1)):
@@ -82,7 +84,7 @@ class SlopeCheck:
     @property
     def record(self) -> SlopeCheckRecord:
         """The outcome for the provenance."""
-        return cast("SlopeCheckRecord", asdict(self))
+        return cast("SlopeCheckRecord", {**vars(self)})
 
 
 def slope_check(
