@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -102,7 +103,14 @@ class Pairs:
 
     def differences(self, functions: Floats) -> Floats:
         """Return the difference of functions of the rows between the two rows of each pair."""
-        return functions.take(self.first, axis=0) - functions.take(self.second, axis=0)
+        # One new array, in half the time of three.
+        found = functions.take(self._rows, axis=0)
+        found[: len(self)] -= found[len(self) :]
+        return found[: len(self)]
+
+    @cached_property
+    def _rows(self) -> Ints:
+        return np.concatenate([self.first, self.second])
 
 
 def least_errors(columns: int) -> float:

@@ -379,6 +379,8 @@ def spread_at(
 
 def _fill(share: Floats, reached: Bools) -> Floats:
     """Return the matrix (K, K) that interpolates between the reached cells, along the ranks of their middles."""
+    if reached.all():
+        return np.eye(len(share))
     middle = np.cumsum(share) - share / 2
     known = np.flatnonzero(reached)
     columns = [np.interp(middle, middle[known], np.eye(len(known))[j]) for j in range(len(known))]
