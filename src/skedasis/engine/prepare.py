@@ -77,13 +77,13 @@ class Job:
     dataset: Dataset
     tasks: Sequence[Task]
     plans: Plans
-    donors: dict[TaskKey, Donors]
     checked: ProbeResult
-    copies: int
-    batch_rows: int
-    sample: KeptRows | None
     options: ExplainOptions
     started: float
+    donors: dict[TaskKey, Donors] = field(default_factory=dict[TaskKey, Donors])
+    copies: int = 1
+    batch_rows: int = 1
+    sample: KeptRows | None = None
     stats: CallStats = field(default_factory=CallStats)
     curve_stats: CallStats = field(default_factory=CallStats)
     trees: str | None = None
@@ -233,11 +233,7 @@ def prepare_job(
         dataset=dataset,
         tasks=tasks,
         plans=plans,
-        donors={},
         checked=checked,
-        copies=1,
-        batch_rows=1,
-        sample=None,
         options=options,
         started=started,
         trees=evaluated.said,
@@ -333,11 +329,7 @@ def job_without_model(
         dataset=dataset,
         tasks=tasks,
         plans=planner.plans,
-        donors={},
         checked=checked,
-        copies=1,
-        batch_rows=1,
-        sample=None,
         options=options,
         started=time.perf_counter(),
     )

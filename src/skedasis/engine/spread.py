@@ -37,7 +37,6 @@ from skedasis.stats.spread import (
     SpreadCells,
     Windows,
     spread_at,
-    windows,
 )
 
 
@@ -131,17 +130,14 @@ class SpreadRows:
         cell[rows] = np.maximum(cells.locate(x), 0)
         return SpreadCells.of(values, cell, weights, single=False)
 
-    @property
-    def _limit(self) -> int:
-        option = self.job.options.heterogeneity_rows
-        most = min(self.most, ROWS_PER_ROW * len(self.order.rows))
-        return most if option is None else min(most, option)
-
     @cached_property
     def blocks(self) -> Blocks | None:
         """Return the blocks of rows and their cells; None if there are too few rows, or no axis."""
-        n = len(self.order.rows)
-        return Blocks.of(self.cells, n, self._limit) if n and self.has_axis else None
+        n, option = len(self.order.rows), self.job.options.heterogeneity_rows
+        if n == 0 or not self.has_axis:
+            return None
+        limit = min(self.most, ROWS_PER_ROW * n, self.most if option is None else option)
+        return Blocks.of(self.cells, n, limit)
 
     @cached_property
     def windows(self) -> Windows | None:
@@ -153,7 +149,7 @@ class SpreadRows:
         def drawn(some: Ints, purpose: str, count: int) -> Floats:
             return uniforms(ids[some], self.job.options.seed, f"spread: {purpose}", count)
 
-        return windows(self.blocks, self.order, self._weights, self._limit, drawn)
+        return self.blocks.windows(self.order, self._weights, drawn)
 
     def spread(self, score: HeterogeneityScore, response: Floats | None) -> Spread:
         """Return the spread, given the quantity at the windows, (B, J, m); None if it was not evaluated."""

@@ -128,14 +128,8 @@ def knots_for(pairs: int) -> int:
 def hat_functions(x: Floats, knots: int, order: Ints | None = None) -> Floats:
     """Return functions of a numeric column, (n, K): linear between knots, or of single values if there are few.
 
-    Parameters
-    ----------
-    x : ndarray of float, shape (n,)
-        NaN is missing, which has a function of its own.
-    knots : int
-        Two or more: at quantiles, the ends of the axis included.
-    order : ndarray of int, shape (r,), optional
-        The rows with a value, sorted by it, if they are known.
+    Knots, two or more, are at quantiles, the ends of the axis included. NaN is missing, which has a function of its
+    own. `order` are the rows with a value, sorted by it, if they are known.
     """
     order = sorted_rows(x) if order is None else order
     if not len(order):
@@ -167,18 +161,8 @@ def hat_functions(x: Floats, knots: int, order: Ints | None = None) -> Floats:
 def shares_explained(pairs: Pairs, own: Floats, others: Sequence[Floats]) -> tuple[Floats, Floats]:
     """Return the share of the mean square of c that each other column explains, and its standard error.
 
-    Parameters
-    ----------
-    pairs : Pairs
-    own : ndarray of float, shape (n, K)
-        Functions of the feature.
-    others : sequence of ndarray of float, shape (n, L)
-        Functions of the other columns.
-
-    Returns
-    -------
-    share, error : ndarray of float, shape (len(others),)
-        NaN if c is zero, or a half has no pairs.
+    `own` are the functions of the feature, (n, K), `others` those of the other columns, (n, L) each. Shares are NaN if
+    c is zero, or a half has no pairs.
     """
     share, error = np.full((2, len(others)), np.nan)
     scale = float(np.abs(pairs.change).max(initial=0.0))

@@ -177,15 +177,7 @@ def _smallest(keys: Floats, count: int) -> Ints:
 
 
 def draw_keys(row_id: np.ndarray, weights: Floats | None, random_state: int) -> Floats:
-    """Return the keys by which rows are drawn: those with the smallest keys are.
-
-    Parameters
-    ----------
-    row_id : ndarray, shape (n,)
-    weights : ndarray of float, shape (n,), optional
-        None if they are equal.
-    random_state : int
-    """
+    """Return the keys, (n,), by which rows are drawn: those with the smallest keys are. Equal weights are None."""
     drawn = uniform_from_hash(row_hashes(row_id, random_state, "score: rows"))
     return drawn if weights is None else -np.log1p(-drawn) / weights
 
@@ -225,14 +217,7 @@ def sorted_rows(x: Floats) -> Ints:
 
 
 def mid_ranks(x: Floats, weights: Floats | None = None) -> Ranks:
-    """Return the mid-ranks of a column's values as fractions of the total weight.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (n,)
-        NaN is missing.
-    weights : ndarray of float, shape (n,), optional
-    """
+    """Return the mid-ranks of a column's values, (n,), as fractions of the total weight; NaN is missing."""
     order = sorted_rows(x)
     ascending = x.take(order)
     first = np.append(True, ascending[1:] > ascending[:-1])[: len(order)]
@@ -248,11 +233,7 @@ def mid_ranks(x: Floats, weights: Floats | None = None) -> Ranks:
 def frequent_levels(codes: Ints, weights: Floats | None = None) -> Floats:
     """Return indicators of a nominal column's frequent levels, (n, L); one level is left out if all are frequent.
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        -1 is missing, and a level of its own.
-    weights : ndarray of float, shape (n,), optional
+    A code of -1 is missing, and a level of its own.
     """
     levels, index = np.unique(codes, return_inverse=True)
     fraction = np.bincount(index, weights, len(levels))
@@ -269,18 +250,8 @@ def variance_inflation(
 ) -> Floats:
     """Return the variance inflation factors of columns, 1 / (1 - R²) of their ranks with R² on held-out rows.
 
-    Parameters
-    ----------
-    columns : sequence of Ranks, or of ndarray of float, shape (n, L)
-        All columns of the data: ranks of those with an order, indicators of levels of the others.
-    wanted : sequence of int
-        Indices of the columns whose factors are returned; they have ranks.
-    rows : ScoreRows
-
-    Returns
-    -------
-    ndarray of float, shape (len(wanted),)
-        From 1 to 10,000.
+    `columns` are all columns of the data: ranks of those with an order, indicators of levels, (n, L), of the others.
+    `wanted` are the indices of those whose factors are returned, from 1 to 10,000; they have ranks.
 
     Notes
     -----
@@ -393,17 +364,9 @@ class ScoreOrder:
 
     @classmethod
     def of(cls, values: Floats, ranks: Ranks | None, vif: float, noise: Floats) -> ScoreOrder:
-        """Return the order of the rows that have a value.
+        """Return the order of the rows that have a value, given the variance inflation of the feature's ranks.
 
-        Parameters
-        ----------
-        values : ndarray of float, shape (n,)
-        ranks : Ranks, optional
-            Of the feature; None for a feature without an order, or of two values.
-        vif : float
-            Variance inflation of the ranks.
-        noise : ndarray of float, shape (n,)
-            Standard normal, one number per row.
+        `ranks` are None for a feature without an order, or of two values; `noise` is standard normal, (n,).
         """
         from scipy.special import ndtri
 

@@ -66,14 +66,9 @@ def dependent_sets(
 ) -> list[list[ColumnSet] | None]:
     """Return the sets of one or two other columns on which features depend most, at most four for each.
 
-    Parameters
-    ----------
-    columns : sequence of Ranks, or of ndarray of float, shape (n, L)
-        All columns of the data: ranks of those with an order, indicators of levels of the others.
-    wanted : sequence of tuple of int
-        The columns of each feature; several for a group.
-    half : ndarray of bool, shape (n,)
-        Regressions are fitted on one half of the rows and judged on the other, both ways.
+    `columns` are all columns of the data: ranks of those with an order, indicators of levels, (n, L), of the others.
+    `wanted` are the columns of each feature, several for a group. Regressions are fitted on one `half` of the rows,
+    (n,), and judged on the other, both ways.
 
     Notes
     -----
@@ -263,17 +258,10 @@ class Support:
         partner: Ints,
         weights: Floats | None,
     ) -> OffSupport:
-        """Return the largest share of rows that are off support after they got their partners' values.
+        """Return the largest share of rows that are off support after they got their partners' values of some columns.
 
-        Parameters
-        ----------
-        own : tuple of int
-            The columns whose values are swapped.
-        sets : sequence of tuple of int, optional
-            The other columns in which distances are measured, in turn; see `dependent_sets`.
-        partner : ndarray of int, shape (n,)
-            The other row of each row's pair; -1 without one.
-        weights : ndarray of float, shape (n,), optional
+        Distances are measured in `own` and each of the `sets` of other columns in turn (`dependent_sets`). `partner` is
+        the other row of each row's pair, (n,), -1 without one; `weights` are those of the rows, (n,).
         """
         own = tuple(sorted(own))  # as in the sets, whose columns are in order
         rows = self.mixed[partner[self.mixed] >= 0]

@@ -87,15 +87,8 @@ class SpreadCells:
     ) -> SpreadCells:
         """Return those cells that have rows, from left to right.
 
-        Parameters
-        ----------
-        values : ndarray of float, shape (n,)
-        cell : ndarray of int, shape (n,)
-            -1 where the feature is missing.
-        weights : ndarray of float, shape (n,), optional
-        single : bool
-        pool : int
-            The cell that several levels share.
+        `values`, `cell` (-1 where the feature is missing) and `weights` are those of the rows, (n,) each. `pool` is the
+        cell that several levels share.
         """
         there = np.flatnonzero(cell >= 0)
         own, x = cell.take(there), values.take(there)
@@ -150,68 +143,51 @@ class Windows:
         return self.donors.size * self.rows.shape[1]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Blocks:
-    """How many blocks of how many rows are evaluated, on which cells."""
+    """How many blocks of how many rows are evaluated on which cells, for at most `limit` model rows."""
 
     cells: SpreadCells
     size: int
     count: int
+    limit: int
 
     @classmethod
     def of(cls, cells_of: Callable[[int], SpreadCells], n: int, limit: int) -> Blocks | None:
-        """Return the blocks of `n` rows for at most `limit` model rows; None if there are too few rows.
+        """Return blocks of n rows; None if there are too few rows.
 
         `cells_of` returns cells, about as many as asked for, if the feature has many values.
         """
-        cells = cells_of(_CELLS[0])
-        size, blocks = _size(cells, n, limit)
+        found = cls._on(cells_of(_CELLS[0]), n, limit)
         for count in _CELLS[1:]:
-            if cells.single or blocks >= _BLOCKS:
+            if found.cells.single or found.count >= _BLOCKS:
                 break
-            cells = cells_of(count)
-            size, blocks = _size(cells, n, limit)
-        fewest = _BLOCKS_OF_VALUES if cells.single else _FEWEST_BLOCKS
-        return cls(cells, size, blocks) if blocks >= fewest else None
+            found = cls._on(cells_of(count), n, limit)
+        fewest = _BLOCKS_OF_VALUES if found.cells.single else _FEWEST_BLOCKS
+        return found if found.count >= fewest else None
 
+    @classmethod
+    def _on(cls, cells: SpreadCells, n: int, limit: int) -> Blocks:
+        positions = int(cells.positions.sum())
+        size, count = _ROWS, min(limit // (_ROWS * positions), n // _ROWS)
+        if cells.single and count < _BLOCKS_OF_VALUES:
+            size = _FEWEST_ROWS
+            count = min(limit // (size * positions), n // size)
+        return cls(cells, size, count, limit)
 
-def windows(
-    blocks: Blocks, order: ScoreOrder, weights: Floats | None, limit: int, uniforms: Uniforms
-) -> Windows:
-    """Choose the rows of blocks, and their positions.
-
-    Parameters
-    ----------
-    blocks : Blocks
-    order : ScoreOrder
-        The order of the rows that have a value of the feature.
-    weights : ndarray of float, shape (n,), optional
-        Weights of the rows of the score.
-    limit : int
-        Most model rows.
-    uniforms : callable
-    """
-    cells, size, count, n = blocks.cells, blocks.size, blocks.count, len(order.rows)
-    sorter = _Sorter.of(cells, order, weights)
-    found = _windows(count, size, cells, order, sorter, uniforms)
-    # Windows that reach few of the values leave room for more blocks.
-    more = min(limit // (size * found.donors.shape[1]), n // size)
-    while more > count:
-        wider = _windows(more, size, cells, order, sorter, uniforms)
-        if wider.n_model_rows <= limit:
-            return wider
-        more = min(limit // (size * wider.donors.shape[1]), more - 1)
-    return found
-
-
-def _size(cells: SpreadCells, n: int, limit: int) -> tuple[int, int]:
-    """Return the rows of each block, and how many blocks there are."""
-    positions = int(cells.positions.sum())
-    size, blocks = _ROWS, min(limit // (_ROWS * positions), n // _ROWS)
-    if cells.single and blocks < _BLOCKS_OF_VALUES:
-        size = _FEWEST_ROWS
-        blocks = min(limit // (size * positions), n // size)
-    return size, blocks
+    def windows(self, order: ScoreOrder, weights: Floats | None, uniforms: Uniforms) -> Windows:
+        """Choose the rows of the blocks, in the order of the rows that have a value, and their positions."""
+        size, n = self.size, len(order.rows)
+        sorter = _Sorter.of(self.cells, order, weights)
+        found = _windows(self.count, size, self.cells, order, sorter, uniforms)
+        # Windows that reach few of the values leave room for more blocks.
+        more = min(self.limit // (size * found.donors.shape[1]), n // size)
+        while more > self.count:
+            wider = _windows(more, size, self.cells, order, sorter, uniforms)
+            if wider.n_model_rows <= self.limit:
+                return wider
+            more = min(self.limit // (size * wider.donors.shape[1]), more - 1)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,16 +294,8 @@ def spread_at(
 ) -> tuple[Floats, Floats]:
     """Return the spread in each cell and its standard error, (K,) each.
 
-    Parameters
-    ----------
-    found : Windows
-    response : ndarray of float, shape (B, J, m)
-        The quantity of each block's rows at its positions.
-    weights : ndarray of float, shape (n,), optional
-        Weights of the rows of the score.
-    score : HeterogeneityScore
-    eps : float
-        Relative rounding of the quantity: variances below 16 units of it are zero.
+    `response`, (B, J, m), is the quantity of each block's rows at its positions, and `weights`, (n,), are those of the
+    rows of the score. Variances below 16 units of `eps`, the relative rounding of the quantity, are zero.
 
     Notes
     -----
