@@ -62,7 +62,7 @@ def entropy_of(quantity: Quantity, X: TableLike, stats: CallStats) -> Quantity |
     """Return the entropy of a quantity's model, or None if it has no predictive distribution; count calls."""
     model = model_of(quantity)
     try:
-        certain = entropy(model)
+        certain = entropy(model, batch_rows=quantity.call_rows)
     except UnsupportedError:
         return None
     if hasattr(model, "predict"):

@@ -94,6 +94,9 @@ def test_calls_are_as_large_as_they_may_be():
 def test_a_report_keeps_to_it():
     model = regression()
     gather(sd.prediction(model, batch_rows=64), X[:120], regions=False, pairs=0, **OFF)
+    other = classifier()
+    gather(sd.probability(other, batch_rows=64), X[:120], regions=False, pairs=0, **OFF)
+    assert max(other.sizes) <= 64
     assert max(model.sizes) <= 64
 
 
