@@ -11,8 +11,8 @@ the same functions once more, one per region. Two features have the products of 
 
 **Fit.** Least squares with a quadratic penalty for each group of coefficients, whose weights maximize the restricted
 likelihood by fixed-point steps (MacKay 1992; Wood & Fasiolo 2017), extrapolated (Aitken). So a function is as rough as
-the rows support, and vanishes where they support none: with fixed knots and no penalty, each coefficient would cost 1/n of the unexplained
-variance, which is several percent for ten features and 5,000 rows.
+the rows support, and vanishes where they support none: with fixed knots and no penalty, each coefficient would cost 1/n
+of the unexplained variance, which is several percent for ten features and 5,000 rows.
 
 **Cost.** No model rows. The normal equations are sums over chunks of rows: time is linear in the rows and quadratic in
 the functions, memory does not depend on the rows times the functions. Knots are chosen such that there are at most
