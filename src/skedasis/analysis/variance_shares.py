@@ -695,10 +695,7 @@ def _labels(quantity: Quantity, label: OutputLabel, sample: _Sample) -> Floats |
         return None
     else:
         found = part.labels
-    w = sample.weights
-    if not float(np.ptp(sample.held_out(found[sample.order]))) > 0 or (
-        w is not None and len(w) < 1
-    ):
+    if not float(np.ptp(sample.held_out(found[sample.order]))) > 0:
         got = "the same label for all held-out rows"
         raise DataError(
             "variance_shares(y)", got, "labels that differ", "Omit y, or pass more rows"

@@ -392,17 +392,19 @@ class Equations:
 
     def systems(self) -> Iterator[tuple[Floats, Floats]]:
         """Yield the equations of all folds, then those without each of them."""
-        moment = self.moment.sum(axis=0)
-        yield self.gram, moment
-        for fold, one in enumerate(self.moment):
-            yield self.gram - _joined([block[fold] for block in self.blocks]), moment - one
+        for *blocks, moment in zip(*map(_without, (*self.blocks, self.moment)), strict=True):
+            yield _joined(blocks), moment
 
     def added(self) -> Iterator[tuple[Floats, Floats]]:
         """Yield the same of the functions that were added last: their columns, and the moments of all functions."""
-        block, moment = self.blocks[-1].sum(axis=0), self.moment.sum(axis=0)
-        yield block, moment
-        for one, its_moment in zip(self.blocks[-1], self.moment, strict=True):
-            yield block - one, moment - its_moment
+        return zip(_without(self.blocks[-1]), _without(self.moment), strict=True)
+
+
+def _without(folds: Floats) -> Iterator[Floats]:
+    """Yield the sum of all folds, then those without each of them."""
+    total = folds.sum(axis=0)
+    yield total
+    yield from (total - one for one in folds)
 
 
 def _joined(blocks: Sequence[Floats]) -> Floats:
