@@ -344,7 +344,7 @@ class Term:
             node = (node[:, None] * len(margin.table) + other).reshape(4, -1)
             weight = (weight[:, None] * its_weight).reshape(4, -1)
         first, *second = (margin.table for margin in self.margins)
-        of_nodes = first @ beta.reshape(first.shape[1], -1)
+        of_nodes = first @ beta.reshape(first.shape[1], *(table.shape[1] for table in second))
         for table in second:
             of_nodes = of_nodes @ table.T
         return (of_nodes.ravel()[node] * weight).sum(axis=0)
