@@ -609,6 +609,51 @@ def test_variance_inflation_is_that_of_ranks(correlation):
     assert explain(product, X).swap_score.vif == pytest.approx(1 / (1 - ranks**2), rel=0.06)
 
 
+@pytest.mark.parametrize("columns", [3, 90])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_variance_inflation_is_that_of_a_regression_for_each_column(columns, weighted):
+    """Few columns, and more functions than rows; the weighted ridge regression as least squares with further rows."""
+    n = 120
+    rng = np.random.default_rng(columns)
+    X = rng.normal(size=(n, columns))
+    X[:, 1] = X[:, 0] ** 2 + 0.3 * X[:, 1]
+    X[:, 2:] += 2 * X[:, :1]
+    w = rng.uniform(0.2, 3, n) if weighted else np.ones(n)
+    rows = score_rows(np.arange(n), w if weighted else None, None, 0)
+    w = w[rows.rows] / w.mean()
+    X = X[rows.rows]
+    ranks = [mid_ranks(x, w if weighted else None) for x in X.T]
+
+    def standard(x):
+        x = x - np.average(x, weights=w)
+        return x / np.sqrt(np.average(x**2, weights=w))
+
+    first = [standard(r.values) for r in ranks]
+    functions = np.array([first, [standard(z**2 - 1) for z in first]])  # (2, columns, n)
+    penalty = 0.01 * 2 * columns
+    expected = []
+    for j in range(columns):
+        others = np.delete(functions, j, axis=1).reshape(-1, n).T
+        residual = total = 0.0
+        for fit in (rows.half, ~rows.half):
+            mean, own_mean = (
+                np.average(v[fit], weights=w[fit], axis=0) for v in (others, first[j])
+            )
+            root = np.sqrt(w[fit])
+            A = np.vstack(
+                [root[:, None] * (others[fit] - mean), np.eye(others.shape[1]) * penalty**0.5]
+            )
+            b = np.append(root * (first[j][fit] - own_mean), np.zeros(others.shape[1]))
+            found = np.linalg.lstsq(A, b)[0]
+            target = first[j][~fit] - own_mean
+            residual += w[~fit] @ (target - (others[~fit] - mean) @ found) ** 2
+            total += w[~fit] @ target**2
+        expected.append(max(total / residual, 1.0))
+    assert max(expected) > 1.5
+    found = variance_inflation(ranks, list(range(columns)), rows)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 def test_copies_constants_and_bent_copies():
     x, y = np.random.default_rng(30).normal(size=(2, 1000))
     X = np.c_[x, y, np.full(1000, 3.0), x, y**2]
