@@ -78,7 +78,7 @@ def run(quick: bool) -> Outcome:
 
 
 def _pdp(network: Fitted) -> sd.Effects:
-    method = sd.PDP(grid=20, ice=200, center="start")
+    method = sd.PDP(grid=20, ice=200, center="start", percentiles=(5, 95), spacing="uniform")
     return sd.explain(network.quantity, network.X[:_ROWS], method=method, heterogeneity_rows=0)
 
 
