@@ -13,9 +13,11 @@ import skedasis.stats.variance_shares as module
 from skedasis.stats.variance_shares import (
     FOLDS,
     RegionLabels,
+    Term,
     VarianceColumn,
     choose_stages,
     explained_share,
+    make_margin,
 )
 
 CLOSE = 0.015
@@ -179,6 +181,31 @@ def test_fits_equal_dense_least_squares(monkeypatch):
     design, root = np.hstack(dense), np.sqrt(w)
     beta = np.linalg.lstsq(design[:600] * root[:, None], q[:600] * root, rcond=None)[0]
     np.testing.assert_allclose(found.values, design @ beta, atol=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_of_terms_are_those_of_their_functions_at_each_row(weighted):
+    """Also products with the functions of a constant column, which has none."""
+    rng = np.random.default_rng(0)
+    x, fitting = np.round(rng.normal(size=90), 1), np.arange(60)
+    holes = np.where(rng.random(90) < 0.2, np.nan, rng.normal(size=90))
+    w = rng.uniform(0.2, 3, 60) if weighted else np.ones(60)
+    columns = [
+        VarianceColumn(x),
+        VarianceColumn(np.ones(90)),
+        VarianceColumn(holes),
+        VarianceColumn(rng.integers(0, 4, 90).astype(float), levels=True),
+    ]
+    margins = [make_margin(column, fitting, w, 6, 3) for column in columns]
+    assert [m.table.shape[1] for m in margins].count(0) == 1
+    terms = [Term(some, "") for m in margins for some in ((m,), *((m, other) for other in margins))]
+    label = RegionLabels(rng.integers(0, 3, 90), 3)
+    terms += [Term.of_regions(m, label, "") for m in margins]
+    rows = rng.permutation(90)[:40]
+    for term in terms:
+        functions = term.at(rows)
+        beta = rng.normal(size=functions.shape[1])
+        np.testing.assert_allclose(term.sum_at(rows, beta), functions @ beta, atol=1e-12)
 
 
 def equations_of(Z: np.ndarray, y: np.ndarray, groups: tuple[str, ...], w: np.ndarray) -> Any:

@@ -28,7 +28,7 @@ MOST_OTHERS, SCREENED_PAIRS = 32, 1_000
 """Of more other features, those that seem to explain most of so many pairs are compared."""
 
 MOST_COMPARED = 256
-"""How many others are compared with each feature; where few features are explained, more: the square of it in all."""
+"""Others that are compared with each feature; with fewer features, as many more as make the same number of pairs."""
 
 LEAST_SHARE, LEAST_ERRORS = 0.10, 2.0
 """The least share that is reported, and in how many of its standard errors."""

@@ -92,10 +92,8 @@ def test_slopes_whose_scatter_changes_are_not_constant():
     """All cells have the same mean, and those on the right a hundred times the scatter: two bins."""
     x = (np.arange(400) + 0.5) / 400
     d = 1.0 + np.where(x < 0.5, 0.01, 1.0) * np.tile([1.0, -1.0], 200)
-    points, floor = (
-        as_points([(x[i : i + 10], d[i : i + 10], np.ones(10)) for i in range(0, 400, 10)]),
-        1e-6,
-    )
+    floor = 1e-6
+    points = as_points([(x[i : i + 10], d[i : i + 10], np.ones(10)) for i in range(0, 400, 10)])
     noise = Noise.of(points, floor)
     found = likelihood_partition(noise.clip(points), noise, PenalizedLikelihood(floor=floor))
     assert found.starts.tolist() == [0, 20, 40]
