@@ -56,16 +56,21 @@ _ROW_NAME = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A learning problem: features and a target, suitable for scikit-learn."""
+    """A learning problem: features and a target, suitable for scikit-learn.
+
+    `notes` say why these data, and are printed; `remarks` say what was left out, and stand on the page, too.
+    """
 
     table: FileTable
     y: Values
     target: str
+    subject: str
+    source: str
     nominal: tuple[str, ...] = ()
     class_: str | None = None
     units: Mapping[str, str] | None = None
     notes: tuple[str, ...] = ()
-    source: str = ""
+    remarks: tuple[str, ...] = ()
 
     @property
     def schema(self) -> dict[Hashable, Feature]:
@@ -89,14 +94,18 @@ def rentals() -> Problem:
     found = load("bike_sharing_hour", download=False)
     table = FileTable(found.X, found.feature_names)
     table = table.select([n for n in table.names if n != "atemp"])
-    notes = (
-        "Chosen because models predict it well, and because the effect of the hour depends on the working day.",
-        "Column atemp was left out because it is nearly a copy of temp.",
+    return Problem(
+        table,
+        np.asarray(found.y, float),
+        "rentals",
+        subject="bicycle rentals",
+        source="Bicycle rentals by the hour in Washington (UCI data set 275)",
+        units={"hr": "h", "rentals": "bicycles/h"},
+        notes=(
+            "Chosen because models predict it well, and because the effect of the hour depends on the working day.",
+            "Column atemp was left out because it is nearly a copy of temp.",
+        ),
     )
-    units = {"hr": "h", "rentals": "bicycles/h"}
-    source = "Bicycle rentals by the hour in Washington (UCI data set 275)"
-    y = np.asarray(found.y, float)
-    return Problem(table, y, "rentals", units=units, notes=notes, source=source)
 
 
 def breast_cancer() -> Problem:
@@ -113,12 +122,18 @@ def breast_cancer() -> Problem:
     y = np.asarray(raw.target_names)[raw.target].astype(str)
     notes = (
         "Chosen because models predict these data well; for scikit-learn's diabetes data, R² is below 0.5.",
-        "The features are the largest values among the cell nuclei of a tumour, without two near copies of the radius.",
+        "Two near copies of the radius, perimeter and area, were left out.",
         "To explain bicycle rentals instead, put bike_sharing_hour.csv into the folder that SKEDASIS_DATA names.",
     )
-    source = "scikit-learn's breast cancer data"
-    table = FileTable(_as_frame(values, tuple(places)), tuple(places))
-    return Problem(table, y, "diagnosis", class_="malignant", notes=notes, source=source)
+    return Problem(
+        FileTable(_as_frame(values, tuple(places)), tuple(places)),
+        y,
+        "diagnosis",
+        subject="breast cancer",
+        source="The largest values among the cell nuclei of each tumour in scikit-learn's breast cancer data",
+        class_="malignant",
+        notes=notes,
+    )
 
 
 def _as_frame(values: Values, names: tuple[str, ...]) -> Container:
@@ -139,11 +154,11 @@ def user_problem(path: str | Path, target: str | None, class_: str | None) -> Pr
     table.place(target, "--target")
     values = table.column(target)
     there = np.flatnonzero(~missing_mask(values))
-    notes: list[str] = []
+    rows_left_out: list[str] = []
     if len(there) < len(values):
         table, values = table.take(there), values[there]
         left = f"{len(there):,} remain" if len(there) != 1 else "1 remains"
-        notes.append(f"Rows without a {target} were left out: {left}.")
+        rows_left_out.append(f"Rows without a {target} were left out: {left}.")
     if len(there) < MIN_ROWS:
         got = f"rows with a value of {target!r}: {len(there)}"
         raise DataError(str(path), got, f"at least {MIN_ROWS}", "Use a file with more rows")
@@ -160,10 +175,11 @@ def user_problem(path: str | Path, target: str | None, class_: str | None) -> Pr
         table.select(kept),
         y,
         target,
-        tuple(nominal),
-        explained_class,
-        notes=(*notes, *reasons),
-        source=str(path),
+        subject=target,
+        source=Path(path).name,
+        nominal=tuple(nominal),
+        class_=explained_class,
+        remarks=(*rows_left_out, *reasons),
     )
 
 
@@ -546,7 +562,8 @@ def demo(
         content = _explain(problem, models, rows, random_state, progress)
         _print_results(console, content)
         folder = Path(out)
-        report = write(content, folder / "report.html", progress=progress)
+        title = f"What two models learned about {problem.subject}"
+        report = write(content, folder / "report.html", title=title, progress=progress)
         report = replace(report, figures=tuple(_write_figures(content, folder / "figures")))
     _print_files(console, report, time.perf_counter() - started)
     return report
@@ -584,10 +601,11 @@ def _explain(
     seed: int,
     progress: bool | None,
 ) -> ReportContent:
-    table, data = problem.table, problem.notes
+    table, remarks = problem.table, problem.remarks
     if rows is not None and rows < len(table):
         some = np.sort(np.random.default_rng(seed).choice(len(table), rows, replace=False))
-        data = (*data, f"Explained on a random sample of {rows:,} of {len(table):,} rows.")
+        drawn = f"a random sample of {rows:,} of {len(table):,} rows"
+        remarks = (f"This page is about {drawn}.", *remarks)
         table = table.take(some)
     quantities = {m.name: m.quantity for m in models}
     notes = {m.name: m.quality for m in models}
@@ -602,7 +620,7 @@ def _explain(
         progress=progress,
         tree=tree,
     )
-    return replace(content, data=data)
+    return replace(content, data=(f"{problem.source}.",), remarks=(*remarks, *content.remarks))
 
 
 def _write_figures(content: ReportContent, folder: Path) -> Iterator[Path]:
@@ -625,7 +643,7 @@ def _print_problem(console: Console, problem: Problem) -> None:
     aim = problem.target if problem.class_ is None else f"{problem.target} = {problem.class_}"
     size = f"{len(problem.table):,} rows, {counted(len(problem.table.names), 'feature')}"
     _say(console, f"{problem.source}: {size}, to predict {aim}")
-    for sentence in problem.notes:
+    for sentence in (*problem.notes, *problem.remarks):
         _say(console, f"  {sentence}", "dim")
     if len(problem.table) > MANY_ROWS:
         _say(console, "  This takes a while. Use --rows 20000 to explain a sample.", "dim")

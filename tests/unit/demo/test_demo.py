@@ -10,6 +10,7 @@ from rich.console import Console
 
 import skedasis as sd
 from skedasis.demo.demo import (
+    breast_cancer,
     demo,
     fit,
     sentences,
@@ -70,7 +71,7 @@ def test_columns_find_their_place(save, frame):
     problem = user_problem(save(frame), "price", None)
     assert problem.table.names == ("size", "age", "town", "garden")
     assert problem.nominal == ("town", "garden")
-    said = " ".join(problem.notes)
+    said = " ".join(problem.remarks)
     for name in ("id", "uuid", "sold", "account", "same", "empty", "same_text"):
         assert f"Column {name} was left out" in said
     assert "dates are not numbers" in said
@@ -122,6 +123,24 @@ def test_the_whole_demonstration(tmp_path):
     assert 2 <= len(done.figures) <= 3
     assert "has the largest average effect: importance " in text
     assert "It interacts most with " in text
+
+
+def test_the_page_says_what_is_explained_and_what_was_left_out(save, frame, tmp_path):
+    path = save(frame[["size", "price"]].assign(same=1), "houses.csv")
+    done, text = run(path, "price", tmp_path / "out", rows=80, progress=False)
+    assert done.content.data == ("houses.csv.",)
+    sample, column = done.content.remarks
+    assert sample == "This page is about a random sample of 80 of 120 rows."
+    assert column == "Column same was left out: all its values are the same."
+    assert "What two models learned about price" in done.path.read_text()
+    assert column in text
+
+
+def test_why_the_data_were_chosen_stands_in_the_terminal_only():
+    problem = breast_cancer()
+    assert "Chosen because" in problem.notes[0]
+    assert "hosen" not in problem.source
+    assert problem.remarks == ()
 
 
 # -------------------------------------------------------------------------- sentences and tables
