@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from skedasis._numbers import number, number_or_zero
 from skedasis.plots import draw_matplotlib, draw_svg
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.layout import arrange
 from skedasis.plots.marks import Area, Line, Points, Rectangles, marks_of
-from skedasis.plots.scales import number, number_or_zero, position_texts
+from skedasis.plots.scales import position_texts
 from tests.plots.spec_helpers import legend, only, texts, tips
 
 

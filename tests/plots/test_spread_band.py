@@ -139,12 +139,12 @@ class TestWords:
     def test_tooltips_have_the_standard_error(self, rhale, levels):
         spread = spread_of([-1.0, 1.0], np.array([4.0, 4.0]))
         for lines in tips(effect_figure(replace(rhale, spread=spread)).main):
-            assert "spread between rows 2.00 ±\u202f0.20" in lines
+            assert "spread between rows 2.00 ± 0.20" in lines
         box = replace(levels.spread, value=np.full(4, 2.0), std_error=np.full(4, 0.2))
         for lines in tips(effect_figure(replace(levels, spread=box)).main):
-            assert "spread between rows 2.00 ±\u202f0.20" in lines
+            assert "spread between rows 2.00 ± 0.20" in lines
         small = effect_summary_figure(replace(rhale, spread=spread))
-        assert "spread between rows 2.00 ±\u202f0.20" in tips(small.main)[0]
+        assert "spread between rows 2.00 ± 0.20" in tips(small.main)[0]
 
 
 class TestOptions:

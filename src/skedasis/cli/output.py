@@ -25,10 +25,10 @@ from rich.text import Text
 import skedasis as sd
 from skedasis._escaping import cell_text, one_line, visible
 from skedasis._files import text_file
+from skedasis._numbers import counted, number, number_or_zero
 from skedasis._types import JsonValue
 from skedasis.errors import DataError
 from skedasis.plots.figures.titles import importance_title
-from skedasis.plots.scales import counted, number, number_or_zero
 
 # Help is shown without results, whose modules are loaded when there is one.
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from rich.markup import escape
 from rich.table import Table as Lines
 
 from skedasis._files import write_bytes
+from skedasis._numbers import ROUNDING_NOISE, counted, number, number_or_zero
 from skedasis._types import Container, Floats, Ints, TableLike, TreeMode, Values
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature, first_names
 from skedasis.data.readers import FileTable, read_table
 from skedasis.datasets.real import load
 from skedasis.errors import DataError, quiet
-from skedasis.plots.scales import ROUNDING_NOISE, counted, number, number_or_zero
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import prediction, probability
 from skedasis.report.content import ModelSection, ReportContent, gather

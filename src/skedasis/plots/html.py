@@ -18,11 +18,12 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from skedasis._files import check_page, write_text
+from skedasis._numbers import counted, number, number_or_zero
 from skedasis.data.times import TimePoints
 from skedasis.plots.draw_svg import draw, draw_tiles
 from skedasis.plots.elements import Drawing, joined, plain, tag
 from skedasis.plots.marks import FigureSpec
-from skedasis.plots.scales import counted, number, number_or_zero, position_texts
+from skedasis.plots.scales import position_texts
 from skedasis.plots.theme import stylesheet
 from skedasis.results.ale_statistics import Statistics
 from skedasis.results.change import Change, Changes

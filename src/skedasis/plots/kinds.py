@@ -18,6 +18,7 @@ from typing import (
 
 from markupsafe import Markup
 
+from skedasis._numbers import counted, number, sentence
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots import html
 from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
@@ -46,7 +47,6 @@ from skedasis.plots.figures.regions import (
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.variance_shares import variance_shares_figure
 from skedasis.plots.marks import CurveSet, FigureSpec
-from skedasis.plots.scales import counted, number, sentence
 from skedasis.results import keywords
 from skedasis.results.change import Change, Changes, rows_text
 from skedasis.results.diagnosis import Diagnosis

@@ -12,6 +12,7 @@ from matplotlib.colors import is_color_like, to_rgb
 from matplotlib.dates import num2date
 
 from skedasis._arguments import check_flag, is_number, shown
+from skedasis._numbers import counted
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.plots import draw_matplotlib
@@ -28,7 +29,7 @@ from skedasis.plots.marks import (
     Segments,
     Title,
 )
-from skedasis.plots.scales import PlotAxis, counted
+from skedasis.plots.scales import PlotAxis
 from skedasis.results.keywords import ColoredKeywords
 from skedasis.results.signatures import document_options, takes_figure_options
 

@@ -1,4 +1,4 @@
-"""Axes, ticks, numbers as text, width of text, and simplification of lines."""
+"""Axes, ticks, positions as text, width of text, and simplification of lines."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skedasis._escaping import one_line, visible
+from skedasis._numbers import number
 from skedasis._types import Bools, Floats
 from skedasis.data import times
 from skedasis.data.times import TimeAxis
@@ -43,37 +44,7 @@ def _share(c: str) -> float:
     return 1.15 if wide else 0.66
 
 
-# --- numbers as text -----------------------------------------------------------------------------
-
-ROUNDING_NOISE = 1e-9
-"""Numbers smaller than this fraction of the largest related number are rounding errors of zero."""
-
-
-def number(value: float, digits: int = 3) -> str:
-    """Return a number as text with `digits` significant digits."""
-    if not math.isfinite(value):
-        return "–"
-    if value == 0:
-        return "0"
-    size = math.floor(math.log10(abs(value)))
-    if -4 <= size < 9:
-        text = f"{value:,.{max(digits - 1 - size, 0)}f}"
-    else:
-        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-        text = f"{mantissa}e{int(exponent)}"
-    return text.replace("-", "−")
-
-
-def number_or_zero(value: float, largest: float) -> str:
-    """Return a number as text, and "≈ 0" for the rounding error of a zero relative to `largest`."""
-    return "≈ 0" if 0 < abs(value) < ROUNDING_NOISE * largest else number(value)
-
-
-def with_error(value: float, error: float, largest: float = 0.0) -> str:
-    r"""Return a number with its standard error."""
-    if not 0 < error < math.inf or abs(value) < ROUNDING_NOISE * largest:
-        return number_or_zero(value, largest)
-    return f"{number_or_zero(value, largest)} ±\u202f{number(error, 2)}"
+# --- positions as text -----------------------------------------------------------------------------
 
 
 def position_texts(values: Floats, time: TimeAxis | None = None) -> list[str]:
@@ -90,15 +61,6 @@ def position_texts(values: Floats, time: TimeAxis | None = None) -> list[str]:
     while decimals and np.array_equal(np.round(values, decimals), np.round(values, decimals - 1)):
         decimals -= 1
     return [f"{v:,.{decimals}f}".replace("-", "−") for v in values]
-
-
-def counted(n: float, thing: str) -> str:
-    """Return a count with its noun in the singular or plural."""
-    return f"{n:,.0f} {thing}{'' if n == 1 else 's'}"
-
-
-def sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 # --- axes ----------------------------------------------------------------------------------------

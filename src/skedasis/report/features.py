@@ -10,8 +10,8 @@ from functools import cache
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._numbers import counted, number_or_zero
 from skedasis._progress import Progress
-from skedasis.plots.scales import counted, number_or_zero
 from skedasis.report import figures as report_figures
 from skedasis.report import text as report_text
 from skedasis.report.code import program

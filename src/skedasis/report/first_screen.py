@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from skedasis._numbers import ROUNDING_NOISE, counted, number, number_or_zero
 from skedasis.plots.figures.summary import (
     MOST_LEVELS,
     effect_summary_figure,
@@ -16,7 +17,6 @@ from skedasis.plots.figures.summary import (
     regions_summary_figure,
 )
 from skedasis.plots.marks import FigureSpec
-from skedasis.plots.scales import ROUNDING_NOISE, counted, number, number_or_zero
 from skedasis.report.content import ModelSection, ReportContent
 from skedasis.report.contexts import (
     FindingContext,

@@ -9,7 +9,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from skedasis.plots.scales import ROUNDING_NOISE, number, number_or_zero, shorten
+from skedasis._numbers import ROUNDING_NOISE, number, number_or_zero
+from skedasis.plots.scales import shorten
 
 MAX_NAME_LENGTH = 60
 """Largest number of letters of a name in a sentence; headings show the whole name."""

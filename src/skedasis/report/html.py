@@ -14,12 +14,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from skedasis import __version__
+from skedasis._numbers import counted, number, number_or_zero
 from skedasis.plots.elements import plain
 from skedasis.plots.figures.overview import regions_point
 from skedasis.plots.html import csp
 from skedasis.plots.html import script as figures_script
 from skedasis.plots.html import style as figures_style
-from skedasis.plots.scales import counted, number, number_or_zero
 from skedasis.report import figures as report_figures
 from skedasis.report import text as report_text
 from skedasis.report.code import program

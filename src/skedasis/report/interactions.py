@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from skedasis._numbers import ROUNDING_NOISE, counted
 from skedasis.analysis.interactions import interactions_of
 from skedasis.engine.region_pass import RegionPass
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
-from skedasis.plots.scales import ROUNDING_NOISE, counted
 from skedasis.report.format import listed
 from skedasis.report.passes import Label, ModelRunner
 from skedasis.results.axis import LevelAxis

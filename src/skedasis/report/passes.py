@@ -10,6 +10,7 @@ from typing import TypeAlias, Unpack
 
 import numpy as np
 
+from skedasis._numbers import counted
 from skedasis._types import Floats, Ints, Json, OutputLabel, TableLike, Values
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.row_rules import MaskedRows
@@ -26,7 +27,6 @@ from skedasis.errors import BinningWarning, CostWarning, diverted
 from skedasis.methods.base import Parameters
 from skedasis.methods.pdp import PDP
 from skedasis.models.calling import CallStats
-from skedasis.plots.scales import counted
 from skedasis.quantities.base import CALL_ROWS, Quantity
 from skedasis.quantities.outputs import Probability
 from skedasis.results.effects import Effects

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 
 from skedasis._arguments import shown
 from skedasis._files import check_page, check_writable, write_bytes, write_text
+from skedasis._numbers import counted
 from skedasis._progress import Progress
 from skedasis._types import JsonValue, TableLike
 from skedasis.engine.argument_types import FeatureList, GivenRegions
 from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.errors import DataError
 from skedasis.plots.elements import tag
-from skedasis.plots.scales import counted
 from skedasis.quantities.outputs import ModelLike
 from skedasis.report.content import ReportContent, gather
 from skedasis.report.data import report_data

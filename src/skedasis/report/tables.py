@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from skedasis.plots.scales import ROUNDING_NOISE, number, number_or_zero
+from skedasis._numbers import ROUNDING_NOISE, number, number_or_zero
 from skedasis.report.cohorts import Cohort
 from skedasis.report.content import ModelSection
 from skedasis.report.format import NumberTable, feature_named, feature_title, named, percent

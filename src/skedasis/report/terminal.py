@@ -9,10 +9,11 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table as Lines
 
+from skedasis._numbers import counted, number
 from skedasis.plots.figures.effect_texts import heterogeneity_text
 from skedasis.plots.figures.surface import is_discrete
 from skedasis.plots.figures.titles import TIMES, effect_title, surface_title
-from skedasis.plots.scales import counted, number, position_texts
+from skedasis.plots.scales import position_texts
 from skedasis.report import categorical_text
 from skedasis.report import text as report_text
 from skedasis.results.axis import BinPairAxis, LevelAxis, LevelPairAxis, TimedAxis

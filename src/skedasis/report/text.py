@@ -8,17 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skedasis._numbers import ROUNDING_NOISE, counted, number, number_or_zero, with_error
 from skedasis._types import Floats
 from skedasis.plots.figures.effect_parts import local_effects
 from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.scales import (
-    ROUNDING_NOISE,
-    counted,
-    number,
-    number_or_zero,
-    position_texts,
-    with_error,
-)
+from skedasis.plots.scales import position_texts
 from skedasis.report import categorical_text
 from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
@@ -150,7 +144,7 @@ def precision_sentence(rhale: Effect, ale: Effect) -> str:
         return ""
     largest = float(np.nanmax(np.abs(rhale.value), initial=0.0))
     widest = number(_nonzero(float(half.max()), largest), 2)
-    text = f"Where it is least precise, the average effect is known to ±\u202f{widest} ({percent(LEVEL)} interval)."
+    text = f"Where it is least precise, the average effect is known to ± {widest} ({percent(LEVEL)} interval)."
     if isinstance(rhale.axis, LevelAxis):
         return text  # both are computed from the same differences
     difference = max_difference(ale, rhale)

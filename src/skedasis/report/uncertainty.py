@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skedasis._numbers import counted
 from skedasis._types import Bools, TableLike
 from skedasis.analysis.diagnose import diagnose
 from skedasis.data.dataset import as_dataset
@@ -19,7 +20,6 @@ from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.pdp import PDP
 from skedasis.models.calling import CallStats, check_response
-from skedasis.plots.scales import counted
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import FromModel, MultiOutputQuantity
 from skedasis.quantities.uncertainty import entropy

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_int, check_name, check_probability, shown
+from skedasis._numbers import counted
 from skedasis._types import Bools, Floats, Json
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.registry import listed_methods
@@ -27,7 +28,7 @@ from skedasis.results.ale_statistics_bootstrap import (
     replicated_statistics,
 )
 from skedasis.results.described import Keys, listed, object_of
-from skedasis.results.display import SavedResult, count
+from skedasis.results.display import SavedResult
 from skedasis.results.effect import AccumulatedEffect, Effect, LevelStepsEffect
 from skedasis.results.export import Content, Exportable, ExportOptions
 from skedasis.stats.random import RandomState, as_seed
@@ -200,8 +201,8 @@ class NullDistribution(SavedResult):
     def __repr__(self) -> str:
         sizes = [len(d) for d in self.draws.values()]
         return (
-            f"<NullDistribution: {count(sum(sizes), 'random feature')} of {count(len(sizes), 'column')}, "
-            f"{count(int(self.provenance.get('fits', 0)), 'fit')}>"
+            f"<NullDistribution: {counted(sum(sizes), 'random feature')} of {counted(len(sizes), 'column')}, "
+            f"{counted(int(self.provenance.get('fits', 0)), 'fit')}>"
         )
 
     def _document(self, options: ExportOptions) -> Content:
@@ -283,7 +284,7 @@ def as_text(found: Statistics) -> str:
         table.append(row + ([f"{s.p_value:.3g}"] if tested else []))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [
-        f"{found.quantity}: {found.method}, {count(max((s.n for s in found), default=0), 'row')}"
+        f"{found.quantity}: {found.method}, {counted(max((s.n for s in found), default=0), 'row')}"
     ]
     for row in table:
         cells = [c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)]

@@ -11,6 +11,7 @@ import numpy as np
 
 from skedasis._arguments import check_option
 from skedasis._calls import checked_call
+from skedasis._numbers import counted
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
@@ -31,7 +32,6 @@ from skedasis.results.display import (
     SavedResult,
     align_columns,
     called_text,
-    count,
     sample_text,
 )
 from skedasis.results.documents import feature_document
@@ -588,7 +588,7 @@ class Change(SavedResult):
         m = self._whole(CHANGE) if whole else self.moments[CHANGE]
         error, df = m.mean_error(1, self.weight_kind), _df(m, self.weight_kind)
         if whole and not np.isfinite(error[0]):
-            got = f"{count(self.n_rows, 'row')} with a weight of {float(m.weight[0]):.4g}"
+            got = f"{counted(self.n_rows, 'row')} with a weight of {float(m.weight[0]):.4g}"
             raise DataError(
                 "interval", got, "a weight above 1, of two rows or more", "Pass more rows"
             )
@@ -605,7 +605,7 @@ class Change(SavedResult):
         if not kept.exact:
             raise UnsupportedError(
                 "interval(method='bootstrap')",
-                f"{count(len(kept), 'kept row')} of {self.n_rows:,}",
+                f"{counted(len(kept), 'kept row')} of {self.n_rows:,}",
                 "all rows",
                 "Use method='analytic', or compute the change again with more memory for rows: keep_rows='4GB'",
             )
@@ -860,7 +860,7 @@ class Changes(ResultMapping[str, Change]):
         first = next(iter(self.values()), None)
         if first is None:
             return "<Changes: no named move>"
-        return f"<Changes of {first.quantity}: {count(len(self), self.noun)}: {self._named()}>"
+        return f"<Changes of {first.quantity}: {counted(len(self), self.noun)}: {self._named()}>"
 
     def __str__(self) -> str:
         return changes_text(self)
@@ -941,7 +941,7 @@ def change_text(change: Change) -> str:
     lines.append(f"from {before} to {after} on average; {_directions(change)}")
     lines += _outside_lines(change)
     if change.missing:
-        lines.append(f"{count(change.missing, 'row')} without a value left out")
+        lines.append(f"{counted(change.missing, 'row')} without a value left out")
     lines += filter(None, [called_text(change.provenance)])
     if change.rules:
         lines += ["", *align_columns(region_lines(change))]
@@ -967,7 +967,7 @@ def changes_text(changes: Changes) -> str:
         out, std = row_percent(c.outside.share), _number(_plain_zero(c, c.std))
         table.append((name, c.text, f"{c.n_rows:,}", _number(c.value), interval, std, out))
     lines = [
-        f"Changes of {first.quantity}{unit}, {count(len(every), 'named move')}{of_rows}",
+        f"Changes of {first.quantity}{unit}, {counted(len(every), 'named move')}{of_rows}",
         *align_columns(table, left=(0, 1)),
     ]
     if first.rules:
@@ -980,7 +980,7 @@ def changes_text(changes: Changes) -> str:
 def rows_text(change: Change) -> str:
     """Return the number of rows, or of how many rows a sample was drawn."""
     drawn = sample_text(change.provenance)
-    return drawn.removeprefix(", ") if drawn else count(change.n_rows, "row")
+    return drawn.removeprefix(", ") if drawn else counted(change.n_rows, "row")
 
 
 def _both(change: Change) -> tuple[str, str]:
@@ -1017,14 +1017,14 @@ def _outside_lines(change: Change) -> list[str]:
         what = "range" if len(ranged) == 1 else "ranges"
         rows, verb = "no row", "leaves"
         if out.rows:
-            rows = f"{count(out.rows, 'row')} ({row_percent(out.share)})"
+            rows = f"{counted(out.rows, 'row')} ({row_percent(out.share)})"
             verb = "leaves" if out.rows == 1 else "leave"
         lines.append(f"{rows} {verb} the observed {what} of {names}")
     if np.isfinite(out.far):
         names = ", ".join((*(m.feature.title for m in change.moved), *out.others))
         are = "is an extrapolation" if out.sampled == 1 else "are extrapolations"
         lines.append(
-            f"{row_percent(out.far)} of {count(out.sampled, 'sampled row')} {are} (distances in {names})"
+            f"{row_percent(out.far)} of {counted(out.sampled, 'sampled row')} {are} (distances in {names})"
         )
     return lines
 

@@ -25,6 +25,7 @@ import numpy as np
 from skedasis._arguments import check_option, shown
 from skedasis._calls import checked_call
 from skedasis._escaping import one_line
+from skedasis._numbers import counted
 from skedasis._types import Values
 from skedasis.data.factorize import equality_key
 from skedasis.data.features import Feature, find_feature, first_names, label_position
@@ -32,7 +33,7 @@ from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.results import json_keys, operations
 from skedasis.results.described import Keys, columns_of
-from skedasis.results.display import Ranking, RankLine, SavedResult, count
+from skedasis.results.display import Ranking, RankLine, SavedResult
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, as_provenance, no_provenance
 from skedasis.results.signatures import with_choices
@@ -257,7 +258,7 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
         return ", ".join(map(key_text, list(self)[:most])) + (", …" if len(self) > most else "")
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {count(len(self), self.noun)}: {self._named()}>"
+        return f"<{type(self).__name__} of {counted(len(self), self.noun)}: {self._named()}>"
 
     def __str__(self) -> str:
         each = [f"{self.noun} {key_text(key)}\n{member}" for key, member in self.items()]

@@ -11,11 +11,12 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from skedasis._escaping import one_line
+from skedasis._numbers import counted
 from skedasis._types import Level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.described import Columns, columns_of
-from skedasis.results.display import SavedResult, align_columns, count
+from skedasis.results.display import SavedResult, align_columns
 from skedasis.stats.resampling import t_interval
 
 Point: TypeAlias = "Level | float | date | timedelta"
@@ -149,7 +150,7 @@ class Contrast(SavedResult):
         change, lower, upper = change_texts(self)
         amount = f"{change} {one_line(self.unit)}" if self.unit else f"{self.quantity} {change}"
         limits = f"{lower} to {upper}" if lower else "unknown"
-        together = f", for {count(self.comparisons, 'contrast')} at once"
+        together = f", for {counted(self.comparisons, 'contrast')} at once"
         interval = f"{level_text(self.confidence_level)} interval {limits}"
         line = f"{self.change}{self.where}: {amount}, {interval}"
         return "\n".join([line + (together if self.comparisons > 1 else ""), *self.notes])
@@ -333,7 +334,7 @@ class Contrasts(SavedResult, Sequence[Contrast]):
 
     def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(c.feature for c in self.items))
-        return f"<Contrasts: {count(len(self), 'contrast')} of {names or 'no features'}>"
+        return f"<Contrasts: {counted(len(self), 'contrast')} of {names or 'no features'}>"
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the contrasts as a data frame with one row each.

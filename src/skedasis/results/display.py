@@ -20,6 +20,7 @@ import numpy as np
 
 from skedasis._calls import NearestAttribute, checked_call
 from skedasis._escaping import Printed, one_line
+from skedasis._numbers import counted
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.registry import methods_that, title_of
 from skedasis.results import operations
@@ -47,22 +48,17 @@ _MIN_ROWS = 7
 """Minimum rows for the standard error of a mean."""
 
 
-def count(number: int, what: str) -> str:
-    """Format a count with its noun, in the plural where needed."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def sample_text(provenance: Provenance) -> str:
     """Return of how many rows a sample was drawn, if the caller asked for one; else an empty text."""
     sample = provenance.get("sample")
     if sample is None:
         return ""
-    return f", a sample of {sample:,} of {count(provenance.get('source_rows', 0), 'row')}"
+    return f", a sample of {sample:,} of {counted(provenance.get('source_rows', 0), 'row')}"
 
 
 def outside_text(rows: object, most: str = "") -> str:
     """Return how many rows a result does not include, because they are outside its bins; else an empty text."""
-    return f", {most}{count(rows, 'row')} outside" if rows and isinstance(rows, int) else ""
+    return f", {most}{counted(rows, 'row')} outside" if rows and isinstance(rows, int) else ""
 
 
 def called_text(provenance: Mapping[str, object]) -> str:
@@ -102,7 +98,7 @@ def no_score_error(what: str, method: str) -> UnsupportedError:
 def importance_table(importance: Importance) -> str:
     """Return the ranking as a text table: feature, mean, and the interval if it is known for any feature."""
     drawn = sample_text(importance.provenance)
-    rows = "" if drawn else f", {count(importance.rows, 'row')}"
+    rows = "" if drawn else f", {counted(importance.rows, 'row')}"
     lines = [f"{importance.axis}: {importance.method}{rows}{drawn}"]
     has_interval = bool(np.isfinite(importance.std_error).any())
     table = [["feature", "importance", "95 % interval"]]
@@ -114,7 +110,7 @@ def importance_table(importance: Importance) -> str:
     floored = importance.provenance.get("floored_rows", 0)
     if floored:
         lines.append(
-            f"{count(floored, 'model row')}: the label's probability was raised to a floor"
+            f"{counted(floored, 'model row')}: the label's probability was raised to a floor"
         )
     return "\n".join(lines)
 
@@ -270,10 +266,10 @@ def no_interval_error(importance: Importance, repeats: int) -> DataError:
     n_repeats, of_metric = importance.values.shape[1], importance.metric is not None
     rows = METRIC_ROWS if of_metric and repeats > 2 else _MIN_ROWS
     weight = importance.provenance.get("weight", importance.rows)
-    got = f"{count(n_repeats, 'repeat')} of {count(importance.rows, 'row')}"
+    got = f"{counted(n_repeats, 'repeat')} of {counted(importance.rows, 'row')}"
     expected, fix = f"at least {repeats} repeats, and {rows} rows", "Use sd.PFI(n_repeats=10)"
     if importance.is_exact:
-        got, expected = count(importance.rows, "row"), f"at least {rows} rows"
+        got, expected = counted(importance.rows, "row"), f"at least {rows} rows"
     if importance.is_exact and importance.rows > 1 and weight <= 1:
         got, expected = f"frequency weights with sum {weight:.4g}", "a sum above 1"
         fix = "Pass the number of times each row occurs, or weight_kind='sampling'"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis._calls import checked_call
+from skedasis._numbers import counted
 from skedasis._types import Bools, Center, Floats, Ints, Json, Level, Side, TableLike, Values
 from skedasis.data.features import Feature
 from skedasis.data.gaps import Gap
@@ -27,14 +28,7 @@ from skedasis.results.axis import (
 )
 from skedasis.results.containers import TableColumns
 from skedasis.results.described import Keys
-from skedasis.results.display import (
-    DisplayMixin,
-    SavedResult,
-    bins_text,
-    count,
-    outside_text,
-    sample_text,
-)
+from skedasis.results.display import DisplayMixin, SavedResult, bins_text, outside_text, sample_text
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
@@ -246,7 +240,7 @@ class BinStats(Immutable, DisplayMixin):
 
     def __repr__(self) -> str:
         few = int(np.count_nonzero(~self.trusted & ~self.empty))
-        said = [count(len(self), "bin"), count(int(self.count.sum()), "row")]
+        said = [counted(len(self), "bin"), counted(int(self.count.sum()), "row")]
         said += [f"{int(self.empty.sum())} without rows"] if self.empty.any() else []
         said += [f"{few} with fewer than {TRUSTED_ROWS} rows"] if few else []
         return f"<BinStats: {', '.join(said)}>"
@@ -395,7 +389,7 @@ class Spread(Immutable):
 
     def __repr__(self) -> str:
         low, high = np.nanmin(self.value, initial=np.inf), np.nanmax(self.value, initial=-np.inf)
-        return f"<Spread: {low:.4g} to {high:.4g}, {count(len(self), 'cell')}>"
+        return f"<Spread: {low:.4g} to {high:.4g}, {counted(len(self), 'cell')}>"
 
     def on(self, axis: Axis) -> Spread:
         """Return the spread with `x` in the type of an axis."""
@@ -751,7 +745,7 @@ class Effect(SavedResult):
         where = f" where {self.rule}" if self.rule else ""
         return (
             f"<Effect of {self.feature!r} on {self.about.quantity}{where}: {self.spec.method}, "
-            f"{count(self.n_parts, self.part_noun)}{outside_text(self.provenance.get('rows_outside'))}, "
+            f"{counted(self.n_parts, self.part_noun)}{outside_text(self.provenance.get('rows_outside'))}, "
             f"importance {self.importance:.4g}, heterogeneity {self.heterogeneity_score:.4g}"
             f"{sample_text(self.provenance)}>"
         )

@@ -6,10 +6,11 @@ import math
 from typing import TYPE_CHECKING
 
 from skedasis._escaping import one_line
+from skedasis._numbers import counted
 from skedasis.registry import title_of
 from skedasis.results.build.linear_form import AXIS
 from skedasis.results.curve_words import number_text
-from skedasis.results.display import called_text, count, outside_text, sample_text
+from skedasis.results.display import called_text, outside_text, sample_text
 from skedasis.results.effect import AnyMPlot, BinnedEffect, Effect, LevelStepsEffect
 from skedasis.results.main_stretch import beyond_text
 from skedasis.stats.depends_on import DependsOn
@@ -104,7 +105,7 @@ def effect_text(effect: Effect) -> str:
     """Return an effect as text: what it is of, importance and heterogeneity score, rows, and where to find more."""
     about, unit = effect.about, f" {one_line(effect.about.unit)}" if effect.about.unit else ""
     subject = one_line(", ".join(filter(None, [effect.feature_title, effect.rule])))
-    parts = count(effect.n_parts, effect.part_noun)
+    parts = counted(effect.n_parts, effect.part_noun)
     score = "not computed"
     if effect.swap_score is not None:
         score = score_text(effect.heterogeneity_score, effect.heterogeneity_score_error) + unit
@@ -129,7 +130,7 @@ def _rows_text(effect: Effect) -> str:
     if effect.rule:  # the provenance counts all rows
         inside = effect.moments[AXIS].count if levels is None else levels.count
         rows = round(float(inside.sum())) + (effect.missing if levels is None else 0)
-    said = f"{count(rows, 'row')}{sample_text(known)}{outside_text(known.get('rows_outside'))}"
+    said = f"{counted(rows, 'row')}{sample_text(known)}{outside_text(known.get('rows_outside'))}"
     if effect.missing and levels is None:
         said += f", {effect.missing:,} with a missing value"
     beyond = beyond_text(effect)

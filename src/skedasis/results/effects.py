@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from skedasis._calls import checked_call, unknown_keyword
 from skedasis._escaping import one_line
+from skedasis._numbers import counted
 from skedasis._types import Floats, Level, TableLike
 from skedasis.errors import UnsupportedError
 from skedasis.registry import listed_methods
@@ -24,7 +25,6 @@ from skedasis.results.display import (
     RankLine,
     WithError,
     called_text,
-    count,
     outside_texts,
     ranking_text,
     sample_text,
@@ -153,8 +153,8 @@ class Effects(FeatureMapping[Effect, Rank]):
         methods = ", ".join(dict.fromkeys(operations.method_of(e) for e in self.values()))
         rows = self.provenance.get("rows")
         quantity = f"{operations.kind_of(first)} {one_line(first.about.axis)}"
-        head = f"{count(len(self), 'feature')}: {quantity} ({methods})"
-        head += "" if rows is None else f", {count(rows, 'row')}"
+        head = f"{counted(len(self), 'feature')}: {quantity} ({methods})"
+        head += "" if rows is None else f", {counted(rows, 'row')}"
         head += sample_text(self.provenance) + self._outside
         known = any(e.depends_on is not None for e in self.values())
         without = DETAILS if known else (*DETAILS, "mostly_by")

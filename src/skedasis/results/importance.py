@@ -11,6 +11,7 @@ import numpy as np
 
 from skedasis._arguments import check_flag, check_name, check_option, check_probability
 from skedasis._calls import NearestAttribute, checked_call
+from skedasis._numbers import counted
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.results import json_keys, operations
@@ -19,7 +20,6 @@ from skedasis.results.display import (
     Ranking,
     RankLine,
     SavedResult,
-    count,
     importance_table,
     no_interval_error,
 )
@@ -114,9 +114,7 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
 
     def __repr__(self) -> str:
         rows = "all" if self.exact else "a sample of"
-        return (
-            f"<LocalImportance: {rows} {len(self):,} rows, {count(len(self.features), 'feature')}>"
-        )
+        return f"<LocalImportance: {rows} {len(self):,} rows, {counted(len(self.features), 'feature')}>"
 
     @property
     def difference(self) -> Floats:
@@ -269,9 +267,9 @@ class Importance(SavedResult):
 
     def __repr__(self) -> str:
         first = max(zip(self.mean, self.features, strict=True), default=(0.0, ""))
-        repeats = "all pairs" if self.is_exact else count(self.values.shape[1], "repeat")
+        repeats = "all pairs" if self.is_exact else counted(self.values.shape[1], "repeat")
         return (
-            f"<Importance of {count(len(self), 'feature')} for {self.quantity}: {self.method}, "
+            f"<Importance of {counted(len(self), 'feature')} for {self.quantity}: {self.method}, "
             f"{repeats}, first {first[1]!r} ({first[0]:.4g})>"
         )
 

@@ -11,17 +11,11 @@ import numpy as np
 
 from skedasis._arguments import shown
 from skedasis._calls import checked_call
+from skedasis._numbers import counted
 from skedasis.errors import DataError
 from skedasis.results import operations
 from skedasis.results.described import Columns, columns_of
-from skedasis.results.display import (
-    Ranking,
-    SavedResult,
-    align_columns,
-    called_text,
-    count,
-    sample_text,
-)
+from skedasis.results.display import Ranking, SavedResult, align_columns, called_text, sample_text
 from skedasis.results.keywords import Measure
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import takes_figure_options
@@ -203,7 +197,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         rows = self.provenance.get("h2_rows")
         if rows is None:
             return ""
-        return ("" if self.provenance.get("exact") else "a sample of ") + count(rows, "row")
+        return ("" if self.provenance.get("exact") else "a sample of ") + counted(rows, "row")
 
     @property
     def overall(self) -> Ranking[FeatureInteraction]:
@@ -309,13 +303,13 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         name = "dependence" if self.measure == "depends" else self.measure
         size = f"{name} {bounded(strongest).strength(self.measure):.4g}"
         return (
-            f"<Interactions of {count(len(self.features), 'feature')} for {self.quantity}: "
-            f"{count(len(self), 'pair')}, first {names} ({size})>"
+            f"<Interactions of {counted(len(self.features), 'feature')} for {self.quantity}: "
+            f"{counted(len(self), 'pair')}, first {names} ({size})>"
         )
 
     def __str__(self) -> str:
         unit = f" [{self.unit}]" if self.unit else ""
-        lines = [f"Interactions for {self.quantity}{unit}: {count(len(self), 'pair')}"]
+        lines = [f"Interactions for {self.quantity}{unit}: {counted(len(self), 'pair')}"]
         lines[0] += sample_text(self.provenance)
         if not np.isnan(self.h2):
             whole = "all " if self.provenance.get("exact") else ""
@@ -334,7 +328,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         left = len(self) - _PRINTED
         if left > 0:
             kind = "pair" if self.screened else "weaker pair"
-            lines.append(f"… and {count(left, kind)}: see to_frame()")
+            lines.append(f"… and {counted(left, kind)}: see to_frame()")
         lines += filter(None, [called_text(self.provenance)])
         return "\n".join(lines)
 
@@ -361,7 +355,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
 
 def screened_text(found: Interactions) -> str:
     """Return which pairs have H², if screening has left out others."""
-    return f"H² of the {count(found.screened or 0, 'pair')} that screening put first"
+    return f"H² of the {counted(found.screened or 0, 'pair')} that screening put first"
 
 
 def _sort_key(line: PairInteraction) -> tuple[int, float]:

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skedasis._numbers import counted
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.gaps import Gap, main_stretch
 from skedasis.data.times import TimeAxis
 from skedasis.results.axis import LevelAxis, NumericAxis
 from skedasis.results.build.linear_form import AXIS
-from skedasis.results.display import count
 from skedasis.results.effect import (
     AccumulatedEffect,
     BinnedEffect,
@@ -300,7 +300,8 @@ def value_text(value: float, time: TimeAxis | None) -> str:
 def beyond_text(effect: Effect) -> str:
     """Return "2 rows at 99,999 lie beyond a gap"; empty if there are none."""
     parts = [
-        f"{'rows' if b.rows is None else count(b.rows, 'row')} at {b.text}" for b in beyond(effect)
+        f"{'rows' if b.rows is None else counted(b.rows, 'row')} at {b.text}"
+        for b in beyond(effect)
     ]
     one = [b.rows for b in beyond(effect)] == [1]
     return f"{' and '.join(parts)} {'lies' if one else 'lie'} beyond a gap" if parts else ""

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_name, check_option, check_probability
 from skedasis._calls import checked_call
 from skedasis._escaping import one_line
+from skedasis._numbers import counted
 from skedasis._types import Floats, Ints, Json, Level, Values
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
@@ -27,7 +28,6 @@ from skedasis.results.display import (
     RankLine,
     SavedResult,
     called_text,
-    count,
     outside_text,
     ranking_text,
 )
@@ -701,8 +701,8 @@ class MultiModelEffects(FeatureMapping[MultiModelEffect, ModelsRank]):
     def __str__(self) -> str:
         first = next(iter(self.values()))
         one = first.models[0]
-        head = f"{count(len(self), 'feature')}: {kind_of(one)} {one_line(first.about.axis)}, "
-        head += f"means of {count(len(first), 'model')} ({method_of(one)})"
+        head = f"{counted(len(self), 'feature')}: {kind_of(one)} {one_line(first.about.axis)}, "
+        head += f"means of {counted(len(first), 'model')} ({method_of(one)})"
         ranking = ranking_text(self.ranking(), most=MOST_LINES)
         return "\n".join(filter(None, [head, ranking, called_text(self.provenance)]))
 

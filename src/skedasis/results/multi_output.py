@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
+from skedasis._numbers import counted
 from skedasis._types import OutputLabel
 from skedasis.results import operations
 from skedasis.results.containers import OutputResult, ResultMapping
@@ -14,7 +15,6 @@ from skedasis.results.display import (
     MOST_LINES,
     SavedResult,
     called_text,
-    count,
     outside_text,
     ranking_text,
 )
@@ -79,7 +79,7 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
         # Of the classes of effects and of surfaces, the base class, which is the public one.
         bases = [c.__name__ for c in type(first).__mro__]
         kind = next((name for name in ("Effect", "Surface") if name in bases), bases[0])
-        said = f"{count(len(self), 'output')}, each {kind}: {self._named()}"
+        said = f"{counted(len(self), 'output')}, each {kind}: {self._named()}"
         return f"<MultiOutput of {said}{outside_text(first.provenance.get('rows_outside'))}>"
 
     def __str__(self) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from skedasis._arguments import check_option, is_int, shown
 from skedasis._calls import checked_call
 from skedasis._escaping import one_line
+from skedasis._numbers import counted
 from skedasis._types import Bools, Floats, Ints, Level, TableLike, Values
 from skedasis.data.categories import NO_COLUMN_LEVEL, given_labels, labels_of
 from skedasis.data.dataset import Dataset, as_dataset
@@ -31,7 +32,6 @@ from skedasis.results.display import (
     RankLine,
     SavedResult,
     called_text,
-    count,
     outside_text,
     sample_text,
 )
@@ -1170,7 +1170,9 @@ def tree_text(nodes: Sequence[RegionNode], scores: RegionScores | None = None) -
     lines: list[str] = []
     for node in nodes:
         name = f"[{node.region}] " if node.region >= 0 and node.depth else ""
-        said = f"{'  ' * node.depth}{name}{node.condition or node.rule}: {count(node.count, 'row')}"
+        said = (
+            f"{'  ' * node.depth}{name}{node.condition or node.rule}: {counted(node.count, 'row')}"
+        )
         said += f" ({percent_text(node.weight / total)})" if node.depth else ""
         if scores is not None:
             said += _node_score(node, scores)
@@ -1276,14 +1278,14 @@ class RegionsByFeature(FeatureMapping[Regions, RegionsRank]):
 
     def __repr__(self) -> str:
         joint = "one partition for all, " if self.joint else ""
-        return f"<RegionsByFeature of {count(len(self), 'feature')}: {joint}{self._named()}>"
+        return f"<RegionsByFeature of {counted(len(self), 'feature')}: {joint}{self._named()}>"
 
     def __str__(self) -> str:
         first = next(iter(self.values()), None)
         if first is None:
             return "no features"
         drawn = sample_text(self.provenance)
-        lines = [f"regions of {count(len(self), 'feature')} on {first.quantity}{drawn}"]
+        lines = [f"regions of {counted(len(self), 'feature')} on {first.quantity}{drawn}"]
         if self.joint:
             lines += ["", "one partition for all features:", tree_text(first.nodes)]
         lines += ["", str(self.ranking())]
@@ -1471,10 +1473,10 @@ class MultiModelRegions(ResultMapping[str | int, Regions]):
     def __repr__(self) -> str:
         first = self.recurrence[0]
         said = f"first split most often {first.feature} ({first.models} of {len(self)})"
-        return f"<MultiModelRegions of {self.feature!r}: {count(len(self), 'model')}, {said}>"
+        return f"<MultiModelRegions of {self.feature!r}: {counted(len(self), 'model')}, {said}>"
 
     def __str__(self) -> str:
-        of = f"{one_line(self.feature_title)} on {one_line(self.about.quantity)}: {count(len(self), 'model')}"
+        of = f"{one_line(self.feature_title)} on {one_line(self.about.quantity)}: {counted(len(self), 'model')}"
         lines = [f"model {name}: {summary_text(r)}" for name, r in self.items()]
         return "\n".join([of, "", str(self.recurrence), "", *lines])
 
@@ -1583,8 +1585,8 @@ class MultiModelRegionsByFeature(FeatureMapping[MultiModelRegions, RecurrenceRan
         return self.members
 
     def __repr__(self) -> str:
-        of = count(len(self), "feature")
-        models = [f", {count(len(r), 'model')}" for r in self.values()][:1]
+        of = counted(len(self), "feature")
+        models = [f", {counted(len(r), 'model')}" for r in self.values()][:1]
         return f"<MultiModelRegionsByFeature of {of}{''.join(models)}: {self._named()}>"
 
     def __str__(self) -> str:

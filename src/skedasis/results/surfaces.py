@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeGuard, TypeVar, Unpack
 
 from skedasis._arguments import shown
 from skedasis._calls import checked_call
+from skedasis._numbers import counted
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
 from skedasis.results import json_keys, operations
@@ -20,7 +21,7 @@ from skedasis.results.containers import (
     ordered,
 )
 from skedasis.results.described import Keys, keys_of, listed
-from skedasis.results.display import Ranking, RankLine, called_text, count, outside_texts
+from skedasis.results.display import Ranking, RankLine, called_text, outside_texts
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.signatures import takes_figure_options
 
@@ -121,9 +122,7 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
         if first is None:
             return "<Surfaces of 0 pairs>"
         outside = outside_texts({f"{a} × {b}": s.provenance for (a, b), s in self.items()})
-        return (
-            f"<Surfaces of {count(len(self), 'pair')} on {first.about.quantity}: {pairs}{outside}>"
-        )
+        return f"<Surfaces of {counted(len(self), 'pair')} on {first.about.quantity}: {pairs}{outside}>"
 
     def __str__(self) -> str:
         if not self:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from skedasis._arguments import check_name, check_option
 from skedasis._calls import checked_call
+from skedasis._numbers import counted
 from skedasis._types import JsonValue
 from skedasis.results import operations
 from skedasis.results.described import columns_of
-from skedasis.results.display import Ranking, RankLine, SavedResult, align_columns, count
+from skedasis.results.display import Ranking, RankLine, SavedResult, align_columns
 from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ class VarianceShares(SavedResult):
 
     def __str__(self) -> str:
         head = (
-            f"Variance of {self.quantity} at {count(self.rows_held_out, 'held-out row')}, "
+            f"Variance of {self.quantity} at {counted(self.rows_held_out, 'held-out row')}, "
             f"by functions fitted on {self.rows_fitting:,} others"
         )
         heads = ["part", "share", "std error", "R² so far"]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.results.display import count
+from skedasis._numbers import counted
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -71,7 +71,7 @@ def test_rows_outside_are_counted_and_missing_values_are_not(method, feature, lo
     total = f"{outside.sum()} of {x.notna().sum()} rows"
     assert check.message.startswith(f"{total} (")
     assert ("of the weight" in check.message) == weighted
-    assert f", {count(outside.sum(), 'row')} outside, " in repr(e)
+    assert f", {counted(outside.sum(), 'row')} outside, " in repr(e)
     assert e.bins.count.sum() + outside.sum() == x.notna().sum()
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from skedasis._numbers import number
 from skedasis._types import Floats
 from skedasis.plots.marks import (
     Mark,
@@ -19,7 +20,7 @@ from skedasis.plots.marks import (
     Tooltip,
     vertical_line,
 )
-from skedasis.plots.scales import PlotAxis, number, padded
+from skedasis.plots.scales import PlotAxis, padded
 
 BINS = (8, 40)
 """Fewest and most bins of a histogram."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skedasis._numbers import counted
 from skedasis._types import Floats, Ints
 from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.effect_parts import LONG, Band
@@ -21,7 +22,7 @@ from skedasis.plots.figures.main_panel import ROWS_HALF_WIDTH, axis_of, main_pan
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.marks import Panel, Stack
-from skedasis.plots.scales import counted, shorten
+from skedasis.plots.scales import shorten
 from skedasis.results.axis import LevelStats
 from skedasis.results.build.steps import Steps
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, LevelMeansEffect, LevelStepsEffect

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skedasis._arguments import check_probability
+from skedasis._numbers import counted, number
 from skedasis._types import Floats
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import effect_parts
@@ -33,16 +34,7 @@ from skedasis.plots.marks import (
     Title,
     vertical_line,
 )
-from skedasis.plots.scales import (
-    PlotAxis,
-    clean,
-    counted,
-    distinct_names,
-    extent,
-    number,
-    position_texts,
-    shorten,
-)
+from skedasis.plots.scales import PlotAxis, clean, distinct_names, extent, position_texts, shorten
 from skedasis.results.change import Change, row_percent, rows_text
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from skedasis._numbers import counted, number, number_or_zero
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
@@ -44,11 +45,8 @@ from skedasis.plots.marks import (
 from skedasis.plots.scales import (
     PlotAxis,
     clean,
-    counted,
     distinct_names,
     extent,
-    number,
-    number_or_zero,
     position_texts,
     shorten,
     zero_rounding,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from skedasis._arguments import check_int_or_none, check_probability
+from skedasis._numbers import counted
 from skedasis._types import OutputLabel
 from skedasis.errors import DataError
 from skedasis.plots.figures.change import (
@@ -26,7 +27,7 @@ from skedasis.plots.figures.regions import recurrence_figure
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.titles import TIMES, surface_title
 from skedasis.plots.marks import FigureSpec, Heat, Stack, Title
-from skedasis.plots.scales import clean, counted, distinct_names, shorten
+from skedasis.plots.scales import clean, distinct_names, shorten
 from skedasis.results.change import Change, Changes, row_percent
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis._arguments import check_probability
+from skedasis._numbers import counted, number
 from skedasis._types import Floats, Ints
 from skedasis.plots.figures.bars import bars, line_centres, line_panel
 from skedasis.plots.figures.importance import LONG, axis_of_values, cut, repeated
@@ -26,7 +27,7 @@ from skedasis.plots.marks import (
     horizontal_line,
     vertical_line,
 )
-from skedasis.plots.scales import PlotAxis, clean, counted, distinct_names, extent, number, shorten
+from skedasis.plots.scales import PlotAxis, clean, distinct_names, extent, shorten
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
 from skedasis.stats.resampling import t_interval

@@ -7,6 +7,7 @@ from typing import TypeGuard
 
 import numpy as np
 
+from skedasis._numbers import counted
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import categorical, effect_parts, effect_texts
@@ -26,7 +27,7 @@ from skedasis.plots.figures.ice import (
 from skedasis.plots.figures.main_panel import main_panel
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.marks import FigureSpec, Panel, Stack
-from skedasis.plots.scales import counted, shorten
+from skedasis.plots.scales import shorten
 from skedasis.registry import listed_methods
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, curve_polygon

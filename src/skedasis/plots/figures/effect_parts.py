@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from skedasis._numbers import counted, number
 from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.marks import (
@@ -24,7 +25,7 @@ from skedasis.plots.marks import (
     Text,
     horizontal_line,
 )
-from skedasis.plots.scales import LEAST, OffAxis, PlotAxis, counted, extent, number, shorten
+from skedasis.plots.scales import LEAST, OffAxis, PlotAxis, extent, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import (

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from skedasis._numbers import counted, number, number_or_zero, with_error
 from skedasis._types import Floats, Ints
 from skedasis.plots.figures.effect_parts import (
     GAP,
@@ -18,15 +19,7 @@ from skedasis.plots.figures.effect_parts import (
 )
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import Area, Line, Panel, Points, Rectangles, Tooltip, shorter_labels
-from skedasis.plots.scales import (
-    PlotAxis,
-    counted,
-    number,
-    number_or_zero,
-    position_texts,
-    shorten,
-    with_error,
-)
+from skedasis.plots.scales import PlotAxis, position_texts, shorten
 from skedasis.results.axis import TimedAxis
 from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, BinStats, Effect, MPlotEffect
 from skedasis.results.surface import Surface

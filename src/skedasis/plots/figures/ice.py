@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skedasis._numbers import counted
 from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.factorize import is_absent
 from skedasis.data.features import Feature
@@ -29,15 +30,7 @@ from skedasis.plots.marks import (
     Segments,
     Text,
 )
-from skedasis.plots.scales import (
-    PlotAxis,
-    clean,
-    counted,
-    extent,
-    position_texts,
-    shorten,
-    zero_rounding,
-)
+from skedasis.plots.scales import PlotAxis, clean, extent, position_texts, shorten, zero_rounding
 from skedasis.plots.theme import SHADES
 from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.checks.elevated_regions import (

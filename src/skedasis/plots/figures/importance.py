@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from skedasis._arguments import check_int_or_none, check_probability
+from skedasis._numbers import counted, number
 from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
@@ -34,7 +35,7 @@ from skedasis.plots.marks import (
     Title,
     vertical_line,
 )
-from skedasis.plots.scales import PlotAxis, clean, counted, extent, number, position_texts, shorten
+from skedasis.plots.scales import PlotAxis, clean, extent, position_texts, shorten
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.resampling import t_interval
 

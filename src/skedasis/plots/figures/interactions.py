@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis._arguments import check_int_or_none, shown
+from skedasis._numbers import counted, number
 from skedasis._types import Floats
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures.surface import colour_scale, value_text
@@ -25,7 +26,7 @@ from skedasis.plots.marks import (
     Title,
     Tooltip,
 )
-from skedasis.plots.scales import PlotAxis, clean, counted, distinct_names, number, shorten
+from skedasis.plots.scales import PlotAxis, clean, distinct_names, shorten
 from skedasis.results.interactions import (
     MEASURES,
     FeatureInteraction,

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skedasis._numbers import counted, number_or_zero
 from skedasis._types import Floats, Values
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.effect_parts import LONG, Band
@@ -28,15 +29,7 @@ from skedasis.plots.marks import (
     Tooltip,
     horizontal_line,
 )
-from skedasis.plots.scales import (
-    PlotAxis,
-    clean,
-    counted,
-    extent,
-    number_or_zero,
-    position_texts,
-    shorten,
-)
+from skedasis.plots.scales import PlotAxis, clean, extent, position_texts, shorten
 from skedasis.results.axis import LevelAxis, NumericAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import AnyMPlot

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from skedasis._arguments import check_int, check_int_or_none
+from skedasis._numbers import counted, number, number_or_zero
 from skedasis.errors import DataError
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.effect import effect_panels, local_effects_panel
@@ -28,7 +29,7 @@ from skedasis.plots.marks import (
     legend_of,
     shorter_labels,
 )
-from skedasis.plots.scales import PlotAxis, counted, number, number_or_zero, shorten
+from skedasis.plots.scales import PlotAxis, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skedasis._arguments import check_probability
+from skedasis._numbers import counted, number
 from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures.bars import first_of
@@ -29,7 +30,7 @@ from skedasis.plots.marks import (
     Title,
     Tooltip,
 )
-from skedasis.plots.scales import PlotAxis, clean, counted, distinct_names, number, shorten
+from skedasis.plots.scales import PlotAxis, clean, distinct_names, shorten
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.regions import Regions

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skedasis._arguments import check_int_or_none
+from skedasis._numbers import counted, number, sentence, with_error
 from skedasis._types import Floats
 from skedasis.errors import DataError
 from skedasis.plots.figures import effect_parts
@@ -37,17 +38,7 @@ from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import FigureSpec, Mark, Panel, Text, Title, vertical_line
-from skedasis.plots.scales import (
-    PlotAxis,
-    clean,
-    counted,
-    distinct_names,
-    extent,
-    number,
-    sentence,
-    shorten,
-    with_error,
-)
+from skedasis.plots.scales import PlotAxis, clean, distinct_names, extent, shorten
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
 from skedasis.results.effect_words import percent_text, share_text

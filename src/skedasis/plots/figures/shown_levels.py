@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skedasis._numbers import counted
 from skedasis._types import Floats, Ints
 from skedasis.data.features import Feature
 from skedasis.plots.figures.effect_parts import LONGEST, Doubts
-from skedasis.plots.scales import PlotAxis, clean, counted, distinct_names, shorten
+from skedasis.plots.scales import PlotAxis, clean, distinct_names, shorten
 from skedasis.results.axis import LevelAxis, LevelStats
 from skedasis.results.effect import TRUSTED_ROWS, Effect
 

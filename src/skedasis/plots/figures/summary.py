@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skedasis._numbers import counted, sentence
 from skedasis._types import Floats
 from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.compare import (
@@ -43,7 +44,7 @@ from skedasis.plots.marks import (
     horizontal_line,
     marks_of,
 )
-from skedasis.plots.scales import PlotAxis, clean, counted, distinct_names, sentence, shorten
+from skedasis.plots.scales import PlotAxis, clean, distinct_names, shorten
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
 from skedasis.results.effect_words import percent_text

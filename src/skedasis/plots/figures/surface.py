@@ -11,6 +11,7 @@ from typing import cast
 
 import numpy as np
 
+from skedasis._numbers import counted, number
 from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
@@ -29,16 +30,7 @@ from skedasis.plots.marks import (
     Tooltip,
     vertical_line,
 )
-from skedasis.plots.scales import (
-    PlotAxis,
-    clean,
-    counted,
-    extent,
-    number,
-    padded,
-    position_texts,
-    shorten,
-)
+from skedasis.plots.scales import PlotAxis, clean, extent, padded, position_texts, shorten
 from skedasis.plots.theme import HEAT_SHADES
 from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelPairAxis, PairAxis
 from skedasis.results.build.pairs import HOME, corners_with_rows, homes_with_rows

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from skedasis._numbers import counted
 from skedasis.plots.marks import Title
-from skedasis.plots.scales import counted, shorten
+from skedasis.plots.scales import shorten
 from skedasis.results.effect import Effect
 from skedasis.results.effect_words import kind_of, method_of
 from skedasis.results.importance import Importance

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from skedasis._arguments import check_probability
+from skedasis._numbers import counted
 from skedasis.plots.figures.importance import LONG
 from skedasis.plots.marks import (
     FigureSpec,
@@ -21,7 +22,7 @@ from skedasis.plots.marks import (
     Tooltip,
     vertical_line,
 )
-from skedasis.plots.scales import PlotAxis, counted, shorten
+from skedasis.plots.scales import PlotAxis, shorten
 from skedasis.results.variance_shares import VariancePart, VarianceShares, percent
 
 PATTERNS = 5

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from skedasis._numbers import counted
 from skedasis.results.change import Change, row_percent
 from skedasis.results.checks.check import Check, Checks, checks_in_order, severity_of
 from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION, WARN_EXTRAPOLATION
-from skedasis.results.display import count
 from skedasis.results.effect import TRUSTED_ROWS
 
 
@@ -25,16 +25,16 @@ def _leaves_data(change: Change) -> Iterator[Check]:
     if all(m.is_setting for m in change.moved):
         fix = "Use a more common value, or only the rows for which this one is plausible."
     left = [m for m in change.moved if m.outside]
-    parts = [f"{m.feature.name!r} ({count(m.outside, 'row')})" for m in left]
+    parts = [f"{m.feature.name!r} ({counted(m.outside, 'row')})" for m in left]
     if len(left) == 1:
         parts = [repr(left[0].feature.name)]
     range_text = (
-        f"{count(out.rows, 'row')} ({row_percent(out.share)}) {'leaves' if out.rows == 1 else 'leave'} the observed "
+        f"{counted(out.rows, 'row')} ({row_percent(out.share)}) {'leaves' if out.rows == 1 else 'leave'} the observed "
         f"range of {', '.join(parts)}, where the model has seen no data. {fix}"
     )
     others = f" (distances also in {', '.join(map(repr, out.others))})" if out.others else ""
     far_text = (
-        f"{row_percent(out.far)} of {count(out.sampled, 'sampled row')} are extrapolations after the move: farther "
+        f"{row_percent(out.far)} of {counted(out.sampled, 'sampled row')} are extrapolations after the move: farther "
         f"from the data than 99% of the rows are from their nearest neighbour{others}. {fix}"
     )
     in_range = {"share": out.share, "rows": out.rows}
@@ -55,8 +55,8 @@ def _few_rows(change: Change) -> Iterator[Check]:
         if line.rows >= TRUSTED_ROWS:
             continue
         text = (
-            f"The region {line.region!r} has {count(line.rows, 'row')}, so that its mean change is uncertain. Use more "
-            "rows, or combine regions."
+            f"The region {line.region!r} has {counted(line.rows, 'row')}, so that its mean change is uncertain. "
+            "Use more rows, or combine regions."
         )
         moved, numbers = ", ".join(change.features), {"rows": line.rows}
         yield Check("few_rows", "warning", text, line.rows, moved, line.region, numbers)

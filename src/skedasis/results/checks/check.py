@@ -10,6 +10,7 @@ import numpy as np
 
 from skedasis._arguments import check_option, listed, shown
 from skedasis._calls import NearestAttribute
+from skedasis._numbers import counted
 from skedasis._types import Bools, OutputLabel
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
@@ -17,7 +18,7 @@ from skedasis.registry import load_plugins
 from skedasis.results import json_keys
 from skedasis.results.containers import key_column
 from skedasis.results.described import Keys
-from skedasis.results.display import DisplayMixin, count
+from skedasis.results.display import DisplayMixin
 from skedasis.results.export import Content, Exportable, ExportOptions
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ class Checks(Exportable, DisplayMixin, tuple[Check, ...]):
         return "\n".join(map(str, self)) or "No warnings."
 
     def __repr__(self) -> str:
-        return f"<Checks: {count(len(self), 'finding')}, {count(len(self.warnings), 'warning')}>\n{self}"
+        return f"<Checks: {counted(len(self), 'finding')}, {counted(len(self.warnings), 'warning')}>\n{self}"
 
     def _document(self, options: ExportOptions) -> Content:
         return {"checks": tuple(self)}

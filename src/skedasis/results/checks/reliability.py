@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._arguments import check_probability
+from skedasis._numbers import counted
 from skedasis._types import Bools, Floats, TableLike
 from skedasis.data.gaps import Gap
 from skedasis.data.times import TimeAxis
@@ -64,7 +65,6 @@ from skedasis.results.checks.method_disagreement import check_comparable, disagr
 from skedasis.results.checks.slope_check import SlopeCheck
 from skedasis.results.checks.variance_decomposition import ROUNDING, variance_decomposition
 from skedasis.results.curve_words import number_text
-from skedasis.results.display import count
 from skedasis.results.effect import (
     TRUSTED_ROWS,
     AnyAccumulated,
@@ -275,7 +275,7 @@ def _rows_outside(
     share = weight / (weight + inside[1])
     of_weight = "" if weight + inside[1] == rows + inside[0] else " of the weight"
     text = (
-        f"{rows:,} of {count(rows + inside[0], 'row')} ({row_percent(share)}{of_weight}) "
+        f"{rows:,} of {counted(rows + inside[0], 'row')} ({row_percent(share)}{of_weight}) "
         f"{'is' if rows == 1 else 'are'} {where} does not include them. Use wider edges, or bins='auto', if it should."
     )
     yield Check(
@@ -322,7 +322,7 @@ def _check_level_rows(effect: Effect, levels: LevelStats) -> Iterator[Check]:
         return
     for place, few in zip(rare, rows, strict=True):
         label = levels.labels[place]
-        start = f"Level {label!r} of {name!r} has {count(few, 'row')}"
+        start = f"Level {label!r} of {name!r} has {counted(few, 'row')}"
         why = "the model has seen few rows like these" if is_pdp else "its value is uncertain"
         yield Check("few_rows", severity, f"{start}: {why}. {fix}", few, name, label, {"rows": few})
 
@@ -343,7 +343,7 @@ def _few_text(
         if not alone:
             return f'{start}. If the weights are no numbers of rows, pass weight_kind="sampling".'
     elif bins == 1:
-        start += f"the bin has {count(rows[0], 'row')}, too few for a reliable slope and standard deviation"
+        start += f"the bin has {counted(rows[0], 'row')}, too few for a reliable slope and standard deviation"
     else:
         start += f"{bins} bins have fewer than {TRUSTED_ROWS} rows (the smallest {min(rows)})"
         start += ", too few for reliable slopes and standard deviations"
@@ -409,7 +409,7 @@ def _are_beyond(gap: Gap, time: TimeAxis | None) -> str:
     """Return the number of rows beyond a gap and their values in words."""
     verb = "lies" if gap.rows == 1 else "lie"
     at = f"at {values_text(gap, time)}"
-    return f"{verb} {count(gap.rows, 'row')} ({row_percent(gap.share)}), {at}"
+    return f"{verb} {counted(gap.rows, 'row')} ({row_percent(gap.share)}), {at}"
 
 
 @reports("no_rows")

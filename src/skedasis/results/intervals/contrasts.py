@@ -31,6 +31,7 @@ import numpy as np
 
 from skedasis._arguments import check_int, check_option, shown
 from skedasis._escaping import one_line
+from skedasis._numbers import counted
 from skedasis._types import Floats, Ints
 from skedasis.data.categories import unknown_level
 from skedasis.errors import DataError, UnsupportedError
@@ -39,7 +40,7 @@ from skedasis.results.build.linear_form import AXIS, LOCAL, linear_form
 from skedasis.results.build.steps import Steps, step_errors
 from skedasis.results.containers import FeatureMapping, FeatureResult
 from skedasis.results.contrast import Contrast, ContrastMethod, Contrasts, Point
-from skedasis.results.display import RankLine, count
+from skedasis.results.display import RankLine
 from skedasis.results.effect import (
     TRUSTED_ROWS,
     AccumulatedEffect,
@@ -680,7 +681,7 @@ def _of_curves(effect: PartialDependence, change: ValuePair) -> ChangeError:
         # The variance is that of the sample, and the mean that of all rows.
         size = float(np.nanmax(effect.df, initial=size - 1.0)) + 1.0
         rows = int(effect.provenance.get("rows", round(size)))
-        kept = count(len(curves), "ICE curve")
+        kept = counted(len(curves), "ICE curve")
         notes = (f"the standard error is computed from a sample of {kept}; ice='all' keeps all",)
     return ChangeError(
         float(np.sqrt(variance / size)),
@@ -702,7 +703,7 @@ def _no_curves(effect: PartialDependence) -> UnsupportedError:
     kept = 0 if effect.curves is None else len(effect.curves)
     return UnsupportedError(
         f"contrast of {effect.spec.method}",
-        f"a result that keeps {count(kept, 'ICE curve')}",
+        f"a result that keeps {counted(kept, 'ICE curve')}",
         "the ICE curves of at least two rows, from which the covariance of the two points is computed",
         "Explain with ice=200 or ice='all', and a keep_rows= that is large enough",
     )
@@ -712,9 +713,9 @@ def _notes(rows: int, gaps: int, noun: str) -> tuple[str, ...]:
     notes: list[str] = []
     if gaps:
         have = "has no rows: its slope is" if gaps == 1 else "have no rows: their slopes are"
-        notes.append(f"{count(gaps, noun)} between the two values {have} that of the neighbours")
+        notes.append(f"{counted(gaps, noun)} between the two values {have} that of the neighbours")
     if rows < TRUSTED_ROWS:
-        notes.append(f"estimated from {count(rows, 'row')} only")
+        notes.append(f"estimated from {counted(rows, 'row')} only")
     return tuple(notes)
 
 
@@ -821,7 +822,7 @@ def contrast_of_models(
     first = known[0]
     notes: tuple[str, ...] = ()
     if len(known) < len(found):
-        notes = (f"{count(len(known), 'model')} of {len(found)} have both values",)
+        notes = (f"{counted(len(known), 'model')} of {len(found)} have both values",)
     return _result(
         effect,
         _ends(first.effect, first.a, first.b),

@@ -1,0 +1,87 @@
+"""The sentences about results: each stands whole in a template, and is found by searching its words.
+
+The rules that decide what is told stand with their reasons where the results are known. They return the case and its
+facts; the words are here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence, Sized
+from functools import partial
+from string import Formatter
+
+from skedasis._escaping import one_line
+from skedasis._numbers import counted, listed, number, p_value, percent, signed, size
+
+# --- templates ------------------------------------------------------------------------------------
+
+
+def _text(value: object) -> str:
+    return one_line(str(value))
+
+
+FORMS: Mapping[str, Callable[..., str]] = {
+    "": _text,
+    "number": partial(number, zeros=False),
+    "size": size,
+    "signed": signed,
+    "%": percent,
+    "p": p_value,
+    "list": listed,
+    "#": counted,
+}
+"""What may follow the colon of a fact, besides a choice ("rises|falls"); "#" is followed by a noun ("#row")."""
+
+
+_PART = re.compile(r"\[([^\[\]]*)\]")
+
+
+def tell(template: str, **facts: object) -> str:
+    """Return the text of a template with its facts filled in. Texts of data are filled in last, and not read.
+
+    ``{x:form}`` is a fact in one of `FORMS`, ``{n:#row}`` a count with its noun. ``{x:rises|falls}`` is the first
+    text for a number above 0, a count of one, a single name or a condition that holds, otherwise the second one.
+    A part in brackets is left out if one of its facts is unknown (None, NaN, empty), or False.
+    """
+    return _FILLED.vformat(
+        _PART.sub(lambda m: m[1] if _known(m[1], facts) else "", template), (), facts
+    )
+
+
+def _known(text: str, facts: Mapping[str, object]) -> bool:
+    return not any(_unknown(facts.get(name)) for _, name, _, _ in Formatter().parse(text) if name)
+
+
+def _unknown(value: object) -> bool:
+    if value is None or value is False or (isinstance(value, Sized) and len(value) == 0):
+        return True
+    return isinstance(value, float) and math.isnan(value)
+
+
+class _Filled(Formatter):
+    """Fills in facts by `FORMS`, choices and counted nouns."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        """Return one fact as text."""
+        if "|" in format_spec:
+            first, other = format_spec.split("|")
+            return first if _is_first(value) else other
+        if format_spec.startswith("#"):
+            return FORMS["#"](value, format_spec[1:])
+        return FORMS[format_spec](value)
+
+
+_FILLED = _Filled()
+
+
+def _is_first(value: object) -> bool:
+    """Return which of two texts is chosen: of rises|falls, is|are, both|each."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value == 1
+    if isinstance(value, float):
+        return value > 0
+    return isinstance(value, Sequence) and len(value) == 1
