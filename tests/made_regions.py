@@ -94,7 +94,9 @@ def made_regions(
         split = None
         if kind == "within":
             found = tuple(splits[depth])
-            split = Split(found[0].feature.name, found, 1e-5, 0.6, 0.02, 0.65, 0.97, False, n // 2)
+            split = Split(
+                found[0].feature.name, found, 1e-5, 0.6, 0.02, 0.65, 0.97, False, n // 2, level=0.04
+            )
         nodes.append(RegionNode(*common, (), depth, n, float(n), split, -1, 1.0))
         children = tuple(
             grow(merged((*conditions, c)), c.text, place, depth + 1) for c in splits[depth]

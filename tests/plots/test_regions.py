@@ -203,5 +203,5 @@ def test_overview_draws_scores_before_and_after(two, one):
 def test_pages_have_the_tree_and_the_curves_in_words(two, tmp_path):
     page = two.explore(tmp_path / "r.html")
     assert "two peaks, at" in page.html
-    assert "split on workingday explains" in page.html
+    assert "by workingday: explains" in page.html
     assert (tmp_path / "r.html").read_text("utf-8") == page.html

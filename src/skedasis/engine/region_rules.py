@@ -295,6 +295,7 @@ class RuleFinder:
         region: int = -1,
         loss: float = 0.0,
         note: str = "",
+        candidate: Split | None = None,
     ) -> RegionNode:
         """Return a node of some rows, by default that of all rows."""
         return RegionNode(
@@ -310,6 +311,7 @@ class RuleFinder:
             region,
             loss,
             note,
+            candidate,
         )
 
     def _tree(self, search: RegionSearch, criterion: str) -> RegionRules:
@@ -343,7 +345,9 @@ class RuleFinder:
 
     def _grow(self, found: FoundNode, place: _Place, total: float) -> Iterator[_Grown]:
         """Yield a node and those below it, depth first; `total` is what shares are relative to."""
-        split, children, sides = None, (), []
+        split, children, sides, candidate = None, (), [], None
+        if found.rejected is not None:
+            candidate, _ = self._split(found.rejected, place, found.weight / total)
         if found.split is not None:
             split, sides = self._split(found.split, place, found.weight / total)
             # A binary tree with m leaves has 2 m - 1 nodes.
@@ -359,6 +363,7 @@ class RuleFinder:
             split=split,
             loss=found.loss,
             note=found.note,
+            candidate=candidate,
         )
         yield _Grown(node, place.rows, place.ahead)
         for child, number, (rows, condition) in zip(found.children, children, sides, strict=True):
@@ -396,6 +401,7 @@ class RuleFinder:
             look_ahead=place.ahead or len(found.cuts) == 2,
             rows=found.rows,
             another=another,
+            level=found.level,
         )
         left = cut.holds(column.coded, rows)
         return split, [(rows[left], conditions[0]), (rows[~left], conditions[1])]

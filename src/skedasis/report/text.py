@@ -35,6 +35,7 @@ from skedasis.results.regions import (
     another_text,
     doubt_text,
     explained_text,
+    undivided_text,
     unstable_splits,
 )
 from skedasis.results.variance_shares import VariancePart
@@ -676,10 +677,8 @@ def _one_region_sentence(section: ModelSection, feature: str) -> str:
     largest = section.largest_importance
     if not effect.heterogeneity_score > NOTICEABLE * largest:
         return ""
-    return (
-        "No split on another feature was found that clearly reduces these differences on rows that did "
-        "not choose it."
-    )
+    why = undivided_text(regions.nodes[0])
+    return f"{why[:1].upper()}{why[1:]}." if why else ""
 
 
 NOTICEABLE = 0.05

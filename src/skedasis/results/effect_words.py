@@ -46,7 +46,7 @@ def share_text(share: float, error: float = math.nan) -> str:
         return "unknown"
     if not is_told(share, error):
         return NOT_TOLD
-    return percent_text(share, error) if error > 0 else percent_text(min(share, 1.0))
+    return percent_text(min(share, 1.0), error)
 
 
 def _percent(share: float) -> str:

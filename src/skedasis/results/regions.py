@@ -440,6 +440,10 @@ def _common_levels(a: Condition, b: Condition) -> tuple[tuple[Level, ...] | None
 # --- the tree -------------------------------------------------------------------------------------
 
 
+SIGNIFICANT = 0.05
+"""A candidate with a smaller p-value looks confirmed: the text adds the limit, which is smaller for many tests."""
+
+
 STABLE = 0.3
 """Splits with a smaller half-sample stability are no findings."""
 
@@ -472,9 +476,14 @@ class Split:
         Number of rows that checked it.
     another : str
         The best split of the other half of the rows, by the condition of its first side; empty if it is unknown.
+    level : float
+        The largest p-value with which the split is confirmed: ``alpha`` divided by the number of features and halved
+        for each level of the tree, of which single splits get 80 % and two at once 20 %. NaN if it is unknown.
     """
 
-    exported = ("feature", "p_value", "share", "share_error", "stability", "another", "rows")
+    exported = (
+        *("feature", "p_value", "level", "share", "share_error", "stability", "another", "rows"),
+    )
     feature: str
     conditions: tuple[Condition, ...]
     p_value: float
@@ -485,6 +494,7 @@ class Split:
     look_ahead: bool
     rows: int
     another: str = ""
+    level: float = math.nan
 
     @property
     def unstable(self) -> bool:
@@ -529,11 +539,15 @@ class RegionNode:
         The criterion's loss per unit of weight in the node, in squared units of the quantity.
     note : str
         Why a leaf was not split further; otherwise empty.
+    candidate : Split or None
+        For a leaf, the split that one half of its rows chose among all, but that the other half did not confirm, or
+        that explains too little. Its p-value is that of one test, of this split on the other half. It has no
+        stability.
     """
 
     exported = (
         *("condition", "rule", "_parent as parent", "children", "depth", "count", "weight"),
-        *("_region as region", "note", "split"),
+        *("_region as region", "note", "split", "candidate"),
     )
     condition: str
     rule: str
@@ -547,6 +561,7 @@ class RegionNode:
     region: int
     loss: float
     note: str = ""
+    candidate: Split | None = None
 
     @property
     def _parent(self) -> int | None:
@@ -684,7 +699,7 @@ class Regions(SavedResult, Sequence[Effect]):
     >>> print(r)
     x0 on prediction (ALE): 2 regions explain 98 % ± 1 % of the loss (no heterogeneity scores)
     <BLANKLINE>
-    all rows: 400 rows; split on x1 explains 98 % ± 1 %, p < 0.001, stability 1
+    all rows: 400 rows; by x1: explains 98 % ± 1 %, p < 0.001
       [0] x1 ≤ 0: 200 rows (50 %)
       [1] x1 > 0: 200 rows (50 %)
     <BLANKLINE>
@@ -1120,13 +1135,26 @@ def explained_text(regions: Regions) -> str:
     """Return the number of regions and what they explain: "4 regions explain 81 % ± 2 % of the heterogeneity"."""
     n = len(regions)
     if n == 1:
-        note = regions.nodes[0].note
-        return f"one region: {note}" if note else "one region"
+        why = undivided_text(regions.nodes[0])
+        return f"one region: {why}" if why else "one region"
     share, error = explained_share(regions)
     what = "heterogeneity" if math.isfinite(regions.heterogeneity_explained) else "loss"
     if not math.isfinite(share):
         return f"{n} regions"
     return f"{n} regions explain {share_text(share, error)} of the {what}"
+
+
+def undivided_text(leaf: RegionNode) -> str:
+    """Return why a leaf is not divided, with the best candidate: its p-value, or how little it explains."""
+    best = leaf.candidate
+    if best is None:
+        return leaf.note
+    rule, p_value = best.conditions[0].text, p_value_text(best.p_value)
+    if best.p_value <= best.level:
+        return f"the best rule, {rule}, explains only {share_text(best.share)} ({p_value})"
+    if best.p_value < SIGNIFICANT:
+        p_value += f", and {best.level:.2g} is needed"
+    return f"{leaf.note}; the best was {rule} ({p_value})"
 
 
 def heading_text(regions: Regions) -> str:
@@ -1193,15 +1221,10 @@ def _node_score(node: RegionNode, scores: RegionScores) -> str:
 
 def split_text(split: Split) -> str:
     """Return a split in words: its feature, what it explains, and how certain it is."""
-    said = [f"split on {one_line(split.feature_title)}"]
-    if split.share - 2 * split.share_error > 1:
-        share = percent_text(split.share, split.share_error)
-        said[0] += f": the variance between curves is {share} of the squared score"
-    elif math.isfinite(split.share):
-        said[0] += f" explains {share_text(split.share, split.share_error)}"
+    said = [f"by {one_line(split.feature_title)}"]
+    if math.isfinite(split.share):
+        said[0] += f": explains {share_text(split.share, split.share_error)}"
     said += [p_value_text(split.p_value)]
-    if math.isfinite(split.stability):
-        said.append(f"stability {split.stability:.2g}")
     if split.unstable:
         said.append(another_text(split))
     if split.look_ahead:

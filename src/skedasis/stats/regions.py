@@ -660,10 +660,11 @@ class _Candidate:
 
 @dataclass(frozen=True, eq=False)
 class FoundSplit:
-    """A division of a node that holds on other rows."""
+    """A division of a node, chosen by half of its rows and tested on the others; it holds if ``p_value <= level``."""
 
     cuts: tuple[Cut, ...]
     p_value: float
+    level: float
     gain: float
     gain_error: float
     gain_in_sample: float
@@ -683,6 +684,8 @@ class FoundNode:
     split: FoundSplit | None = None
     children: list[FoundNode] = field(default_factory=list)
     note: str = ""
+    rejected: FoundSplit | None = None
+    """For a leaf, the single cut that half of its rows chose, with the p-value of its one test on the others."""
 
     def leaves(self) -> list[FoundNode]:
         """Return the leaves, left to right."""
@@ -693,9 +696,9 @@ TOO_FEW, NO_LOSS, DEEP, NOT_HELD, TOO_SMALL, NO_CUT = (
     "fewer than twice the least rows of a region",
     "no heterogeneity",
     "largest depth",
-    "no split holds on other rows",
-    "no split explains enough",
-    "no feature to split on",
+    "no rule was confirmed on the other half of the rows",
+    "no rule explains enough",
+    "no other feature to divide by",
 )
 """Why a leaf was not divided."""
 
@@ -789,8 +792,8 @@ class RegionSearch:
         ranked = self._candidates([a], self.candidates)
         cut = self._finest(ranked, [a])
         if cut is not None:
-            split = self._checked((cut,), a, b)
-            held = split is not None and split.p_value <= 0.8 * alpha
+            split = self._checked((cut,), a, b, 0.8 * alpha)
+            held = split is not None and split.p_value <= split.level
             if split is not None and held and split.gain >= self.min_gain * relative:
                 node.split, node.note = self._with_stability(split, a, b), ""
                 left = cut.holds(self.columns[cut.column], rows)
@@ -798,7 +801,7 @@ class RegionSearch:
                     child = self._grow(rows[side], depth + 1, alpha / 2, root_weight, root_loss)
                     node.children.append(child)
                 return node
-            node.note = TOO_SMALL if held else NOT_HELD
+            node.note, node.rejected = TOO_SMALL if held else NOT_HELD, split
         if self.look_ahead and depth + 2 <= self.max_depth and len(self.candidates) > 1:
             gains = {c.column: c.gain for c in ranked}
             self._divide_twice(node, a, b, gains, alpha, relative, root_weight, root_loss)
@@ -1008,7 +1011,9 @@ class RegionSearch:
             group = 2 * group + ~cut.holds(self.columns[cut.column], rows)
         return group
 
-    def _checked(self, cuts: tuple[Cut, ...], a: RegionPart, b: RegionPart) -> FoundSplit | None:
+    def _checked(
+        self, cuts: tuple[Cut, ...], a: RegionPart, b: RegionPart, level: float
+    ) -> FoundSplit | None:
         """Return the split with its gain on the rows that did not choose it."""
         groups = 2 ** len(cuts)
         in_a, in_b = self.groups(cuts, a.rows), self.groups(cuts, b.rows)
@@ -1027,6 +1032,7 @@ class RegionSearch:
         return FoundSplit(
             cuts,
             p_value,
+            level,
             float(t.sum()) / weight,
             error,
             in_sample / (a.weight + b.weight),
@@ -1077,9 +1083,10 @@ class RegionSearch:
     ) -> None:
         """Divide a node by two cuts at once, if that holds: interactions that no single cut shows."""
         cuts = self._best_two(a, gains)
-        split = None if cuts is None else self._checked(cuts, a, b)
-        if cuts is None or split is None or split.p_value > 0.2 * alpha:
+        split = None if cuts is None else self._checked(cuts, a, b, 0.2 * alpha)
+        if cuts is None or split is None or split.p_value > split.level:
             return
+        node.rejected = None
         if split.gain < self.min_gain * relative:
             node.note = TOO_SMALL
             return

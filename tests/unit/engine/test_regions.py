@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import cycle
 
 import numpy as np
@@ -576,6 +577,39 @@ def test_a_model_without_heterogeneity_has_one_region_and_says_why(method):
     assert r.nodes[0].note == "no heterogeneity"
     assert r.loss_explained == 0
     assert "1 region" in str(r) or "no" in str(r)
+    assert r.nodes[0].candidate is None
+
+
+def test_regions_that_are_not_confirmed_say_which_was_best(tmp_path):
+    """The slope of x0 is noise in all other features."""
+    X = uniform(1000, 4, seed=2)
+    noise = lambda X: X[:, 0] * np.sin(1e5 * X[:, 1] * X[:, 2])  # noqa: E731
+    r = sd.regions(noise, X, 0)
+    (node,) = r.nodes
+    best = node.candidate
+    assert best.p_value > best.level == pytest.approx(0.8 * 0.05)
+    assert best.feature in ("x1", "x2", "x3")
+    assert best.conditions[0].text.startswith(f"{best.feature} ≤ ")
+    assert math.isnan(best.stability)
+    assert r.splits == ()
+    said = (
+        "one region: no rule was confirmed on the other half of the rows; the best was "
+        f"{best.conditions[0].text} (p = {best.p_value:.2g})"
+    )
+    assert said in repr(r)
+    assert said in str(r)
+    assert r.to_dict()["nodes"][0]["candidate"]["p_value"] == best.p_value
+    r.save(tmp_path / "r.npz")
+    loaded = sd.load(tmp_path / "r.npz")
+    assert str(loaded) == str(r)
+    assert loaded.nodes[0].candidate.p_value == best.p_value
+
+    nearly = replace(node, candidate=replace(best, p_value=0.03, level=0.004))
+    assert repr(replace(r, nodes=(nearly,))).endswith("(p = 0.03, and 0.004 is needed)>")
+    weak = replace(node, candidate=replace(best, p_value=1e-5, share=0.004, share_error=0.001))
+    assert repr(replace(r, nodes=(weak,))).endswith(
+        f"the best rule, {best.conditions[0].text}, explains only 0.4 % (p < 0.001)>"
+    )
 
 
 def test_a_constant_feature_has_one_region():

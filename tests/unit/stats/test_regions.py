@@ -681,6 +681,42 @@ def test_leaves_say_why_they_are_not_divided():
     } == {DEEP}
     weak = found(X, 0.2 * np.sign(X[:, 1]) + rng.normal(size=1000), min_gain=0.5)
     assert weak.note == TOO_SMALL
+    assert weak.rejected.p_value <= weak.rejected.level == 0.8 * 0.05
+    assert weak.rejected.gain < 0.5 * weak.loss
+
+
+def test_p_values_of_rejected_cuts_are_uniform_where_there_is_no_effect():
+    """The best of 400 and more cuts of ten columns, chosen on half A: its one test on half B knows nothing of that."""
+    p_values = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-1, 1, (300, 11))
+        slopes = rng.normal(size=300) * (
+            1 + (X[:, 1] > 0)
+        )  # the scatter differs, the mean does not
+        root = found(X, slopes, half_seed=seed, alpha=1e-12)
+        assert root.note == NOT_HELD
+        if root.rejected is not None:  # None: a side has fewer than five rows of half B
+            p_values.append(root.rejected.p_value)
+    assert len(p_values) > 290
+    assert stats.kstest(p_values, "uniform").pvalue > 0.01
+    assert np.mean(np.array(p_values) < 0.05) < 0.09
+
+
+def test_a_rejected_cut_is_the_single_one_even_if_two_at_once_were_tried():
+    """An exclusive or that is too weak for its level, beside which the single cut has its own p-value."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (1000, 3))
+    slopes = 0.5 * np.sign(X[:, 1] * X[:, 2]) + rng.normal(size=1000)
+    single = found(X, slopes, look_ahead=False, alpha=1e-12)
+    both = found(X, slopes, alpha=1e-12)
+    assert len(both.rejected.cuts) == 1
+    assert both.rejected.p_value == single.rejected.p_value
+    small = found(X, slopes, min_gain=0.5)
+    assert (small.note, small.rejected) == (
+        TOO_SMALL,
+        None,
+    )  # it is two cuts that explain too little
 
 
 def test_constant_columns_and_other_columns_are_no_candidates():
