@@ -198,7 +198,7 @@ def test_bad_requests_are_refused(frame, tmp_path):
     with refused(sd.UnsupportedError, "report(features)", "the pair ['b', 'city']"):
         sd.report(f, frame, features=[("b", "city")])
     names = pd.DataFrame({"id": [f"k{i}" for i in range(2001)]})
-    with refused(sd.UnsupportedError, "no feature with at most 2,000 levels"):
+    with refused(sd.UnsupportedError, "only features with more than 2,000 levels (1 in all)"):
         sd.report(lambda X: np.zeros(len(X)), names)
     with refused(sd.DataError, "2,001 levels", "identifier"):
         sd.report(lambda X: np.zeros(len(X)), names, features=["id"], path=tmp_path / "r.html")

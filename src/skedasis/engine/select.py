@@ -539,6 +539,25 @@ class FeatureSelection:
             read: dict[tuple[type[AnyPairMethod], str], Column | LevelColumn] = {}
             pairs = [self._pair(method, first, second, read) for first, second in self.asked]
             return list({task.key: task for task in pairs}.values())
+        found, skipped = self.usable(method)
+        for kind, (problem, fix) in _LEFT_OUT.items():
+            names = list(skipped[kind])
+            if names:
+                many = ("feature", "was") if len(names) == 1 else ("features", "were")
+                warn_caller(
+                    f"{method.name}: {len(names)} {many[0]} with {problem} {many[1]} left out: "
+                    f"{', '.join(names[:8])}{', …' if len(names) > 8 else ''}.{fix}",
+                    LeftOutWarning,
+                )
+        return list(found.values())
+
+    def usable(
+        self, method: ResolvedMethod
+    ) -> tuple[dict[str, FeatureTask], dict[type[DataError], dict[str, DataError]]]:
+        """Return the tasks of features by name, and the errors of those that are left out, by their kind and name.
+
+        Raise if a feature that was named has an error, or if none is left.
+        """
         found: dict[str, FeatureTask] = {}
         skipped: dict[type[DataError], dict[str, DataError]] = {kind: {} for kind in _LEFT_OUT}
         for (feature,) in self.asked:
@@ -559,16 +578,7 @@ class FeatureSelection:
                 f"a feature with at most {MOST_LEVELS:,} levels",
                 "Declare numeric codes as numbers: schema={'name': 'continuous'}",
             )
-        for kind, (problem, fix) in _LEFT_OUT.items():
-            names = list(skipped[kind])
-            if names:
-                many = ("feature", "was") if len(names) == 1 else ("features", "were")
-                warn_caller(
-                    f"{method.name}: {len(names)} {many[0]} with {problem} {many[1]} left out: "
-                    f"{', '.join(names[:8])}{', …' if len(names) > 8 else ''}.{fix}",
-                    LeftOutWarning,
-                )
-        return list(found.values())
+        return found, skipped
 
     def _one(self, method: ResolvedMethod, feature: Feature) -> FeatureTask:
         may_differ = feature.categorical and (self.everything or self.free)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Unpack, overload
+from typing import TypeVar, Unpack
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,11 +16,11 @@ from skedasis._arguments import check_flag, check_int
 from skedasis._calls import result_error
 from skedasis._escaping import Printed
 from skedasis._progress import one_call
-from skedasis._types import Floats, Ints, Json, TableLike
+from skedasis._types import Floats, Json, TableLike
 from skedasis.analysis.variance_shares import PAIRS, variance_shares_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, require_rows
-from skedasis.data.features import Feature, Groups, OutOfRange
+from skedasis.data.features import Feature, Groups, NoValues, OutOfRange
 from skedasis.engine.argument_types import FeatureList, GivenRegions
 from skedasis.engine.budget import LONG
 from skedasis.engine.options import ExplainOptions, ReportKeywords
@@ -29,7 +29,6 @@ from skedasis.engine.rows import draw_rows
 from skedasis.engine.select import FeatureSelection, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
-from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.models.calling import CallStats
 from skedasis.models.introspection import title
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
@@ -74,7 +73,7 @@ from skedasis.results.checks.check import Checks, IgnoreByFeature, check_ignore
 from skedasis.results.checks.extrapolation import FeatureSpace
 from skedasis.results.effect import Effect, ValueStepsEffect
 from skedasis.results.effects import Effects
-from skedasis.results.regions import Regions, RegionsByFeature
+from skedasis.results.regions import Regions
 from skedasis.results.surface import Surface
 from skedasis.results.variance_shares import VarianceShares
 
@@ -149,19 +148,10 @@ class ReportContent:
 
 
 # -------------------------------------------------------------------------- results without rows
-@overload
-def without_rows(result: Effect) -> Effect: ...
+ResultT = TypeVar("ResultT", Effect, Effects, Surface)
 
 
-@overload
-def without_rows(result: Effects) -> Effects: ...
-
-
-@overload
-def without_rows(result: Surface) -> Surface: ...
-
-
-def without_rows(result: Effect | Effects | Surface) -> Effect | Effects | Surface:
+def without_rows(result: ResultT) -> ResultT:
     """Return a result without kept rows and individual curves; figures computed from them are unchanged."""
     if isinstance(result, Effects):
         return Effects({n: without_rows(e) for n, e in result.items()}, result.provenance)
@@ -212,24 +202,6 @@ def largest_shares(sizes: Sequence[Sequence[float]]) -> Floats:
     return (known / np.maximum(known.sum(axis=1, keepdims=True), 1e-300)).max(axis=0)
 
 
-@dataclass(frozen=True, eq=False)
-class Shared:
-    """What the sections of a model's outputs share."""
-
-    runner: ModelRunner
-    options: ContentOptions
-    dataset: Dataset
-    space: FeatureSpace
-    predictions: Predictions
-    regions: Mapping[Label, RegionsByFeature]
-    variance_shares: Mapping[Label, VarianceShares]
-    interactions: Mapping[Label, StrongestPairs]
-    uncertainty: UncertaintySection | None
-    reasons: Mapping[str, str]
-    region: Ints | None = None
-    curves: Mapping[Label, RowCurves] = field(default_factory=dict)
-
-
 def build_sections(
     runner: ModelRunner,
     options: ContentOptions,
@@ -244,24 +216,89 @@ def build_sections(
     predictions = runner.predict()
     main = runner.in_regions(options.names(), options.by, search=options.regions)
     found, curves = _passes(runner, options, main)
-    shared = replace(_shared(runner, options, main, predictions), curves=curves)
+    trees_evaluated = _trees_evaluated(runner)
+    interactions = strongest_pairs(
+        runner,
+        main,
+        options.pairs,
+        trees_evaluated=trees_evaluated,
+        drawn_at_most=options.cuts.surfaces,
+    )
+    shares, no_shares = _variance_shares(runner, options, main, predictions)
+    uncertainty, certain = _uncertainty(runner, options, trees_evaluated=trees_evaluated)
+    dataset, space = runner.dataset(), FeatureSpace.of(runner.X, runner.options.seed)
     if measured.calls or limits:
         runner.count("measurement of the model's time", "check", measured, limits)
     sections: list[ModelSection] = []
-    for label in found["main"]:
-        effects = {kind: of.get(label, Effects({})) for kind, of in found.items()}
-        one = _build_section(shared, label, effects, call, name)
-        one = replace(one, note=note)
-        sections.append(one if not sections else _drop_shared(one, sections[0]))
+    for label, rhale in found["main"].items():
+        of_label = {kind: of.get(label, Effects({})) for kind, of in found.items()}
+        pdp, about = of_label["pdp"], next(iter(rhale.values())).about
+        quantity, values = predictions.quantities[label], predictions.values[label]
+        good, no_quality = quality(quantity, values, predictions.raw, dataset.y, dataset.weights)
+        every = main.regions[label].regions if label in main.regions else {}
+        regions = _on_others(every)
+        reasons = {"quality": no_quality, "variance_shares": no_shares, "uncertainty": certain}
+        if sections and uncertainty is not None:
+            # The first output shows it for the whole model.
+            reasons["uncertainty"] = f"The same for all outputs: see {sections[0].name}."
+        code = figure_codes(
+            call if label is None else replace(call, output=f"[{label!r}]"),
+            rhale,
+            [s.features for s in interactions[label].surfaces],
+            uncertainty,
+            [feature for feature, found in regions.items() if len(found) > 1],
+            options.by,
+            rows=options.rows,
+            points=_points(pdp),
+        )
+        one = ModelSection(
+            name=name if label is None else f"{name}: {label}",
+            of=name,
+            output="" if label is None else str(label),
+            model=title(model_of(runner.quantity) or runner.quantity),
+            quantity=about.quantity,
+            axis=about.axis,
+            rhale=rhale,
+            ale=of_label["ale"],
+            pdp=pdp,
+            warnings=tuple(dict.fromkeys(runner.binning_warnings)),
+            note=note,
+            passes=() if sections else tuple(runner.passes),
+            mplot=of_label["mplot"],
+            checks={
+                feature: effect.checks(
+                    X=space,  # the rows are converted to points once, for all effects
+                    beside=pdp.get(feature),
+                    random_state=runner.options.seed,
+                    ignore=options.ignore.get(feature),
+                )
+                for feature, effect in rhale.items()
+            },
+            importance_points=importance_points(rhale, seed=runner.options.seed),
+            outputs=_kind_of_output(quantity),
+            quality=good,
+            regions=regions,
+            variance_shares=shares.get(label),
+            interactions=interactions[label],
+            uncertainty=None if sections else uncertainty,
+            reasons={of: why for of, why in reasons.items() if why},
+            code=code,
+            cohorts=cohorts(
+                every, main.given, dataset, quantity, values, predictions.raw, rows=options.rows
+            ),
+            given_rows=given_rows(
+                options.given,
+                dataset,
+                values,
+                rhale,
+                pdp,
+                curves.get(label, {}),
+                every,
+                main.given,
+            ),
+        )
+        sections.append(one)
     return sections if options.rows else [_without_rows(one) for one in sections]
-
-
-def _drop_shared(one: ModelSection, first: ModelSection) -> ModelSection:
-    """Return the section of a later output without the parts that the first output shows for the whole model."""
-    if first.uncertainty is None:
-        return replace(one, passes=())
-    reasons = {**one.reasons, "uncertainty": f"The same for all outputs: see {first.name}."}
-    return replace(one, passes=(), uncertainty=None, reasons=reasons)
 
 
 def _passes(
@@ -314,21 +351,12 @@ def _joined(first: ByOutput, second: ByOutput, names: Sequence[str]) -> ByOutput
     return joined
 
 
-def _shared(
+def _variance_shares(
     runner: ModelRunner, options: ContentOptions, main: RegionPass, predictions: Predictions
-) -> Shared:
-    """Compute what all outputs share: interactions, variance shares, uncertainty, and rows as points."""
-    trees_evaluated = _trees_evaluated(runner)
-    pairs = strongest_pairs(
-        runner,
-        main,
-        options.pairs,
-        trees_evaluated=trees_evaluated,
-        drawn_at_most=options.cuts.surfaces,
-    )
-    reasons: dict[str, str] = {}
+) -> tuple[Mapping[Label, VarianceShares], str]:
+    """Return the variance shares of each output, or none and the reason."""
     try:
-        variance_shares = variance_shares_of_values(
+        return variance_shares_of_values(
             predictions.quantities,
             predictions.values,
             main.done.job.dataset,
@@ -336,31 +364,22 @@ def _shared(
             main.labels,
             main.effects,
             PAIRS if options.pairs else 0,
-        )
+        ), ""
     except DataError as error:
-        variance_shares, reasons["variance_shares"] = {}, str(error).splitlines()[0]
-    uncertainty = None
-    reasons["uncertainty"] = "The report was written with uncertainty=False."
-    if options.uncertainty and not options.cuts.uncertainty:
-        reasons["uncertainty"] = "It was left out to keep to max_seconds or max_model_rows."
-    elif options.uncertainty:
-        curves = CURVES if options.rows else 0
-        uncertainty, reasons["uncertainty"] = explain_uncertainty(
-            runner, options.features, runner.X, trees_evaluated=trees_evaluated, ice=curves
-        )
-    space = FeatureSpace.of(runner.X, runner.options.seed)
-    return Shared(
-        runner,
-        options,
-        runner.dataset(),
-        space,
-        predictions,
-        main.regions,
-        variance_shares,
-        pairs,
-        uncertainty,
-        reasons,
-        main.given,
+        return {}, str(error).splitlines()[0]
+
+
+def _uncertainty(
+    runner: ModelRunner, options: ContentOptions, *, trees_evaluated: bool
+) -> tuple[UncertaintySection | None, str]:
+    """Return the part about predictive uncertainty, or None and the reason."""
+    if not options.uncertainty:
+        return None, "The report was written with uncertainty=False."
+    if not options.cuts.uncertainty:
+        return None, "It was left out to keep to max_seconds or max_model_rows."
+    ice = CURVES if options.rows else 0
+    return explain_uncertainty(
+        runner, options.features, runner.X, trees_evaluated=trees_evaluated, ice=ice
     )
 
 
@@ -374,68 +393,6 @@ def _kind_of_output(quantity: Quantity) -> str:
     if not isinstance(quantity, Probability):
         return "Output"
     return "Class" if quantity.label is None else "Label"
-
-
-def _build_section(
-    shared: Shared, label: Label, effects: Mapping[str, Effects], call: Call, name: str
-) -> ModelSection:
-    """Build the section of one output."""
-    runner, dataset, options = shared.runner, shared.dataset, shared.options
-    predictions, main = shared.predictions, effects["main"]
-    quantity, values = predictions.quantities[label], predictions.values[label]
-    interactions = shared.interactions[label]
-    good, no_quality = quality(quantity, values, predictions.raw, dataset.y, dataset.weights)
-    reasons = {"quality": no_quality, **shared.reasons}
-    every = shared.regions[label].regions if label in shared.regions else {}
-    regions = _on_others(every)
-    first = next(iter(main.values())).about
-    code = figure_codes(
-        call if label is None else replace(call, output=f"[{label!r}]"),
-        main,
-        [s.features for s in interactions.surfaces],
-        shared.uncertainty,
-        [feature for feature, found in regions.items() if len(found) > 1],
-        options.by,
-        rows=options.rows,
-        points=_points(effects["pdp"]),
-    )
-    return ModelSection(
-        name=name if label is None else f"{name}: {label}",
-        of=name,
-        output="" if label is None else str(label),
-        model=title(model_of(runner.quantity) or runner.quantity),
-        quantity=first.quantity,
-        axis=first.axis,
-        rhale=main,
-        ale=effects["ale"],
-        pdp=effects["pdp"],
-        warnings=tuple(dict.fromkeys(runner.binning_warnings)),
-        passes=tuple(runner.passes),
-        mplot=effects["mplot"],
-        checks=_checks(main, effects["pdp"], shared),
-        importance_points=importance_points(main, seed=runner.options.seed),
-        outputs=_kind_of_output(quantity),
-        quality=good,
-        regions=regions,
-        variance_shares=shared.variance_shares.get(label),
-        interactions=interactions,
-        uncertainty=shared.uncertainty,
-        reasons={about: why for about, why in reasons.items() if why},
-        code=code,
-        cohorts=cohorts(
-            every, shared.region, dataset, quantity, values, predictions.raw, rows=options.rows
-        ),
-        given_rows=given_rows(
-            options.given,
-            dataset,
-            values,
-            main,
-            effects["pdp"],
-            shared.curves.get(label, {}),
-            every,
-            shared.region,
-        ),
-    )
 
 
 def _points(pdp: Effects) -> dict[str, int]:
@@ -452,20 +409,6 @@ def _on_others(found: Mapping[str, Regions]) -> dict[str, Regions]:
         return bool(conditions) and all(c.feature.name == name for c in conditions)
 
     return {name: r for name, r in found.items() if not itself(name, r)}
-
-
-def _checks(effects: Effects, beside: Effects, shared: Shared) -> dict[str, Checks]:
-    """Return the reliability checks of each effect; the rows are converted to points once, for all of them."""
-    compared = dict(beside)
-    return {
-        name: effect.checks(
-            X=shared.space,
-            beside=compared.get(name),
-            random_state=shared.runner.options.seed,
-            ignore=shared.options.ignore.get(name),
-        )
-        for name, effect in effects.items()
-    }
 
 
 def _without_rows(section: ModelSection) -> ModelSection:
@@ -520,6 +463,7 @@ def gather(
     max_model_rows = options.max_model_rows
     # The limit is that of the page: no pass has one of its own.
     options = replace(options, max_model_rows=None)
+    # A tuple is a list of features here, and not a pair.
     several = list(features) if isinstance(features, tuple) else features
     wanted = as_features(X, several, "report(features)")
     if given:
@@ -695,15 +639,10 @@ def _named(models: ModelLike | Mapping[str, ModelLike]) -> dict[str, Quantity]:
 
 
 def _select_features(
-    dataset: Dataset,
-    requested: object,
-    groups: Groups | None,
+    dataset: Dataset, wanted: object, groups: Groups | None
 ) -> tuple[list[Feature], list[str], list[str]]:
     """Return the features to explain, the names of those with too many levels, and remarks on others left out."""
-    if isinstance(requested, Iterable) and not isinstance(requested, str):
-        choice = FeatureSelection(dataset, list(requested), groups)
-    else:
-        choice = FeatureSelection(dataset, None if requested is None else [requested], groups)
+    choice = FeatureSelection(dataset, wanted, groups, free=True)
     if choice.pairs:
         raise UnsupportedError(
             "report(features)",
@@ -711,73 +650,18 @@ def _select_features(
             "single features",
             "Explain a pair with sd.explain(model, X, (a, b)).plot()",
         )
-    features = list({f.name: f for (f,) in choice.asked}.values())
-    empty = [f.name for f in features if _has_no_value(dataset, f)] if requested is None else []
-    if len(empty) == len(features):
-        empty = []  # nothing would be left: explaining the first one raises the error
-    beyond = (
-        [] if requested is not None else [f.name for f in features if _out_of_range(dataset, f)]
+    found, skipped = choice.usable(as_method(None))
+    remarks = {
+        "they have no value in any row: {}.": skipped[NoValues],
+        "their numbers are too large, or too close together, for float64: {}. The model still uses these features.": (
+            skipped[OutOfRange]
+        ),
+    }
+    return (
+        [task.feature for task in found.values()],
+        list(skipped[TooManyLevels]),
+        [f"Left out because {why.format(listed(list(n), 20))}" for why, n in remarks.items() if n],
     )
-    if len(empty) + len(beyond) == len(features):
-        beyond = []  # likewise
-    others = [f for f in features if f.name not in (*empty, *beyond)]
-    left_out = (
-        [f.name for f in others if _has_too_many_levels(dataset, f)] if requested is None else []
-    )
-    if len(left_out) == len(others):
-        raise UnsupportedError(
-            "report",
-            f"no feature with at most {MOST_LEVELS:,} levels among {len(features)}",
-            "at least one",
-            'Declare codes that are numbers: schema={"name": "continuous"}',
-        )
-    remarks = (
-        [f"Left out because they have no value in any row: {listed(empty, 20)}."] if empty else []
-    )
-    if beyond:
-        remarks.append(
-            f"Left out because their numbers are too large, or too close together, for float64: {listed(beyond, 20)}. "
-            "The model still uses these features."
-        )
-    return [f for f in others if f.name not in left_out], left_out, remarks
-
-
-def _out_of_range(dataset: Dataset, feature: Feature) -> bool:
-    """Return whether a feature has numbers that are out of range for computations in float64."""
-    if feature.categorical or len(feature.columns) > 1:
-        return False
-    try:
-        dataset.column(feature.position)
-    except OutOfRange:
-        return True
-    except DataError:
-        return False
-    return False
-
-
-def _has_no_value(dataset: Dataset, feature: Feature) -> bool:
-    """Return whether a feature is missing in all rows."""
-    if len(feature.columns) > 1:
-        return False
-    if not feature.categorical:
-        return bool(np.isnan(dataset.floats(feature.position)).all())
-    try:
-        return not len(dataset.levels(feature, top=1).levels.labels)
-    except TooManyLevels:
-        return False
-    except DataError:
-        return True
-
-
-def _has_too_many_levels(dataset: Dataset, feature: Feature) -> bool:
-    """Return whether a feature has too many levels to be explained."""
-    if not feature.categorical:
-        return False
-    try:
-        dataset.levels(feature, most=MOST_LEVELS)
-    except TooManyLevels:
-        return True
-    return False
 
 
 def _by_importance(sections: Sequence[ModelSection], names: list[str]) -> tuple[str, ...]:
