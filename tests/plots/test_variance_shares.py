@@ -1,4 +1,4 @@
-"""The figure of variance shares: segments, whiskers, the mark of the main effects as drawn, and what is not drawn."""
+"""The figure of variance shares: segments, whiskers, the mark of the curves shown, and what is not drawn."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_segments_are_the_parts():
 def test_a_part_below_zero_is_not_drawn():
     spec = variance_shares_figure(variance_shares(0.5, -0.02, 0.125))
     assert len(bars(variance_shares(0.5, -0.02, 0.125))) == 3
-    assert "regions of a is −2.0 % (± 1.0 %) and not drawn" in spec.notes[0]
-    assert "−2.0 %" in spec.alt
+    assert "regions of a: nothing at the held-out rows (−2 % ± 1 %)" in spec.notes[0]
+    assert "−2 % ± 1 %" in spec.alt
 
 
 def test_whiskers_are_the_errors_of_parts():
@@ -74,7 +74,7 @@ def test_whiskers_are_the_errors_of_parts():
 
 
 @pytest.mark.parametrize(("drawn", "at"), [(0.5, 50.0), (-0.1, -10.0), (-7.0, LEAST)])
-def test_the_mark_of_the_main_effects_as_drawn(drawn, at):
+def test_the_mark_of_the_curves_shown(drawn, at):
     spec = variance_shares_figure(variance_shares(0.5, 0.25, 0.125, drawn=drawn))
     (mark,) = marks_of(spec.main, Points)
     assert mark.x[0] == pytest.approx(at)
@@ -83,10 +83,10 @@ def test_the_mark_of_the_main_effects_as_drawn(drawn, at):
     assert any("left end" in note for note in spec.notes) == (drawn < LEAST / 100)
 
 
-def test_without_the_effects_as_drawn():
+def test_without_curves():
     spec = variance_shares_figure(variance_shares(0.5, 0.25, 0.125, drawn=float("nan")))
     assert not list(marks_of(spec.main, Points))
-    assert "as drawn" not in spec.alt
+    assert "curves shown" not in spec.alt
 
 
 def test_names_are_escaped_on_pages():

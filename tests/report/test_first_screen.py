@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import skedasis as sd
 from skedasis.report.content import gather
 from skedasis.report.findings import effect_size
 from skedasis.report.first_screen import (
@@ -63,31 +62,38 @@ def test_regions_are_drawn_where_the_effect_differs(two):
 # -------------------------------------------------------------------------------- the variance as a bar
 
 
-def test_the_bar_is_whole_and_tells_the_shares_of_the_variance_shares(X):
-    found = sd.variance_shares(crossed, X, progress=False)
+def test_the_bar_is_about_the_curves_that_are_drawn(two):
+    plain, mixed = two
+    # Var(3 x0 sign(x2)) is nine times Var(x1): the average curves tell a tenth, the curves of regions nearly all.
+    bar = variance_bar(mixed.variance_shares)
+    kinds, widths = ([s[key] for s in bar] for key in ("kind", "width"))
+    assert kinds == ["main", "regions", "rest"]
+    main, regions, rest = (float(w.rstrip("%")) for w in widths)
+    assert main == pytest.approx(10, abs=5)
+    assert rest < 3
+    assert main + regions + rest == pytest.approx(100, abs=0.1)
+    lefts = [float(s["left"].rstrip("%")) for s in bar]
+    assert lefts == pytest.approx([0, main, main + regions], abs=0.05)
+    assert bar[1]["name"].startswith("more with a curve for each group of rows of x")
+    assert [s["kind"] for s in variance_bar(plain.variance_shares)] == ["main", "rest"]
+
+
+def test_groups_of_the_caller_count_with_their_curves(X):
+    (one,) = sections(crossed, X, by={"low": X[:, 2] <= 0, "high": X[:, 2] > 0})
+    assert one.variance_shares.by_region > 0.97
+    assert one.variance_shares.drawn_regions == ("x0",)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "by_region", "widths"),
+    [(-3.2, -0.4, [0, 100]), (-0.1, 0.5, [0, 50, 50]), (0.5, 0.4, [50, 50]), (1.0, 1.0, [100, 0])],
+)
+def test_no_share_is_below_zero_or_above_one(two, drawn, by_region, widths):
+    found = replace(two[0].variance_shares, as_drawn=drawn, by_region=by_region)
     bar = variance_bar(found)
-    widths = [float(s["width"].rstrip("%")) for s in bar["segments"]]
-    lefts = [float(s["left"].rstrip("%")) for s in bar["segments"]]
-    assert sum(widths) == pytest.approx(100, abs=0.1)
-    assert lefts == pytest.approx(np.cumsum([0, *widths[:-1]]), abs=0.05)
-    kinds = [s["kind"] for s in bar["segments"]]
-    assert kinds[0] == "main"
-    assert kinds[-1] == "rest"
-    by_kind = dict(zip(kinds, widths, strict=True))
-    for kind in ("main", "regions"):
-        share = sum(max(p.share, 0) for p in found.parts if p.kind == kind)
-        assert by_kind[kind] == pytest.approx(100 * share, abs=1)
-    assert bar["rows"] == found.rows_held_out
-
-
-def test_a_part_below_zero_has_no_segment_but_words(X):
-    found = sd.variance_shares(additive, X, progress=False)
-    main, *others, rest = found.parts
-    worse = replace(main, share=-0.25, r2=-0.25)
-    bar = variance_bar(replace(found, parts=(worse, *others, replace(rest, share=1.25))))
-    assert bar["segments"][0]["width"] == "0.00%"
-    assert bar["segments"][0]["text"].startswith("−25")
-    assert bar["segments"][-1]["width"] == "100.00%"
+    assert [float(s["width"].rstrip("%")) for s in bar] == pytest.approx(widths)
+    assert ("they miss, because features" in bar[0]["name"]) == (drawn <= 0)
+    assert variance_bar(replace(found, as_drawn=np.nan)) is None
 
 
 # --------------------------------------------------------------------------------------- several models

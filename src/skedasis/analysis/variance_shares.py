@@ -65,11 +65,13 @@ from skedasis.results.at_rows import at_rows
 from skedasis.results.effects import Effects
 from skedasis.results.multi_output import MultiOutput
 from skedasis.results.provenance import Provenance, add_cost, no_provenance, summed_costs
+from skedasis.results.regions import Regions, region_of_rows
 from skedasis.results.variance_shares import MAIN, NAN, UNEXPLAINED, VariancePart, VarianceShares
 from skedasis.stats.heterogeneity_score import score_rows
 from skedasis.stats.random import row_hashes
 from skedasis.stats.variance_shares import (
     FOLDS,
+    LEAST_GAIN,
     RegionLabels,
     Share,
     Stage,
@@ -168,7 +170,7 @@ def variance_shares(
     pairs : int
         Largest number of pairs of features, 0 for none. Pairs cost no model row.
     effects : Effects, dict of Effects by output, "ale" or None
-        The effects whose sum is reported as main effects as drawn. "ale" computes ALE at the same rows; None leaves it
+        The effects whose sum is reported as the curves shown. "ale" computes ALE at the same rows; None leaves it
         out.
     max_rows : int or None
         Largest number of rows, at least 20: those with the smallest hashes of `random_state` and `row_id`. None uses
@@ -195,7 +197,7 @@ def variance_shares(
     Notes
     -----
     **Cost.** One model row for each of the (at most `max_rows`) rows, and at most 128 for the check of the model. ALE
-    for the main effects as drawn costs 2 more for each row and feature, the search for regions as much as the effects
+    for the curves shown costs 2 more for each row and feature, the search for regions as much as the effects
     of `skedasis.explain` at half of the rows; neither costs any for trees that are evaluated from their structure. The
     fits take about a second for ten features and 10,000 rows, and four seconds for a hundred features. Of more than
     256 features, pairs of those that explain most alone are ranked.
@@ -213,9 +215,10 @@ def variance_shares(
     maximize the restricted likelihood. What a jump between two knots loses counts as not explained: about 1 % of the
     variance of a feature with one jump.
 
-    **Main effects as drawn** are the sum of effect curves, which are computed from all these rows. If features depend
-    on one another, ALE and PDP curves are not those of the best additive function, and their sum may explain less than
-    nothing.
+    **The curves shown** are effect curves, which are computed from all these rows, added up. If features depend on one
+    another, ALE and PDP curves are not those of the best additive function, and their sum may explain nothing. Curves
+    of regions replace the average curve of a feature, the one that gains most first, where the squared error at the
+    fitting rows falls by 0.1 % of the variance, so that an interaction that two features show counts once.
 
     References
     ----------
@@ -230,10 +233,10 @@ def variance_shares(
     ...     sd.variance_shares(lambda X: X[:, 0] * (X[:, 1] > 0.5) + X[:, 2] ** 2, X, effects=None)
     ... )
     Variance of prediction at 2,000 held-out rows, by functions fitted on 2,000 others
-    part           share  std error  R² so far
-    main effects    89 %      0.8 %       89 %
-    regions of x0   10 %      0.8 %      100 %
-    not explained  0.1 %      0.0 %
+    part           share            ±  R² up to here
+    main effects    89 %        0.8 %           89 %
+    regions of x0   10 %        0.8 %     above 99 %
+    not explained  0.1 %  below 0.1 %
     """
     started = time.perf_counter()
     check_one_model(model, "variance_shares", "sd.variance_shares(m, X)")
@@ -267,7 +270,8 @@ def variance_shares(
     record.update(drawn.record)
     record["main_effects"] = "" if curves is None else curves.method
     record["settings"] = {"pairs": pairs, "max_rows": max_rows}
-    sums = None if curves is None else _sums(curves.effects, sample, values)
+    drawn_in = {label: _with_curves(r, assigned[label], sample) for label, r in by_output.items()}
+    sums = None if curves is None else _sums(curves.effects, drawn_in, sample, values)
     known = {label: _labels(output, label, sample) for label, output in outputs.items()}
     shares = _shares_of_outputs(sample, outputs, values, assigned, pairs, sums, known)
     record["seconds"] = time.perf_counter() - started
@@ -289,9 +293,16 @@ def variance_shares_of_values(
     options: ExplainOptions,
     find_regions: FindRegions,
     effects: Mapping[OutputLabel, Effects],
+    regions: Mapping[OutputLabel, Mapping[str, Regions]],
+    *,
+    region: Ints | None = None,
     pairs: int = PAIRS,
 ) -> dict[OutputLabel, VarianceShares]:
-    """Return the variance shares of outputs whose values are known, without a further model row."""
+    """Return the variance shares of outputs whose values are known, without a further model row.
+
+    `find_regions` gives the regions of functions that are fitted, `regions` those whose curves are drawn; `region` is
+    the region of each row if no rules say it.
+    """
     started = time.perf_counter()
     sample = _sample(dataset, SCORE_ROWS, options)
     at = {label: v[sample.places] for label, v in values.items()}
@@ -310,9 +321,18 @@ def variance_shares_of_values(
             known[label] = _labels(output, label, sample) if comparable else None
         except DataError:  # labels that are all the same, or of another kind
             known[label] = None
-    shares = _shares_of_outputs(
-        sample, outputs, at, assigned, pairs, _sums(effects, sample, at), known
-    )
+    drawn_in = {
+        label: {
+            name: (r, region_of_rows(r.leaves, sample.part)[sample.order])
+            if region is None
+            else (r, region[sample.places])
+            for name, r in by_feature.items()
+            if len(r) > 1
+        }
+        for label, by_feature in regions.items()
+    }
+    sums = _sums(effects, drawn_in, sample, at)
+    shares = _shares_of_outputs(sample, outputs, at, assigned, pairs, sums, known)
     record = _record(next(iter(outputs.values())), sample, options, (CallStats(), CallStats()), ())
     record |= {"settings": {"pairs": pairs, "max_rows": SCORE_ROWS}}
     record["seconds"] = time.perf_counter() - started
@@ -326,7 +346,7 @@ def _shares_of_outputs(
     values: Mapping[OutputLabel, Floats],
     regions: Mapping[OutputLabel, Mapping[int, RegionLabels]],
     pairs: int,
-    sums: Mapping[OutputLabel, Floats] | None,
+    sums: Mapping[OutputLabel, _Sum] | None,
     known: Mapping[OutputLabel, Floats | None],
 ) -> dict[OutputLabel, VarianceShares]:
     """Choose the stages of each output on the fitting rows, and measure them at the others."""
@@ -578,7 +598,7 @@ def _assigned(regions: RegionsLike, X: Container, sample: _Sample) -> dict[int, 
     return found
 
 
-# --- main effects as drawn ------------------------------------------------------------------------
+# --- the curves shown -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -641,22 +661,81 @@ def _ale(quantity: Quantity, sample: _Sample, options: ExplainOptions) -> _Curve
     return _Curves(found, "ALE", {**record})
 
 
+RegionsOfRows: TypeAlias = "tuple[Regions, Ints]"
+"""Regions with a curve each, and the region of each row of a sample."""
+
+
+def _with_curves(
+    regions: RegionsLike, assigned: Mapping[int, RegionLabels], sample: _Sample
+) -> dict[str, RegionsOfRows]:
+    """Return those regions that have curves, by the name of the feature, with the region of each row."""
+    found: dict[str, RegionsOfRows] = {}
+    for feature, rule in regions.items():
+        j = find_feature(sample.part.features, feature, "variance_shares(regions)")
+        if isinstance(rule, Regions) and j in assigned:
+            found[sample.part.features[j].name] = rule, assigned[j].labels
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """The sum of effect curves at the rows: of the average ones, and with those of the regions of some features."""
+
+    average: Floats
+    by_region: Floats
+    features: tuple[str, ...]
+
+
 def _sums(
     effects: Mapping[OutputLabel, Effects],
+    regions: Mapping[OutputLabel, Mapping[str, RegionsOfRows]],
     sample: _Sample,
     values: Mapping[OutputLabel, Floats],
-) -> dict[OutputLabel, Floats]:
-    return {label: _sum_of(effects[label], sample, v) for label, v in values.items()}
+) -> dict[OutputLabel, _Sum]:
+    return {
+        label: _sum_of(effects[label], regions.get(label, {}), sample, v)
+        for label, v in values.items()
+    }
 
 
-def _sum_of(effects: Effects, sample: _Sample, values: Floats) -> Floats:
-    """Return the sum of effects at the rows, with the mean of the quantity over the fitting rows."""
+def _sum_of(
+    effects: Effects, regions: Mapping[str, RegionsOfRows], sample: _Sample, values: Floats
+) -> _Sum:
+    """Return the sums of effects at the rows, with the mean of the quantity over the fitting rows."""
     n, w = sample.n_fitting, sample.fitting_weights
-    total = np.zeros(len(sample))
-    for effect in effects.values():
-        total += at_rows(effect, sample.part)[sample.order]
-    shift = np.average(values[:n] - total[:n], weights=w)
-    return np.asarray(total + shift)
+    at = {name: at_rows(effect, sample.part)[sample.order] for name, effect in effects.items()}
+    total = sum(at.values(), np.zeros(len(sample)))
+    average = total + np.average(values[:n] - total[:n], weights=w)
+
+    def error(curves: Floats) -> float:
+        return float(np.average((values[:n] - curves[:n]) ** 2, weights=w))
+
+    # Two features that show the same interaction in their regions would count it twice: of each feature, the one with
+    # the largest gain first, the regions replace the average curve where the error at the fitting rows still falls.
+    least = LEAST_GAIN * error(np.full(len(sample), np.average(values[:n], weights=w)))
+    changes = {f: _change(at[f], *regions[f], sample) for f in at if f in regions}
+    by_region, of = average, list[str]()
+    for name in sorted(changes, key=lambda f: error(average + changes[f])):
+        changed = by_region + changes[name]
+        if error(by_region) - error(changed) > least:
+            by_region, of = changed, [*of, name]
+    return _Sum(average, by_region, tuple(of))
+
+
+def _change(average: Floats, regions: Regions, region: Ints, sample: _Sample) -> Floats:
+    """Return by how much the curves of regions differ from the average one at the rows.
+
+    A region's curve has the mean of the average one over the fitting rows of the region: it tells how the quantity
+    changes there, not its level.
+    """
+    change, w = np.zeros(len(sample)), sample.fitting_weights
+    for number, effect in enumerate(regions.effects):
+        rows = np.flatnonzero(region == number)
+        fitting = rows[rows < sample.n_fitting]
+        if len(fitting) and (w is None or w[fitting].sum() > 0):
+            change[rows] = at_rows(effect, sample.part, sample.order[rows]) - average[rows]
+            change[rows] -= np.average(change[fitting], weights=None if w is None else w[fitting])
+    return change
 
 
 # --- labels ---------------------------------------------------------------------------------------
@@ -729,7 +808,7 @@ def _variance_shares(
     sample: _Sample,
     values: Floats,
     stages: Sequence[Stage],
-    curves: Floats | None,
+    curves: _Sum | None,
     labels: Floats | None,
 ) -> VarianceShares:
     """Return the result, without what describes the quantity."""
@@ -750,7 +829,11 @@ def _variance_shares(
     rest, of_label = sample.share(values, before, None), _label_share(sample, labels, values)
     last = VariancePart(UNEXPLAINED, "unexplained", (), 1.0, rest.value, rest.std_error)
     parts.append(replace(last, label_r2=of_label.value, label_std_error=of_label.std_error))
-    drawn = Share(NAN, NAN) if curves is None else sample.share(values, None, curves)
+    drawn = by_region = Share(NAN, NAN)
+    if curves is not None:
+        drawn, by_region = (
+            sample.share(values, None, v) for v in (curves.average, curves.by_region)
+        )
     held_out = sample.held_out(values)
     w = None if sample.weights is None else sample.held_out(sample.weights)
     mean = np.average(held_out, weights=w)
@@ -763,6 +846,9 @@ def _variance_shares(
         sample.n_fitting,
         len(held_out),
         library=sample.part.library,
+        by_region=by_region.value,
+        by_region_std_error=by_region.std_error,
+        drawn_regions=() if curves is None else curves.features,
     )
 
 

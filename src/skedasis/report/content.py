@@ -363,7 +363,9 @@ def _variance_shares(
             runner.options,
             main.labels,
             main.effects,
-            PAIRS if options.pairs else 0,
+            main.regions,
+            region=main.given,
+            pairs=PAIRS if options.pairs else 0,
         ), ""
     except DataError as error:
         return {}, str(error).splitlines()[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypedDict, TypeVar
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -30,7 +30,6 @@ class VarianceSegment(TypedDict):
 
     kind: str
     name: str
-    of: str
     text: str
     left: str
     width: str
@@ -38,12 +37,7 @@ class VarianceSegment(TypedDict):
     labelled: bool
 
 
-class VarianceBar(TypedDict):
-    """What explains the variance, as one bar."""
-
-    segments: list[VarianceSegment]
-    rows: int
-    note: str
+VarianceBar: TypeAlias = "list[VarianceSegment]"
 
 
 class FindingContext(TypedDict):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._numbers import counted
 from skedasis.plots import draw_matplotlib
 from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing
@@ -31,6 +32,7 @@ from skedasis.plots.marks import FigureSpec, Line
 from skedasis.report import text as report_text
 from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
+from skedasis.report.format import percent
 from skedasis.report.given_rows import On, with_rows
 from skedasis.report.text import Caption
 from skedasis.results.axis import LevelAxis
@@ -38,6 +40,7 @@ from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.regions import Regions
 from skedasis.results.surface import Surface
+from skedasis.results.variance_shares import VarianceShares, full_model_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -157,7 +160,26 @@ def variance_shares_figure(section: ModelSection, ident: str) -> PageFigure | No
     if section.variance_shares is None:
         return None
     spec = variance_shares.variance_shares_figure(section.variance_shares, report_text.LEVEL)
-    return drawn_figure(spec, ident, report_text.variance_caption(section))
+    return drawn_figure(spec, ident, variance_caption(section.variance_shares))
+
+
+def variance_caption(shares: VarianceShares) -> str:
+    """Return what the best functions of one, then of more features would explain, and how this is measured."""
+    main, *parts, rest = shares.parts
+    said = [f"The best additive function of the features would explain {_explained(main.r2)}"]
+    for kind, what in (("regions", "groups of rows"), ("pairs", "pairs of features")):
+        last = next((p for p in reversed(parts) if p.kind == kind), None)
+        if last is not None:
+            said.append(f"with {what} {_explained(last.r2)}")
+    left = "; the rest needs more features together, or finer functions" if rest.share > 0 else ""
+    rows = counted(shares.rows_held_out, "row")
+    measured = f"Measured at {rows} that took no part in fitting; lines are 95\u202f% intervals."
+    label = f" {full_model_text(shares)} for the labels." if shares.has_labels else ""
+    return f"{', '.join(said)} of the variance of the prediction{left}. {measured}{label}"
+
+
+def _explained(share: float) -> str:
+    return percent(min(share, 1.0)) if share > 0 else "nothing"
 
 
 CURVE_WIDTH = 390.0

@@ -23,7 +23,6 @@ from skedasis.report.contexts import (
     FirstScreen,
     ModelLine,
     VarianceBar,
-    VarianceSegment,
 )
 from skedasis.report.figures import CURVE_WIDTH, drawn_figure
 from skedasis.report.findings import (
@@ -38,11 +37,11 @@ from skedasis.report.findings import (
 from skedasis.report.format import feature_named, feature_title, listed, named, percent
 from skedasis.report.given_rows import with_rows
 from skedasis.report.quality import TRAINED
-from skedasis.report.text import percent_of, quantity_phrase
+from skedasis.report.text import quantity_phrase
 from skedasis.report.views import Shown, Together
 from skedasis.results.effect import TRUSTED_ROWS
 from skedasis.results.effect_words import depends_on_text
-from skedasis.results.variance_shares import VariancePart, VarianceShares
+from skedasis.results.variance_shares import VarianceShares
 
 CURVES, SENTENCES = 3, 5
 """Largest numbers of curves and of sentences on the first screen."""
@@ -176,78 +175,52 @@ def _linked(found: Sentence, anchors: Mapping[str, str]) -> FindingContext:
 
 
 # ------------------------------------------------------------------------------------ the variance shares
-LEAST, NAMED = 0.005, 0.002
-"""Fractions of the variance: smaller parts have no line of their own, and are not named."""
-
-
-def variance_bar(variance_shares: VarianceShares) -> VarianceBar:
-    """Return the variance shares as one bar of at most four segments: main effects, regions, pairs, and the rest."""
-    main, *others, rest = variance_shares.parts
-    lines: list[tuple[str, str, float, str]] = [
-        ("main", "with one curve per feature, the same for all rows", main.share, ""),
-        *_group(others, "regions", "more with separate curves by region"),
-        *_group(others, "pairs", "more with pairs of features together"),
-        ("rest", "with none of these", rest.share, ""),
+def variance_bar(shares: VarianceShares) -> VarianceBar | None:
+    """Return what the curves shown explain as one bar: average curves, curves of regions, and what is left."""
+    if not math.isfinite(shares.as_drawn):
+        return None
+    main = min(max(shares.as_drawn, 0.0), 1.0)
+    regions = min(max(np.nan_to_num(shares.by_region) - main, 0.0), 1.0 - main)
+    why = (
+        "" if main else ": added up, they miss, because features interact or depend on one another"
+    )
+    names = listed([feature_title(f) for f in shares.drawn_regions], 4)
+    lines = [
+        ("main", f"explained by the average curves shown{why}", main),
+        ("regions", f"more with a curve for each group of rows of {names}", regions),
+        ("rest", "left unexplained", 1.0 - main - regions),
     ]
-    sizes = [max(share, 0.0) for _, _, share, _ in lines]
-    total = sum(sizes) or 1.0
-    ends = np.cumsum([0.0, *sizes]) / total
-    texts = whole_percents([share for _, _, share, _ in lines])
-    segments: list[VarianceSegment] = [
+    lines = [line for line in lines if line[0] != "regions" or regions >= LEAST]
+    ends = np.cumsum([0.0, *(share for *_, share in lines)])
+    texts = whole_percents([share for *_, share in lines])
+    return [
         {
             "kind": kind,
             "name": name,
-            "of": of,
             "text": text,
             "left": f"{100 * left:.2f}%",
             "width": f"{100 * (right - left):.2f}%",
             "middle": f"{50 * (left + right):.2f}%",
             "labelled": right - left > 0.09,
         }
-        for (kind, name, _, of), text, (left, right) in zip(
-            lines, texts, pairwise(ends), strict=True
-        )
+        for (kind, name, _), text, (left, right) in zip(lines, texts, pairwise(ends), strict=True)
     ]
-    note = (
-        f"Of the variance of the predictions, with the best curves of all features, at "
-        f"{variance_shares.rows_held_out:,} rows that were not used to fit them."
-    )
-    if math.isfinite(variance_shares.as_drawn):
-        note += f" The average curves as this page draws them reach {percent_of(variance_shares.as_drawn)}."
-    return {"segments": segments, "rows": variance_shares.rows_held_out, "note": note}
+
+
+LEAST = 0.005
+"""Fraction of the variance; a smaller part has no line of its own."""
 
 
 def whole_percents(shares: Sequence[float]) -> list[str]:
-    r"""Return shares that sum to 1 as percentages that sum to 100; as they are if one is negative."""
-    if min(shares) < 0:
-        return [percent_of(s) for s in shares]
+    r"""Return shares that sum to 1 as percentages that sum to 100."""
     exact = 100 * np.array(shares)
     whole = np.floor(exact)
     # The largest remainders are rounded up until the sum is right.
-    up = np.argsort(whole - exact, kind="stable")[: round(100 * sum(shares) - whole.sum())]
+    up = np.argsort(whole - exact, kind="stable")[: round(100 - whole.sum())]
     whole[up] += 1
     return [
         percent(s) if w in (0, 100) else f"{w:.0f}\u202f%"
         for w, s in zip(whole.tolist(), shares, strict=True)
-    ]
-
-
-def _group(
-    parts: Sequence[VariancePart], kind: str, name: str
-) -> list[tuple[str, str, float, str]]:
-    """Return the parts of a kind together; none if they explain next to nothing."""
-    some = [p for p in parts if p.kind == kind]
-    share = sum(p.share for p in some)
-    if not some or abs(share) < LEAST:
-        return []
-    largest = sorted((p for p in some if p.share >= NAMED), key=lambda p: -p.share)
-    return [
-        (
-            kind,
-            name,
-            share,
-            listed([" × ".join(map(feature_title, p.features)) for p in largest], 3),
-        )
     ]
 
 

@@ -24,7 +24,7 @@ from skedasis.results.at_rows import coordinates_at_rows
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
-from skedasis.results.regions import Regions
+from skedasis.results.regions import Regions, region_of_rows
 
 MOST = HUES
 """Largest number of rows: as many as shapes that differ without colours."""
@@ -220,12 +220,8 @@ def _regions_of(
         return region[places].tolist()
     order = np.argsort(places)
     part = dataset.subset(places[order])
-    number = np.full(len(places), -1)
-    for leaf in found.leaves:
-        inside = np.ones(len(places), dtype=bool)
-        for condition in leaf.conditions:
-            inside &= condition.holds(part)
-        number[order[inside]] = leaf.region
+    number = np.empty(len(places), dtype=np.int64)
+    number[order] = region_of_rows(found.leaves, part)
     return number.tolist()
 
 

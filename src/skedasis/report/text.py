@@ -572,46 +572,6 @@ def _added(parts: Sequence[VariancePart], kind: str) -> str:
     )
 
 
-def variance_caption(section: ModelSection) -> str:
-    """Return the caption of the bar of the variance: how it is measured, and the curves as drawn."""
-    variance_shares = section.variance_shares
-    if variance_shares is None:
-        return ""
-    caption = (
-        f"Fractions of the variance of the prediction at {counted(variance_shares.rows_held_out, 'row')}, explained by "
-        "functions of the features that were chosen and fitted on "
-        f"{counted(variance_shares.rows_fitting, 'other row')}. Lines at the ends of the parts are 95\u202f% intervals."
-    )
-    if math.isfinite(variance_shares.as_drawn):
-        caption += (
-            f" The curves on this page, added up, explain {percent_of(variance_shares.as_drawn)}"
-        )
-        caption += (
-            ": less than the best curves, because features depend on one another."
-            if variance_shares.as_drawn < variance_shares.parts[0].r2 - CLOSE
-            else "."
-        )
-    if variance_shares.has_labels:
-        main, *parts, last = variance_shares.parts
-        every = f", all parts {percent_of(parts[-1].label_r2)}," if parts else ""
-        caption += (
-            f" Of the variance of the labels, main effects explain {percent_of(main.label_r2)}{every} and the model "
-            f"{percent_of(last.label_r2)}."
-        )
-    return caption
-
-
-CLOSE = 0.02
-"""Fraction of the variance; smaller differences between curves as drawn and the best curves are not mentioned."""
-
-
-def percent_of(share: float) -> str:
-    r"""Return a fraction as a percentage, also if it is negative; below −1000 % as a multiple."""
-    if share < -10:
-        return f"{number(share)} times"
-    return f"−{percent(-share)}" if share < 0 else percent(share)
-
-
 def interaction_sentences(section: ModelSection) -> list[str]:
     """Name the pair that interacts most strongly, if it is a noticeable part of the variance."""
     if not section.interactions.strengths or section.variance_shares is None:

@@ -13,15 +13,16 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 
 
-def at_rows(effect: Effect, dataset: Dataset) -> Floats:
-    """Return an effect at each row, shape (n,); 0, its mean, where it is not defined."""
+def at_rows(effect: Effect, dataset: Dataset, rows: Ints | None = None) -> Floats:
+    """Return an effect at each row, or at some rows, shape (n,); 0, its mean, where it is not defined."""
     feature = effect.about.feature
+    some = slice(None) if rows is None else rows
     if isinstance(effect.axis, LevelAxis):
-        place = _level_codes(effect.axis.levels.labels, feature, dataset)
+        place = _level_codes(effect.axis.levels.labels, feature, dataset)[some]
         value = np.where(place >= 0, effect.value[place], np.nan)
         observed = place >= 0
     else:
-        x = _numbers(feature, dataset)
+        x = _numbers(feature, dataset)[some]
         value, observed = effect.at(x), np.isfinite(x)
     point = effect.missing_point
     missing = 0.0 if point is None or not np.isfinite(point.value) else point.value

@@ -841,17 +841,7 @@ class Regions(SavedResult, Sequence[Effect]):
                 "regions with rules",
                 "Give the regions by the name of a column, such as by='workingday'",
             )
-        # Each condition is evaluated once, although several rules share it.
-        known: dict[int, Bools] = {}
-        regions = np.full(len(dataset), -1, dtype=np.int64)
-        for node in leaves:
-            rows = np.ones(len(dataset), dtype=bool)
-            for condition in node.conditions:
-                if id(condition) not in known:
-                    known[id(condition)] = condition.holds(dataset)
-                rows &= known[id(condition)]
-            regions[rows] = node.region
-        return regions
+        return region_of_rows(leaves, dataset)
 
     @checked_call
     def contrast(
@@ -1078,6 +1068,21 @@ def _texts(texts: Iterable[str]) -> Values:
 
 
 # --- text -----------------------------------------------------------------------------------------
+
+
+def region_of_rows(leaves: Sequence[RegionNode], dataset: Dataset) -> Ints:
+    """Return the region of each row of a dataset by the rules of the leaves, shape (n,); -1 for a row of none."""
+    # Each condition is evaluated once, although several rules share it.
+    known: dict[int, Bools] = {}
+    regions = np.full(len(dataset), -1, dtype=np.int64)
+    for node in leaves:
+        rows = np.ones(len(dataset), dtype=bool)
+        for condition in node.conditions:
+            if id(condition) not in known:
+                known[id(condition)] = condition.holds(dataset)
+            rows &= known[id(condition)]
+        regions[rows] = node.region
+    return regions
 
 
 def another_text(split: Split) -> str:

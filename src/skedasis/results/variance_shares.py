@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from skedasis._arguments import check_name, check_option
 from skedasis._calls import checked_call
-from skedasis._numbers import counted
+from skedasis._numbers import counted, percent
 from skedasis._types import JsonValue
 from skedasis.results import operations
 from skedasis.results.described import columns_of
 from skedasis.results.display import Ranking, RankLine, SavedResult, align_columns
+from skedasis.results.sentences import tell
 from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
@@ -83,8 +84,9 @@ class VarianceShares(SavedResult):
     parts : tuple of VariancePart
         The parts, in the order in which they were added; shares sum to 1. The last part is what is not explained.
     as_drawn : float
-        R² at the held-out rows of the sum of effect curves; NaN if it was not computed. It is no part: if features
-        depend on one another, curves may add up to less than nothing while the best additive function explains much.
+        R² at the held-out rows of the curves shown, added up: one average curve per feature; NaN if it was not
+        computed. It is no part: if features depend on one another, curves may add up to nothing (0 or less) while the
+        best additive function explains much.
     as_drawn_std_error : float
         Its standard error.
     drawn_by : str
@@ -98,6 +100,12 @@ class VarianceShares(SavedResult):
     quantity, unit, library : str
         Name and unit of the quantity; data frame library of X, which `to_frame` uses by default.
     provenance : dict
+    by_region : float
+        As `as_drawn`, with the curves of the regions of `drawn_regions` in place of their average curves.
+    by_region_std_error : float
+        Its standard error.
+    drawn_regions : tuple of str
+        The features whose regions bring the sum of the curves nearer to the quantity.
 
     Notes
     -----
@@ -115,6 +123,7 @@ class VarianceShares(SavedResult):
 
     exported = (
         *("quantity", "unit", "parts", "as_drawn", "as_drawn_std_error", "drawn_by", "variance"),
+        *("by_region", "by_region_std_error", "drawn_regions"),
         *("rows_fitting", "rows_held_out", "provenance"),
     )
     parts: tuple[VariancePart, ...]
@@ -128,6 +137,9 @@ class VarianceShares(SavedResult):
     unit: str | None = None
     library: str | None = None
     provenance: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    by_region: float = NAN
+    by_region_std_error: float = NAN
+    drawn_regions: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -169,7 +181,7 @@ class VarianceShares(SavedResult):
 
     @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[VarianceSharesKeywords]) -> Figure:
-        """Plot the parts as one bar, with the error of each, and mark what the main effects as drawn explain.
+        """Plot the parts as one bar, with the error of each, and mark what the curves shown explain.
 
         Notes
         -----
@@ -206,9 +218,9 @@ class VarianceShares(SavedResult):
             f"Variance of {self.quantity} at {counted(self.rows_held_out, 'held-out row')}, "
             f"by functions fitted on {self.rows_fitting:,} others"
         )
-        heads = ["part", "share", "std error", "R² so far"]
+        heads = ["part", "share", "±", "R² up to here"]
         labelled = self.has_labels
-        table = [[*heads, "R² for y"] if labelled else heads]
+        table = [[*heads, "R² for the label"] if labelled else heads]
         for p in self.parts:
             rest = p.kind == "unexplained"
             line = [p.title, percent(p.share), percent(p.std_error), "" if rest else percent(p.r2)]
@@ -217,17 +229,29 @@ class VarianceShares(SavedResult):
             table.append(line)
         lines = [head, *align_columns(table)]
         if not math.isnan(self.as_drawn):
-            drawn = f"{percent(self.as_drawn)} (std error {percent(self.as_drawn_std_error)})"
-            lines.append(f"Main effects as drawn ({self.drawn_by}) explain {drawn}.")
+            lines.append(f"{curves_text(self)}.")
         if labelled:
-            lines.append(f"{self.quantity} itself has R² {percent(self.parts[-1].label_r2)} for y.")
+            lines.append(f"{full_model_text(self)}.")
         return "\n".join(lines)
 
 
-def percent(share: float) -> str:
-    """Format a fraction as a percentage with one decimal below 10 %."""
-    if math.isnan(share):
-        return "–"
-    value = 100 * share
-    text = f"{value:,.0f}" if abs(value) >= 9.95 else f"{round(value, 1) + 0.0:.1f}"
-    return f"{text} %".replace("-", "−")
+_CURVES = "The curves shown ({by}) explain {average}[; with a curve for each region of {names:list}, {by_region}]"
+
+
+def curves_text(found: VarianceShares) -> str:
+    """Say what the curves shown explain, on average and by region."""
+    nothing = "nothing, because features interact or depend on one another"
+    average, by_region = (
+        percent(share, error) if share > 0 else nothing
+        for share, error in (
+            (found.as_drawn, found.as_drawn_std_error),
+            (found.by_region, found.by_region_std_error),
+        )
+    )
+    names = found.drawn_regions
+    return tell(_CURVES, by=found.drawn_by, average=average, names=names, by_region=by_region)
+
+
+def full_model_text(found: VarianceShares) -> str:
+    """Say how well the quantity itself explains the label."""
+    return f"The full model: R² {found.parts[-1].label_r2:.2f}".replace("-", "−")

@@ -260,7 +260,8 @@ def test_the_result(found, data, tmp_path):
     assert isinstance(found.to_frame("polars"), pl.DataFrame)
     text = str(found)
     assert "regions of a" in text
-    assert "Main effects as drawn (ALE)" in text
+    assert "The curves shown (ALE) explain 17 % ± 6 %" in text
+    assert "The full model: R² 0." in text
     assert repr(found).startswith("<VarianceShares of prediction: main effects")
     with refused(sd.DataError, "nothing"):
         found["nothing"]
@@ -280,3 +281,20 @@ def test_sampling_weights_do_not_depend_on_their_scale(data):
         for c in (1, 1000)
     )
     np.testing.assert_allclose(numbers(one), numbers(two), atol=1e-8)
+
+
+def test_curves_of_regions_count_an_interaction_once():
+    """Of q = 3 x0 sign(x2) + x1, the regions of x0 and those of x2 both tell the first term, nine parts of ten."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 3))
+    q = lambda X: 3 * X[:, 0] * np.sign(X[:, 2]) + X[:, 1]  # noqa: E731
+    both = {name: sd.regions(q, X, name) for name in ("x0", "x2")}
+    assert all(len(r) > 1 for r in both.values())
+    found = sd.variance_shares(q, X, regions=both)
+    assert found.as_drawn == pytest.approx(0.1, abs=0.03)
+    assert found.by_region > 0.97
+    assert found.drawn_regions == ("x0",)
+    one = sd.variance_shares(q, X, regions={"x0": both["x0"]})
+    assert one.by_region == found.by_region
+    # Without rules that differ from the average curve, nothing is replaced.
+    plain = sd.variance_shares(lambda X: X[:, 0] + X[:, 1], X, regions=both)
+    assert plain.by_region == plain.as_drawn

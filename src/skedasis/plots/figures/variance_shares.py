@@ -1,4 +1,4 @@
-"""From a `VarianceShares` to a figure: one bar of the parts, and a mark for the main effects as drawn."""
+"""From a `VarianceShares` to a figure: one bar of the parts, and a mark for the curves shown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from skedasis._arguments import check_probability
-from skedasis._numbers import counted
+from skedasis._numbers import counted, percent
 from skedasis.plots.figures.importance import LONG
 from skedasis.plots.marks import (
     FigureSpec,
@@ -23,13 +23,18 @@ from skedasis.plots.marks import (
     vertical_line,
 )
 from skedasis.plots.scales import PlotAxis, shorten
-from skedasis.results.variance_shares import VariancePart, VarianceShares, percent
+from skedasis.results.variance_shares import (
+    VariancePart,
+    VarianceShares,
+    curves_text,
+    full_model_text,
+)
 
 PATTERNS = 5
 """Number of patterns of regions and pairs, which follow each other; neighbours always differ."""
 
 LEAST = -25.0
-"""Left end of the axis in percent, if the main effects as drawn explain less: their mark is then at this end."""
+"""Left end of the axis in percent, if the curves shown explain less: their mark is then at this end."""
 
 THIN = 0.07
 """Segments of smaller shares have room for their percentage only, which may be upright."""
@@ -88,7 +93,7 @@ def variance_shares_figure(
     said = "; ".join(_label(p) for p in variance_shares.parts)
     alt = [f"Parts of the variance of {of} at held-out rows: {said}."]
     if not math.isnan(variance_shares.as_drawn):
-        alt.append(f"Main effects as drawn: {percent(variance_shares.as_drawn)}.")
+        alt.append(f"{curves_text(variance_shares)}.")
     alt += [f"{n[:1].upper()}{n[1:]}." for n in notes]
     return FigureSpec(((panel,),), str(panel.title), " ".join(alt), notes=notes)
 
@@ -115,10 +120,7 @@ def _style(part: VariancePart, variance_shares: VarianceShares) -> str:
 
 def _label(part: VariancePart) -> str:
     """Return a part's name with its share and standard error."""
-    text = f"{shorten(part.title, LONG)} {percent(part.share)}"
-    if not math.isfinite(part.std_error):
-        return text
-    return f"{text} (± {percent(part.std_error)})"
+    return f"{shorten(part.title, LONG)} {percent(part.share, part.std_error)}"
 
 
 def _text(part: VariancePart, left: float, right: float) -> Text:
@@ -141,17 +143,18 @@ def _tip(part: VariancePart, z: float) -> str:
         if not math.isnan(part.label_r2):
             lines.append(f"R² for the label {percent(part.label_r2)}")
     elif not math.isnan(part.label_r2):
-        lines.append(f"R² of the quantity for the label {percent(part.label_r2)}")
+        lines.append(f"full model: R² for the label {percent(part.label_r2)}")
     return "\n".join(lines)
 
 
 def _mark(variance_shares: VarianceShares, z: float) -> tuple[float, tuple[Mark, ...]]:
-    """Return the left end of the axis, and the mark of the main effects as drawn with its interval."""
+    """Return the left end of the axis, and the mark of the curves shown with its interval."""
     if math.isnan(variance_shares.as_drawn):
         return 0.0, ()
     at = 100 * variance_shares.as_drawn
     shown = float(np.clip(at, LEAST, 110.0))
-    label = f"main effects as drawn ({shorten(variance_shares.drawn_by, 20)}) {percent(variance_shares.as_drawn)}"
+    explained = percent(variance_shares.as_drawn) if at > 0 else "explain nothing"
+    label = f"the curves shown ({shorten(variance_shares.drawn_by, 20)}) {explained}"
     y = np.array([1.2])
     points = Points(np.array([shown]), y, "part-mark", label)
     half = 100 * z * variance_shares.as_drawn_std_error
@@ -168,19 +171,14 @@ def _mark(variance_shares: VarianceShares, z: float) -> tuple[float, tuple[Mark,
 def _notes(variance_shares: VarianceShares) -> tuple[str, ...]:
     """Return notes on what is not drawn, and on labels."""
     notes = [
-        f"{shorten(p.title, LONG)} is {percent(p.share)} (± {percent(p.std_error)}) and not drawn: at the held-out "
-        "rows it explains nothing"
+        f"{shorten(p.title, LONG)}: nothing at the held-out rows ({percent(p.share, p.std_error)})"
         for p in variance_shares.parts
         if p.share < 0
     ]
     if variance_shares.as_drawn < LEAST / 100:
         notes.append(
-            "main effects as drawn explain less than nothing, because features depend on one another or interact; "
-            "their mark is at the left end"
+            "the mark of the curves shown is at the left end: added up, they are further off than the mean"
         )
     if variance_shares.has_labels:
-        label = percent(variance_shares.parts[-1].label_r2)
-        notes.append(
-            f"{shorten(variance_shares.quantity, LONG)} itself explains {label} of the variance of the label"
-        )
+        notes.append(full_model_text(variance_shares))
     return tuple(notes)
