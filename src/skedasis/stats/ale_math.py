@@ -16,21 +16,10 @@ Accumulate = Literal["variance", "std"]
 
 
 def accumulation_matrix(widths: Floats, known: Bools, kept: Ints) -> Floats:
-    """Return the matrix A that maps the cells' slopes to the curve at the given edges.
+    """Return the matrix A, (K + 1, P), that maps the slopes of P cells to the curve at the `kept` edges, (K + 1,).
 
-    Parameters
-    ----------
-    widths : ndarray of float, shape (P,)
-        Widths of the cells.
-    known : ndarray of bool, shape (P,)
-        Which cells have a slope. Cells without one get the mean slope of their nearest neighbours with one, so that a
-        linear effect stays linear. The curve is constant before the first and after the last cell with a slope.
-    kept : ndarray of int, shape (K + 1,)
-        Indices of the edges at which the curve is evaluated.
-
-    Returns
-    -------
-    ndarray of float, shape (K + 1, P)
+    `known`, (P,), are the cells with a slope. The others get the mean slope of their nearest neighbours with one, so
+    that a linear effect stays linear. The curve is constant before the first and after the last cell with a slope.
     """
     passed = np.arange(len(widths)) < kept[:, None]
     return bridged(np.where(passed, widths, 0.0), known)
@@ -76,14 +65,10 @@ def fill_from_trusted(values: Floats, trusted: Bools) -> Floats:
 
 
 def accumulated_std(widths: Floats, std: Floats, accumulate: Accumulate) -> Floats:
-    """Return the standard deviation of local effects, accumulated from the left end, at the edges, shape (K + 1,).
+    """Return the standard deviation of local effects, accumulated from the left end, at the edges, (K + 1,).
 
-    Parameters
-    ----------
-    widths, std : ndarray of float, shape (K,)
-        Widths of the bins, and standard deviations of the local effects within them.
-    accumulate : {"variance", "std"}
-        ``"variance"``: RHALE Eq. 16, the root of the sum of width² std². ``"std"``: UALE Eq. 9, the sum of width * std.
+    `std`, (K,), are those within the bins. ``"variance"``: RHALE Eq. 16, the root of the sum of width² std²;
+    ``"std"``: UALE Eq. 9, the sum of width * std.
     """
     step = widths * fill_from_neighbors(std)
     if accumulate == "std":
@@ -102,20 +87,12 @@ def std_error(
     starts: Ints,
     how: Literal["quadrature", "sum"],
 ) -> tuple[Floats, Floats]:
-    """Return the standard error of ``matrix @ slopes`` and Satterthwaite's degrees of freedom.
+    """Return the standard error of ``matrix @ slopes`` and Satterthwaite's degrees of freedom, (K + 1,) each.
 
-    Parameters
-    ----------
-    matrix : ndarray of float, shape (K + 1, P)
-    error2 : ndarray of float, shape (P,)
-        Squared standard errors of the slopes.
-    degrees : ndarray of float, shape (P,)
-        Degrees of freedom of the variances that the errors are estimated from.
-    starts : ndarray of int, shape (K,)
-        First cell of each bin. The cells of a bin share one variance estimate.
-    how : {"quadrature", "sum"}
-        "quadrature" adds the squared errors of independent slopes. "sum" adds the errors, as Eq. 5 of the draft on
-        uncertainty does, which is conservative.
+    `error2`, (P,), are the squared standard errors of the slopes, `degrees`, (P,), the degrees of freedom of the
+    variances that they are estimated from, and `starts`, (K,), the first cell of each bin, whose cells share one
+    variance estimate. "quadrature" adds the squared errors of independent slopes. "sum" adds the errors, as Eq. 5 of
+    the draft on uncertainty does, which is conservative.
     """
     # A NaN error matters only if its slope has a non-zero coefficient.
     terms = np.where(matrix != 0, matrix**2 * error2, 0.0)
@@ -130,13 +107,10 @@ def std_error(
 
 
 def importance(edges: Floats, curve: Floats, weight: Floats, mean: Floats, m2: Floats) -> float:
-    """Return the standard deviation over the data of a piecewise linear curve.
+    """Return the standard deviation over the data of a piecewise linear curve, (K + 1,) at the edges.
 
-    Parameters
-    ----------
-    edges, curve : ndarray of float, shape (K + 1,)
-    weight, mean, m2 : ndarray of float, shape (K,)
-        Weighted moments of the feature within each bin. Mean and variance of a linear function follow from them.
+    `weight`, `mean` and `m2`, (K,), are moments of the feature within each bin: those of a linear function follow from
+    them.
     """
     used = weight > 0
     if not used.any():

@@ -34,24 +34,10 @@ Rounding: TypeAlias = Callable[[float, float], float]
 class CodedColumn:
     """A conditioning feature, coded.
 
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Code of each row. For a feature with an order the codes ascend with the values.
-    size : int
-        Number of codes, without that of missing values.
-    missing : bool
-        Whether there are rows without a value; their code is `size`.
-    ordered : bool
-        Whether cuts respect the order of the codes.
-    values : ndarray of float, shape (n,), optional
-        The rows' numbers, NaN where missing; None for levels.
-    upper : ndarray of float, shape (size,), optional
-        For numbers the largest value of each code.
-    rare : bool
-        For levels without an order: whether the last code is shared by rare levels.
-    rounding : callable
-        How thresholds are rounded.
+    `codes`, (n,), ascend with the values of a feature with an order (`ordered`: cuts respect it). There are `size` of
+    them, and one more, `size`, of rows without a value, if there are any (`missing`). For numbers `values`, (n,), are
+    those of the rows, NaN where missing, `upper`, (size,), the largest of each code, and `rounding` is how thresholds
+    are rounded. For levels without an order `rare` says whether rare ones share the last code.
     """
 
     codes: Codes
@@ -78,16 +64,10 @@ class CodedColumn:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """A division of the rows by a conditioning feature: which rows go left.
+    """A division of the rows by a conditioning feature, the index `column`: which rows go left.
 
-    Parameters
-    ----------
-    column : int
-        Index of the conditioning feature.
-    threshold : float
-        For numbers: rows with values up to it go left. NaN for levels.
-    left : ndarray of bool, shape (width,)
-        The codes that go left. For numbers only the code of missing values is used.
+    Of levels those go left whose codes are in `left`, (width,), and `threshold` is NaN. Of numbers those up to
+    `threshold`; of `left` only the code of missing values is used.
     """
 
     column: int
@@ -107,20 +87,10 @@ class Cut:
 def code_numbers(
     x: Floats, weights: Floats | None = None, *, rounding: Rounding | None = None
 ) -> CodedColumn:
-    """Code a numeric feature: its values if there are at most 32, else 32 quantile groups.
+    """Code a numeric feature: its values if there are at most 32, else 32 quantile groups. One sort.
 
-    Parameters
-    ----------
-    x : ndarray of float, shape (n,)
-        NaN is missing.
-    weights : ndarray of float, shape (n,), optional
-        Frequencies.
-    rounding : callable, optional
-        How thresholds are rounded; by default to the fewest decimal digits.
-
-    Notes
-    -----
-    One sort of the column.
+    `x`, (n,), is NaN where missing, and `weights`, (n,), are frequencies. Thresholds are rounded to the fewest decimal
+    digits, unless `rounding` is given.
     """
     codes, upper, missing = quantile_codes(x, N_CODES, weights)
     return CodedColumn(codes.astype(np.uint8), len(upper), missing, True, x, upper, False, rounding)
@@ -131,15 +101,9 @@ def quantile_codes(
 ) -> tuple[NDArray[np.uint16], Floats, bool]:
     """Return codes of quantile groups, the largest value of each, and whether values are missing.
 
-    Parameters
-    ----------
-    x : ndarray of float, shape (n,)
-        NaN is missing, and gets the code after the last group.
-    size : int
-        Number of groups; a feature with at most as many values has a group for each.
-    weights : ndarray of float, shape (n,), optional
-    nested : bool
-        Keep empty groups (of tied values), so that groups of neighbouring codes are quantile groups, too.
+    Missing values of `x`, (n,), NaN, get the code after the last of `size` groups; a feature with at most as many
+    values has a group for each. `nested` keeps empty groups (of tied values), so that groups of neighbouring codes are
+    quantile groups, too.
     """
     order = np.argsort(x)
     ordered = x[order]
@@ -181,22 +145,9 @@ def _quantiles(ordered: Floats, order: Ints, size: int, weights: Floats | None) 
 
 
 def code_levels(codes: Ints, size: int, *, ordered: bool) -> tuple[CodedColumn, Ints]:
-    """Code a categorical feature by its levels; rare levels without an order share one code.
+    """Code a feature by its levels, -1 where missing; return also the code of each level, (size,).
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        Level of each row, -1 where it is missing.
-    size : int
-        Number of levels.
-    ordered : bool
-        Whether the levels have an order. If they are more than 254, neighbouring ones then share codes.
-
-    Returns
-    -------
-    column : CodedColumn
-    code_of : ndarray of int, shape (size,)
-        The code of each level.
+    Rare levels without an order share one code; with an order neighbouring ones do, if they are more than 254.
     """
     count = np.bincount(codes[codes >= 0], minlength=size)[:size]
     rare = False

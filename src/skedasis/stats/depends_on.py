@@ -71,16 +71,7 @@ class DependsOn:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The pairs of rows that swapped their values of a feature.
-
-    Parameters
-    ----------
-    first, second : ndarray of int, shape (m,)
-    change : ndarray of float, shape (m,)
-        The value c of each pair.
-    weight : ndarray of float, shape (m,)
-    half : ndarray of bool, shape (m,)
-    """
+    """The pairs of rows that swapped their values of a feature: rows, value c (`change`), weight; (m,) each."""
 
     first: Ints
     second: Ints
@@ -92,7 +83,6 @@ class Pairs:
         return len(self.first)
 
     def take(self, some: Ints | slice) -> Pairs:
-        """Return some of the pairs."""
         return Pairs(
             self.first[some],
             self.second[some],

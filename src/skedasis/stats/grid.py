@@ -28,13 +28,7 @@ _FEW_VALUES = 2048
 
 
 def bucket(x: Floats, low: float, high: float, count: int = _BUCKETS) -> Ints | None:
-    """Return each value's bucket in 0..count, or None if the range cannot be divided.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (n,)
-        Values between `low` and `high`.
-    """
+    """Return the bucket in 0..count of each value between `low` and `high`, or None if the range cannot be divided."""
     scale = _buckets_per_unit(low, high, count)
     if scale is None:
         return None
@@ -54,14 +48,7 @@ def _buckets_per_unit(low: float, high: float, count: int) -> float | None:
 class Ordered:
     """The values of a column as if they were sorted, without sorting more than the few that a question is about.
 
-    Parameters
-    ----------
-    x : ndarray of float, shape (n,)
-        Finite.
-    low, high : float
-        Smallest and largest value.
-    code : ndarray of int, optional
-        The values' buckets (see `bucket`), if they are known.
+    `x`, (n,), is finite, from `low` to `high`; `code` are its buckets (see `bucket`), if they are known.
     """
 
     def __init__(self, x: Floats, low: float, high: float, code: Ints | None = None) -> None:
@@ -167,21 +154,12 @@ def at_or_above(values: Floats, points: Floats) -> Floats:
 def locate(
     inner: Floats, x: Floats, low: float, high: float, closed: Side, code: Ints | None = None
 ) -> Ints:
-    """Return each value's cell: the number of inner edges below it.
+    """Return each value's cell: the number of inner edges, increasing, below it.
 
-    Equals ``np.searchsorted(inner, x, side="right" if closed == "left" else "left")``.
-
-    Parameters
-    ----------
-    inner : ndarray of float
-        Inner edges, increasing.
-    x : ndarray of float, shape (n,)
-        Values between `low` and `high`. Values outside are allowed if `low` and `high` are themselves the first and
-        the last inner edge: they are then compared with these.
-    closed : {"left", "right"}
-        The side on which a cell includes its edge.
-    code : ndarray of int, optional
-        The values' buckets (see `bucket`), if they are known.
+    Equals ``np.searchsorted(inner, x, side="right" if closed == "left" else "left")``: cells include their edge on the
+    `closed` side. Values lie between `low` and `high`. Others are allowed if these are themselves the first and the
+    last inner edge, with which they are then compared. `code` are the values' buckets (see `bucket`), if they are
+    known.
     """
     side = "right" if closed == "left" else "left"
     if code is None and kernels_pay(len(x)):
@@ -258,17 +236,9 @@ class Cells:
     """Adjacent intervals ``[z_{k-1}, z_k)`` (closed left) or ``(z_{k-1}, z_k]`` (closed right).
 
     The outermost interval on the open side includes its edge, so that every value from ``z_0`` to ``z_K`` lies in
-    exactly one cell.
-
-    Parameters
-    ----------
-    edges : ndarray of float, shape (K + 1,)
-        Strictly increasing. A constant feature has one edge and no cell.
-    closed : {"left", "right"}
-        The side on which a cell includes its edge.
-    gaps : tuple of int
-        Indices of the cells that are gaps: no value lies within them, and the rise across one is estimated from the
-        rows nearest to it on both sides.
+    exactly one cell. `edges`, (K + 1,), increase strictly; a constant feature has one edge and no cell. `gaps` are the
+    indices of cells that no value lies within: the rise across one is estimated from the rows nearest to it on both
+    sides.
     """
 
     edges: Floats
@@ -284,16 +254,7 @@ class Cells:
         return np.diff(self.edges)
 
     def locate(self, x: Floats) -> Ints:
-        """Return each value's cell, or `OUTSIDE` for NaN and for values outside the edges.
-
-        Parameters
-        ----------
-        x : ndarray of float, shape (n,)
-
-        Returns
-        -------
-        ndarray of int, shape (n,)
-        """
+        """Return each value's cell, or `OUTSIDE` for NaN and for values outside the edges."""
         if len(self) == 0:
             return np.full(len(x), OUTSIDE, dtype=np.int64)
         low, high = float(self.edges[0]), float(self.edges[-1])
@@ -316,16 +277,10 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The points at which a PDP or an ICE curve is evaluated.
+    """The points at which a PDP or an ICE curve is evaluated, (m,), strictly increasing.
 
-    Parameters
-    ----------
-    points : ndarray of float, shape (m,)
-        Strictly increasing.
-    description : str
-        How the points were chosen, for the provenance.
-    weights : ndarray of float, shape (m,), optional
-        Weight of each point in the mean of a curve, summing to 1; None for equal weights.
+    `description` says in the provenance how they were chosen. `weights`, (m,), are those of the points in the mean of
+    a curve, and sum to 1; None: equal weights.
     """
 
     points: Floats

@@ -44,18 +44,7 @@ NOT_COMPUTED = HStatistic(float("nan"), float("nan"), float("nan"))
 
 @dataclass(frozen=True, eq=False)
 class HRows:
-    """The quantity at the rows, with which statistics are normalized.
-
-    Parameters
-    ----------
-    values : ndarray of float, shape (n,)
-        The quantity.
-    weights : ndarray of float, shape (n,), optional
-    eps : float
-        Unit round-off of the values.
-    kind : {"frequency", "sampling"}
-        What weights mean for standard errors.
-    """
+    """The quantity at the rows, (n,), with which statistics are normalized, and its unit round-off `eps`."""
 
     values: Floats
     weights: Floats | None = None
@@ -63,7 +52,6 @@ class HRows:
     kind: WeightKind = "frequency"
 
     def mean(self, values: Floats) -> float:
-        """Return the weighted mean."""
         if self.weights is None:
             return float(values.mean())
         return float(self.weights @ values) / float(self.weights.sum())
@@ -88,36 +76,19 @@ class HRows:
         return max(LEAST * self.variance, self._rounding)
 
     def pair(self, interaction: Floats, one: Floats, other: Floats) -> HStatistic:
-        """Return the statistic of a pair.
-
-        Parameters
-        ----------
-        interaction : ndarray of float, shape (n,)
-            F_jk − F_j − F_k at the rows, up to a constant.
-        one, other : ndarray of float, shape (n,)
-            F_j and F_k, up to constants.
-        """
+        """Return the statistic of a pair from F_jk − F_j − F_k, F_j, F_k at the rows, (n,), up to constants."""
         squares = self.centred(interaction) ** 2
         joint = self.mean(self.centred(interaction + one + other) ** 2)
         return self._statistic(squares, joint)
 
     def overall(self, own: Floats, rest: Floats) -> HStatistic:
-        """Return the statistic of a feature with all other features.
-
-        Parameters
-        ----------
-        own, rest : ndarray of float, shape (n,)
-            F_j and F_−j at the rows, up to constants.
-        """
+        """Return the statistic of a feature with all others from F_j and F_−j at the rows, (n,), up to constants."""
         return self._statistic(self.centred(self.values - own - rest) ** 2, self.variance)
 
     def total(self, main: Floats) -> HStatistic:
         """Return the share of the variance that no sum of functions of one feature explains: 1 is all of it.
 
-        Parameters
-        ----------
-        main : ndarray of float, shape (n,)
-            The sum of F_j over all features, up to a constant.
+        `main`, (n,), is the sum of F_j over all features, up to a constant.
         """
         return self._statistic(self.centred(self.values - main) ** 2, self.variance)
 

@@ -52,24 +52,12 @@ _RANDOM_PAIRS = 0.999
 class HeterogeneityScore:
     """A heterogeneity score with its standard error, its pairs of rows and the scale of the quantity.
 
-    Parameters
-    ----------
-    value, std_error : float
-        In units of the quantity. The error is NaN for a single pair.
-    vif : float
-        Variance inflation of the feature's ranks by the other columns: from 1 to 10,000.
-    pairs : int
-        Pairs of rows that swapped their values.
-    effective_pairs : float
-        ``(sum c²)² / sum c⁴``: the number of pairs if all c² are equal, less if few of them are large.
-    quantity_std, quantity_range : float
-        Standard deviation of the quantity over the rows of the score, and its largest value minus its smallest.
-    exact : bool
-        Whether the score is computed from all rows of the data.
-    off_support : float or None
-        The largest share of swapped rows that are off support (`skedasis.stats.off_support`); None if not measured.
-    beside : tuple of str
-        The other columns in which they are.
+    `value` and `std_error` are in units of the quantity; the error is NaN for a single pair. `vif` is the variance
+    inflation of the feature's ranks by the other columns, from 1 to 10,000. `pairs` of rows swapped their values;
+    `effective_pairs`, ``(sum c²)² / sum c⁴``, are fewer if few of the c² are large. `quantity_std` and
+    `quantity_range` (largest value minus smallest) are over the rows of the score, which are all rows of the data if
+    `exact`. `off_support` is the largest share of swapped rows that are off support (`skedasis.stats.off_support`),
+    None if not measured, and `beside` are the other columns in which they are.
     """
 
     value: float
@@ -100,18 +88,9 @@ class HeterogeneityScore:
 class ScoreRows:
     """The rows of a score in the order of their hashes, so that the score does not depend on the order of the data.
 
-    Parameters
-    ----------
-    rows : ndarray of int, shape (n,)
-        Row indices into the data.
-    weights : ndarray of float, shape (n,), optional
-        None if they are equal.
-    noise : ndarray of float, shape (n,)
-        Standard normal; the same for all features.
-    half : ndarray of bool, shape (n,)
-        Which rows are in the first half: regressions fitted on one half are evaluated on the other.
-    exact : bool
-        Whether these are all rows.
+    `rows`, (n,), are row indices into the data, all of them if `exact`; `weights`, (n,), are None if they are equal.
+    `noise`, (n,), is standard normal, and the same for all features. `half`, (n,), are the rows of the first half:
+    regressions fitted on one half are evaluated on the other.
     """
 
     rows: Ints
@@ -124,7 +103,6 @@ class ScoreRows:
         return len(self.rows)
 
     def take(self, some: Ints) -> ScoreRows:
-        """Return some of the rows."""
         weights = None if self.weights is None else self.weights[some]
         return ScoreRows(self.rows[some], weights, self.noise[some], self.half[some], self.exact)
 
@@ -132,19 +110,11 @@ class ScoreRows:
 def score_rows(
     row_id: np.ndarray, weights: Floats | None, limit: int | None, random_state: int
 ) -> ScoreRows:
-    """Choose the rows of the score: all, or those with the smallest hashes.
+    """Choose the rows of the score: all, or those with the smallest hashes, of identifiers (N,).
 
-    Parameters
-    ----------
-    row_id : ndarray, shape (N,)
-        Identifiers of the rows.
-    weights : ndarray of float, shape (N,), optional
-        Positive. If they differ and there are more rows than the limit, rows are drawn in proportion to their weights
-        (those with the smallest ``-log(u) / w``: priority sampling by exponential keys), and get the weight
-        ``w / (1 - exp(-w tau))``, tau the smallest key that is left out: sums over them are unbiased.
-    limit : int, optional
-        Largest number of rows; None for all.
-    random_state : int
+    If weights, positive, differ and there are more rows than the limit, rows are drawn in proportion to their weights
+    (those with the smallest ``-log(u) / w``: priority sampling by exponential keys), and get the weight
+    ``w / (1 - exp(-w tau))``, tau the smallest key that is left out: sums over them are unbiased.
     """
     from scipy.special import ndtri
 
@@ -187,15 +157,8 @@ def draw_keys(row_id: np.ndarray, weights: Floats | None, random_state: int) -> 
 class Ranks:
     """The mid-ranks of a column with an order.
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (n,)
-        In (0, 1): the fraction of the weight below a row's value, plus half of that at it; 0.5 for missing values.
-    distinct : int
-        Number of distinct values.
-    missing : ndarray of bool, shape (n,)
-    order : ndarray of int, shape (r,)
-        The rows with a value, sorted by it; rows of one value in their own order.
+    `values`, (n,), in (0, 1), are the fraction of the weight below a row's value, plus half of that at it; 0.5 for
+    missing values. `order`, (r,), are the rows with a value, sorted by it; rows of one value in their own order.
     """
 
     values: Floats
@@ -253,8 +216,6 @@ def variance_inflation(
     `columns` are all columns of the data: ranks of those with an order, indicators of levels, (n, L), of the others.
     `wanted` are the indices of those whose factors are returned, from 1 to 10,000; they have ranks.
 
-    Notes
-    -----
     Ridge regression on the others' ranks, their squares, and indicators, standardised, with a penalty of 0.01 for each
     regressor; fitted on one half of the rows and evaluated on the other, both ways. All columns are regressed at once:
     with P the inverse of the penalised matrix of second moments, the coefficients of column s, its own columns S left
@@ -333,27 +294,16 @@ def _standardised(table: Floats, w: Floats) -> Floats:
 # ------------------------------------------------------------------------------ pairs and the score
 @dataclass(frozen=True, eq=False)
 class ScoreOrder:
-    """The order in which neighbours differ in a feature as much as rows with equal other features do.
+    """The order of the rows of a score by a feature, along which neighbours are paired.
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (n,)
-        The feature at the rows of the score; NaN is missing.
-    rows : ndarray of int, shape (r,)
-        The rows with a value, in that order.
-    by_value : ndarray of int, shape (r,)
-        The same rows, sorted by value.
-    key : ndarray of float, shape (n,)
-        What they are sorted by.
-    variance : float
-        The variance of the noise in a standardised key; 1 if the order is random.
+    `x`, (n,), is the feature at the rows of the score, NaN where missing. `rows`, (r,), are those with a value in that
+    order, and `by_value` the same sorted by value. They are sorted by `key`, (n,); `variance` is that of the noise in
+    a standardised key, 1 if the order is random.
 
-    Notes
-    -----
     Rows are sorted by ``ndtri(rank) + sqrt(v / (1 - v)) * noise`` with ``v = 2 / (1 + sqrt(12 vif - 11))``, and
     neighbours are paired. Half the mean square distance of paired rows is then about v times the variance; v solves
-    ``3 (vif - 1) v² + v = 1``, so that x₁x₂ of normal features has a score of ``vif ** -0.5``. Without dependence
-    (vif 1) only the noise is left: pairs at random.
+    ``3 (vif - 1) v² + v = 1``, so that x₁x₂ of normal features has a score of ``vif ** -0.5``. Without dependence (vif
+    1) only the noise is left: pairs at random.
     """
 
     values: Floats
@@ -403,21 +353,10 @@ def swap_score(
 ) -> HeterogeneityScore:
     """Return the score of pairs of rows that swapped their values of a feature.
 
-    Parameters
-    ----------
-    change : tuple of two ndarray of float, shape (m,)
-        The change of the quantity in the first and in the second row of each pair.
-    weights : tuple of two ndarray of float, shape (m,), optional
-        Weights of the rows. The weight of a pair is their product.
-    own, own_weights : ndarray of float, shape (n,)
-        The quantity at the rows of the score.
-    eps : float
-        Relative rounding of the quantity: a score below 16 units of it is zero.
-    vif, exact, off_support
-        Copied into the result.
+    `change` is that of the quantity in the first and in the second row of each pair, (m,) each. A pair's weight is the
+    product of its rows' `weights`. `own`, (n,), is the quantity at the rows of the score, and `eps` its relative
+    rounding: a score below 16 units of it is zero. The others are copied into the result.
 
-    Notes
-    -----
     The error is that of a mean of c² over disjoint pairs, by the delta method. It is NaN for a single pair.
     """
     first, second = change

@@ -62,18 +62,11 @@ def power_of_two(values: ArrayLike) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Weighted first and second moments of many cells.
+    """Weighted first and second moments of many cells, arrays of one shape.
 
-    Parameters
-    ----------
-    count : ndarray of float, shape (...)
-        Number of rows in each cell, regardless of their weights.
-    weight, weight2 : ndarray of float, shape (...)
-        Sum of the row weights, and of their squares.
-    mean : ndarray of float, shape (...)
-        Weighted mean; 0 where the cell is empty.
-    m2 : ndarray of float, shape (...)
-        Weighted sum of squared deviations from `mean`.
+    `count` is the number of rows in each cell, regardless of their weights, `weight` and `weight2` the sum of these
+    and of their squares, `mean` the weighted mean, 0 where the cell is empty, and `m2` the weighted sum of squared
+    deviations from it.
     """
 
     count: Floats
@@ -96,25 +89,12 @@ class Moments:
         weights: Floats | None = None,
         like: Moments | None = None,
     ) -> Moments:
-        """Return the moments of `values` in each cell.
+        """Return the moments of finite `values`, (n,), in each `cell`, (n,), 0 to `cells` - 1; weights are positive.
 
-        Parameters
-        ----------
-        values : ndarray of float, shape (n,)
-            Finite numbers.
-        cell : ndarray of int, shape (n,)
-            The cell of each row, in ``0..cells - 1``.
-        cells : int
-            Number of cells.
-        weights : ndarray of float, shape (n,), optional
-            Positive weights; None for 1 each.
-        like : Moments, optional
-            Moments of other values of the same rows in the same cells. Their counts and weights are reused.
+        `like` are moments of other values of the same rows in the same cells, whose counts and weights are reused.
 
-        Notes
-        -----
-        Two passes. The second pass corrects the rounding of the first (the sum of deviations is not exactly zero), so
-        that adding 1e7 to the values changes the variance by rounding only.
+        Two passes. The second corrects the rounding of the first (the sum of deviations is not exactly zero), so that
+        adding 1e7 to the values changes the variance by rounding only.
         """
         if kernels_pay(len(cell)):
             found = _compiled_moments(values, None, cell, cells, weights)
@@ -122,15 +102,15 @@ class Moments:
                 return found[0]
         sizes = _sizes(cell, cells, weights) if like is None else like.sizes
         safe = np.where(sizes[1] > 0, sizes[1], 1.0)
-        mean = _sums(cell, values if weights is None else weights * values, cells) / safe
+        mean = summed(cell, values if weights is None else weights * values, cells) / safe
         # One array, written in place: for arrays of this size allocation costs more than arithmetic.
         deviation = mean.take(cell)
         np.subtract(values, deviation, out=deviation)
-        deviations = _sums(cell, deviation if weights is None else weights * deviation, cells)
+        deviations = summed(cell, deviation if weights is None else weights * deviation, cells)
         deviation *= deviation
         if weights is not None:
             deviation *= weights
-        return cls._corrected(sizes, mean, deviations, _sums(cell, deviation, cells))
+        return cls._corrected(sizes, mean, deviations, summed(cell, deviation, cells))
 
     @classmethod
     def of_both(
@@ -141,14 +121,7 @@ class Moments:
         cells: int,
         weights: Floats | None = None,
     ) -> tuple[Moments, Moments]:
-        """Return the moments of two values of the same rows: those of `of`, in one pass over the rows where compiled.
-
-        Parameters
-        ----------
-        values, other : ndarray of float, shape (n,)
-        cell, cells, weights
-            As in `of`.
-        """
+        """Return the moments of two values of the same rows, as `of`, in one pass over the rows where compiled."""
         if kernels_pay(0):  # the rows are counted below
             found = _compiled_moments(values, other, cell, cells, weights)
             if found is not None:
@@ -158,14 +131,7 @@ class Moments:
 
     @classmethod
     def of_one_cell(cls, values: Floats, weights: Floats | None = None) -> Moments:
-        """Return the moments of values that are all in the same cell, as `of` does: a tenth of the time.
-
-        Parameters
-        ----------
-        values : ndarray of float, shape (n,)
-            Finite numbers, at least one.
-        weights : ndarray of float, shape (n,), optional
-        """
+        """Return the moments of values, at least one, all in one cell, as `of` does, in a tenth of the time."""
         if weights is None:
             weight = weight2 = float(len(values))
             mean = float(values.sum()) / weight
@@ -194,19 +160,9 @@ class Moments:
     def of_curves(
         cls, values: Floats, weights: Floats | None = None, minus: Floats | None = None
     ) -> Moments:
-        """Return the moments over rows at each point of their curves.
+        """Return the moments over rows at each of m points of their curves, `values` less `minus`: (m, n) and (n,).
 
-        Parameters
-        ----------
-        values : ndarray of float, shape (m, n)
-            The curves of n rows at m points.
-        weights : ndarray of float, shape (n,), optional
-        minus : ndarray of float, shape (n,), optional
-            What is subtracted from each row's curve.
-
-        Notes
-        -----
-        Memory does not grow with the number of points.
+        Memory does not grow with m.
         """
         m, n = values.shape
         w = np.ones(n) if weights is None else weights
@@ -247,13 +203,7 @@ class Moments:
         return Moments(self.count + other.count, weight, self.weight2 + other.weight2, mean, m2)
 
     def pool(self, starts: Ints) -> Moments:
-        """Merge neighbouring cells.
-
-        Parameters
-        ----------
-        starts : ndarray of int, shape (k,)
-            First cell of each group, strictly increasing; ``starts[0]`` is 0. The last group ends at the last cell.
-        """
+        """Merge neighbouring cells into groups that begin at `starts`, strictly increasing from 0."""
         count, weight, weight2 = (
             np.add.reduceat(a, starts) for a in (self.count, self.weight, self.weight2)
         )
@@ -325,13 +275,7 @@ class Moments:
 
     def arrays(self) -> dict[str, Floats]:
         """Return the five arrays by name, as result files store them."""
-        return {
-            "count": self.count,
-            "weight": self.weight,
-            "weight2": self.weight2,
-            "mean": self.mean,
-            "m2": self.m2,
-        }
+        return dict(vars(self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,16 +291,18 @@ class Totals:
 
 def _sizes(cell: Ints, cells: int, weights: Floats | None) -> tuple[Floats, Floats, Floats]:
     """Return count, weight and sum of squared weights of each cell."""
-    count: Floats = np.bincount(cell, minlength=cells).astype(float)
+    count = summed(cell, None, cells)
     if weights is None:
         return count, count, count
-    return count, _sums(cell, weights, cells), _sums(cell, weights * weights, cells)
+    return count, summed(cell, weights, cells), summed(cell, weights * weights, cells)
 
 
-def _sums(cell: Ints, values: Floats, cells: int) -> Floats:
-    """Return the sum of the values in each cell."""
-    sums: Floats = np.bincount(cell, values, cells).astype(float, copy=False)
-    return sums
+def summed(index: Ints, values: Floats | None, size: int) -> Floats:
+    """Return the sum of the values, (n,), or the number of entries, with each index, (n,) or (m, n): (size,)."""
+    if values is not None and index.ndim > 1:
+        values = np.broadcast_to(values, index.shape).ravel()
+    found: Floats = np.bincount(index.ravel(), values, size).astype(float, copy=False)
+    return found
 
 
 def _compiled_moments(

@@ -70,14 +70,12 @@ def dependent_sets(
     `wanted` are the columns of each feature, several for a group. Regressions are fitted on one `half` of the rows,
     (n,), and judged on the other, both ways.
 
-    Notes
-    -----
     Ranks and squared ranks, or indicators of levels, of one column are regressed on those of another, and predicted by
-    their means in bins of it, which see an oscillation; the larger R² counts, in either direction. Those of the feature
-    are also regressed on those of two columns and on the product of their ranks. A set of two counts by what it adds to
-    the R² of the better one. Sets that independent columns reach by chance are left out. Of more than 30 columns, the
-    30 with the largest R² are combined in pairs. Time O(n p² + p³) for p columns, at most 30 in the second term; no
-    model row.
+    their means in bins of it, which see an oscillation; the larger R² counts, in either direction. Those of the
+    feature are also regressed on those of two columns and on the product of their ranks. A set of two counts by what
+    it adds to the R² of the better one. Sets that independent columns reach by chance are left out. Of more than 30
+    columns, the 30 with the largest R² are combined in pairs. Time O(n p² + p³) for p columns, at most 30 in the
+    second term; no model row.
     """
     half = half[:REFERENCE]
     cut = [_first(column) for column in columns]
@@ -229,14 +227,10 @@ class OffSupport:
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """The rows of a score as points: normal scores of ranks; levels and missing values are apart.
+    """The rows of a score as points, (n, p): normal scores of ranks; levels and missing values are apart.
 
-    Parameters
-    ----------
-    points : ndarray of float, shape (n, p)
-        In the order of the hashes.
-    mixed : ndarray of int, shape (n,)
-        Row indices in random order. That of the hashes has large weights first.
+    Points are in the order of the hashes, which has large weights first; `mixed`, (n,), are row indices in random
+    order.
     """
 
     points: Floats

@@ -48,18 +48,8 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 def row_hashes(row_id: Values, random_state: int, purpose: str) -> Hashes:
     """Return a hash of each row, uniform over all 64-bit integers.
 
-    Parameters
-    ----------
-    row_id : ndarray, shape (n,)
-        Row identifiers: numbers (equal integers and floats have the same hash), text, times (in one unit), or other
-        objects, which are hashed by their text.
-    random_state : int
-    purpose : str
-        What is drawn. Draws for different purposes are independent.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n,)
+    Identifiers, (n,), are numbers (equal integers and floats have the same hash), text, times (in one unit), or other
+    objects, which are hashed by their text. Draws for a different `purpose`, what is drawn, are independent.
     """
     return _mix(_hash_ids(row_id) ^ _key(int(random_state), purpose))
 

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.conditioning import CodedColumn, Cut, quantile_codes
-from skedasis.stats.moments import power_of_two
+from skedasis.stats.moments import power_of_two, summed
 
 SplitCriterion: TypeAlias = Literal["within", "curves"]
 SingleFloats: TypeAlias = NDArray[np.float32]
@@ -103,13 +103,7 @@ class LocalEffects(ABC):
 
     @abstractmethod
     def node(self, rows: Ints, weights: Floats | None) -> Node:
-        """Return the residuals of some rows in a node.
-
-        Parameters
-        ----------
-        rows : ndarray of int, shape (n,)
-        weights : ndarray of float, shape (n,), optional
-        """
+        """Return the residuals of some rows, indices (r,) with their weights (r,), in a node."""
 
     @property
     @abstractmethod
@@ -121,25 +115,11 @@ class LocalEffects(ABC):
 class CellEffects(LocalEffects):
     """Local effects that belong to cells: slopes, differences across cells, or steps between values.
 
-    Parameters
-    ----------
-    value : ndarray of float, shape (n,) or (n, 2)
-        Local effects of the rows. NaN where a row has none.
-    cell : ndarray of int, shape (n,) or (n, 2)
-        Their cells.
-    n_cells : int
-    scale : float
-        For the criterion "within": squared units of the quantity per squared local effect, the variance of the feature.
-    path : ndarray of float, shape (P, n_cells), optional
-        For the criterion "curves": the curve at P points is ``path @ means``. None: the criterion is "within".
-    point : ndarray of int, shape (n,), optional
-        For "curves": the point that each row is nearest to; -1 for rows without local effects.
-    x : ndarray of float, shape (n,), optional
-        The feature, if lines are removed within the cells.
-    fine : ndarray of int, shape (n,), optional
-        The finer cell of each row, in which lines are fitted; `per_cell` of them make a cell.
-    per_cell : int
-        A power of two.
+    `value`, (n,) or (n, 2), are those of the rows, NaN where a row has none, and `cell` their cells. For the criterion
+    "within" `scale` is squared units of the quantity per squared local effect, the variance of the feature. For
+    "curves", `path`, (P, n_cells), makes the curve at P points of the cells' means, and `point`, (n,), is the one that
+    each row is nearest to, -1 for rows without local effects. If lines are removed within the cells, they are fitted
+    to `x`, (n,), the feature, in the `fine` cells, (n,), of which `per_cell`, a power of two, make a cell.
     """
 
     value: Floats
@@ -154,11 +134,9 @@ class CellEffects(LocalEffects):
 
     @property
     def mean_square(self) -> float:
-        """Return the mean square of the local effects times `scale`."""
         return self.scale * float(np.nanmean(self.value**2)) if self.value.size else 0.0
 
     def node(self, rows: Ints, weights: Floats | None) -> Node:
-        """Return the residuals of some rows."""
         value, cell = self.value[rows], self.cell[rows]
         exists = ~np.isnan(value)
         place: Ints | None = None
@@ -171,14 +149,14 @@ class CellEffects(LocalEffects):
         else:
             picked = rows if place is None else rows[place]
             residual, parameters = self._without_lines(value, self.x[picked], self.fine[picked], w)
-        n = _sums(cell, w, self.n_cells)
+        n = summed(cell, w, self.n_cells)
         entries = float(n.sum())
         total = float(len(rows)) if weights is None else float(weights.sum())
         points = None
         if self.path is not None and self.point is not None:
             at = self.point[rows]
             some = at >= 0
-            points = _sums(at[some], None if weights is None else weights[some], len(self.path))
+            points = summed(at[some], None if weights is None else weights[some], len(self.path))
         return CellNode(
             len(rows),
             total,
@@ -206,28 +184,21 @@ class CellEffects(LocalEffects):
         residual, _ = _without_means(value, fine, size, w)
         x, _ = _without_means(x, fine, size, w)
         weighted = x if w is None else w * x
-        sxx = _sums(fine, weighted * x, size)
-        sxy = _sums(fine, weighted * residual, size)
+        sxx = summed(fine, weighted * x, size)
+        sxy = summed(fine, weighted * residual, size)
         count = np.bincount(fine, minlength=size)
         fitted = (sxx > 0) & (count >= _LINE_ROWS)
         slope = np.where(fitted, sxy / np.where(sxx > 0, sxx, 1.0), 0.0)
-        total = _sums(fine, w, size)
+        total = summed(fine, w, size)
         per_row = (1.0 + fitted) / np.maximum(total, 1e-300)
         return residual - slope[fine] * x, per_row[fine]
 
 
 @dataclass(frozen=True, eq=False)
 class CurveEffects(LocalEffects):
-    """Curves of rows (ICE), which are centred over the points.
+    """Curves of rows (ICE), (r, G), centred with the weights of the points, (G,), which sum to 1.
 
-    Parameters
-    ----------
-    curve : ndarray of float, shape (r, G)
-        Curves of the rows, centred with the weights of the points.
-    place : ndarray of int, shape (n,), optional
-        Index of each row's curve, -1 for rows without one; None if all rows have one.
-    point_weights : ndarray of float, shape (G,)
-        Weights of the points, which sum to 1.
+    `place`, (n,), is the index of each row's curve, -1 for rows without one; None if all rows have one.
     """
 
     curve: Floats
@@ -245,7 +216,6 @@ class CurveEffects(LocalEffects):
         return float((self.curve**2 @ self.point_weights).mean()) if len(self.curve) else 0.0
 
     def node(self, rows: Ints, weights: Floats | None) -> Node:
-        """Return the residuals of some rows."""
         at = rows if self.place is None else self.place[rows]
         place: Ints | None = None
         if (at < 0).any():
@@ -271,28 +241,13 @@ class CurveEffects(LocalEffects):
         )
 
 
-def _sums(index: Ints, values: Floats | None, size: int) -> Floats:
-    """Return the sum of the values, or the number of entries, with each index, (size,).
-
-    Parameters
-    ----------
-    index : ndarray of int, shape (n,) or (m, n)
-    values : ndarray of float, shape (n,), optional
-    size : int
-    """
-    if values is not None and index.ndim > 1:
-        values = np.broadcast_to(values, index.shape).ravel()
-    found: Floats = np.bincount(index.ravel(), values, size).astype(float, copy=False)
-    return found
-
-
 def _without_means(value: Floats, cell: Ints, size: int, w: Floats | None) -> tuple[Floats, Floats]:
     """Return values minus the mean of their cell, and for each the parameters that the mean costs."""
-    n = _sums(cell, w, size)
+    n = summed(cell, w, size)
     safe = np.maximum(n, 1e-300)
-    out = value - (_sums(cell, value if w is None else w * value, size) / safe)[cell]
+    out = value - (summed(cell, value if w is None else w * value, size) / safe)[cell]
     # Again, because the mean of large values is rounded.
-    out -= (_sums(cell, out if w is None else w * out, size) / safe)[cell]
+    out -= (summed(cell, out if w is None else w * out, size) / safe)[cell]
     return out, (1.0 / safe)[cell]
 
 
@@ -310,20 +265,9 @@ def _distance_form(path: Floats, points: Floats) -> Floats:
 class Node(ABC):
     """Residuals of the rows of a node, or of one half of them.
 
-    Parameters
-    ----------
-    rows : int
-    weight : float
-    weights : ndarray of float, shape (rows,), optional
-    n : ndarray of float, shape (K,) or (1,)
-        Weight in each cell; a single entry if all rows are in all cells.
-    scale : float
-        Squared units of the quantity per squared residual.
-    form : ndarray of float, shape (K, K), optional
-        The quadratic form of the criterion "curves".
-    path : ndarray of float, shape (P, K), optional
-    parameters : ndarray of float
-        For each residual, the parameters that were fitted per unit of weight.
+    `n`, (K,), is the weight in each cell, a single entry if all rows are in all cells. `scale` is squared units of the
+    quantity per squared residual. `form`, (K, K), is the quadratic form of the criterion "curves", with `path`, (P,
+    K). `parameters` are, for each residual, those that were fitted per unit of weight.
     """
 
     rows: int
@@ -352,11 +296,7 @@ class Node(ABC):
     def tables(self, codes: np.ndarray, size: int) -> tuple[Floats, Floats]:
         """Return the weights and the sums of residuals by cell and code: (K or 1, size) and (K, size).
 
-        Parameters
-        ----------
-        codes : ndarray of int, shape (rows,) or (m, rows)
-            One code of each row, or several that differ.
-        size : int
+        `codes` are one of each row, (rows,), or several that differ, (m, rows).
         """
 
     @abstractmethod
@@ -374,10 +314,7 @@ class Node(ABC):
     def contributions(self, group: Ints, coefficients: Floats) -> tuple[Floats, Floats]:
         """Return each row's t, and its t corrected for the fitted parameters, (rows,) each.
 
-        Parameters
-        ----------
-        group : ndarray of int, shape (rows,)
-        coefficients : ndarray of float, shape (groups, K)
+        `group`, (rows,), numbers the rows of `coefficients`, (groups, K).
         """
         t, w = self.products(group, coefficients), self.entry_weight
         if w is not None:
@@ -386,7 +323,7 @@ class Node(ABC):
         corrected = t / np.sqrt(np.maximum(free, 0.1))
         if self.place is None:
             return t, corrected
-        return _sums(self.place, t, self.rows), _sums(self.place, corrected, self.rows)
+        return summed(self.place, t, self.rows), summed(self.place, corrected, self.rows)
 
     def of_entries(self, values: np.ndarray) -> np.ndarray:
         """Return for each residual the value of its row; rows are the last axis."""
@@ -401,15 +338,9 @@ class Node(ABC):
     ) -> Floats:
         """Return the gain of each of M cuts of one feature, (M,), or of m features, (M, m).
 
-        Parameters
-        ----------
-        left : tuple of two ndarray, shapes (K or 1, M) and (K, M), or (K or 1, M, m) and (K, M, m)
-            Weights and sums of the left sides.
-        whole : tuple of two ndarray, shapes (K or 1,) and (K,), or (K or 1, m) and (K, m)
-        weights : ndarray of float, shape (M,) or (M, m)
-            Weight of the rows of the left sides.
-        total : float
-            Weight of all rows.
+        `left` are weights and sums of the left sides, (K or 1, M) and (K, M), with m at the end for several; `whole`
+        those of both sides, without M. `weights`, (M,) or (M, m), are those of the rows of the left sides, `total`
+        that of all.
         """
         n_left, s_left = left
         n, s = whole[0][:, None], whole[1][:, None]
@@ -432,14 +363,7 @@ class Node(ABC):
         return n, np.where(n > 1.5, s.T / np.maximum(n, 1e-300), 0.0)
 
     def group_gain(self, n: Floats, mean: Floats, size: Floats) -> float:
-        """Return the gain of a division into groups.
-
-        Parameters
-        ----------
-        n, mean : ndarray of float, shape (groups, K)
-        size : ndarray of float, shape (groups,)
-            Weight of the rows of each group.
-        """
+        """Return the gain of a division into groups with weights `n` and means, (groups, K), and sizes."""
         return float((self._influence(n, mean, size) * n * mean).sum())
 
     def _influence(self, n: Floats, mean: Floats, size: Floats) -> Floats:
@@ -458,7 +382,7 @@ class Node(ABC):
         The coefficients are centred over the groups within each cell, which does not change the sum.
         """
         n, _ = self.group_means(group, groups)
-        size = _sums(group, self.weights, groups)
+        size = summed(group, self.weights, groups)
         usable = np.where(n > 1.5, chosen, 0.0)
         b = self._influence(n, usable, size)
         total = np.maximum(n.sum(axis=0), 1e-300)
@@ -482,21 +406,18 @@ class CellNode(Node):
 
     @property
     def n_cells(self) -> int:
-        """Return the number of cells."""
         return len(self.n)
 
     @property
     def squares(self) -> float:
-        """Return the weighted sum of squared residuals times the scale."""
         e, w = self.residual, self.entry_weight
         return self.scale * float(e @ e if w is None else w @ e**2)
 
     def tables(self, codes: np.ndarray, size: int) -> tuple[Floats, Floats]:
-        """Return the tables by `numpy.bincount`."""
         k, w = len(self.n), self.entry_weight
         flat = self.cell * np.int64(size) + self.of_entries(codes)
-        n = _sums(flat, w, k * size)
-        s = _sums(flat, self.residual if w is None else w * self.residual, k * size)
+        n = summed(flat, w, k * size)
+        s = summed(flat, self.residual if w is None else w * self.residual, k * size)
         return n.reshape(k, size), s.reshape(k, size)
 
     def cumulated(self, order: Ints, ends: Ints) -> tuple[Floats, Floats]:
@@ -513,12 +434,11 @@ class CellNode(Node):
         flat = self.cell[near] * np.int64(len(ends)) + slot
         weight = None if w is None else w[near]
         e = self.residual[near]
-        n = _sums(flat, weight, k * len(ends))
-        s = _sums(flat, e if weight is None else weight * e, k * len(ends))
+        n = summed(flat, weight, k * len(ends))
+        s = summed(flat, e if weight is None else weight * e, k * len(ends))
         return n.reshape(k, -1).cumsum(axis=1), s.reshape(k, -1).cumsum(axis=1)
 
     def products(self, group: Ints, coefficients: Floats) -> Floats:
-        """Return the products of the residuals with the coefficients of their group and cell."""
         return self.residual * coefficients[self.of_entries(group), self.cell]
 
     def summaries(self) -> Floats:
@@ -532,7 +452,9 @@ class CellNode(Node):
         before = np.cumsum(self.n) - self.n / 2
         group = (before * (groups / max(float(self.n.sum()), 1e-300))).astype(np.int64)
         row = np.arange(self.rows) if self.place is None else self.place
-        return _sums(row * groups + group[self.cell], value, self.rows * groups).reshape(-1, groups)
+        return summed(row * groups + group[self.cell], value, self.rows * groups).reshape(
+            -1, groups
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -541,7 +463,6 @@ class CurveNode(Node):
 
     @property
     def n_cells(self) -> int:
-        """Return the number of points."""
         return self.residual.shape[1]
 
     @property
@@ -561,18 +482,16 @@ class CurveNode(Node):
         w = np.ones(rows) if self.entry_weight is None else self.entry_weight
         w, row = (np.broadcast_to(v, codes.shape).ravel() for v in (w, np.arange(rows)))
         indicator = csr_matrix((w, (codes.ravel().astype(np.int64), row)), shape=(size, rows))
-        n = _sums(codes, self.entry_weight, size)
+        n = summed(codes, self.entry_weight, size)
         return n[None, :], np.asarray(indicator @ self.residual).T
 
     def cumulated(self, order: Ints, ends: Ints) -> tuple[Floats, Floats]:
-        """Return the cumulated tables at some rows."""
         slot = np.full(self.rows, len(ends), dtype=np.int64)
         slot[order] = np.searchsorted(ends, np.arange(len(order)), side="right")
         n, s = self.tables(slot, len(ends) + 1)
         return n[:, :-1].cumsum(axis=1), s[:, :-1].cumsum(axis=1)
 
     def products(self, group: Ints, coefficients: Floats) -> Floats:
-        """Return the products of the curves with the coefficients of their group."""
         return (self.residual * coefficients[self.of_entries(group)]).sum(axis=1)
 
     def summaries(self) -> Floats:
@@ -595,19 +514,10 @@ def slope_effects(
     *,
     criterion: SplitCriterion = "within",
 ) -> CellEffects:
-    """Return slopes in quantile cells of the feature, with finer cells in which lines are removed.
+    """Return slopes, (n,), in quantile cells of the feature, with finer cells in which lines are removed.
 
-    There is a cell for 60 rows, but at least 4 and at most 32.
-
-    Parameters
-    ----------
-    x, slopes : ndarray of float, shape (n,)
-        NaN for rows without a value.
-    scale : float
-        Variance of the feature.
-    weights : ndarray of float, shape (n,), optional
-        Frequencies.
-    criterion : {"within", "curves"}
+    Rows without a value have NaN in `x`, (n,), and slopes. `scale` is the variance of the feature; weights are
+    frequencies. There is a cell for 60 rows, but at least 4 and at most 32.
     """
     rows = int(np.count_nonzero(~np.isnan(x)))
     size = min(N_CELLS, max(4, rows // _CELL_ROWS))
@@ -643,7 +553,6 @@ class RegionPart:
 
     @property
     def weight(self) -> float:
-        """Return the weight of the rows."""
         return float(len(self.rows)) if self.weights is None else float(self.weights.sum())
 
 
@@ -705,34 +614,15 @@ TOO_FEW, NO_LOSS, DEEP, NOT_HELD, TOO_SMALL, NO_CUT = (
 
 @dataclass(frozen=True, eq=False)
 class RegionSearch:
-    """The search for regions.
+    """The search for regions by splits of `columns`, the conditioning features.
 
-    Parameters
-    ----------
-    effects : sequence of LocalEffects
-        Of the feature of interest; of several for one partition of all of them.
-    columns : sequence of CodedColumn
-        Conditioning features.
-    half : ndarray of bool, shape (n,)
-        Which rows choose the splits; the others check them.
-    weights : ndarray of float, shape (n,), optional
-        With mean about 1.
-    frequency : bool
-        Whether an integer weight equals repeating the row.
-    allowed : sequence of int, optional
-        Indices of the columns that may be split on; None for all.
-    max_depth : int
-    alpha : float
-        Level of the tests at the root; half of it for each further level.
-    min_gain : float
-        Least share of `loss` that a split explains.
-    look_ahead : bool
-    min_rows : float
-        Least weight of a region.
-    loss : float, optional
-        What shares are relative to, per unit of weight, in squared units of the quantity; None: that of the root.
-    negligible : float
-        A loss per unit of weight below which nodes are not divided.
+    `effects` are those of the feature of interest; of several for one partition of all of them. The rows of `half`,
+    (n,), choose the splits; the others check them. `weights`, (n,), have a mean of about 1, and an integer one equals
+    repeating the row if `frequency`. `allowed` are the indices of columns that may be split on; None: all. `alpha` is
+    the level of the tests at the root; half of it for each further level. A split explains at least the share
+    `min_gain` of `loss`, which is per unit of weight, in squared units of the quantity; None: that of the root.
+    `min_rows` is the least weight of a region. Nodes with a loss per unit of weight below `negligible` are not
+    divided.
     """
 
     effects: Sequence[LocalEffects]
@@ -750,7 +640,6 @@ class RegionSearch:
     negligible: float = 0.0
 
     def run(self, rows: Ints | None = None) -> FoundNode:
-        """Return the tree."""
         rows = np.arange(len(self.half)) if rows is None else rows
         return self._grow(rows, 0, self.alpha, self._weight(rows), None)
 
@@ -862,7 +751,7 @@ class RegionSearch:
         for part in parts:
             codes = np.stack([self.columns[j].codes[part.rows] for j in columns])
             codes = codes * np.int64(m) + place
-            weight = _sums(codes, part.weights, m * width).reshape(width, m)
+            weight = summed(codes, part.weights, m * width).reshape(width, m)
             by_node: list[tuple[Floats, Floats]] = []
             for node in part.nodes:
                 n, s = node.tables(codes, m * width)
@@ -934,16 +823,8 @@ class RegionSearch:
     ) -> Floats:
         """Return the gains of cuts at values of two neighbouring codes; 0 where a side has too few rows.
 
-        Parameters
-        ----------
-        values : ndarray of float, shape (m,)
-            Ascending: rows up to a value go left.
-        column : CodedColumn
-        last : int
-            The first of the two codes.
-        left : ndarray of bool, shape (width,)
-            Whether missing values go left.
-        parts : sequence of RegionPart
+        `last` is the first of the codes. Rows up to a value of `values`, (m,), ascending, go left, and missing values
+        as `left`, (width,), says.
         """
         numbers = np.zeros(0) if column.values is None else column.values
         gain, possible = np.zeros(len(values)), np.ones(len(values), dtype=bool)
@@ -1022,7 +903,7 @@ class RegionSearch:
         t, p_value = self.test(a, b, in_a, in_b, groups)
         in_sample = 0.0
         for part, group in ((a, in_a), (b, in_b)):
-            size = _sums(group, part.weights, groups)
+            size = summed(group, part.weights, groups)
             for node in part.nodes:
                 n, mean = node.group_means(group, groups)
                 in_sample += node.group_gain(n, mean, size)
@@ -1179,7 +1060,7 @@ class RegionSearch:
         first, second = (np.stack([codes[pair[k]] for pair in pairs]) for k in (0, 1))
         size = shape[0] * shape[1]
         joint = first * np.int64(shape[1]) + second + size * np.arange(m)[:, None]
-        weight = _sums(joint, part.weights, m * size).reshape(1, m, *shape)
+        weight = summed(joint, part.weights, m * size).reshape(1, m, *shape)
         sizes = _four(weight, *sides)[:, 0]
         gain = np.zeros(sizes.shape[1:])
         for node in part.nodes:
@@ -1335,11 +1216,7 @@ def _four(table: Floats, first: Bools, second: Bools) -> Floats:
 def _gain_of_four(node: Node, n: Floats, s: Floats, sizes: Floats) -> Floats:
     """Return the gain of each pair of cuts, (…, A, B).
 
-    Parameters
-    ----------
-    node : Node
-    n, s : ndarray, shapes (4, K or 1, …, A, B) and (4, K, …, A, B)
-    sizes : ndarray, shape (4, …, A, B)
+    Weights `n` and sums `s` are (4, K or 1, …, A, B) and (4, K, …, A, B), `sizes` (4, …, A, B).
     """
     mean = np.where(n > 0.5, s / np.maximum(n, 0.5), 0.0)
     if node.form is None:

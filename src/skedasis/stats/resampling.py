@@ -49,14 +49,8 @@ _CHUNK_SIZE = 2_000_000
 class ErrorBlocks:
     """The joint error distribution of m points: independent blocks, each with its own variance estimate.
 
-    Parameters
-    ----------
-    factor : ndarray of float, shape (m, r)
-        The error of point k is ``factor[k] @ z``, z standard normal.
-    block : ndarray of int, shape (r,)
-        The block of each column, 0..B - 1, non-decreasing.
-    df : ndarray of float, shape (B,)
-        Degrees of freedom of each block's variance.
+    The error of point k is ``factor[k] @ z`` with z standard normal, `factor` (m, r). `block`, (r,), is the block of
+    each column, 0..B - 1, non-decreasing, and `df`, (B,), are the degrees of freedom of each block's variance.
     """
 
     factor: Floats
@@ -91,11 +85,9 @@ def bonferroni(error: Floats, df: Floats, confidence_level: float) -> Floats:
 def sup_t(blocks: ErrorBlocks, confidence_level: float, draws: int = _DRAWS) -> float:
     """Return the critical value c of a simultaneous band: ``P(max over points of |T| <= c) = level``.
 
-    Notes
-    -----
     T is the error of a point divided by its estimated standard error. Normal errors and the chi-squared variances of
-    the blocks are drawn jointly with a fixed seed, so that each block has its own degrees of freedom. Points without an
-    error are ignored. Cost: O(draws (m r + m B)).
+    the blocks are drawn jointly with a fixed seed, so that each block has its own degrees of freedom. Points without
+    an error are ignored. Cost: O(draws (m r + m B)).
     """
     # The critical value has no unit. Scale by the largest factor, because the square of 1e-200 underflows.
     size = np.abs(np.where(np.isfinite(blocks.factor), blocks.factor, 0.0)).max(initial=0.0)
@@ -139,21 +131,11 @@ def t_band(value: Floats, error: Floats, critical: Floats | float) -> tuple[Floa
 def percentiles(
     draws: Floats, confidence_level: float, df: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Return percentile intervals over replicates; NaN at points where no replicate has a value.
+    """Return percentile intervals over replicates, (R, ...); NaN at points where no replicate has a value.
 
-    Parameters
-    ----------
-    draws : ndarray of float, shape (R, ...)
-        The replicates; NaN where a replicate has no value.
-    confidence_level : float
-        Confidence level, between 0 and 1.
-    df : ndarray of float, shape (...), optional
-        Degrees of freedom of each point's error: the fewer, the wider the interval.
-
-    Notes
-    -----
-    With n rows a bootstrap interval is too narrow, by a factor sqrt((n - 1) / n) and by the ratio of normal to t
-    quantiles. Hesterberg's (2015) expanded percentiles correct both.
+    The fewer degrees of freedom a point's error has, `df`, the wider its interval: with n rows a bootstrap interval is
+    too narrow, by a factor sqrt((n - 1) / n) and by the ratio of normal to t quantiles. Hesterberg's (2015) expanded
+    percentiles correct both.
     """
     flat = draws.reshape(len(draws), -1)
     tail = np.full(flat.shape[1], (1 - confidence_level) / 2)
@@ -195,19 +177,10 @@ def _expanded(tail: Floats, df: Floats) -> Floats:
 def sup_band(
     value: Floats, draws: Floats, confidence_level: float, df: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the simultaneous band value -+ q * s from replicates.
+    """Return the simultaneous band value -+ q * s of m points from replicates, (R, m), NaN where one has no value.
 
-    s is the standard deviation of the replicates, q the quantile of the largest standardised deviation over the points.
-
-    Parameters
-    ----------
-    value : ndarray of float, shape (m,)
-    draws : ndarray of float, shape (R, m)
-        The replicates; NaN where a replicate has no value.
-    confidence_level : float
-        Confidence level, between 0 and 1.
-    df : ndarray of float, shape (m,)
-        Degrees of freedom of each point's error: the fewer, the wider the band, as in `percentiles`.
+    s is the standard deviation of the replicates, q the quantile of the largest standardised deviation over the
+    points. The fewer degrees of freedom a point's error has, `df`, (m,), the wider the band, as in `percentiles`.
     """
     from scipy.special import ndtr
 
@@ -230,14 +203,9 @@ def sup_band(
 
 
 def exceeds_rounding(spread: Floats, value: Floats) -> Bools:
-    """Return which points vary over replicates by more than rounding.
+    """Return which points vary over replicates by more than rounding of their value; `spread` is the std of replicates.
 
     If all rows are equal, replicates differ by rounding only, and standardised deviations are meaningless.
-
-    Parameters
-    ----------
-    spread, value : ndarray of float, shape (m,)
-        Standard deviation of the replicates, and the value itself.
     """
     size = np.abs(np.where(np.isnan(value), 0.0, value)).max(initial=0.0)
     return spread > _ROUNDING * size
@@ -266,20 +234,12 @@ DrawnWeights: TypeAlias = Callable[[int, int], Floats]
 
 @dataclass(frozen=True, eq=False)
 class BootstrapDraws:
-    """How a bootstrap draws rows.
+    """How a bootstrap draws n `rows` with weights, (n,); None for 1 each.
 
-    Parameters
-    ----------
-    weight : ndarray of float, shape (n,), optional
-        None for 1 each.
-    kind : {"frequency", "sampling"}
-        Frequency weights: as many rows are drawn as the weights sum to, each with probability proportional to its
-        weight. Sampling weights: rows are drawn with equal probability and keep their weights.
-    rows : int
-        Number of rows, n.
-    multinomial : bool
-        Whether rows with frequency weights are always drawn from a multinomial distribution; else only if some of the
-        weights are no whole numbers, because drawing from a table is faster.
+    Frequency weights: as many rows are drawn as the weights sum to, each with probability proportional to its weight.
+    They are always drawn from a multinomial distribution if `multinomial`, else only if some weights are no whole
+    numbers, because drawing from a table is faster. Sampling weights: rows are drawn with equal probability and keep
+    their weights.
     """
 
     weight: Floats | None
@@ -360,10 +320,8 @@ def replicate(
 ) -> list[Floats]:
     """Return the bootstrap replicates of several results on the same rows, shape (replicates, m) each.
 
-    Notes
-    -----
-    Each block of draws has its own seed, so that replicates depend neither on the number of threads nor on which
-    other results are replicated along with them.
+    Each block of draws has its own seed, so that replicates depend neither on the number of threads nor on which other
+    results are replicated along with them.
     """
     step = draws.block
     firsts = range(0, replicates, step)
@@ -379,14 +337,7 @@ def replicate(
 
 @dataclass(frozen=True, eq=False)
 class Reweighted:
-    """A statistic as a function of how often each row is drawn.
-
-    Parameters
-    ----------
-    draws : BootstrapDraws
-    repeated : callable
-        Function from counts of rows, (n, R), to the statistic, (m, R).
-    """
+    """A statistic as a function of how often each row is drawn: from counts of rows, (n, R), to (m, R)."""
 
     draws: BootstrapDraws
     repeated: Repeated
@@ -426,16 +377,7 @@ def check_interval(
 
 
 def check_counts(counts: ArrayLike, rows: int, *, least: int = 0) -> Floats:
-    """Return a user's counts of rows as an array, (R, rows).
-
-    Parameters
-    ----------
-    counts : array_like of numbers, shape (R, rows) or (rows,)
-    rows : int
-        Number of kept rows.
-    least : int
-        Smallest number of replicates, R.
-    """
+    """Return a user's counts of the kept rows, (R, rows) or (rows,), as an array, (R, rows), R at least `least`."""
     given = np.asarray(counts)
     number = given.dtype.kind in "iufb"
     shape = number and given.ndim in (1, 2) and given.shape[-1] == rows
@@ -496,18 +438,11 @@ class PairVariance:
 def pair_variance(sums: Floats, steps: Floats, rows: float) -> PairVariance:
     """Return the variance components of pairs that are a cyclic permutation of blocks of rows.
 
-    Parameters
-    ----------
-    sums : ndarray of float, shape (r, blocks)
-        Changes that the donor values cause, summed over the recipients in each block, in each repeat.
-    steps : ndarray of float, shape (r,)
-        By how many blocks the donors are shifted. Repeats with shift 0, or with the shift of another repeat, carry no
-        information.
-    rows : float
-        Number of rows in all blocks; for weighted rows the sum of their squared weights.
+    `sums`, (r, blocks), are the changes that the donor values cause, summed over the recipients in each block, in each
+    repeat. `steps`, (r,), say by how many blocks the donors are shifted: repeats with shift 0, or with the shift of
+    another repeat, carry no information. `rows` is the number of rows in all blocks; for weighted rows the sum of
+    their squared weights.
 
-    Notes
-    -----
     The sum of a block is U(block) + V(block + step) + noise. In the Fourier transform over the blocks the shift is a
     factor, so each frequency has two unknowns, u and v, and one equation per repeat. Least squares gives both, and its
     residuals give the noise. Terms that are equal in u and in -v (a quantity that is additive in the feature) cancel

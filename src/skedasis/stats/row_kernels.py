@@ -24,22 +24,11 @@ def locate(
     limited: bool,
     out: Ints,
 ) -> None:
-    """Fill in the cell of each value: the number of inner edges below it.
+    """Fill int64 `out`, (n,), with the cell of each value x: the number of inner edges, increasing, below it.
 
-    Parameters
-    ----------
-    x : float, (n,)
-    inner : float, (edges,)
-        Increasing.
-    within : tuple of three float
-        The ends of the range that is divided into buckets, and buckets per unit.
-    table : int32, (buckets + 2,)
-        The number of inner edges in lower buckets.
-    left : bool
-        Whether cells include their left edge, so that an edge equal to the value counts.
-    limited : bool
-        Whether NaN and values outside the range have no cell: -1.
-    out : int64, (n,)
+    `within` are the ends of the range that is divided into buckets, and buckets per unit; the int32 `table`, (buckets
+    + 2,), has the number of inner edges in lower buckets. `left`: cells include their left edge, so that an edge equal
+    to the value counts. `limited`: NaN and values outside the range have no cell: -1.
     """
     low, high, scale = within
     for i in range(len(x)):
@@ -85,16 +74,8 @@ def add_rows(
 ) -> bool:
     """Add count, weight, squared weight and the weighted values by cell; return False if a cell does not exist.
 
-    Parameters
-    ----------
-    cell : int64, (n,)
-    values : float, (n,)
-    other : float, (n,), optional
-        Other values of the same rows.
-    weights : float, (n,), optional
-    out : float, (cells, 5)
-        Sums of 1, of the weights, of their squares, of `values` and of `other`. Without weights the second and third
-        are not written to.
+    `out`, (cells, 5), has sums of 1, of the weights, of their squares, of `values` and of `other`, of the same rows.
+    Without weights the second and third are not written to.
     """
     cells = len(out)
     for i in range(len(cell)):

@@ -23,7 +23,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.grid import Cells
-from skedasis.stats.moments import Moments, WeightKind
+from skedasis.stats.moments import Moments, WeightKind, summed
 
 
 # ------------------------------------------------------------------------------- RHALE's Eq. 13
@@ -43,28 +43,14 @@ class Criterion:
         return 1.0 - self.alpha * weight / self.total
 
     def cost(self, bins: Moments, widths: Floats) -> Floats:
-        """Return the cost of each bin."""
         variance = bins.variance(self.ddof, self.kind)
         cost = self.discount(bins.weight) * variance * widths
         return np.where((bins.weight >= self.least) & ~np.isnan(variance), cost, np.inf)
 
 
 def optimal_partition(edges: Floats, moments: Moments, criterion: Criterion) -> Ints | None:
-    """Return the indices of the edges that minimise the criterion, or None if every partition has too few rows.
+    """Return the edges that minimise the criterion, indices (bins + 1,), or None if every partition has too few rows.
 
-    Parameters
-    ----------
-    edges : ndarray of float, shape (K + 1,)
-    moments : Moments
-        Moments of the local effects in each cell.
-    criterion : Criterion
-
-    Returns
-    -------
-    ndarray of int, shape (bins + 1,) or None
-
-    Notes
-    -----
     ``T(j) = min over l < j of T(l) + B(l, j)`` (Eq. 14). The moments of all bins that end at j follow from those that
     end at j - 1 by merging one cell, so that no variance is a difference of large sums. O(K²) time, O(K) memory.
 
@@ -183,25 +169,13 @@ def merge_greedily(edges: Floats, moments: Moments, criterion: Criterion) -> Int
 
 # ------------------------------------------------------------- fewest bins that describe a curve
 def fewest_bins(edges: Floats, curve: Floats, weight: Floats, tolerance2: float) -> Ints:
-    """Return the fewest unions of cells whose polyline approximates a curve within a tolerance.
+    """Return the fewest unions of cells whose polyline approximates a curve within a tolerance, edges (bins + 1,).
 
-    Parameters
-    ----------
-    edges, curve : ndarray of float, shape (K + 1,)
-        A piecewise linear curve.
-    weight : ndarray of float, shape (K,)
-        Weight of the rows in each cell.
-    tolerance2 : float
-        Largest allowed squared distance: the weighted mean over the cells of the mean squared difference of the two
-        centred piecewise linear functions, integrated exactly.
+    The curve, (K + 1,) at the edges, is piecewise linear. `tolerance2` is the largest allowed squared distance: the
+    mean over the cells, by the `weight` of their rows, (K,), of the mean squared difference of the two centred
+    piecewise linear functions, integrated exactly. Among partitions with the same number of bins, the one with the
+    smallest distance.
 
-    Returns
-    -------
-    ndarray of int, shape (bins + 1,)
-        Indices of the edges. Among partitions with the same number of bins, the one with the smallest distance.
-
-    Notes
-    -----
     An effect is defined up to a constant, so the functions are centred: with A the mean squared difference and B the
     mean difference, the squared distance is A - B². For a fixed offset c, A - 2 c B + c² is a sum over the bins, and
     dynamic programming over (number of bins, cell) minimises it in O(bins K²). As a function of c the minimum over
@@ -262,10 +236,8 @@ class _FixedOffset:
 class _Polylines:
     """Polylines through edges of a curve, by number of bins and offset.
 
-    Parameters
-    ----------
-    squares, offsets : ndarray of float, shape (K + 1, K + 1)
-        Contribution of the chord from edge a to edge b to A and B of a polyline; infinite and zero for a >= b.
+    `squares` and `offsets`, (K + 1, K + 1), are the contribution of the chord from edge a to edge b to A and B of a
+    polyline; infinite and zero for a >= b.
     """
 
     def __init__(self, squares: Floats, offsets: Floats) -> None:
@@ -375,7 +347,6 @@ class CellMoments:
         return len(self.weight)
 
     def take(self, index: Ints | slice) -> CellMoments:
-        """Return the moments of some of the cells."""
         x, xx, xd = (None if a is None else a[index] for a in (self.x, self.xx, self.xd))
         return CellMoments(self.weight[index], self.mean[index], self.m2[index], x, xx, xd)
 
@@ -391,14 +362,9 @@ class PenalizedLikelihood:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Bins as unions of cells.
+    """Bins as unions of cells: the first cell of each, then the number of cells, (bins + 1,).
 
-    Parameters
-    ----------
-    starts : ndarray of int, shape (bins + 1,)
-        First cell of each bin, followed by the number of cells.
-    trend : ndarray of bool, shape (bins,)
-        Whether the slope changes linearly within the bin.
+    `trend`, (bins,), says whether the slope changes linearly within the bin.
     """
 
     starts: Ints
@@ -410,8 +376,6 @@ def likelihood_partition(
 ) -> Partition:
     """Return the partition that minimises the sum of deviances and penalties of its bins.
 
-    Notes
-    -----
     The cost is a sum over bins, so one array over the cells finds the minimum exactly, as for Eq. 14: O(m²) time. The
     deviance of a bin is ``n log v``, twice the negative log-likelihood of normal slopes. v is the variance about the
     bin's mean or, if that is cheaper with its penalty, about the regression line. With heavy tails the penalties
@@ -606,16 +570,10 @@ _HEAVIEST = 10.0
 class Noise:
     """The variance of local effects about their unknown mean function.
 
-    Parameters
-    ----------
-    where : ndarray of float, shape (c,)
-        Positions on the axis, or indices of the cells if there is none.
-    variance : ndarray of float, shape (c,)
-        Variance of a single row at these positions, from medians, so that jumps and outliers do not affect it.
-    tails : float
-        Variance of the deviance of a variance estimate, relative to normal rows; at least 1.
-    prior : float
-        Number of rows with this variance that are added to each bin.
+    `variance`, (c,), is that of a single row at the positions `where` on the axis (indices of the cells if there is
+    none), from medians, so that jumps and outliers do not affect it. `prior` is the number of rows with this variance
+    that are added to each bin. `tails` is the variance of the deviance of a variance estimate, relative to normal
+    rows; at least 1.
     """
 
     where: Floats
@@ -760,30 +718,16 @@ _ROUNDS = 8
 
 @dataclass(frozen=True, eq=False)
 class RefinedBins:
-    """Bins whose edges lie between two rows.
-
-    Parameters
-    ----------
-    edges : ndarray of float, shape (bins + 1,)
-    trend : ndarray of bool, shape (bins,)
-        Whether slopes change linearly within the bin.
-    """
+    """Bins whose edges, (bins + 1,), lie between two rows; `trend`, (bins,), as in `Partition`."""
 
     edges: Floats
     trend: Bools
 
 
 def to_cell_moments(moments: Moments, axis: Moments | None, kind: WeightKind) -> CellMoments:
-    """Return the moments of the non-empty cells, as the penalized likelihood needs them.
+    """Return the moments of the non-empty cells, as the penalized likelihood needs them; `axis` are the feature's.
 
-    Parameters
-    ----------
-    moments : Moments
-        Moments of the local effects.
-    axis : Moments, optional
-        Moments of the feature values.
-    kind : {"frequency", "sampling"}
-        Sampling weights are scaled to their effective sample size, (sum w)² / sum w².
+    Sampling weights are scaled to their effective sample size, (sum w)² / sum w².
     """
     some = np.flatnonzero(moments.weight > 0)
     cells = moments.take(some)
@@ -807,20 +751,10 @@ def refine_edges(
 ) -> RefinedBins | None:
     """Return bins whose edges are moved to the best position between two rows; None if they are there already.
 
-    Parameters
-    ----------
-    cells : Cells
-    kept : ndarray of int, shape (bins + 1,)
-        Indices of the chosen edges among those of the cells.
-    rows : tuple of three ndarray, shapes (n,)
-        Values, local effects, and weights or None.
-    likelihood : PenalizedLikelihood
-    kind : {"frequency", "sampling"}
-
-    Notes
-    -----
-    The rows near an edge are its new candidates; the cells between are merged. If there are more than 300 candidates,
-    they are thinned, and the search is repeated around the edges found until none moves.
+    `kept`, (bins + 1,), are the indices of the chosen edges among those of the cells, and `rows` values, local
+    effects, and weights or None, (n,) each. The rows near an edge are its new candidates; the cells between are
+    merged. If there are more than 300 candidates, they are thinned, and the search is repeated around the edges found
+    until none moves.
     """
     x, d, w = _rows_in_cells(cells, rows)
     w = w * _weight_scale(float(w.sum()), float(w @ w), kind)
@@ -863,30 +797,15 @@ def _rows_in_cells(
 
 
 def cell_moments(x: Floats, d: Floats, w: Floats, cell: Ints, cells: int) -> CellMoments:
-    """Return the moments of cells from single rows; empty cells have weight 0.
-
-    Parameters
-    ----------
-    x, d, w : ndarray of float, shape (n,)
-        Feature values, local effects and weights.
-    cell : ndarray of int, shape (n,)
-        The cell of each row, in ``0..cells - 1``.
-    cells : int
-        Number of cells.
-    """
-
-    def summed(values: Floats) -> Floats:
-        sums: Floats = np.bincount(cell, values, cells).astype(float, copy=False)
-        return sums
-
-    weight = summed(w)
+    """Return the moments of cells 0..cells - 1 from single rows, (n,) each; empty cells have weight 0."""
+    weight = summed(cell, w, cells)
     safe = np.where(weight > 0, weight, 1.0)
-    mean, mean_x = (summed(w * v) / safe for v in (d, x))
+    mean, mean_x = (summed(cell, w * v, cells) / safe for v in (d, x))
     dev, dev_x = d - mean[cell], x - mean_x[cell]
     # The sum of deviations is not exactly zero: it corrects the mean (see `Moments.of`).
-    residual = summed(w * dev) / safe
-    m2 = np.maximum(summed(w * dev * dev) - weight * residual**2, 0.0)
-    xx, xd = summed(w * dev_x * dev_x), summed(w * dev * dev_x)
+    residual = summed(cell, w * dev, cells) / safe
+    m2 = np.maximum(summed(cell, w * dev * dev, cells) - weight * residual**2, 0.0)
+    xx, xd = summed(cell, w * dev_x * dev_x, cells), summed(cell, w * dev * dev_x, cells)
     return CellMoments(weight, mean + residual, m2, mean_x, xx, xd)
 
 

@@ -53,20 +53,12 @@ _BLOCKS_OF_CELL = 3
 
 @dataclass(frozen=True, eq=False)
 class SpreadCells:
-    """The cells of a feature on which its spread is given.
+    """The K cells of a feature on which its spread is given.
 
-    Parameters
-    ----------
-    x : ndarray of float, shape (K,)
-        The mean of the feature's values in each cell; the value, or the level's code, if cells are single values.
-    cell : ndarray of int, shape (n,)
-        The cell of each row of the score; -1 where the feature is missing.
-    share : ndarray of float, shape (K,)
-        Positive; sums to 1.
-    single : bool
-        Whether cells are single values, at all of which a row is evaluated that can have them.
-    positions : ndarray of int, shape (K,)
-        At how many positions rows are evaluated in each cell.
+    `x`, (K,), is the mean of the feature's values in each cell; the value, or the level's code, if cells are single
+    values (`single`), at all of which a row is evaluated that can have them. `cell`, (n,), is that of each row of the
+    score, -1 where the feature is missing. `share`, (K,), is positive and sums to 1. Rows are evaluated at
+    `positions`, (K,), in each cell.
     """
 
     x: Floats
@@ -116,19 +108,11 @@ Uniforms: TypeAlias = Callable[[Ints, str, int], Floats]
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Blocks of rows and the positions at which their curves are evaluated.
+    """B blocks of m rows and the J positions at which their curves are evaluated.
 
-    Parameters
-    ----------
-    rows : ndarray of int, shape (B, m)
-        The rows of each block, as indices into the rows of the score.
-    donors : ndarray of int, shape (B, J)
-        The rows whose values are the block's positions.
-    weight : ndarray of float, shape (B, J)
-        Weight of each position in the window; 0 for positions that only fill the array.
-    cells : SpreadCells
-    stratum : ndarray of int, shape (B, K), optional
-        If all windows are the whole data: the rank of a block's position in each cell among those of all blocks.
+    `rows`, (B, m), are indices into the rows of the score, and `donors`, (B, J), the rows whose values are the block's
+    positions, with their `weight` in the window; 0 for positions that only fill the array. If all windows are the
+    whole data, `stratum`, (B, K), is the rank of a block's position in each cell among those of all blocks.
     """
 
     rows: Ints
@@ -192,17 +176,10 @@ class Blocks:
 
 @dataclass(frozen=True, eq=False)
 class _Sorter:
-    """The rows with a value, sorted by cell and value, with the weight up to each.
+    """The rows with a value, (n,), sorted by cell and value, with the weight up to each.
 
-    Parameters
-    ----------
-    rows : ndarray of int, shape (n,)
-    upto : ndarray of float, shape (n,)
-        Fraction of the weight at the row and those before it.
-    ends : ndarray of float, shape (K + 1,)
-        Fraction of the weight before each cell, and 1.
-    starts : ndarray of int, shape (K + 1,)
-        The place of each cell's first row, and n.
+    `upto`, (n,), is the fraction of the weight at the row and those before it, `ends`, (K + 1,), that before each
+    cell, and 1. `starts`, (K + 1,), is the place of each cell's first row, and n.
     """
 
     rows: Ints
@@ -297,8 +274,6 @@ def spread_at(
     `response`, (B, J, m), is the quantity of each block's rows at its positions, and `weights`, (n,), are those of the
     rows of the score. Variances below 16 units of `eps`, the relative rounding of the quantity, are zero.
 
-    Notes
-    -----
     The error is that of the shape r / sqrt(sum p r²), by the delta method from the influences of the blocks, and that
     of the score. Blocks follow one another in the order of the score, along which their windows move, so that the
     variance of a sum of influences is half the sum of the squares of successive differences. If all windows are equal,

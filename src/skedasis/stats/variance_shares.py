@@ -81,14 +81,9 @@ _LEAST_PENALTY, _LARGEST_PENALTY = 1e-8, 1e8
 
 @dataclass(frozen=True, eq=False)
 class VarianceColumn:
-    """A feature at all rows.
+    """A feature at all rows, (n,): numbers or, if `levels`, codes without an order (0, 1, …). NaN is missing.
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (n,)
-        Numbers, or codes of levels (0, 1, …); NaN is missing. Infinite values count as the largest or smallest knot.
-    levels : bool
-        Whether the values are codes without an order.
+    Infinite values count as the largest or smallest knot.
     """
 
     values: Floats
@@ -97,19 +92,11 @@ class VarianceColumn:
 
 @dataclass(frozen=True, eq=False)
 class MarginTable:
-    """Functions of one feature: their values at nodes, between which they are straight.
+    """f functions of one feature: their values at nodes, (nodes, f), between which they are straight.
 
-    The last node is that of missing values. All functions have the mean 0 over the fitting rows.
-
-    Parameters
-    ----------
-    table : ndarray of float, shape (nodes, f)
-    node : ndarray of int, shape (n,)
-        Node of each row: the one on its left.
-    fraction : ndarray of float, shape (n,)
-        Position between this node and the next one, from 0 to 1.
-    n_lines : int
-        The first functions: a straight line, and an indicator of missing values. The others are deviations from it.
+    The last node is that of missing values. All functions have the mean 0 over the fitting rows. `node`, (n,), is the
+    one on the left of each row, and `fraction`, (n,), the position between it and the next one, from 0 to 1. The first
+    `n_lines` functions are a straight line, and an indicator of missing values. The others are deviations from it.
     """
 
     table: Floats
@@ -136,16 +123,9 @@ class MarginTable:
 def make_margin(
     column: VarianceColumn, fitting: Ints, weights: Floats, knots: int, levels: int
 ) -> MarginTable:
-    """Return the functions of a feature.
+    """Return the functions of a feature; knots and means come from the `fitting` rows, (m,), and their weights, (m,).
 
-    Parameters
-    ----------
-    column : VarianceColumn
-    fitting : ndarray of int, shape (m,)
-        The fitting rows, from which knots and means come.
-    weights : ndarray of float, shape (m,)
-    knots, levels : int
-        Largest number of knots, and of levels with a number of their own.
+    `knots` and `levels` are the largest number of knots, and of levels with a number of their own.
     """
     x = column.values
     missing = np.isnan(x)
@@ -279,15 +259,7 @@ def _scaled(margin: MarginTable, fitting: Ints, weights: Floats) -> MarginTable:
 
 @dataclass(frozen=True, eq=False)
 class RegionLabels:
-    """The region of each row, by its number.
-
-    Parameters
-    ----------
-    labels : ndarray of int, shape (n,)
-        From 0.
-    size : int
-        Number of regions.
-    """
+    """The region of each row, (n,), by its number from 0; there are `size` regions."""
 
     labels: Ints
     size: int
@@ -295,14 +267,9 @@ class RegionLabels:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """Functions that enter the fit together.
+    """Functions that enter the fit together: those of one feature, or the products of those of two.
 
-    Parameters
-    ----------
-    margins : tuple of MarginTable
-        One, or two for products.
-    lines : str
-        Penalty group of straight lines of one; that of its other functions is named after the term itself.
+    `lines` is the penalty group of straight lines of one; that of its other functions is named after the term itself.
     """
 
     margins: tuple[MarginTable, ...]
@@ -357,16 +324,9 @@ class Term:
 class Equations:
     """Normal equations of each fold of the fitting rows. Those of several folds, or chunks, are their sums.
 
-    Parameters
-    ----------
-    blocks : tuple of ndarray of float, shapes (folds, p, m)
-        Sums of products of the m functions that were added at a time with all p up to them.
-    moment : ndarray of float, shape (folds, p)
-        Sums of function times target.
-    square, weight : ndarray of float, shape (folds,)
-        Sums of squared targets and of weights.
-    groups : tuple of str
-        Penalty group of each function; "" is not penalized.
+    `blocks`, (folds, p, m) each, are sums of products of the m functions that were added at a time with all p up to
+    them, `moment`, (folds, p), of function times target, `square` and `weight`, (folds,), of squared targets and of
+    weights. `groups` are the penalty group of each function; "" is not penalized.
     """
 
     blocks: tuple[Floats, ...]
@@ -534,15 +494,8 @@ def _inverse(factor: Floats) -> Floats:
 class _Solution:
     """Penalized normal equations, factorized. Functions with the largest penalty, which vanish, are left out.
 
-    Parameters
-    ----------
-    penalty : ndarray of float, shape (p,)
-    kept, left : ndarray of int
-        The functions in the equations, and those that vanish.
-    beside : ndarray of float, shape (p, left)
-        Products of all functions with those that vanish.
-    factor, scale : ndarray of float
-        As in `_factored`.
+    `kept` and `left` are the functions in the equations, and those that vanish. `beside`, (p, left), are the products
+    of all p functions with those; `factor` and `scale` are as in `_factored`.
     """
 
     penalty: Floats
@@ -554,7 +507,6 @@ class _Solution:
 
     @classmethod
     def of(cls, gram: Floats, penalty: Floats, largest: float) -> _Solution:
-        """Factorize."""
         vanishes = penalty >= largest
         vanishes[0] = False  # there is no factor of no equations
         kept, left = np.flatnonzero(~vanishes), np.flatnonzero(vanishes)
@@ -593,16 +545,10 @@ class _Solution:
 
 @dataclass(frozen=True, eq=False)
 class _Added:
-    """Normal equations of added functions alone (the Schur complement), where the others keep their penalties.
+    """Normal equations of m added functions alone (the Schur complement), where the others keep their penalties.
 
-    Parameters
-    ----------
-    others : _Solution
-        Of the p others.
-    cross, right : ndarray of float, shapes (p, m) and (p,)
-        The others' products with the added functions, and their moments.
-    gram, moment : ndarray of float, shapes (m, m) and (m,)
-        The equations.
+    `cross`, (p, m), and `right`, (p,), are the p others' products with the added functions, and their moments; `gram`,
+    (m, m), and `moment`, (m,), are the equations.
     """
 
     others: _Solution
@@ -636,8 +582,6 @@ def fit_penalties(
     With `added`, groups that have a penalty at the start keep it: an iteration then needs a matrix as large as the
     others alone, and from there the iterations with all groups are few.
 
-    Notes
-    -----
     The fixed point is ``penalty = residual variance * effective parameters / sum of squared coefficients`` of each
     group (MacKay 1992). A group that explains nothing gets the largest penalty.
     """
@@ -685,17 +629,8 @@ def fit_penalties(
 class Fit:
     """A fitted function.
 
-    Parameters
-    ----------
-    terms : tuple of Term
-    equations : Equations
-    penalties : dict of str to float
-    solutions : list of _Solution
-        That of all fitting rows, then those without each fold.
-    beta : ndarray of float, shape (p,)
-        Coefficients from all fitting rows.
-    cross_validated : ndarray of float, shape (m,)
-        At each fitting row the function that is fitted without the row's fold.
+    `solutions` are that of all fitting rows, then those without each fold. `beta`, (p,), are the coefficients from all
+    of them, and `cross_validated`, (m,), at each fitting row the function that is fitted without the row's fold.
     """
 
     terms: tuple[Term, ...]
@@ -783,16 +718,9 @@ def rank_codes(column: VarianceColumn, fitting: Ints, weights: Floats) -> Ints:
 def pair_gains(codes: Sequence[Ints], residual: Floats, weights: Floats) -> Floats:
     """Return for each pair of features how much of the residual's variance their joint parts explain, (d, d).
 
-    Parameters
-    ----------
-    codes : sequence of ndarray of int, shape (m,)
-    residual, weights : ndarray of float, shape (m,)
-
-    Notes
-    -----
-    Sums of residuals in all joint parts of all pairs are one matrix product. From the sum of squared means is
-    subtracted what it is on average without any interaction, and what the parts of each feature alone explain
-    (after the FAST ranking of Lou et al. 2013).
+    Sums of residuals, (m,), in all joint parts of all pairs are one matrix product. From the sum of squared means is
+    subtracted what it is on average without any interaction, and what the parts of each feature alone explain (after
+    the FAST ranking of Lou et al. 2013).
     """
     d, parts = len(codes), CODES + 1
     columns = d * parts
@@ -829,15 +757,9 @@ def region_gain(codes: Ints, labels: Ints, residual: Floats, weights: Floats) ->
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A function of the features, and what it has in addition to that of the stage before.
+    """A function of the features, `values`, (n,) at all rows, that has something in addition to the stage before.
 
-    Parameters
-    ----------
-    kind : {"main", "regions", "pairs"}
-    features : tuple of int
-        The feature with regions, or the two of a pair; empty for the additive function.
-    values : ndarray of float, shape (n,)
-        The function at all rows.
+    `features` are the one with regions, or the two of a pair; empty for the additive function.
     """
 
     kind: StageKind
@@ -857,22 +779,9 @@ def choose_stages(
 ) -> tuple[Stage, ...]:
     """Return the best additive function, and what regions and pairs add to it, each stage with those before.
 
-    Parameters
-    ----------
-    columns : sequence of VarianceColumn
-        The features at all n rows.
-    fitting : ndarray of int, shape (m,)
-        The fitting rows.
-    target : ndarray of float, shape (m,)
-        The quantity at the fitting rows. Those at other rows cannot be used, because they are not passed.
-    folds : ndarray of int, shape (m,)
-        Fold of each fitting row, from 0 to `FOLDS` - 1.
-    weights : ndarray of float, shape (m,), optional
-        Frequencies of the fitting rows.
-    regions : mapping of int to RegionLabels, optional
-        By feature.
-    pairs : int
-        Largest number of pairs.
+    `columns` are the features at all n rows, `fitting`, (m,), the fitting rows, with the quantity `target`, (m,),
+    `folds`, (m,), from 0 to `FOLDS` - 1, and `weights`, frequencies. The quantity at other rows cannot be used,
+    because it is not passed. `regions` are by feature; `pairs` is the largest number of pairs.
     """
     w = np.ones(len(fitting)) if weights is None else weights
     mean = float(w @ target / w.sum())
@@ -1012,15 +921,8 @@ def explained_share(
 ) -> Share:
     """Return the fraction of the variance of values that one function explains more than another.
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (m,)
-        At held-out rows.
-    before, after : ndarray of float, shape (m,), optional
-        Two functions at these rows. None for `before` is the mean of the values, for `after` the values themselves.
-    weights : ndarray of float, shape (m,), optional
-    sampling : bool
-        Whether weights are sampling weights rather than frequencies.
+    `values`, (m,), are at held-out rows, as are the functions. None for `before` is the mean of the values, for
+    `after` the values themselves. `sampling`: weights are sampling weights rather than frequencies.
     """
     w = np.ones(len(values)) if weights is None else weights
     total = float(w.sum())
