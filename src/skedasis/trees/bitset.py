@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -75,9 +76,8 @@ class NumpyBitsets:
         self._sizes[shape.leaves] = _counted(self.reached[shape.leaves])
 
     def like(self, shape: TreeLayout) -> NumpyBitsets:
-        """Return the evaluator for trees that differ in the values of their leaves only."""
-        other = object.__new__(NumpyBitsets)
-        other.__dict__ = {**self.__dict__, "shape": shape}
+        other = copy.copy(self)
+        other.shape = shape
         return other
 
     def own(self) -> Floats:
@@ -88,7 +88,6 @@ class NumpyBitsets:
         return self.shape.value[leaves] @ reached
 
     def replaced(self, changes: Mapping[int, ThresholdCodes]) -> NumpyBitsets:
-        """Return the evaluator with columns replaced, by their indices in ``shape.columns``."""
         passes = self.passes.copy()
         for k, codes in changes.items():
             first, last = self.shape.first[k], self.shape.first[k + 1]
@@ -96,19 +95,15 @@ class NumpyBitsets:
         return NumpyBitsets(self.shape, self.n, passes)
 
     def changed(self, k: int, codes: ThresholdCodes) -> Floats:
-        """Return the change of the sums when each row gets another code in the column with index k, (n,)."""
         return self.replaced({k: codes}).own() - self.own()
 
     def swept(self, k: int, codes: ThresholdCodes) -> Floats:
-        """Return the sums when each row gets other codes in the column with index k, (m, n) as the codes."""
         return np.stack([self.own() + self.changed(k, np.ascontiguousarray(c)) for c in codes])
 
     def between(self, k: int, low: ThresholdCodes, high: ThresholdCodes) -> Floats:
-        """Return the difference of the sums between two codes per row in the column with index k, (n,)."""
         return self.replaced({k: high}).own() - self.replaced({k: low}).own()
 
     def curves(self, points: Mapping[int, ThresholdCodes]) -> Floats:
-        """Return the sums with columns set to each combination of these codes, (m, n)."""
         sets = (
             {k: np.full(self.n, code) for k, code in zip(points, codes, strict=True)}
             for codes in product(*points.values())
@@ -116,12 +111,10 @@ class NumpyBitsets:
         return np.stack([self.replaced(each).own() for each in sets])
 
     def total(self) -> float:
-        """Return the total of the sums over the rows."""
         leaves = self.shape.leaves
         return float(self.shape.value[leaves] @ self._sizes[leaves])
 
     def totals(self, points: Mapping[int, ThresholdCodes]) -> Floats:
-        """Return the total over the rows, (m,), with columns set to each combination of these codes."""
         shape = self.shape
         below = np.flatnonzero(shape.below_any(points))
         sets = np.empty((len(below), self.passes.shape[1]), np.uint64)
@@ -209,8 +202,8 @@ class BitsetEvaluator:
 
     def like(self, shape: TreeLayout) -> BitsetEvaluator:
         """Return the evaluator for trees that differ in the values of their leaves only."""
-        other = object.__new__(BitsetEvaluator)
-        other.__dict__ = {**self.__dict__, "shape": shape, "_own": None}
+        other = copy.copy(self)
+        vars(other).update(shape=shape, _own=None)
         return other
 
     def own(self) -> Floats:
@@ -271,14 +264,9 @@ class BitsetEvaluator:
 
     def _repeated(self, times: int) -> BitsetEvaluator:
         """Return the evaluator of the rows repeated, each time with as many more as fill up the last word."""
-        other = object.__new__(BitsetEvaluator)
-        other.__dict__ = {
-            **self.__dict__,
-            "n": 64 * self.words * times,
-            "_own": None,
-            "_sizes": None,
-        }
-        other.words = self.words * times
+        other = copy.copy(self)
+        words = self.words * times
+        vars(other).update(words=words, n=64 * words, _own=None, _sizes=None)
         if times > 1:
             other.passing, other.reached = (np.tile(w, times) for w in (self.passing, self.reached))
         return other
@@ -305,7 +293,7 @@ class BitsetEvaluator:
         return np.sort(np.concatenate([self.shape.nodes[k] for k in columns])), free
 
     def curves(self, points: Mapping[int, ThresholdCodes]) -> Floats:
-        """Return the sums with columns set to each combination of these codes, (m, n)."""
+        """Return the sums with columns set to each combination of these codes, the last column's fastest, (m, n)."""
         shape, sizes = self.shape, [len(codes) for codes in points.values()]
         out = np.zeros((math.prod(sizes), self.words * 64))
         nodes, free = self._free(points)

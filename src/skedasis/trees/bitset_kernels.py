@@ -43,17 +43,10 @@ HELPERS = (
 def mark_numbers(
     codes: ThresholdCodes, start: Indices, missing_left: Bools, missing: int, out: Words
 ) -> None:
-    """Fill in the sets of rows that pass the tests of a numeric column.
+    """Fill in the sets of rows, uint64 (R, words), that pass the tests of a numeric column.
 
-    Parameters
-    ----------
-    codes : int32, (n,)
-    start : int32, (codes,)
-        For each code, the first test that it passes; it passes all later ones, too.
-    missing_left : bool, (R,)
-    missing : int
-        The code of missing values.
-    out : uint64, (R, words)
+    `codes`, int32 (n,), have each a first test that they pass, `start`, int32 (codes,), and pass all later ones, too.
+    `missing` is the code of missing values, which pass as `missing_left`, bool (R,), says.
     """
     tests, words = out.shape
     out[:, :] = ZERO
@@ -75,13 +68,9 @@ def mark_numbers(
 
 
 def mark_categories(codes: ThresholdCodes, passes: Bools, out: Words) -> None:
-    """Fill in the sets of rows that pass tests, from a table of tests and codes.
+    """Fill in the sets of rows, uint64 (R, words), that pass tests, from a table of tests and codes.
 
-    Parameters
-    ----------
-    codes : int32, (n,)
-    passes : bool, (R, codes)
-    out : uint64, (R, words)
+    `codes` are int32 (n,), `passes` bool (R, codes).
     """
     out[:, :] = ZERO
     if passes.shape[1] <= 64:
@@ -234,7 +223,6 @@ def exchange(before: np.uint64, after: np.uint64, value: float, w: int, out: Flo
 
 
 def add(rows: Words, value: float, out: Floats) -> None:
-    """Add a value to the rows of a set."""
     for w in range(len(rows)):
         word = rows[w]
         if count_bits(word) > MANY:
@@ -261,20 +249,11 @@ def changed(
 ) -> None:
     """Add the change of the sum of the trees when a column is replaced, (n,).
 
-    Parameters
-    ----------
-    nodes : int32
-        Nodes that test the column, in ascending order.
-    shape : tuple of int32, (nodes,) each
-        `parent`, `depth`, `size`, `is_left`, `test`.
-    value : float, (nodes,)
-    column : tuple of two int
-        First test of the column, and the one after its last.
-    sets : tuple of uint64
-        Rows that pass each test, (tests, words); rows that reach each node, (nodes, words); and working memory for the
-        sets on a path, (depth + 1, words).
-    instead : uint64, (tests of the column, words)
-        Rows that pass the column's tests with the column replaced.
+    `nodes`, int32, test the column, in ascending order. `shape` is `parent`, `depth`, `size`, `is_left`, `test`, int32
+    (nodes,) each, and `value` float (nodes,). `column` is the first test of the column, and the one after its last.
+    `sets`, uint64, are the rows that pass each test, (tests, words), those that reach each node, (nodes, words), and
+    working memory for the sets on a path, (depth + 1, words). `instead`, uint64 (tests of the column, words), are the
+    rows that pass the column's tests with the column replaced.
     """
     parent, depth, size, is_left, test = shape
     passing, reached, stack = sets
@@ -354,17 +333,9 @@ def curves(
 ) -> None:
     """Add the steps of the rows' curves along a grid of some columns; the first point: the step from the own value.
 
-    Parameters
-    ----------
-    nodes : int32
-        Nodes that test one of the columns, in ascending order.
-    shape, value, sets
-        As in `changed`.
-    free : bool, (tests,)
-        Whether a test is one of the columns.
-    corners : tuple
-        The steps of each leaf, as returned by `TreeLayout.corners`.
-    out : float, (points, n)
+    `nodes`, int32, test one of the columns, in ascending order; `free`, bool (tests,), says whether a test does.
+    `corners` are the steps of each leaf, as returned by `TreeLayout.corners`, and `out` is float (points, n). The
+    others are as in `changed`.
     """
     parent, depth, size, is_left, test = shape
     passing, reached, stack = sets

@@ -141,7 +141,6 @@ def _link(model: Any, saved: _Saved) -> Link:
 
 
 def _nodes(saved: _Saved, outputs: int, column: dict[int, int], left: dict[int, bool]) -> Nodes:
-    """Return the nodes of all trees."""
     if "oblivious_trees" in saved:
         parts = [_symmetric(tree, outputs) for tree in saved["oblivious_trees"]]
     else:

@@ -40,16 +40,9 @@ Ends: TypeAlias = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class CellsOfColumn:
-    """The cells of a column, and that of each row.
+    """The cells of column k of ``TreeLayout.columns``, and that of each row's own value, (n,).
 
-    Parameters
-    ----------
-    k : int
-        The column's index in ``TreeLayout.columns``.
-    codes : ndarray of int32, shape (cells + 1,)
-        Codes of the cells' edges, ascending.
-    home : ndarray of int, shape (n,)
-        The cell of each row's own value.
+    `codes`, int32 (cells + 1,), are those of the cells' edges, ascending.
     """
 
     k: int
@@ -161,14 +154,7 @@ class CornerLeaves:
     ) -> Floats:
         """Return the sums with both columns at the ends of the rows' cells: of the first column faster, (4, n).
 
-        Parameters
-        ----------
-        rows : ndarray of int32, shape (n, columns)
-            The rows' codes.
-        own : ndarray of float, shape (n,)
-            The sums at the rows.
-        cells : tuple of two CellsOfColumn
-        ends : tuple of two Ends
+        `rows`, int32 (n, columns), are the rows' codes, and `own`, (n,), the sums at the rows.
         """
         out = np.empty((4, len(own)))
         first, second = cells

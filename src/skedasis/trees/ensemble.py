@@ -24,27 +24,42 @@ LEAF = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble:
+class ModelInfo:
+    """Properties of a model other than its nodes: how it reads X, and the link from sums to its response.
+
+    By column, `levels` are the levels of X that are the categories 0, 1, …; other columns have the categories' codes.
+    `known` are the categories that the model distinguishes; where there is none, those of the sets. `names` are what
+    XGBoost compares with the names of X's categories; None if it takes their codes. `also_missing` are the smallest
+    and the largest number that counts as missing, as NaN does. `takes_missing` and `takes_unknown` say whether the
+    model accepts NaN, and levels that are not among `levels`. Unknown categories are missing if `unknown_missing`;
+    else they go right in each test. `largest` is the largest size of a number that the model accepts.
+    """
+
+    columns: int
+    base: Floats
+    title: str = "ensemble of trees"
+    output: Integers | None = None
+    link: Link = "identity"
+    scale: float = 1.0
+    single: bool = False
+    levels: Mapping[int, Sequence[Level]] = field(default_factory=dict)
+    known: Mapping[int, Ints] = field(default_factory=dict)
+    names: Mapping[int, Sequence[bytes] | None] = field(default_factory=dict)
+    also_missing: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    classifier: bool = False
+    sums_single: bool = False
+    offset: float = 0.0
+    takes_missing: bool = True
+    takes_unknown: bool = True
+    unknown_missing: bool = True
+    largest: float = np.inf
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ensemble(ModelInfo):
     """Trees whose leaves are summed, and the link from the sums to the model's response.
 
-    Attributes
-    ----------
-    sets : sequence of ndarray of int
-        The categories that go left, of each test of categories; `category` is the index of a node's set, or -1.
-    levels : mapping from int to sequence
-        The levels of X that are the categories 0, 1, …, by column; other columns have the categories' codes.
-    known : mapping from int to ndarray of int
-        The categories that the model distinguishes, by column; where there is none, those of the sets.
-    names : mapping from int to sequence of bytes or None
-        What XGBoost compares with the names of X's categories, by column; None if it takes their codes.
-    also_missing : mapping from int to pair of float
-        The smallest and the largest number that counts as missing, as NaN does, by column.
-    takes_missing, takes_unknown : bool
-        Whether the model accepts NaN, and levels that are not among `levels`.
-    unknown_missing : bool
-        Whether unknown categories are missing; else they go right in each test.
-    largest : float
-        The largest size of a number that the model accepts.
+    `sets` are the categories that go left, of each test of categories; `category` is the index of a node's set, or -1.
     """
 
     feature: Indices
@@ -55,25 +70,8 @@ class Ensemble:
     category: Indices
     sets: Sequence[Ints]
     value: Floats
-    output: Indices
-    base: Floats
+    output: Indices = field(default_factory=lambda: np.zeros(0, np.int32))
     roots: Ints
-    columns: int
-    single: bool = False
-    levels: Mapping[int, Sequence[Level]] = field(default_factory=dict)
-    known: Mapping[int, Ints] = field(default_factory=dict)
-    names: Mapping[int, Sequence[bytes] | None] = field(default_factory=dict)
-    also_missing: Mapping[int, tuple[float, float]] = field(default_factory=dict)
-    link: Link = "identity"
-    scale: float = 1.0
-    title: str = "ensemble of trees"
-    classifier: bool = False
-    sums_single: bool = False
-    offset: float = 0.0
-    takes_missing: bool = True
-    takes_unknown: bool = True
-    unknown_missing: bool = True
-    largest: float = np.inf
 
     @property
     def limited(self) -> bool:
@@ -87,12 +85,10 @@ class Ensemble:
 
     @property
     def trees(self) -> int:
-        """Return the number of trees."""
         return len(self.roots) - 1
 
     @property
     def outputs(self) -> int:
-        """Return the number of outputs."""
         return len(self.base)
 
     @property
@@ -182,30 +178,6 @@ class Nodes:
     sets: Sequence[Ints] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class ModelInfo:
-    """Properties of a model other than its nodes: how it reads X, and its link. The fields are those of `Ensemble`."""
-
-    columns: int
-    base: Floats
-    title: str
-    output: Integers | None = None
-    link: Link = "identity"
-    scale: float = 1.0
-    single: bool = False
-    levels: Mapping[int, Sequence[Level]] = field(default_factory=dict)
-    known: Mapping[int, Ints] = field(default_factory=dict)
-    names: Mapping[int, Sequence[bytes] | None] = field(default_factory=dict)
-    also_missing: Mapping[int, tuple[float, float]] = field(default_factory=dict)
-    classifier: bool = False
-    sums_single: bool = False
-    offset: float = 0.0
-    takes_missing: bool = True
-    takes_unknown: bool = True
-    unknown_missing: bool = True
-    largest: float = np.inf
-
-
 def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
     """Return the ensemble of the nodes and properties of a model."""
     _check_children(nodes)
@@ -222,7 +194,9 @@ def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
     default_output = -1 if nodes.value.ndim == 2 else 0
     output = np.full(trees, default_output) if reading.output is None else reading.output
     mask = inner if nodes.value.ndim == 1 else inner[:, None]
+    reading = replace(reading, output=np.asarray(output, np.int32))
     ensemble = Ensemble(
+        **vars(reading),
         feature=np.where(inner, nodes.feature, LEAF).astype(np.int32, copy=False),
         threshold=np.where(is_numeric, nodes.threshold, 0.0),
         left=left.astype(np.int32, copy=False),
@@ -231,25 +205,7 @@ def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
         category=category,
         sets=nodes.sets,
         value=np.where(mask, 0.0, nodes.value),
-        output=np.asarray(output, np.int32),
-        base=reading.base,
         roots=roots,
-        columns=reading.columns,
-        single=reading.single,
-        levels=reading.levels,
-        known=reading.known,
-        names=reading.names,
-        also_missing=reading.also_missing,
-        link=reading.link,
-        scale=reading.scale,
-        title=reading.title,
-        classifier=reading.classifier,
-        sums_single=reading.sums_single,
-        offset=reading.offset,
-        takes_missing=reading.takes_missing,
-        takes_unknown=reading.takes_unknown,
-        unknown_missing=reading.unknown_missing,
-        largest=reading.largest,
     )
     ensemble = ensemble if _is_ordered(ensemble, inner) else _ordered(ensemble)
     _check_tests(ensemble)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -36,6 +36,12 @@ _ENDS = 64
 """Most columns of which the changes at the ends of cells are kept for a batch."""
 
 AnyTable: TypeAlias = Table[Container]
+
+if TYPE_CHECKING:
+    from skedasis.trees.traversal import TraversalEvaluator
+
+    LeafSums: TypeAlias = BitsetEvaluator | NumpyBitsets | TraversalEvaluator
+    """The sums of leaves of one output's trees on a batch of rows; their methods are described at the first."""
 
 
 @dataclass(eq=False)
@@ -68,7 +74,6 @@ class TreeForest:
 
     @cached_property
     def parts(self) -> list[TreeLayout]:
-        """Return the trees of each output."""
         return layouts_by_output(self.ensemble, self.shape)
 
     @cached_property
@@ -112,19 +117,16 @@ class TreeForest:
         held = self.held(table)
         if held is not None and not isinstance(rows, slice) and rows is not None:
             if j not in held:
-                held[j] = self._read(table, j, None)
+                held[j] = self.read(table, j)
             return held[j].take(rows)
         if isinstance(rows, np.ndarray) and rows.ndim > 1:
-            return self._read(table, j, rows.reshape(-1)).reshape(rows.shape)
+            return self.read(table, j, rows.reshape(-1)).reshape(rows.shape)
         if held is not None and isinstance(rows, slice) and j in held:
             return held[j][rows]
-        return self._read(table, j, rows)
+        return self.read(table, j, rows)
 
-    def rows_of(self, table: AnyTable, j: int) -> ThresholdCodes:
-        """Return the codes of a column for all rows of a table, without keeping them."""
-        return self._read(table, j, None)
-
-    def _read(self, table: AnyTable, j: int, rows: RowIndex | None) -> ThresholdCodes:
+    def read(self, table: AnyTable, j: int, rows: RowIndex | None = None) -> ThresholdCodes:
+        """Return the codes of a column for some rows of a table, all by default, without keeping them."""
         tests: ColumnTests = self.shape.tests[self.shape.place(j)]
         category_codes = self.category_codes(j)
         if category_codes is None:
@@ -196,48 +198,6 @@ class TreeForest:
         return TreeRows(self, batch)
 
 
-class LeafSums(Protocol):
-    """The sums of leaves of one output's trees on a batch of n rows; `k` is an index in ``TreeLayout.columns``."""
-
-    n: int
-
-    def like(self, shape: TreeLayout) -> LeafSums:
-        """Return the evaluator for trees that differ in the values of their leaves only."""
-        ...
-
-    def own(self) -> Floats:
-        """Return the sums at the rows, (n,)."""
-        ...
-
-    def total(self) -> float:
-        """Return the total of the sums over the rows."""
-        ...
-
-    def changed(self, k: int, codes: ThresholdCodes) -> Floats:
-        """Return the change of the sums when each row gets another code in the column, (n,)."""
-        ...
-
-    def swept(self, k: int, codes: ThresholdCodes) -> Floats:
-        """Return the sums when each row gets other codes in the column, (m, n) as the codes."""
-        ...
-
-    def between(self, k: int, low: ThresholdCodes, high: ThresholdCodes) -> Floats:
-        """Return the difference of the sums between two codes per row in the column, (n,)."""
-        ...
-
-    def curves(self, points: Mapping[int, ThresholdCodes]) -> Floats:
-        """Return the sums with columns set to each combination of these codes, the last column's fastest, (m, n)."""
-        ...
-
-    def totals(self, points: Mapping[int, ThresholdCodes]) -> Floats:
-        """Return the totals of `curves` over the rows, (m,)."""
-        ...
-
-    def replaced(self, changes: Mapping[int, ThresholdCodes]) -> LeafSums:
-        """Return the evaluator with columns replaced."""
-        ...
-
-
 class TreeQuery:
     """Rows with columns replaced: the input of a `TreeModelProxy`, instead of an array."""
 
@@ -260,7 +220,6 @@ class CornerQuery(TreeQuery):
         self.cells = cells
 
     def sums(self, output: int) -> Floats:
-        """Return the sums of one output's leaves, (4, n)."""
         return self.rows.corner_sums(output, self.cells)
 
 
@@ -454,7 +413,7 @@ def _replace_one(part: LeafSums, k: int, codes: ThresholdCodes) -> Floats:
 def _replace_several(part: LeafSums, codes: Mapping[int, ThresholdCodes], sets: int) -> Floats:
     """Return the sums with several columns replaced, (sets, n)."""
     out = np.empty((sets, part.n))
-    inner = max(codes, key=lambda k: _n_distinct(codes[k]))
+    inner = max(codes, key=lambda k: len({row.tobytes() for row in codes[k]}))
     outer = [k for k in codes if k != inner]
     groups: dict[bytes, list[int]] = {}
     for s in range(sets):
@@ -466,10 +425,6 @@ def _replace_several(part: LeafSums, codes: Mapping[int, ThresholdCodes], sets: 
         inner_codes = codes[inner][[s % len(codes[inner]) for s in group]]
         out[group] = _replace_one(replaced, inner, inner_codes)
     return out
-
-
-def _n_distinct(codes: ThresholdCodes) -> int:
-    return len({row.tobytes() for row in codes})
 
 
 def _full(codes: ThresholdCodes, n: int) -> ThresholdCodes:

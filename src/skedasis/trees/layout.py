@@ -189,7 +189,6 @@ class JointTests(ColumnTests):
         return list(known[:, np.minimum(codes, known.shape[1] - 1)])
 
     def passes(self, codes: ThresholdCodes) -> Bools:
-        """Return whether values of these codes go left in each test, (R, number of codes)."""
         pairs = zip(self.parts, self.of_parts(np.asarray(codes)), strict=True)
         return np.concatenate([tests.passes(own) for tests, own in pairs])
 
@@ -279,6 +278,14 @@ class TreeLayout:
     tests: tuple[ColumnTests, ...]
     first: Ints
     roots: Ints
+    # What was asked for before, the same for all batches.
+    _below: dict[int, Bools] = field(default_factory=dict, init=False)
+    _corners: dict[tuple[tuple[int, bytes], ...], GridCorners] = field(
+        default_factory=dict, init=False
+    )
+    _steps_of: dict[tuple[int, bytes], tuple[Ints, Ints, Floats]] = field(
+        default_factory=dict, init=False
+    )
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -325,10 +332,6 @@ class TreeLayout:
         """Return whether each node is below a test of one of the columns."""
         return np.logical_or.reduce([self.below(k) for k in columns])
 
-    @cached_property
-    def _below(self) -> dict[int, Bools]:
-        return {}
-
     def _find_below(self, k: int) -> Bools:
         nodes = self.nodes[k]
         # Count the branches that begin and end at each node.
@@ -346,7 +349,6 @@ class TreeLayout:
         return {j: k for k, j in enumerate(self.columns)}
 
     def only(self, trees: Ints) -> TreeLayout:
-        """Return a subset of the trees."""
         sizes = np.diff(self.roots)
         roots = np.concatenate([[0], np.cumsum(sizes[trees])]).astype(np.int64)
         shift = np.repeat(self.roots[trees] - roots[:-1], sizes[trees])
@@ -367,18 +369,10 @@ class TreeLayout:
     def corners(self, points: Mapping[int, ThresholdCodes]) -> GridCorners:
         """Return where the value of each leaf below tests of some columns is added and removed along a product grid.
 
-        The grid has all combinations of the columns' codes, numbered with the last column fastest. If the signed values
-        are summed along each of its axes, a leaf has its value at the points that satisfy all tests of these columns on
-        its path, and 0 elsewhere.
-
-        Returns
-        -------
-        listed : ndarray of int32, shape (nodes + 1,)
-            Where the corners of each leaf begin.
-        place : ndarray of int32
-            The combination.
-        sign : ndarray of float
-            1 or -1.
+        The grid has all combinations of the columns' codes, numbered with the last column fastest. If the signed
+        values are summed along each of its axes, a leaf has its value at the points that satisfy all tests of these
+        columns on its path, and 0 elsewhere. Returned are where the corners of each leaf begin, int32 (nodes + 1,),
+        and of each the combination, int32, and the sign, 1 or -1.
         """
         key = tuple((k, codes.tobytes()) for k, codes in points.items())
         found = self._corners.get(key)
@@ -389,11 +383,6 @@ class TreeLayout:
                 self._corners.clear()
             self._corners[key] = found
         return found
-
-    @cached_property
-    def _corners(self) -> dict[tuple[tuple[int, bytes], ...], GridCorners]:
-        """Cache of `corners`, which every batch needs for the same codes."""
-        return {}
 
     def has_corners(self, points: Mapping[int, ThresholdCodes]) -> bool:
         """Return whether the corners of a grid are few enough: leaves may have many along columns of categories."""
@@ -429,10 +418,6 @@ class TreeLayout:
             listed = np.searchsorted(leaf[order], np.arange(len(self) + 1))
             self._steps_of[key] = listed, at[order].astype(np.int64), sign[order]
         return self._steps_of[key]
-
-    @cached_property
-    def _steps_of(self) -> dict[tuple[int, bytes], tuple[Ints, Ints, Floats]]:
-        return {}
 
     def _runs(self, k: int, codes: ThresholdCodes) -> Runs:
         """Return the runs of points that satisfy all tests of one column on the path to a leaf below such a test."""

@@ -18,8 +18,8 @@ _ZERO = float(np.float32(1e-35))
 _CATEGORY, _DEFAULT_LEFT, _MISSING = 1, 2, 12
 """Bits of a node's `decision_type`."""
 
-_ZERO_MISSING, _NAN_MISSING = 4, 8
-"""Values of its bits `_MISSING`: zeros or NaN are missing."""
+_ZERO_MISSING = 4
+"""The value of its bits `_MISSING` if zeros are missing; 8 if NaN is."""
 
 
 _IDENTITY = {

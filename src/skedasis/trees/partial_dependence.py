@@ -40,20 +40,10 @@ _REST = 512_000_000
 class Unit:
     """The tested columns of a feature on the rows, as ranks of its observed values.
 
-    Parameters
-    ----------
-    rank : ndarray of int32, shape (n,)
-        For a numeric column in ascending order, the missing value last.
-    size : int
-        Number of ranks.
-    absent : int
-        The rank of the missing value; -1 if no row has it, and for units with listed tests.
-    cuts : ndarray of int32, shape (tests,)
-        How many ranks are at most the threshold of each test; 0 for units with listed tests.
-    listed : ndarray of bool, shape (tests, size), optional
-        Whether each rank goes left, for categories and for several columns.
-    tests : ndarray of int, shape (tests,)
-        The tests among those of all columns.
+    `rank`, int32 (n,), ascends for a numeric column, the missing value last: `absent`, -1 if no row has it, and for
+    units with listed tests. `cuts`, int32 (tests,), are how many of the `size` ranks are at most the threshold of each
+    test; 0 for units with listed tests. `listed`, (tests, size), says for categories and for several columns whether
+    each rank goes left. `tests` are the indices of the tests among those of all columns.
     """
 
     rank: ThresholdCodes
@@ -104,7 +94,6 @@ def _numeric_unit(shape: TreeLayout, k: int, codes: ThresholdCodes) -> Unit:
 
 
 def boxes_of(shape: TreeLayout, units: Sequence[Unit], leaves: Ints) -> Boxes:
-    """Return the boxes of the leaves."""
     n_tests = int(shape.first[-1])
     unit_of, cut = np.zeros(n_tests, np.int32), np.zeros(n_tests, np.int32)
     missing_left = np.zeros(n_tests, bool)
@@ -150,25 +139,12 @@ def _empty_boxes(leaves: int, entries: int, runs: int) -> Boxes:
 
 
 class TreePartialDependence:
-    """The partial dependence of the trees of one output at rows, averaged over the same rows.
+    """The partial dependence of the trees of one output, `shape`, at rows, averaged over the same n rows.
 
-    All values are up to one constant for each function, as H² needs them: it centres every function.
-
-    Parameters
-    ----------
-    shape : TreeLayout
-        The trees of one output, with one value per leaf.
-    codes : sequence of ndarray of int32, shape (n,)
-        The rows' codes of each of ``shape.columns``.
-    n : int
-        Number of rows.
-    features : sequence of tuple of int
-        The columns of X of each feature; several columns are replaced together.
-    weights : ndarray of float, shape (n,), optional
-    pairs : sequence of tuple of two int
-        The pairs of features that `interaction` is asked for, by their indices in `features`.
-    scale : float
-        Factor of the leaves.
+    All values are up to one constant for each function, as H² needs them: it centres every function. `codes` are the
+    rows' of each of ``shape.columns``, int32 (n,). `features` are the columns of X of each feature; several columns
+    are replaced together. `pairs` of features are those that `interaction` is asked for, by their indices in
+    `features`. `scale` is a factor of the leaves.
     """
 
     def __init__(

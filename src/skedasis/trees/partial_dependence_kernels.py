@@ -384,24 +384,13 @@ def pair_table(
     table: Floats,
     out: Floats,
 ) -> None:
-    """Fill in the interaction of two units at the rows, (n,), from a table of their ranks.
+    """Fill in the interaction of two units at the rows, float (n,), from a table of their ranks.
 
     It is the partial dependence on both less those on each, of the leaves that test both: other leaves add nothing to
-    the interaction.
-
-    Parameters
-    ----------
-    entries : tuple of int64
-        The pairs of entries of these units; and of all pairs of entries the first, the second, and the leaf.
-    runs : tuple
-        `first`, `low`, `high` of the boxes.
-    value : float, (L,)
-    shares : tuple
-        Share of the rows that pass all tests but those of one entry's unit, and of both.
-    ranks : tuple of int32, (n,)
-    table : float, (ranks + 1, other ranks + 1)
-        Working memory.
-    out : float, (n,)
+    the interaction. `entries`, int64, are the pairs of entries of these units; and of all pairs of entries the first,
+    the second, and the leaf. `runs` are `first`, `low`, `high` of the boxes, `value` is float (L,), and `shares` are
+    those of the rows that pass all tests but those of one entry's unit, and of both. `ranks` are int32 (n,), and
+    `table`, float (ranks + 1, other ranks + 1), is working memory.
     """
     items, one, other, leaf = entries
     first, low, high = runs
@@ -464,16 +453,9 @@ def pair_sweep(
 ) -> None:
     """Fill in the same as `pair_table` for units with too many ranks for a table: O((boxes + n) log(ranks)).
 
-    Rows are visited in the order of the first unit's rank, and boxes begin and end on the way.
-
-    Parameters
-    ----------
-    entries, runs, value, shares, ranks, out
-        As in `pair_table`.
-    order : tuple of int64
-        The rows by rank of the first unit, (n,); and where each rank begins there, (ranks + 1,).
-    other_size : int
-        Number of ranks of the second unit.
+    Rows are visited in the order of the first unit's rank, and boxes begin and end on the way. `order`, int64, are the
+    rows by this rank, (n,), and where each rank begins there, (ranks + 1,); `other_size` is the number of ranks of the
+    second unit. The others are as in `pair_table`.
     """
     items, one, other, leaf = entries
     first, low, high = runs

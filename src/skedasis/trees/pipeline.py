@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, partial
+from operator import itemgetter
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from skedasis.trees import readers
 from skedasis.trees.arrays import ThresholdCodes
 from skedasis.trees.ensemble import Ensemble, TreesUnreadable
 from skedasis.trees.evaluator import AnyTable, TreeForest
-from skedasis.trees.layout import ColumnTests, JointTests, TreeLayout
+from skedasis.trees.layout import ColumnTests, JointTests, States, TreeLayout
 from skedasis.trees.preprocessing import OutputColumn, Preprocessing, preprocessing_of
 from skedasis.trees.xgboost import with_levels_of
 
@@ -43,65 +43,28 @@ _MOST_JUMPS = 20_000
 # --- from the codes of several columns to those of one --------------------------------------------
 
 
-class _Join(Protocol):
-    """The tests of a column of X, and its codes from those of the columns that are made of it."""
-
-    @property
-    def tests(self) -> ColumnTests:
-        """Return the tests of the column of X."""
-        ...
-
-    @property
-    def order(self) -> Ints:
-        """Return the position among these tests of each test of the columns made of it."""
-        ...
-
-    def codes(self, parts: Sequence[ThresholdCodes]) -> ThresholdCodes:
-        """Return the codes from those of the columns made of it, (m,)."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
-class _One:
-    """One column is made of the column of X, or one of them is tested: its codes and tests are those of the column."""
+class _Join:
+    """The tests of a column of X, and how its codes follow from those of the columns that are made of it.
+
+    `order` is the position among these tests of each test of the columns made of it; None: they have this order.
+    """
 
     tests: ColumnTests
-
-    @property
-    def order(self) -> Ints:
-        return np.arange(len(self.tests))
-
-    def codes(self, parts: Sequence[ThresholdCodes]) -> ThresholdCodes:
-        return parts[0]
+    codes: Callable[[Sequence[ThresholdCodes]], ThresholdCodes]
+    order: Ints | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class _Marked:
-    """A column of numbers, and indicators of its missing values: the codes are those of the numbers, plus one."""
-
-    tests: ColumnTests
-    order: Ints
-    main: int
-    marker: int
-    marked: int
-
-    def codes(self, parts: Sequence[ThresholdCodes]) -> ThresholdCodes:
-        missing = parts[self.marker] == self.marked
-        return np.where(missing, self.tests.missing, parts[self.main] + 1).astype(np.int32)
+def _with_missing(
+    main: int, marker: int, marked: int, missing: int, parts: Sequence[ThresholdCodes]
+) -> ThresholdCodes:
+    """Return the codes of a column of numbers, plus one, and `missing` where an indicator has the code `marked`."""
+    return np.where(parts[marker] == marked, missing, parts[main] + 1).astype(np.int32)
 
 
-@dataclass(frozen=True, eq=False)
-class _Several:
-    """Any columns: the codes are the numbers of the combinations of theirs."""
-
-    tests: JointTests
-
-    @property
-    def order(self) -> Ints:
-        return np.arange(len(self.tests))
-
-    def codes(self, parts: Sequence[ThresholdCodes]) -> ThresholdCodes:
-        return self.tests.states.number(np.stack(parts))
+def _numbered(states: States, parts: Sequence[ThresholdCodes]) -> ThresholdCodes:
+    """Return the numbers of the combinations of the codes of any columns."""
+    return states.number(np.stack(parts))
 
 
 def _marked(
@@ -109,7 +72,7 @@ def _marked(
     outputs: Sequence[OutputColumn],
     here: Sequence[int],
     gone: Sequence[int],
-) -> _Marked | None:
+) -> _Join | None:
     """Return a column of numbers with indicators of missing values; None for other columns."""
     numeric = all(tests.categories is None and tests.also_missing is None for tests in parts)
     main = [i for i, o in enumerate(outputs) if o.kind in ("same", "increasing")]
@@ -136,7 +99,8 @@ def _marked(
     order = np.empty(len(cut), np.int64)
     order[by_cut] = np.arange(len(cut))
     tests = ColumnTests(thresholds, cut[by_cut], left[by_cut])
-    return _Marked(tests, order, middle, markers[0], int(gone[markers[0]]))
+    codes = partial(_with_missing, middle, markers[0], int(gone[markers[0]]), tests.missing)
+    return _Join(tests, codes, order)
 
 
 # --- the ensemble on the columns of X -------------------------------------------------------------
@@ -171,14 +135,15 @@ class PipelineForest(TreeForest):
     def shape(self) -> TreeLayout:
         """Return all trees in depth-first order, with tests of columns of X."""
         inner = self.inner.shape
-        column, test = np.full(len(inner.columns) + 1, -1, np.int32), np.empty(0, np.int64)
+        column = np.full(len(inner.columns) + 1, -1, np.int32)
         test = np.full(int(inner.first[-1]) + 1, -1, np.int64)
         first = [0]
         for k, (j, made) in enumerate(self.sources.items()):
             places = [inner.place(d) for d in made]
             column[places] = k
             tests = np.concatenate([np.arange(inner.first[p], inner.first[p + 1]) for p in places])
-            test[tests] = first[-1] + self.joins[j].order
+            order = self.joins[j].order
+            test[tests] = first[-1] + (np.arange(len(tests)) if order is None else order)
             first.append(first[-1] + len(tests))
         return replace(
             inner,
@@ -195,7 +160,7 @@ class PipelineForest(TreeForest):
     def parts_of(self, X: ModelRows, columns: Sequence[int]) -> dict[int, list[ThresholdCodes]]:
         """Return the codes of the columns that are made of some columns of X, for rows as models take them."""
         table = self.preprocessing(X)
-        return {j: [self.inner.rows_of(table, d) for d in self.sources[j]] for j in columns}
+        return {j: [self.inner.read(table, d) for d in self.sources[j]] for j in columns}
 
     def _coded(self, X: ModelRows, columns: Sequence[int]) -> dict[int, ThresholdCodes]:
         """Return the codes of some columns of X for rows as models take them."""
@@ -203,11 +168,9 @@ class PipelineForest(TreeForest):
         return {j: self.joins[j].codes(parts[j]) for j in columns}
 
     def held(self, table: AnyTable) -> dict[int, ThresholdCodes] | None:
-        """Return the codes of whole columns of a table as far as they are known; None if they are not to be kept."""
         return None if len(table) > _HELD_ROWS else super().held(table)
 
     def rows(self, table: AnyTable, j: int, rows: RowIndex | None) -> ThresholdCodes:
-        """Return the codes of a column for some rows of a table, of any shape; None means all rows."""
         held = self.held(table)
         if held is not None:
             if j not in held:
@@ -260,7 +223,8 @@ class PipelineForest(TreeForest):
         place = np.searchsorted(known, distinct)
         inside = place < len(known)
         found = np.zeros(len(distinct), bool)
-        found[inside] = _same(known[place[inside]], distinct[inside])
+        old, now = known[place[inside]], distinct[inside]
+        found[inside] = (old == now) | (np.isnan(old) & np.isnan(now))
         out = np.empty(len(distinct), np.int32)
         out[found] = codes[place[found]]
         new = distinct[~found]
@@ -276,7 +240,7 @@ class PipelineForest(TreeForest):
 
     def _inserted_codes(self, j: int, values: Floats) -> ThresholdCodes:
         table = self.preprocessing(self.with_values({j: values}))
-        parts = [self.inner.rows_of(table, d) for d in self.sources.get(j, [])]
+        parts = [self.inner.read(table, d) for d in self.sources.get(j, [])]
         codes = self.joins[j].codes(parts) if parts else np.zeros(len(values), np.int32)
         outside = np.zeros(len(values), bool)
         for d, output in enumerate(self.preprocessing.outputs):
@@ -293,7 +257,6 @@ class PipelineForest(TreeForest):
     # --- jumps ---
 
     def jumps(self, j: int) -> Floats | None:
-        """Return the sorted positions of the trees' jumps along a column, between its smallest and largest value."""
         if self.shape.place(j) < 0:
             return np.zeros(0)
         return self._positions.get(j)
@@ -409,12 +372,7 @@ def _rank(x: Floats) -> Ints:
 
 
 def _number(rank: Ints) -> Floats:
-    """Return the numbers with these ranks."""
     return np.where(rank < 0, -np.abs(rank).view(np.float64), np.abs(rank).view(np.float64))
-
-
-def _same(a: Floats, b: Floats) -> Bools:
-    return (a == b) | (np.isnan(a) & np.isnan(b))
 
 
 # --- construction ---------------------------------------------------------------------------------
@@ -470,7 +428,7 @@ def _join(forest: PipelineForest, dataset: Dataset, table: Table[Container]) -> 
     for j, made in forest.sources.items():
         parts = [shape.tests[shape.place(d)] for d in made]
         if len(parts) == 1:
-            forest.joins[j] = _One(parts[0])
+            forest.joins[j] = _Join(parts[0], itemgetter(0))
             continue
         join: _Join | None = None
         if j in numeric and (value := finite_range(table.column(j))) is not None:
@@ -483,7 +441,10 @@ def _join(forest: PipelineForest, dataset: Dataset, table: Table[Container]) -> 
             if codes:
                 here, gone = ([int(c[i]) for c in codes] for i in (0, 1))
                 join = _marked(parts, [outputs[d] for d in made], here, gone)
-        forest.joins[j] = join or _Several(JointTests.of(parts))
+        if join is None:
+            tests = JointTests.of(parts)
+            join = _Join(tests, partial(_numbered, tests.states))
+        forest.joins[j] = join
     if forest.held(table) is not None and forest.shape.columns:
         forest.rows(table, forest.shape.columns[0], None)
     for j, join in forest.joins.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
@@ -165,19 +166,14 @@ def _then(given: OutputColumn, kind: StepKind) -> OutputColumn:
     return OutputColumn(given.column, "other")
 
 
-def _increasing(_: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
-    """Return the outputs of scalers and the like: an increasing function of each column."""
-    return [_then(o, "increasing") for o in inputs]
+def _each(kind: StepKind, _: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
+    """Return the outputs of a transformer with one for each column, which depends on it in this way."""
+    return [_then(o, kind) for o in inputs]
 
 
 def _selection(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     """Return the columns that a selection of features keeps."""
     return [inputs[k] for k in np.flatnonzero(step.get_support()).tolist()]
-
-
-def _any(_: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
-    """Return the outputs of a transformer with one output for each column."""
-    return [_then(o, "other") for o in inputs]
 
 
 def _function(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
@@ -236,7 +232,7 @@ def _one_hot(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputCo
 
 def _bins(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColumn]:
     if step.encode == "ordinal":
-        return _increasing(step, inputs)
+        return _each("increasing", step, inputs)
     return _several(inputs, np.asarray(step.n_bins_).tolist())
 
 
@@ -284,22 +280,22 @@ def _union(step: Transformer, inputs: Sequence[OutputColumn]) -> list[OutputColu
 
 
 _RULES: dict[str, Callable[[Transformer, Sequence[OutputColumn]], list[OutputColumn]]] = {
-    "Binarizer": _increasing,
+    "Binarizer": partial(_each, "increasing"),
     "ColumnTransformer": _columns,
     "FeatureUnion": _union,
     "FunctionTransformer": _function,
     "KBinsDiscretizer": _bins,
-    "MaxAbsScaler": _increasing,
-    "MinMaxScaler": _increasing,
+    "MaxAbsScaler": partial(_each, "increasing"),
+    "MinMaxScaler": partial(_each, "increasing"),
     "MissingIndicator": _indicator,
     "OneHotEncoder": _one_hot,
-    "OrdinalEncoder": _any,
-    "PowerTransformer": _increasing,
-    "QuantileTransformer": _increasing,
-    "RobustScaler": _increasing,
+    "OrdinalEncoder": partial(_each, "other"),
+    "PowerTransformer": partial(_each, "increasing"),
+    "QuantileTransformer": partial(_each, "increasing"),
+    "RobustScaler": partial(_each, "increasing"),
     "SimpleImputer": _imputer,
     "SplineTransformer": _splines,
-    "StandardScaler": _increasing,
+    "StandardScaler": partial(_each, "increasing"),
     "TargetEncoder": _target,
 }
 """How the outputs of scikit-learn's transformers that act by columns depend on their inputs."""

@@ -81,33 +81,27 @@ class TraversalEvaluator:
         self._own: Floats | None = None
 
     def like(self, shape: TreeLayout) -> TraversalEvaluator:
-        """Return the evaluator for trees that differ in the values of their leaves only."""
         other = object.__new__(TraversalEvaluator)
         other._set(shape, self.trees, self.rows, self.leaves)
         return other
 
     def own(self) -> Floats:
-        """Return the sums at the rows, (n,)."""
         if self._own is None:
             self._own = np.zeros(self.n)
             compiled(traversal_kernels.own)(self.shape.value, self.leaves, self._own)
         return self._own
 
     def total(self) -> float:
-        """Return the total of the sums over the rows."""
         return float(self.own().sum())
 
     def changed(self, k: int, codes: ThresholdCodes) -> Floats:
-        """Return the change of the sums when each row gets another code in the column with index k, (n,)."""
         low, high = self.rows[:, k].copy(), self._coded(k, codes)
         return self._difference(k, low, high, _NO_LEAVES)
 
     def swept(self, k: int, codes: ThresholdCodes) -> Floats:
-        """Return the sums when each row gets other codes in the column with index k, (m, n) as the codes."""
         return np.stack([self.own() + self.changed(k, np.ascontiguousarray(c)) for c in codes])
 
     def between(self, k: int, low: ThresholdCodes, high: ThresholdCodes) -> Floats:
-        """Return the difference of the sums between two codes per row in the column with index k, (n,)."""
         low, high = self._coded(k, low), self._coded(k, high)
         return self._difference(k, low, high, _NO_LEAVES)
 
@@ -147,7 +141,6 @@ class TraversalEvaluator:
         return np.empty((size, 5), np.int32), np.empty(size, np.int32)
 
     def curves(self, points: Mapping[int, ThresholdCodes]) -> Floats:
-        """Return the sums with columns set to each combination of these codes, (m, n)."""
         *_, (k, codes) = points.items()
         parts = [part.curves_along(k, codes) for part in self._outer(points)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -216,7 +209,6 @@ class TraversalEvaluator:
         )
 
     def replaced(self, changes: Mapping[int, ThresholdCodes]) -> TraversalEvaluator:
-        """Return the evaluator with columns replaced, by their indices in ``shape.columns``."""
         other = object.__new__(TraversalEvaluator)
         other._set(self.shape, self.trees, self.rows.copy(), self.leaves.copy())
         for k, codes in changes.items():

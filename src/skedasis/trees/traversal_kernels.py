@@ -79,14 +79,8 @@ def visit(
 ) -> None:
     """Fill in the depth-first order of nodes that precede their children.
 
-    Parameters
-    ----------
-    left, right : int32, (nodes,)
-        Negative in leaves.
-    parent, depth, size, is_left : int32, (nodes,)
-        As in `TreeLayout`, but in the given order of nodes.
-    position : int32, (nodes,)
-        Positions in depth-first order; those of the roots are given.
+    All are int32 (nodes,): `left` and `right` are negative in leaves, `parent`, `depth`, `size`, `is_left` as in
+    `TreeLayout`, but in the given order of nodes, and `position` that in depth-first order; the roots' are given.
     """
     for q in range(len(left)):
         size[q] = 1
@@ -106,16 +100,10 @@ def visit(
 def pack(
     column: Indices, test: Indices, size: Indices, bound: Unsigned, left: Flags, steps: Unsigned
 ) -> None:
-    """Fill in `steps`.
+    """Fill in `steps`, uint32 (4 · nodes,).
 
-    Parameters
-    ----------
-    column, test, size : int32, (nodes,)
-        As in `TreeLayout`.
-    bound : uint32, (tests,)
-    left : uint8, (tests,)
-        1 where missing numbers go left.
-    steps : uint32, (4 · nodes,)
+    `column`, `test` and `size` are int32 (nodes,), as in `TreeLayout`; `bound`, uint32 (tests,), and `left`, uint8
+    (tests,), 1 where missing numbers go left.
     """
     for q in range(len(test)):
         r = test[q]
@@ -150,16 +138,8 @@ def settle(
 ) -> None:
     """Advance rows until all have reached a leaf.
 
-    Parameters
-    ----------
-    trees : Trees
-    codes : int32, (n · width,)
-    who : uint32
-        The rows to advance.
-    at : uint32
-        Their first nodes; replaced by their leaves.
-    going : uint32
-        Working memory: the rows that have not reached a leaf.
+    `codes` are int32 (n · width,). `who`, uint32, are the rows to advance, `at` their first nodes, replaced by their
+    leaves, and `going` working memory: the rows that have not reached a leaf.
     """
     steps, listed = trees[0], trees[1]
     left = 0
@@ -211,16 +191,7 @@ def advance(
 
 
 def reach(trees: Trees, codes: ThresholdCodes, width: int, who: Unsigned, leaves: Unsigned) -> int:
-    """Fill in the leaf that each row reaches in each tree, (trees, n).
-
-    Parameters
-    ----------
-    trees, codes, width
-        As in `settle`.
-    who : uint32, (n,)
-        All rows.
-    leaves : uint32, (trees, n)
-    """
+    """Fill in the leaf that each row reaches in each tree, uint32 (trees, n); `who`, uint32 (n,), are all rows."""
     steps, roots = trees[0], trees[2]
     going = np.empty(SIDE, np.uint32)
     seen = 0
@@ -364,20 +335,10 @@ def moved(
     at: Unsigned,
     going: Unsigned,
 ) -> None:
-    """Fill in the leaves of a tree that some rows reach with a column replaced.
+    """Fill in the leaves of a tree that some rows reach with a column replaced by its codes `new`, int32 (n,).
 
-    Parameters
-    ----------
-    trees, rows, k
-        As in `between`; `leaves` are those of the tree.
-    outlined : tuple of arrays and int
-        `region` and `stretch` of `outline`, and the tree's first node.
-    new : int32, (n,)
-        The new codes of the column.
-    some : uint32
-        The rows.
-    at, going : uint32
-        Their leaves, and working memory.
+    `outlined` is `region` and `stretch` of `outline`, and the tree's first node. `some`, uint32, are the rows, `at`
+    their leaves, and `going` working memory. The others are as in `between`; `leaves` are those of the tree.
     """
     codes, width, was, leaves = rows
     region, stretch, first = outlined
@@ -403,23 +364,12 @@ def between(
 ) -> int:
     """Add the difference of the sum of the trees between two replacements of a column, (n,).
 
-    Parameters
-    ----------
-    trees : Trees
-    value : float, (nodes,)
-    column : tuple of int and arrays
-        The column; the nodes that test it, and the first nodes after their branches, int32; and the index of each
-        tree's first such node, int64, (trees + 1,).
-    rows : tuple of arrays and int
-        `codes`, int32, (n · width,), in which the column is overwritten; `width`; the column's original codes, int32,
-        (n,); and `leaves`, uint32, (trees, n).
-    change : tuple of arrays
-        The rows to process, uint32; and both replacements, int32, (n,).
-    room : tuple of int32
-        `stretch` and `region` of `outline`.
-    out : float, (n,)
-    after : uint32, (trees, n) or (0, 0)
-        If not empty: a copy of `leaves`, updated to the leaves reached with the second replacement.
+    `value` is float (nodes,). `column` is the column; the nodes that test it, and the first nodes after their
+    branches, int32; and the index of each tree's first such node, int64 (trees + 1,). `rows` is `codes`, int32 (n ·
+    width,), in which the column is overwritten; `width`; the column's original codes, int32 (n,); and `leaves`, uint32
+    (trees, n). `change` is the rows to process, uint32, and both replacements, int32 (n,); `room` is `stretch` and
+    `region` of `outline`, int32. `after`, uint32 (trees, n) or (0, 0), is, if not empty, a copy of `leaves`, updated
+    to those reached with the second replacement.
     """
     k, tested, behind, starts = column
     codes, width, was, leaves = rows
@@ -514,19 +464,10 @@ def opened(
 ) -> int:
     """Add the steps between adjacent points of the rows' curves; the first row: the step from the row's own value.
 
-    Parameters
-    ----------
-    trees, value, column
-        As in `between`; the column is numeric.
-    rows : tuple of arrays and int
-        `codes`, `width` and `leaves`.
-    goal : tuple of arrays
-        `ahead`, int32: for each code, the number of points up to it; `to`, int32, (n,): the column of `out` to which a
-        row adds; and `out`, float, (points + 1, columns), whose last row is not used.
-    room : tuple of int32
-        `stretch` and `region` of `outline`, and `stack`, (8 · SIDE + depth, 4).
-    depth : int
-        The maximum depth of a node.
+    As in `between`, but the column is numeric, and `rows` is `codes`, `width` and `leaves`. `goal` is `ahead`, int32:
+    for each code, the number of points up to it; `to`, int32 (n,): the column of `out` to which a row adds; and `out`,
+    float (points + 1, columns), whose last row is not used. `room` is `stretch` and `region` of `outline`, int32, and
+    `stack`, (8 · SIDE + depth, 4), with `depth` the maximum depth of a node.
     """
     k, tested, behind, starts = column
     codes, width, leaves = rows

@@ -216,8 +216,9 @@ def test_many_points_on_one_path() -> None:
     value[feature < 0] = np.arange(stairs + 1.0)
     blank = np.zeros(len(feature), bool)
     ensemble = Ensemble(
-        feature, threshold, left, right, blank, np.full(len(feature), -1, np.int32), [], value,
-        np.zeros(1, np.int32), np.zeros(1), np.array([0, len(feature)]), 1,
+        feature=feature, threshold=threshold, left=left, right=right, missing_left=blank,
+        category=np.full(len(feature), -1, np.int32), sets=[], value=value, columns=1,
+        output=np.zeros(1, np.int32), base=np.zeros(1), roots=np.array([0, len(feature)]),
     )  # fmt: skip
     both = Both(ensemble, np.linspace(-5.0, 250.0, 700)[:, None])
     points = np.arange(-2.0, 205.0, 0.5)
