@@ -58,22 +58,17 @@ def with_error(value: float, error: float, largest: float = 0.0) -> str:
 def percent(share: float, error: float = math.nan) -> str:
     """Return a fraction in per cent, with its standard error where that is known and not rounded to 0 %.
 
-    Whole numbers from 10 % on, one decimal below; what is not 0 or 1 is not rounded to it.
+    Whole numbers from 10 % on, one decimal below and above 99.5 %; what is not 0 or 1 is not rounded to it.
     """
-    text = f"{_hundredths(share)} %" if math.isfinite(share) else UNKNOWN
-    if not error >= 0.0005 or not math.isfinite(error):
-        return text
-    return f"{text} ± {100 * error:.{0 if error >= 0.0095 else 1}f} %"
-
-
-def _hundredths(share: float) -> str:
+    if not math.isfinite(share):
+        return UNKNOWN
     value = 100 * share
-    if 0 < abs(value) < 0.05:
-        return "below 0.1" if value > 0 else "0"
-    if 99.5 <= value < 100:
-        return "above 99"
-    text = f"{value:,.0f}" if abs(value) >= 9.95 else f"{value:.1f}".removesuffix(".0")
-    return text.replace("-", "−")
+    whole = 9.95 <= abs(value) < 99.5 or abs(value) >= 100
+    text = f"{value:,.0f}" if whole else f"{value:.1f}".removesuffix(".0")
+    text = {"0": "<0.1", "100": ">99.9"}.get(text, text) if 0 < share < 1 else text
+    text = f"{'0' if text == '-0' else text} %".replace("-", "−")
+    known = math.isfinite(error) and error >= 0.0005
+    return f"{text} ± {100 * error:.{0 if error >= 0.0095 else 1}f} %" if known else text
 
 
 def p_value(p: float) -> str:

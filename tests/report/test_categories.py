@@ -59,7 +59,7 @@ def test_steps_against_their_average_are_counted():
 
     found = effect(f, X)
     assert report_text.opposite_sign_share(found) == pytest.approx(0.3)
-    assert "Of the rows’ differences to adjacent levels, 30\u202f% have the opposite sign" in (
+    assert "Of the rows’ differences to adjacent levels, 30 % have the opposite sign" in (
         report_text.heterogeneity_sentence(found)
     )
     weights = np.where(X["z"] < 3, 2.0, 1.0)

@@ -60,7 +60,7 @@ def test_peaks_are_stated_for_each_group_with_the_values_of_the_function(hours, 
     assert (first.kind, first.features) == ("feature", ("hr", "working"))
     pattern = (
         r"hr: the prediction is highest at 17 \(\+\d+ above the curve's mean\) and 8 \(\+\d+\) where working = 1 "
-        r"\((\d+)\u202f% of rows\), at 13 \(\+\d+\) where working = 0 \((\d+)\u202f%\)\."
+        r"\((\d+) % of rows\), at 13 \(\+\d+\) where working = 0 \((\d+) %\)\."
     )
     found = re.fullmatch(pattern, first.text)
     assert found, first.text
@@ -89,7 +89,7 @@ def test_a_feature_with_two_values():
     X[:, 0] = X[:, 0] > 0
     said = texts_of(lambda X: X[:, 0] * np.where(X[:, 1] > 0.2, 100.0, 10.0), X)[0]
     assert re.fullmatch(
-        r"x0: 1 instead of 0 raises the prediction by 100 where x1 > 0\.\d+ \(\d+\u202f% of rows\), "
+        r"x0: 1 instead of 0 raises the prediction by 100 where x1 > 0\.\d+ \(\d+ % of rows\), "
         r"by 1[012] elsewhere\.",
         said,
     ), said
@@ -133,8 +133,8 @@ def test_changes_between_two_values_are_told_of_each_of_three_groups():
 
     said = texts_of(three, X)[0]
     assert re.fullmatch(
-        r"x0: 1 instead of 0 raises the prediction by 150 where x1 > 0 and x2 > [−0.\d]+ \(\d+\u202f% of rows\), "
-        r"by 50 where x1 > 0 and x2 ≤ [−0.\d]+ \(\d+\u202f%\), and lowers it by 10 where x1 ≤ 0 \(\d+\u202f%\)\.",
+        r"x0: 1 instead of 0 raises the prediction by 150 where x1 > 0 and x2 > [−0.\d]+ \(\d+ % of rows\), "
+        r"by 50 where x1 > 0 and x2 ≤ [−0.\d]+ \(\d+ %\), and lowers it by 10 where x1 ≤ 0 \(\d+ %\)\.",
         said,
     ), said
 
@@ -157,7 +157,7 @@ def test_a_split_that_is_not_stable_is_no_finding():
     _, text = said(unstable(regions, number))  # the mean of 50 and 150
     assert re.fullmatch(
         r"x0: 1 instead of 0 raises the prediction by (99|100|101) where x1 > [−0.\d]+ "
-        r"\(\d+\u202f% of rows\), (and )?lowers it by 10 elsewhere\.",
+        r"\(\d+ % of rows\), (and )?lowers it by 10 elsewhere\.",
         text,
     ), text
     none, text = said(unstable(regions, 0))
@@ -179,7 +179,7 @@ def test_three_groups_are_merged_by_the_first_split_or_the_extreme_ones_are_name
     X = np.c_[rng.uniform(0, 1, 4000), X[:, 1:]]
     said = texts_of(nearly_two, X)[0]
     assert re.fullmatch(
-        r"x0: the prediction rises by (99|100) from 0 to 1 where x1 > [−0.\d]+ \(\d+\u202f% of rows\), "
+        r"x0: the prediction rises by (99|100) from 0 to 1 where x1 > [−0.\d]+ \(\d+ % of rows\), "
         r"by 1\d elsewhere\.",
         said,
     ), said
@@ -378,7 +378,9 @@ def test_few_distant_rows_do_not_stretch_a_change():
     rng = np.random.default_rng(0)
     X = np.r_[rng.uniform(0, 10, 960), rng.uniform(10, 100, 40)][:, None]
     said = texts_of(lambda X: 2 * X[:, 0], X)[0]
-    pattern = r"x0: the prediction rises by ([\d.]+) from ([\d.]+) to ([\d.]+) \((\d+)\u202f% of the rows\)\."
+    pattern = (
+        r"x0: the prediction rises by ([\d.]+) from ([\d.]+) to ([\d.]+) \((\d+) % of the rows\)\."
+    )
     found = re.fullmatch(pattern, said)
     assert found, said
     change, low, high, share = (float(v) for v in found.groups())
@@ -388,9 +390,7 @@ def test_few_distant_rows_do_not_stretch_a_change():
     assert 0.9 <= inside < 0.99
     # Turns beyond are not told either; rows on most of the axis need no range.
     said = texts_of(lambda X: np.abs(X[:, 0] - 4), X)[0]
-    assert re.match(
-        r"x0: between 0(\.\d+)? and (9|10)(\.\d+)? \(9\d\u202f% of the rows\), the", said
-    )
+    assert re.match(r"x0: between 0(\.\d+)? and (9|10)(\.\d+)? \(9\d % of the rows\), the", said)
     assert "% of" not in texts_of(lambda X: 2 * X[:, 0], X[:960])[0]
 
 
@@ -411,7 +411,7 @@ def test_headline_names_the_labels():
     line = headline(section, rows=300, features=2, target="Status")
     assert line.startswith("Explains the probability that Status is “bad” by a HistGradient")
     usual = round(100 * np.mean(labels == "good"))
-    assert f"(most frequent class: {usual}\u202f%), on 300 rows" in line
+    assert f"(most frequent class: {usual} %), on 300 rows" in line
     chosen = section_of(sd.prediction(lambda X: X[:, 0], name="price"), X)
     assert headline(chosen, rows=1, features=2, target="y").startswith("Explains price of a")
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from skedasis._numbers import ROUNDING_NOISE, counted, number
+from skedasis._numbers import ROUNDING_NOISE, counted, number, percent
 from skedasis._types import Floats, Ints
-from skedasis.report.format import NumberTable, listed, named, percent
+from skedasis.report.format import NumberTable, listed, named
 from skedasis.results.axis import LevelStats
 from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelMeansEffect, LevelStepsEffect
 

@@ -12,12 +12,12 @@ from itertools import combinations
 import numpy as np
 
 from skedasis._escaping import one_line
-from skedasis._numbers import ROUNDING_NOISE, counted, number
+from skedasis._numbers import ROUNDING_NOISE, counted, number, percent
 from skedasis._types import Floats
 from skedasis.models.introspection import with_article
 from skedasis.plots.scales import shorten
 from skedasis.report.content import ModelSection
-from skedasis.report.format import feature_named, listed, named, percent
+from skedasis.report.format import feature_named, listed, named
 from skedasis.report.quality import Quality
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from skedasis._numbers import ROUNDING_NOISE, counted, number, number_or_zero
+from skedasis._numbers import ROUNDING_NOISE, counted, number, number_or_zero, percent
 from skedasis.plots.figures.summary import (
     MOST_LEVELS,
     effect_summary_figure,
@@ -34,7 +34,7 @@ from skedasis.report.findings import (
     quality_text,
     regions_that_matter,
 )
-from skedasis.report.format import feature_named, feature_title, listed, named, percent
+from skedasis.report.format import feature_named, feature_title, listed, named
 from skedasis.report.given_rows import with_rows
 from skedasis.report.quality import TRAINED
 from skedasis.report.text import quantity_phrase
@@ -219,7 +219,7 @@ def whole_percents(shares: Sequence[float]) -> list[str]:
     up = np.argsort(whole - exact, kind="stable")[: round(100 - whole.sum())]
     whole[up] += 1
     return [
-        percent(s) if w in (0, 100) else f"{w:.0f}\u202f%"
+        percent(s) if w in (0, 100) else f"{w:.0f} %"
         for w, s in zip(whole.tolist(), shares, strict=True)
     ]
 

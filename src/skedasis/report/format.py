@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from skedasis import _numbers
 from skedasis._numbers import ROUNDING_NOISE, number, number_or_zero
 from skedasis.plots.scales import shorten
 
@@ -23,15 +24,6 @@ class NumberTable:
     caption: str
     heads: tuple[tuple[str, bool], ...]
     rows: list[tuple[str, ...]]
-
-
-def percent(share: float) -> str:
-    r"""Return a fraction as a percentage; small nonzero fractions are not rounded to zero."""
-    if 0 < share < 0.005:
-        return "less than 1\u202f%"
-    if 0.995 < share < 1:
-        return "more than 99\u202f%"
-    return f"{100 * share:.0f}\u202f%"
 
 
 def ends(low: float, high: float, largest: float) -> str:
@@ -87,10 +79,7 @@ def listed_features(features: Sequence[str], most: int = 8) -> str:
 
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Return names as an enumeration; of many names, the first few."""
-    shown = [named(name) for name in names[:most]]
-    if len(names) > most:
-        return f"{', '.join(shown)} and {len(names) - most:,} more"
-    return " and ".join(([", ".join(shown[:-1])] if len(shown) > 1 else []) + shown[-1:])
+    return _numbers.listed([named(name) for name in names], most)
 
 
 def settings(given: Mapping[str, object]) -> str:

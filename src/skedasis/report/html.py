@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from skedasis import __version__
-from skedasis._numbers import counted, number, number_or_zero
+from skedasis._numbers import counted, number, number_or_zero, percent, unbroken
 from skedasis.plots.elements import plain
 from skedasis.plots.figures.overview import regions_point
 from skedasis.plots.html import csp
@@ -62,7 +62,6 @@ from skedasis.report.format import (
     listed,
     listed_features,
     named,
-    percent,
     settings,
 )
 from skedasis.report.format import ends as ends_of
@@ -672,6 +671,11 @@ def _text(name: str) -> str:
     return resources.files("skedasis.report").joinpath("templates", name).read_text("utf-8")
 
 
+def _shown(value: object) -> Markup:
+    """Return what a template shows; a number stays on one line with its unit of percent and its error."""
+    return plain(unbroken(value) if type(value) is str else value)
+
+
 def breakable(name: str) -> Markup:
     """Return a name that a browser may break after underscores, dots and hyphens."""
     return Markup(re.sub(r"([_.-])", r"\1<wbr>", str(plain(name))))  # noqa: S704 - escaped before
@@ -690,7 +694,7 @@ def _environment() -> Environment:
         loader=PackageLoader("skedasis.report"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=plain,
+        finalize=_shown,
     )
     environment.filters |= {"named": named, "breakable": breakable, "copied": copied}
     return environment

@@ -10,13 +10,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skedasis._numbers import counted, number
+from skedasis._numbers import counted, number, percent
 from skedasis._types import Bools, Floats, Ints, Level, Values
 from skedasis.data.factorize import missing_mask
 from skedasis.plots.figures.overview import ReliabilityBins
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Logit, Prediction, Probability
-from skedasis.report.format import named, percent
+from skedasis.report.format import named
 
 # ------------------------------------------------------------------------------ scores on arrays
 Z95 = 1.959963984540054

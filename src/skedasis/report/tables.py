@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from skedasis._numbers import ROUNDING_NOISE, number, number_or_zero
+from skedasis._numbers import number, number_or_zero, percent, signed
 from skedasis.report.cohorts import Cohort
 from skedasis.report.content import ModelSection
-from skedasis.report.format import NumberTable, feature_named, feature_title, named, percent
+from skedasis.report.format import NumberTable, feature_named, feature_title, named
 from skedasis.report.given_rows import GivenRow
 from skedasis.results.effect import TRUSTED_ROWS
 
@@ -17,13 +17,6 @@ TOLD = 3
 
 LEAST = 0.05
 """Effects below this fraction of the row's largest one are not in its sentence."""
-
-
-def signed(value: float, largest: float) -> str:
-    """Return a number with its sign; what is rounding error relative to the largest one is 0."""
-    if abs(value) <= ROUNDING_NOISE * largest:
-        return "0"
-    return f"+{number(value)}" if value > 0 else number(value)
 
 
 def row_sentence(row: GivenRow) -> str:

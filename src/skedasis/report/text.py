@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skedasis._numbers import ROUNDING_NOISE, counted, number, number_or_zero, with_error
+from skedasis._numbers import ROUNDING_NOISE, counted, number, number_or_zero, percent, with_error
 from skedasis._types import Floats
 from skedasis.plots.figures.effect_parts import local_effects
 from skedasis.plots.figures.titles import effect_title
@@ -22,13 +22,12 @@ from skedasis.report.format import (
     listed,
     listed_features,
     named,
-    percent,
 )
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
-from skedasis.results.effect_words import depends_on_text, score_text
+from skedasis.results.effect_words import depends_on_text
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
     Regions,
@@ -601,8 +600,8 @@ def region_texts(regions: Regions) -> RegionTexts:
     scores, total = regions.scores, max(regions.nodes[0].weight, np.finfo(float).tiny)
     lead = explained_text(regions)
     if math.isfinite(scores.whole):
-        lead += f": the heterogeneity score is {score_text(scores.whole, scores.whole_error)} in all rows, and "
-        lead += f"{score_text(scores.within, scores.within_error)} within the regions"
+        lead += f": the heterogeneity score is {with_error(scores.whole, scores.whole_error)} in all rows, and "
+        lead += f"{with_error(scores.within, scores.within_error)} within the regions"
     lead += doubt_text(regions)
     lines: list[tuple[str, str]] = []
     for leaf, effect in zip(regions.leaves, regions.effects, strict=True):

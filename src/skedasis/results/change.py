@@ -11,7 +11,7 @@ import numpy as np
 
 from skedasis._arguments import check_option
 from skedasis._calls import checked_call
-from skedasis._numbers import counted
+from skedasis._numbers import counted, percent
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
@@ -964,7 +964,7 @@ def changes_text(changes: Changes) -> str:
         if np.isfinite(c.std_error):
             low, high = c.interval()
             interval = f"{_number(low)} to {_number(high)}"
-        out, std = row_percent(c.outside.share), _number(_plain_zero(c, c.std))
+        out, std = percent(c.outside.share), _number(_plain_zero(c, c.std))
         table.append((name, c.text, f"{c.n_rows:,}", _number(c.value), interval, std, out))
     lines = [
         f"Changes of {first.quantity}{unit}, {counted(len(every), 'named move')}{of_rows}",
@@ -998,13 +998,13 @@ def _directions(change: Change) -> str:
     """Return at which shares of the rows the quantity increases and decreases."""
     rest = 1 - change.increases - change.decreases
     parts = [
-        f"rises at {row_percent(change.increases)} of the rows, falls at {row_percent(change.decreases)}"
+        f"rises at {percent(change.increases)} of the rows, falls at {percent(change.decreases)}"
     ]
     if rest > 0.0005:
-        parts.append(f"stays the same at {row_percent(rest)}")
+        parts.append(f"stays the same at {percent(rest)}")
     text = ", ".join(parts)
     if change.already > 0:
-        text += f" ({row_percent(change.already)} have these values already)"
+        text += f" ({percent(change.already)} have these values already)"
     return text
 
 
@@ -1017,14 +1017,14 @@ def _outside_lines(change: Change) -> list[str]:
         what = "range" if len(ranged) == 1 else "ranges"
         rows, verb = "no row", "leaves"
         if out.rows:
-            rows = f"{counted(out.rows, 'row')} ({row_percent(out.share)})"
+            rows = f"{counted(out.rows, 'row')} ({percent(out.share)})"
             verb = "leaves" if out.rows == 1 else "leave"
         lines.append(f"{rows} {verb} the observed {what} of {names}")
     if np.isfinite(out.far):
         names = ", ".join((*(m.feature.title for m in change.moved), *out.others))
         are = "is an extrapolation" if out.sampled == 1 else "are extrapolations"
         lines.append(
-            f"{row_percent(out.far)} of {counted(out.sampled, 'sampled row')} {are} (distances in {names})"
+            f"{percent(out.far)} of {counted(out.sampled, 'sampled row')} {are} (distances in {names})"
         )
     return lines
 
@@ -1039,7 +1039,7 @@ def region_lines(change: Change) -> list[tuple[str, ...]]:
             _number(r.value),
             f"{_number(r.lower)} to {_number(r.upper)}" if np.isfinite(r.lower) else "-",
             _number(_plain_zero(change, r.std)),
-            row_percent(r.outside),
+            percent(r.outside),
         )
         for r in change.by
     ]
@@ -1048,13 +1048,3 @@ def region_lines(change: Change) -> list[tuple[str, ...]]:
 
 def _number(value: float) -> str:
     return f"{value + 0.0:.4g}".replace("-", "−") if np.isfinite(value) else "-"
-
-
-def row_percent(share: float) -> str:
-    """Return a fraction of the rows as a percentage: "0.4 %", "<0.1 %", or "-" if it is unknown."""
-    if not np.isfinite(share):
-        return "-"
-    percent = 100 * share
-    if 0 < percent < 0.1:
-        return "<0.1 %"
-    return f"{percent:.1f} %" if 0 < percent < 9.95 else f"{percent:.0f} %"

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from skedasis._escaping import one_line
-from skedasis._numbers import counted
+from skedasis._numbers import counted, p_value
 from skedasis._types import Level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
@@ -435,5 +435,5 @@ def _line(contrast: Contrast, *, regions: bool) -> list[str]:
     change, lower, upper = change_texts(c)
     limits = f"{lower} to {upper}" if lower else "unknown"
     p = c.p_value
-    p_text = "" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.2g}"
+    p_text = p_value(p).removeprefix("p ").removeprefix("= ")
     return [*cells, change, limits, p_text, f"{c.rows:,}"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skedasis._escaping import one_line
+from skedasis._numbers import number
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.times import TimeAxis
 from skedasis.results.axis import LevelAxis
@@ -68,8 +69,8 @@ def _levels(effect: Effect, axis: LevelAxis) -> str:
     if flat:
         return flat
     low, high = extremes(value, error)
-    top = f"highest at {labels[high]} ({number_text(float(value[high]))})"
-    return f"{top}, lowest at {labels[low]} ({number_text(float(value[low]))})"
+    top = f"highest at {labels[high]} ({number(float(value[high]), zeros=False)})"
+    return f"{top}, lowest at {labels[low]} ({number(float(value[low]), zeros=False)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,14 +191,14 @@ class Curve:
             return f"{counts}, highest at {ends[0]}{of} ({high}), lowest at {ends[1]}{of} ({low})"
         both = sorted((found[0], noun, found) for found, noun in ((peaks, "peak"), (dips, "dip")))
         parts = [self._turns_text(found, noun, sizes=True) for _, noun, found in both]
-        return "; ".join([*parts, f"spans {number_text(float(np.ptp(value)))}"])
+        return "; ".join([*parts, f"spans {number(float(np.ptp(value)), zeros=False)}"])
 
     def _rise(self) -> str:
         """Describe a curve without turns."""
         total, of = float(self.value[-1] - self.value[0]), self.of_unit
         ends, part = self.texts([0, -1]), self.steep_part
         way = "rises" if total > 0 else "falls"
-        said = f"{way} by {number_text(abs(total))} from {ends[0]} to {ends[1]}{of}"
+        said = f"{way} by {number(abs(total), zeros=False)} from {ends[0]} to {ends[1]}{of}"
         if part is None:
             return said
         a, b = self.texts(part)
@@ -214,7 +215,9 @@ class Curve:
         before = before if height[0] - height[before] > least else 0
         after = after if height[-1] - height[after] > least else len(value) - 1
         start, end = self.texts([before, after])
-        down, up = (number_text(abs(float(value[turn] - value[k]))) for k in (before, after))
+        down, up = (
+            number(abs(float(value[turn] - value[k])), zeros=False) for k in (before, after)
+        )
         first, second = ("rises", "falls") if peak else ("falls", "rises")
         where = self._turns_text([turn], "peak" if peak else "dip")
         return f"{where}: {first} by {down} from {start}{of}, {second} by {up} to {end}{of}"
@@ -305,7 +308,7 @@ def _flat(value: Floats, error: Floats) -> str:
     if span <= ROUNDING * float(np.abs(value).max()):
         return "flat"
     if not _differ(value, error):
-        return f"flat within two standard errors (spans {number_text(span)})"
+        return f"flat within two standard errors (spans {number(span, zeros=False)})"
     return ""
 
 
@@ -321,15 +324,6 @@ def _differ(value: Floats, error: Floats) -> bool:
     return bool((value[high][:, None] - value[low] > errors).any())
 
 
-def number_text(value: float) -> str:
-    """Return a number with at most three significant digits, or all digits of its whole part."""
-    if not math.isfinite(value):
-        return "unknown"
-    if 1000 <= abs(value) < 1e9:
-        return f"{value:,.0f}".replace("-", "−")
-    return f"{value:.3g}".replace("-", "−")
-
-
 def _size_text(value: float, span: float) -> str:
     """Return a value of a curve, rounded to less than 1 % of its range."""
-    return number_text(round(value, 2 - math.floor(math.log10(span))) + 0.0)
+    return number(round(value, 2 - math.floor(math.log10(span))) + 0.0, zeros=False)

@@ -6,10 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from skedasis._escaping import one_line
-from skedasis._numbers import counted
+from skedasis._numbers import counted, number, percent, with_error
 from skedasis.registry import title_of
 from skedasis.results.build.linear_form import AXIS
-from skedasis.results.curve_words import number_text
 from skedasis.results.display import called_text, outside_text, sample_text
 from skedasis.results.effect import AnyMPlot, BinnedEffect, Effect, LevelStepsEffect
 from skedasis.results.main_stretch import beyond_text
@@ -23,12 +22,6 @@ MOSTLY = 0.5
 
 
 # --- shares and scores ----------------------------------------------------------------------------
-
-
-def percent_text(share: float, error: float = math.nan) -> str:
-    """Return a fraction in percent, with its standard error where that is known and is not rounded to 0 %."""
-    known = math.isfinite(error) and _percent(error) != "0 %"
-    return f"{_percent(share)} ± {_percent(error)}" if known else _percent(share)
 
 
 NOT_TOLD = "no measurable part"
@@ -46,23 +39,7 @@ def share_text(share: float, error: float = math.nan) -> str:
         return "unknown"
     if not is_told(share, error):
         return NOT_TOLD
-    return percent_text(min(share, 1.0), error)
-
-
-def _percent(share: float) -> str:
-    if not math.isfinite(share):
-        return "unknown"
-    digits = 1 if 0 < abs(share) < 0.0095 else 0
-    text = f"{100 * share:.{digits}f} %".replace("-", "−")
-    return "0 %" if text in ("−0 %", "−0.0 %", "0.0 %") else text
-
-
-def score_text(score: float, error: float) -> str:
-    """Return a score with its standard error where that is known."""
-    text = number_text(score)
-    if not (math.isfinite(error) and error > 0):
-        return text
-    return f"{text} ± {f'{error:.2g}' if error < 100 else number_text(error)}"
+    return percent(min(share, 1.0), error)
 
 
 # --- what an effect depends on --------------------------------------------------------------------
@@ -108,10 +85,10 @@ def effect_text(effect: Effect) -> str:
     parts = counted(effect.n_parts, effect.part_noun)
     score = "not computed"
     if effect.swap_score is not None:
-        score = score_text(effect.heterogeneity_score, effect.heterogeneity_score_error) + unit
+        score = with_error(effect.heterogeneity_score, effect.heterogeneity_score_error) + unit
     lines = [
         f"{subject}: {kind_of(effect)} {one_line(about.quantity)} ({method_of(effect)}, {parts})",
-        f"importance           {number_text(effect.importance)}{unit}",
+        f"importance           {number(effect.importance)}{unit}",
         f"heterogeneity score  {score}",
     ]
     if effect.depends_on is not None:

@@ -14,7 +14,7 @@ import numpy as np
 from skedasis._arguments import check_option, is_int, shown
 from skedasis._calls import checked_call
 from skedasis._escaping import one_line
-from skedasis._numbers import counted
+from skedasis._numbers import counted, p_value, percent, with_error
 from skedasis._types import Bools, Floats, Ints, Level, TableLike, Values
 from skedasis.data.categories import NO_COLUMN_LEVEL, given_labels, labels_of
 from skedasis.data.dataset import Dataset, as_dataset
@@ -36,7 +36,7 @@ from skedasis.results.display import (
     sample_text,
 )
 from skedasis.results.effect import About, Effect
-from skedasis.results.effect_words import percent_text, score_text, share_text
+from skedasis.results.effect_words import share_text
 from skedasis.results.effects import Effects
 from skedasis.results.export import Content, ExportOptions, iso_times
 from skedasis.results.immutable import Immutable
@@ -1090,13 +1090,6 @@ def another_text(split: Split) -> str:
     return f"another split does about as well{f': {split.another}' if split.another else ''}"
 
 
-def p_value_text(p_value: float) -> str:
-    """Return a p-value as text, empty if it is unknown."""
-    if not math.isfinite(p_value):
-        return ""
-    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
-
-
 def alternatives(regions: Regions) -> list[str]:
     """Return for each split that is not stable which other split does about as well, in words."""
     return [
@@ -1154,12 +1147,12 @@ def undivided_text(leaf: RegionNode) -> str:
     best = leaf.candidate
     if best is None:
         return leaf.note
-    rule, p_value = best.conditions[0].text, p_value_text(best.p_value)
+    rule, p = best.conditions[0].text, p_value(best.p_value)
     if best.p_value <= best.level:
-        return f"the best rule, {rule}, explains only {share_text(best.share)} ({p_value})"
+        return f"the best rule, {rule}, explains only {share_text(best.share)} ({p})"
     if best.p_value < SIGNIFICANT:
-        p_value += f", and {best.level:.2g} is needed"
-    return f"{leaf.note}; the best was {rule} ({p_value})"
+        p += f", and {best.level:.2g} is needed"
+    return f"{leaf.note}; the best was {rule} ({p})"
 
 
 def heading_text(regions: Regions) -> str:
@@ -1170,10 +1163,10 @@ def heading_text(regions: Regions) -> str:
     doubt = doubt_text(regions)
     if not math.isfinite(scores.whole):
         return f"{said} (no heterogeneity scores){doubt}" if len(regions) > 1 else said
-    before = f"heterogeneity score {score_text(scores.whole, scores.whole_error)}"
+    before = f"heterogeneity score {with_error(scores.whole, scores.whole_error)}"
     if len(regions) == 1:
         return f"{said} ({before})"
-    within = score_text(scores.within, scores.within_error)
+    within = with_error(scores.within, scores.within_error)
     return f"{said} ({before}, within the regions {within}){doubt}"
 
 
@@ -1206,7 +1199,7 @@ def tree_text(nodes: Sequence[RegionNode], scores: RegionScores | None = None) -
         said = (
             f"{'  ' * node.depth}{name}{node.condition or node.rule}: {counted(node.count, 'row')}"
         )
-        said += f" ({percent_text(node.weight / total)})" if node.depth else ""
+        said += f" ({percent(node.weight / total)})" if node.depth else ""
         if scores is not None:
             said += _node_score(node, scores)
         if node.split is not None:
@@ -1221,7 +1214,7 @@ def _node_score(node: RegionNode, scores: RegionScores) -> str:
         score, error = float(scores.regions[node.region]), float(scores.regions_error[node.region])
     elif node.depth == 0:
         score, error = scores.whole, scores.whole_error
-    return f", score {score_text(score, error)}" if math.isfinite(score) else ""
+    return f", score {with_error(score, error)}" if math.isfinite(score) else ""
 
 
 def split_text(split: Split) -> str:
@@ -1229,7 +1222,7 @@ def split_text(split: Split) -> str:
     said = [f"by {one_line(split.feature_title)}"]
     if math.isfinite(split.share):
         said[0] += f": explains {share_text(split.share, split.share_error)}"
-    said += [p_value_text(split.p_value)]
+    said += [p_value(split.p_value)]
     if split.unstable:
         said.append(another_text(split))
     if split.look_ahead:

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.results.effect_words import percent_text, share_text
+from skedasis._numbers import percent
+from skedasis.results.effect_words import share_text
 from skedasis.results.regions import (
     MultiModelRegions,
     Regions,
@@ -87,7 +88,7 @@ def test_assign_gives_minus_one_where_no_rule_holds(X):
 
 def test_print_begins_with_what_the_regions_explain(four):
     lines = str(four).splitlines()
-    explained = percent_text(four.heterogeneity_explained, 0.02)
+    explained = percent(four.heterogeneity_explained, 0.02)
     assert lines[0].startswith(
         f"hr on prediction (ALE): 4 regions explain {explained} of the heterogeneity (heterogeneity score "
     )

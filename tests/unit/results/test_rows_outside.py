@@ -80,7 +80,7 @@ def test_a_single_row_is_a_note_and_a_heavy_one_a_warning():
     q, method = (lambda X: X[:, 0] ** 2), sd.ALE(bins=sd.Edges([0, 0.5, 1]))
     e = sd.explain(q, rows, 0, method=method, heterogeneity_rows=0)
     assert str(found(e)) == (
-        "note: 1 of 100 rows (1.0 %) is outside the edges of 'x0', from 0 to 1: the curve does not "
+        "note: 1 of 100 rows (1 %) is outside the edges of 'x0', from 0 to 1: the curve does not "
         "include them. Use wider edges, or bins='auto', if it should."
     )
     weights = np.append(np.ones(99), 11.0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skedasis._arguments import check_probability
-from skedasis._numbers import counted, number
+from skedasis._numbers import counted, number, percent
 from skedasis._types import Floats
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import effect_parts
@@ -35,7 +35,7 @@ from skedasis.plots.marks import (
     vertical_line,
 )
 from skedasis.plots.scales import PlotAxis, clean, distinct_names, extent, position_texts, shorten
-from skedasis.results.change import Change, row_percent, rows_text
+from skedasis.results.change import Change, rows_text
 
 if TYPE_CHECKING:
     from skedasis.results.keywords import ChangeFigure
@@ -83,7 +83,7 @@ def change_notes(change: Change) -> tuple[str, ...]:
     """Return the number of rows, and of those that leave the data."""
     notes = [rows_text(change)]
     if change.outside.rows:
-        share = row_percent(change.outside.share)
+        share = percent(change.outside.share)
         notes.append(f"{share} outside the observed range")
     if change.missing:
         notes.append(f"{counted(change.missing, 'row')} without a value left out")

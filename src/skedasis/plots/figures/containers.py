@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from skedasis._arguments import check_int_or_none, check_probability
-from skedasis._numbers import counted
+from skedasis._numbers import counted, percent
 from skedasis._types import OutputLabel
 from skedasis.errors import DataError
 from skedasis.plots.figures.change import (
@@ -28,7 +28,7 @@ from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.titles import TIMES, surface_title
 from skedasis.plots.marks import FigureSpec, Heat, Stack, Title
 from skedasis.plots.scales import clean, distinct_names, shorten
-from skedasis.results.change import Change, Changes, row_percent
+from skedasis.results.change import Change, Changes
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.multi_model import MultiModelEffects, MultiModelSurface
@@ -176,7 +176,7 @@ def _changes_notes(shown: Mapping[str, Change], total: int) -> tuple[str, ...]:
     shared = notes.pop() if len(notes) == 1 else ()
     outside = max(c.outside.share for c in shown.values())
     if not shared and outside > 0:
-        shared = (f"up to {row_percent(outside)} outside the observed range",)
+        shared = (f"up to {percent(outside)} outside the observed range",)
     if len(shown) == total:
         return shared
     return (*shared, f"{len(shown):,} of {total:,} named moves, all with top=None")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skedasis._arguments import check_int_or_none
-from skedasis._numbers import counted, number, sentence, with_error
+from skedasis._numbers import counted, number, percent, sentence, with_error
 from skedasis._types import Floats
 from skedasis.errors import DataError
 from skedasis.plots.figures import effect_parts
@@ -41,7 +41,7 @@ from skedasis.plots.marks import FigureSpec, Mark, Panel, Text, Title, vertical_
 from skedasis.plots.scales import PlotAxis, clean, distinct_names, extent, shorten
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
-from skedasis.results.effect_words import percent_text, share_text
+from skedasis.results.effect_words import share_text
 from skedasis.results.keywords import RegionsBy, Zero
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
@@ -227,7 +227,7 @@ def _region_notes(regions: Regions, i: int) -> tuple[str, ...]:
     node = regions.leaves[i]
     notes = [counted(node.count, "row")]
     if len(regions) > 1:
-        notes.append(percent_text(float(regions.shares[i])))
+        notes.append(percent(float(regions.shares[i])))
     score, error = float(regions.scores.regions[i]), float(regions.scores.regions_error[i])
     if math.isfinite(score):
         notes.append(f"heterogeneity score {with_error(score, error, regions.scores.whole)}")

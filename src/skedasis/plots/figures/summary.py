@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skedasis._numbers import counted, sentence
+from skedasis._numbers import counted, percent, sentence
 from skedasis._types import Floats
 from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.compare import (
@@ -47,7 +47,6 @@ from skedasis.plots.marks import (
 from skedasis.plots.scales import PlotAxis, clean, distinct_names, shorten
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
-from skedasis.results.effect_words import percent_text
 from skedasis.results.regions import ALL_ROWS, Regions, alternatives, summary_text
 
 HEIGHT = 132.0
@@ -75,8 +74,7 @@ def regions_summary_figure(
     heaviest = np.sort(np.argsort(-shares, kind="stable")[:MOST_REGIONS]).tolist()
     rules = distinct_names([clean(regions.rules[i]) for i in heaviest], LONGEST)
     labels = [
-        f"{rule} ({percent_text(float(shares[i]))})"
-        for rule, i in zip(rules, heaviest, strict=True)
+        f"{rule} ({percent(float(shares[i]))})" for rule, i in zip(rules, heaviest, strict=True)
     ]
     banded = len(heaviest) <= BANDS
     found = region_curves(

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from skedasis._numbers import counted
-from skedasis.results.change import Change, row_percent
+from skedasis._numbers import counted, percent
+from skedasis.results.change import Change
 from skedasis.results.checks.check import Check, Checks, checks_in_order, severity_of
 from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION, WARN_EXTRAPOLATION
 from skedasis.results.effect import TRUSTED_ROWS
@@ -29,12 +29,12 @@ def _leaves_data(change: Change) -> Iterator[Check]:
     if len(left) == 1:
         parts = [repr(left[0].feature.name)]
     range_text = (
-        f"{counted(out.rows, 'row')} ({row_percent(out.share)}) {'leaves' if out.rows == 1 else 'leave'} the observed "
+        f"{counted(out.rows, 'row')} ({percent(out.share)}) {'leaves' if out.rows == 1 else 'leave'} the observed "
         f"range of {', '.join(parts)}, where the model has seen no data. {fix}"
     )
     others = f" (distances also in {', '.join(map(repr, out.others))})" if out.others else ""
     far_text = (
-        f"{row_percent(out.far)} of {counted(out.sampled, 'sampled row')} are extrapolations after the move: farther "
+        f"{percent(out.far)} of {counted(out.sampled, 'sampled row')} are extrapolations after the move: farther "
         f"from the data than 99% of the rows are from their nearest neighbour{others}. {fix}"
     )
     in_range = {"share": out.share, "rows": out.rows}

@@ -9,6 +9,7 @@ import numpy as np
 
 from skedasis._arguments import check_probability
 from skedasis._calls import NearestAttribute
+from skedasis._numbers import p_value
 from skedasis.errors import DataError
 from skedasis.results.display import no_score_error
 from skedasis.results.effect import Effect
@@ -76,7 +77,7 @@ class HeterogeneityTest(Exportable, NearestAttribute):
                 f"The heterogeneity score, {self.score:.3g}, is computed from one pair of rows, too few to test "
                 f"whether it is above {self.above:.3g}."
             )
-        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"
+        p = p_value(self.p_value)
         if self.verdict == "unclear":
             return (
                 f"The heterogeneity score, {self.score:.3g}, is not significantly above "

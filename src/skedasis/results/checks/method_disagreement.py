@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._numbers import number as number_text
 from skedasis._types import Floats
 from skedasis.errors import DataError
 from skedasis.registry import call_of
@@ -14,7 +15,6 @@ from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.checks.advice import OBSERVED_ONLY, narrower_bins
 from skedasis.results.checks.check import number, runs
 from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION
-from skedasis.results.curve_words import number_text
 from skedasis.results.effect import TRUSTED_ROWS, AnyMPlot, BinnedEffect, Effect, PartialDependence
 from skedasis.results.time_axis import align_time_axis
 

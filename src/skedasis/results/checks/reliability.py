@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from skedasis._arguments import check_probability
-from skedasis._numbers import counted
+from skedasis._numbers import counted, p_value, percent
+from skedasis._numbers import number as number_text
 from skedasis._types import Bools, Floats, TableLike
 from skedasis.data.gaps import Gap
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
 from skedasis.results.axis import LevelAxis, LevelPairAxis, LevelStats, PairAxis
 from skedasis.results.build.pairs import HOME
-from skedasis.results.change import row_percent
 from skedasis.results.checks.advice import (
     BETWEEN_VALUES,
     automatic_bins,
@@ -64,7 +64,6 @@ from skedasis.results.checks.heterogeneity_test import NEGLIGIBLE
 from skedasis.results.checks.method_disagreement import check_comparable, disagreement
 from skedasis.results.checks.slope_check import SlopeCheck
 from skedasis.results.checks.variance_decomposition import ROUNDING, variance_decomposition
-from skedasis.results.curve_words import number_text
 from skedasis.results.effect import (
     TRUSTED_ROWS,
     AnyAccumulated,
@@ -275,7 +274,7 @@ def _rows_outside(
     share = weight / (weight + inside[1])
     of_weight = "" if weight + inside[1] == rows + inside[0] else " of the weight"
     text = (
-        f"{rows:,} of {counted(rows + inside[0], 'row')} ({row_percent(share)}{of_weight}) "
+        f"{rows:,} of {counted(rows + inside[0], 'row')} ({percent(share)}{of_weight}) "
         f"{'is' if rows == 1 else 'are'} {where} does not include them. Use wider edges, or bins='auto', if it should."
     )
     yield Check(
@@ -409,7 +408,7 @@ def _are_beyond(gap: Gap, time: TimeAxis | None) -> str:
     """Return the number of rows beyond a gap and their values in words."""
     verb = "lies" if gap.rows == 1 else "lie"
     at = f"at {values_text(gap, time)}"
-    return f"{verb} {counted(gap.rows, 'row')} ({row_percent(gap.share)}), {at}"
+    return f"{verb} {counted(gap.rows, 'row')} ({percent(gap.share)}), {at}"
 
 
 @reports("no_rows")
@@ -546,7 +545,7 @@ def _slope_change_text(
 ) -> str:
     """Return the text about local effects that depend on x inside bins."""
     bins, share, p = numbers["bins"], numbers["share"], numbers["p_value"]
-    sure = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    sure = p_value(p)
     where = (
         f"{effect.feature!r} from {number(ends[0], effect.time)} to {number(ends[1], effect.time)}"
     )
