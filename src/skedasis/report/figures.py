@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from skedasis._numbers import counted
+from skedasis._numbers import counted, percent
 from skedasis.plots import draw_matplotlib
 from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing
@@ -32,7 +32,6 @@ from skedasis.plots.marks import FigureSpec, Line
 from skedasis.report import text as report_text
 from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
-from skedasis.report.format import percent
 from skedasis.report.given_rows import On, with_rows
 from skedasis.report.text import Caption
 from skedasis.results.axis import LevelAxis
