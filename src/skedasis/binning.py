@@ -134,7 +134,6 @@ class Uniform(Binning):
         check_int("Uniform(k)", self.k, 1, "Use 20")
 
     def candidates(self, column: Column) -> Cells:
-        """Return the fine cells."""
         return _snapped_cells(column, uniform_edges(column.low, column.high, self.k), "left")
 
 
@@ -162,7 +161,6 @@ class Quantile(Binning):
         check_int("Quantile(k)", self.k, 1, "Use 20")
 
     def candidates(self, column: Column) -> Cells:
-        """Return the fine cells."""
         return Cells(distinct(column.order_statistics(self.k)), "right")
 
 
@@ -235,7 +233,6 @@ class Edges(Binning):
         return {**settings, "edges": [z if isinstance(z, float) else str(z) for z in self.edges]}
 
     def candidates(self, column: Column) -> Cells:
-        """Return the fine cells."""
         time, what = column.feature.time, f"Edges of {column.feature.name!r}"
         if time is not None:
             edges = time.days(self.edges, what)
@@ -305,7 +302,6 @@ class AutomaticBinning(Binning):
             check_number(f"{name}(min_points)", self.min_points, least, fix, least=1.0)
 
     def candidates(self, column: Column) -> Cells:
-        """Return the fine cells."""
         return _snapped_cells(column, uniform_edges(column.low, column.high, self.max_bins), "left")
 
     def criterion_for(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Criterion:
@@ -358,7 +354,6 @@ class Greedy(AutomaticBinning):
     """
 
     def choose(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Ints:
-        """Return which edges stay."""
         return self.partition(merge_greedily, cells, moments, options)
 
 
@@ -388,13 +383,11 @@ class AutoUniform(AutomaticBinning):
     max_bins: int = 20
 
     def candidates(self, column: Column) -> Cells:
-        """Return the fine cells."""
         # An edge that several K share is the same floating-point number for each.
         edges = [uniform_edges(column.low, column.high, k) for k in range(1, self.max_bins + 1)]
         return _snapped_cells(column, distinct(np.concatenate(edges)), "left")
 
     def choose(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Ints:
-        """Return which edges stay."""
         criterion = self.criterion_for(cells, moments, options)
         low, high = float(cells.edges[0]), float(cells.edges[-1])
         tie = options.noise * (high - low) * options.largest
@@ -501,11 +494,9 @@ class Optimal(AutomaticBinning):
 
     @property
     def uses_likelihood(self) -> bool:
-        """Return whether the bins minimise a penalized likelihood."""
         return self.criterion == "likelihood"
 
     def candidates(self, column: Column) -> Cells:
-        """Return the fine cells."""
         if self.grid == "uniform":
             return super().candidates(column)
         if self.grid == "jumps":
@@ -522,13 +513,7 @@ class Optimal(AutomaticBinning):
         return Cells(distinct(np.concatenate([values[:1], between, values[-1:]])), "left")
 
     def between(self, jumps: Floats | None, column: Column) -> Cells:
-        """Return cells that contain one jump each.
-
-        Raises
-        ------
-        UnsupportedError
-            If the positions of the jumps are not known.
-        """
+        """Return cells that contain one jump each; raise `UnsupportedError` if the jumps' positions are not known."""
         if jumps is None:
             raise _unknown_jumps(column)
         if column.low == column.high:
@@ -551,11 +536,9 @@ class Optimal(AutomaticBinning):
         return Cells(distinct(column.order_statistics(k)), "right")
 
     def choose(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Ints:
-        """Return which edges stay."""
         return self.segments(cells, moments, options).edge_index
 
     def segments(self, cells: Cells, moments: Moments, options: VarianceOptions) -> BinSegments:
-        """Return which edges stay, and in which bins slopes change linearly."""
         if not self.uses_likelihood:
             return BinSegments(self.partition(optimal_partition, cells, moments, options))
         some = np.flatnonzero(moments.weight > 0)
@@ -585,19 +568,8 @@ class Optimal(AutomaticBinning):
     ) -> RefinedBins | None:
         """Return the bins with their edges moved to the best position between two rows.
 
-        Parameters
-        ----------
-        cells : Cells
-        kept : ndarray of int, shape (bins + 1,)
-            Indices of the chosen edges.
-        rows : tuple of three ndarray
-            Values, local effects and weights (or None) of all rows.
-        options : VarianceOptions
-
-        Returns
-        -------
-        RefinedBins or None
-            None if there are no inner edges, or all lie between two rows already.
+        `kept`, (bins + 1,), are the indices of the chosen edges, and `rows` the values, local effects and weights (or
+        None) of all rows. None if there are no inner edges, or all lie between two rows already.
         """
         if not self.uses_likelihood or self.grid != "data" or len(kept) <= 2:
             return None
@@ -673,7 +645,6 @@ def _begin(edges: Floats, gaps: set[float]) -> Bools:
 
 
 def _with_wide_cells_cut(column: Column, edges: Floats, gaps: set[float]) -> Floats:
-    """Return edges with those at which wide cells are cut."""
     is_gap, widths = _begin(edges, gaps), np.diff(edges)
     parts = widths / (max(float(widths[~is_gap].sum()), np.finfo(float).tiny) / _WIDE)
     # A cell is not cut for the rounding of its width.

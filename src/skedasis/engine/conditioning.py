@@ -123,7 +123,6 @@ class ConditioningFeatures:
 
     @property
     def columns(self) -> list[CodedColumn]:
-        """Return the coded columns."""
         return [c.coded for c in self.found]
 
     def allowed_for(self, feature: Feature) -> list[int]:

@@ -54,7 +54,6 @@ def column_named_by(by: GivenRegions | None) -> Hashable:
 def regions_given(
     dataset: Dataset, features: Sequence[Feature], by: GivenRegions
 ) -> GivenRules | ColumnRegions:
-    """Return the regions that `by` names."""
     known = dataset.before_passes(lambda: regions_of_rows(dataset, features, by))
     return _regions_of_chunks(dataset, features, by) if known is None else known
 
@@ -255,7 +254,6 @@ class ColumnRegions:
 
     @property
     def rules(self) -> list[str]:
-        """Return the rule of each region."""
         return [c.text for c in self.conditions]
 
     def of_values(self, x: Floats) -> Ints:

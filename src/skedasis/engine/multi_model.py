@@ -293,15 +293,12 @@ class _ChosenBins(Binning):
     segments_: BinSegments
 
     def candidates(self, column: Any) -> Cells:
-        """Return the scheme's fine cells."""
         return self.scheme.candidates(column)
 
     def choose(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Ints:
-        """Return the indices of the edges of the bins."""
         return self.segments_.edge_index
 
     def segments(self, cells: Cells, moments: Moments, options: VarianceOptions) -> BinSegments:
-        """Return the bins, and in which of them the slope changes linearly."""
         return self.segments_
 
     def describe(self) -> dict[str, JsonValue] | str:

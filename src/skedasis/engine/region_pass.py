@@ -333,7 +333,6 @@ class _RegionBuilder:
         rules: RegionRules,
         scores: Sequence[RegionScore],
     ) -> list[Effect]:
-        """Return the effect in each region, with its score."""
         job, kept, weights = self.here.job, self._kept(label, task), self.finder.weights
         (about,) = abouts_of(job, label, task)
         missing = self._missing_in(task, whole, rules)

@@ -74,11 +74,9 @@ class CountPass:
     quantum: float | None
 
     def state(self) -> list[Ints]:
-        """Return the counts of no rows."""
         return [np.zeros((2 + len(r.features), len(r.leaves)), dtype=np.int64) for r in self.rules]
 
     def add(self, state: list[Ints], first: int, chunk: Dataset) -> None:
-        """Add the rows of a chunk."""
         weights = chunk.integer_weights(self.quantum)
         known: dict[int, Bools] = {}
         for counts, rules in zip(state, self.rules, strict=True):

@@ -123,7 +123,6 @@ class RegionRules:
 
     @property
     def regions(self) -> int:
-        """Return the number of regions."""
         return len(self.leaves)
 
 
@@ -164,7 +163,6 @@ class RuleFinder:
 
     @cached_property
     def tasks(self) -> list[FeatureTask]:
-        """The features."""
         return [t for t in self.job.tasks if isinstance(t, FeatureTask)]
 
     @cached_property
@@ -182,7 +180,6 @@ class RuleFinder:
         return weights
 
     def weight(self, rows: Ints) -> float:
-        """Return the weight of some rows."""
         return float(len(rows)) if self.weights is None else float(self.weights[rows].sum())
 
     @cached_property

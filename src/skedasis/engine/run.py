@@ -64,7 +64,6 @@ class BatchWork:
 
     @classmethod
     def of(cls, job: Job) -> BatchWork:
-        """Return the work of a job."""
         variants = {t.key: t.variant for t in job.tasks}
         return cls(
             job.outputs,
@@ -85,7 +84,6 @@ class BatchWork:
         advance: Advance,
         joint: JointCalls | None = None,
     ) -> GatheredStats:
-        """Return the statistics of one batch."""
         keep = None if self.sample is None else self.sample.mask(batch)
 
         def compute_one(name: ResultKey) -> GatheredStats:
@@ -149,7 +147,6 @@ class RowsDone:
     """Steps that no progress bar has counted, because they were done elsewhere."""
 
     def count_step(self) -> None:
-        """Count a step."""
         self.steps += 1
 
 
@@ -175,7 +172,6 @@ class ComputePass:
         return self.quantity.prepare(rows)
 
     def add(self, state: RowsDone, number: int, batch: Batch) -> None:
-        """Add a batch."""
         work, previous = self.work, self.worker.evaluators
         advance = state.count_step if self.advance is None else self.advance
         joint = joint_calls(work.room, len(batch))

@@ -180,13 +180,9 @@ def _named_method(name: str) -> Parameters:
 class SelectorLike(Protocol):
     """What narwhals' and Polars' selectors have in common, for type checkers."""
 
-    def is_null(self) -> object:
-        """Return an expression."""
-        ...
+    def is_null(self) -> object: ...
 
-    def alias(self, name: str, /) -> object:
-        """Return an expression."""
-        ...
+    def alias(self, name: str, /) -> object: ...
 
 
 FeaturePattern: TypeAlias = re.Pattern[str] | SelectorLike | Callable[[str], bool]

@@ -277,12 +277,10 @@ class _MoveTask(FeatureTask):
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        """Return all features that move."""
         return tuple(c if isinstance(c, Feature) else c.feature for c in self.moved)
 
     @property
     def columns(self) -> tuple[AnyColumn, ...]:
-        """Return their columns."""
         return self.moved
 
 

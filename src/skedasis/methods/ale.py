@@ -84,25 +84,7 @@ Bins: TypeAlias = Scheme | ByFeature[Scheme]
 
 @dataclass(frozen=True)
 class Accumulated(BinnedMethod):
-    """Base class of accumulated effects: their parameters, and the steps plan, compute and finalize.
-
-    Parameters
-    ----------
-    bins : "auto", int, Binning or mapping
-        The scheme, or a number of bins of the method's default scheme; a mapping ``{"feature": bins}`` sets it for each
-        feature.
-    center : {"mean", "start", None}
-        What is subtracted from the curve: "mean", the mean over bins of the mid-values, weighted by their rows; else
-        nothing, so that the curve starts at zero.
-    accumulate : {"variance", "std"}
-        How `Effect.accumulated_std` is accumulated: RHALE Eq. 16 or UALE Eq. 9.
-    ddof : int
-        Delta degrees of freedom: variances within bins are divided by n_k - ddof.
-    accumulate_se : {"quadrature", "sum"}
-        How standard errors are accumulated; "sum" is the draft's Eq. 5, conservative.
-    top_levels : int, optional
-        For a categorical feature, the number of most frequent levels to use.
-    """
+    """Base class of accumulated effects: their parameters (see `RHALE`), and the steps plan, compute and finalize."""
 
     bins: Bins = "auto"
     center: Center = "mean"
@@ -130,7 +112,6 @@ class Accumulated(BinnedMethod):
         return as_scheme(bins, self.default_scheme, Uniform)
 
     def binning(self) -> Binning:
-        """Return the scheme for features without an entry of their own in `bins`."""
         return self.scheme("auto" if isinstance(self.bins, Mapping) else self.bins)
 
     def _bins_for(self, feature: Feature) -> Scheme:
@@ -139,7 +120,6 @@ class Accumulated(BinnedMethod):
         return param_for_feature(bins, feature, _AUTO) if isinstance(bins, Mapping) else bins
 
     def is_explicit(self, feature: Feature) -> bool:
-        """Return whether bins are given on the axis of the feature."""
         return isinstance(self._bins_for(feature), (Uniform, Quantile, Edges))
 
     def for_feature(self, feature: Feature) -> AnyFeatureMethod:
@@ -150,7 +130,6 @@ class Accumulated(BinnedMethod):
         )
 
     def for_levels(self, feature: Feature) -> LevelSteps:
-        """Return the variant for a categorical feature; raise `UnsupportedError` if there is none."""
         raise self.no_levels_error(feature)
 
     def plan(self, column: Column, derivative_info: DerivativeInfo) -> CellPlan:
@@ -492,7 +471,6 @@ class ALE(Accumulated):
         return quantile_scheme(bins, self.default_scheme)
 
     def for_levels(self, feature: Feature) -> LevelSteps:
-        """Return the variant for a categorical feature."""
         return LevelSteps(self, self.order)
 
     def substitute_for(self, feature: Feature) -> LevelSteps:
@@ -500,7 +478,6 @@ class ALE(Accumulated):
         return self.for_levels(feature)
 
     def for_pair(self, features: tuple[Feature, Feature]) -> PairALE:
-        """Return the variant for two features."""
         return PairALE(self, self.order)
 
     def fixed_binning(self, feature: Feature) -> Binning:
@@ -570,7 +547,6 @@ class DALE(Accumulated):
         return LevelSteps(self, instead_of=self.name)
 
     def for_pair(self, features: tuple[Feature, Feature]) -> PairDALE:
-        """Return the variant for two features."""
         return PairDALE(self)
 
     def fixed_binning(self, feature: Feature) -> Binning:
@@ -668,10 +644,7 @@ class RHALE(Accumulated):
     def for_levels(self, feature: Feature) -> LevelSteps:
         """Return the variant for an ordinal feature: differences between adjacent levels, grouped by the scheme.
 
-        Raises
-        ------
-        UnsupportedError
-            For a nominal feature, and for a scheme that does not group levels.
+        Raise `UnsupportedError` for a nominal feature, and for a scheme that does not group levels.
         """
         chooses = isinstance(self.binning(), (Optimal, Greedy))
         if feature.kind == "ordinal" and chooses:

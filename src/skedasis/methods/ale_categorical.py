@@ -53,17 +53,8 @@ Order: TypeAlias = str | Sequence[Level] | None
 class LevelPlan:
     """The levels of a categorical feature, in the order in which they are accumulated or shown.
 
-    Parameters
-    ----------
-    column : LevelColumn
-    order : ndarray of int, shape (L,)
-        The column's code of each level, in this order.
-    places : ndarray of int
-        The position in the order of each code, -1 for levels that are not used. The last entry is for code -1.
-    chosen : str
-        How the order was chosen.
-    notes : dict
-        Entries for the provenance.
+    `order`, (L,), are the column's codes of the levels in this order, and `places` the position in it of each code, -1
+    for levels that are not used; the last entry is for code -1. `chosen` says how the order was chosen.
     """
 
     column: LevelColumn
@@ -115,7 +106,6 @@ class LevelVariant(MethodVariant[BaseT_co], FeatureMethod[LevelColumn, LevelPlan
     """Base class of the variants for a categorical feature."""
 
     def read_column(self, dataset: Dataset, feature: Feature) -> LevelColumn:
-        """Return the feature's levels and the rows' codes."""
         return dataset.levels(feature, top=self.base.top_levels, most=MOST_LEVELS)
 
 
@@ -140,11 +130,9 @@ class LevelSteps(LevelVariant[_StepsBase]):
         return self.base.choosing_scheme() if self.grouped else None
 
     def with_scheme(self, scheme: Binning) -> Self:
-        """Return the method with another scheme."""
         return replace(self, base=self.base.with_scheme(scheme))
 
     def plan(self, column: LevelColumn, derivative_info: DerivativeInfo) -> LevelPlan:
-        """Choose the order of the levels."""
         requested = param_for_feature(self.order, column.feature, None)
         order, chosen = ordered(column, requested, self.name)
         return LevelPlan.of(column, order, chosen)
@@ -218,19 +206,9 @@ def adjacent_differences(
 ) -> tuple[Floats, Floats]:
     """Return each row's difference from the previous value or level, and to the next one; 0 where there is none.
 
-    Parameters
-    ----------
-    evaluator : BatchEvaluator
-    changes : callable
-        Returns the changes that insert the values at the given positions, (n, 1), into the feature's columns.
-    position : ndarray of int, shape (n,)
-        The positions of the rows' values in the order of values.
-    size : int
-        Number of values: at least two.
-
-    Notes
-    -----
-    Costs one model row per row for all features together, and one for each adjacent value of each row.
+    `changes` returns the changes that insert the values at the given positions, (n, 1), into the feature's columns.
+    `position`, (n,), are those of the rows' values among `size` values, two or more. Costs one model row per row for
+    all features together, and one for each adjacent value of each row.
     """
     last = size - 1
     own = evaluator.values()

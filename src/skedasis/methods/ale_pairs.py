@@ -156,7 +156,6 @@ class OwnValuesOrQuantiles(Binning):
     k: int = 20
 
     def candidates(self, column: Column) -> Cells:
-        """Return the cells, closed on the right."""
         values = column.few_values()
         return Quantile(self.k).candidates(column) if values is None else Cells(values, "right")
 
@@ -183,17 +182,11 @@ UP, DOWN = (0, 0, 1), (-1, -1, 0)
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """Local effects of a pair in a batch.
+    """Local effects of a pair in a batch: input of `skedasis.results.build.pairs.accumulated_surface`.
 
-    Parameters
-    ----------
-    moments : dict of str to Moments
-        Input of `skedasis.results.build.pairs.accumulated_surface`.
-    rows : dict of str to ndarray or None
-        What is known of each row. "across", (n, q): its double differences in the cells that it contributes to, in the
-        order of `skedasis.results.build.pairs.cells_of_homes`; NaN where there is no such cell.
-    rounding : float
-        Rounding error of a double difference.
+    Of `rows`, "across", (n, q), are the double differences of each row in the cells that it contributes to, in the
+    order of `skedasis.results.build.pairs.cells_of_homes`; NaN where there is no such cell. `rounding` is the rounding
+    error of a double difference.
     """
 
     moments: dict[str, Moments]
@@ -222,14 +215,7 @@ def differences(
 ) -> Differences:
     """Evaluate the quantity at the corners of the rows' cells, and return the moments of double differences by cell.
 
-    Parameters
-    ----------
-    evaluator : BatchEvaluator
-    sides : tuple of two SideColumn
-    homes : tuple of two ndarray of int, shape (n,)
-        Indices of the rows' bins or levels.
-    x : tuple of two ndarray of float, shape (n,)
-        The rows' values.
+    `homes` are the indices of the rows' bins or levels, and `x` the rows' values, (n,) each, of both sides.
     """
     if all(isinstance(s, NumericSide) and s.side.n_nodes > 1 for s in sides):
         return _numeric_differences(evaluator, sides, homes, x)
@@ -274,16 +260,8 @@ def counted(cell: Ints, cells: int, weights: Floats | None) -> Moments:
 
 
 class Corners:
-    """The quantity at the nodes around each row's home, and the differences between them.
+    """The quantity at the nodes around each row's home, (n,) for each side, and the differences between them.
 
-    Parameters
-    ----------
-    evaluator : BatchEvaluator
-    sides : tuple of two SideColumn
-    homes : tuple of two ndarray of int, shape (n,)
-
-    Notes
-    -----
     Costs 4 n model rows for two numeric features; at most 6 n with one categorical feature, 9 n with two. Rows at the
     first and last levels cost less.
     """
@@ -462,7 +440,6 @@ class PairVariant(MethodVariant[BaseT_co], PairMethod[PlanT]):
     """Base class of the variants for two features."""
 
     def read_column(self, dataset: Dataset, feature: Feature) -> Column | LevelColumn:
-        """Return the column of the feature's own kind."""
         if feature.categorical:
             return dataset.levels(feature, top=self.base.top_levels, most=MOST_LEVELS)
         return numeric_column(dataset, feature)

@@ -231,13 +231,7 @@ class ResolvedMethod(WithParameters):
         return self.for_feature(feature)
 
     def for_pair(self, features: tuple[Feature, Feature]) -> AnyPairMethod:
-        """Return the variant for two features.
-
-        Raises
-        ------
-        UnsupportedError
-            If there is none.
-        """
+        """Return the variant for two features; raise `UnsupportedError` if there is none."""
         names = ", ".join(repr(f.name) for f in features)
         raise UnsupportedError(
             f"{self.name} of ({names})",
@@ -278,7 +272,6 @@ class Parameters(ResolvedMethod):
 
     @property
     def name(self) -> str:
-        """Return the method's name."""
         return type(self).__name__
 
     def rows_and_groups(
@@ -325,13 +318,7 @@ class Parameters(ResolvedMethod):
         return self.for_levels(feature)
 
     def for_levels(self, feature: Feature) -> AnyFeatureMethod:
-        """Return the variant for a categorical feature.
-
-        Raises
-        ------
-        UnsupportedError
-            If there is none.
-        """
+        """Return the variant for a categorical feature; raise `UnsupportedError` if there is none."""
         raise self.no_levels_error(feature)
 
     def no_levels_error(self, feature: Feature) -> UnsupportedError:
@@ -347,7 +334,6 @@ class Parameters(ResolvedMethod):
         )
 
     def describe(self) -> dict[str, JsonValue]:
-        """Return the parameters as plain values."""
         return {f.name: plain(vars(self)[f.name]) for f in fields(self)}
 
 
@@ -364,7 +350,6 @@ class NumericMethod(Parameters, FeatureMethod[Column, PlanT, "Effect"]):
         return False
 
     def read_column(self, dataset: Dataset, feature: Feature) -> Column:
-        """Return the feature's column."""
         return numeric_column(dataset, feature)
 
 
@@ -377,12 +362,10 @@ class BinnedMethod(NumericMethod[CellPlan]):
         """Return the scheme for features without an entry of their own in `bins`."""
 
     def choosing_scheme(self) -> Binning | None:
-        """Return the scheme if it chooses bins from the local effects, else None."""
         scheme = self.binning()
         return scheme if scheme.chooses else None
 
     def with_scheme(self, scheme: Binning) -> Self:
-        """Return the method with another scheme."""
         return replace(self, bins=scheme)
 
 

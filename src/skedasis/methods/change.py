@@ -98,7 +98,6 @@ class Move:
         return self.summary.snap(moved)
 
     def replaced(self, moved: Floats) -> dict[int, SweepValues]:
-        """Return the replaced columns."""
         if self.level_column is None:
             return {self.feature.position: moved[:, None]}
         return {**self.level_column.replacements(moved.astype(np.int64)[:, None])}
@@ -169,7 +168,6 @@ def read_moves(
 def _read(
     dataset: Dataset, feature: Feature, value: object, *, setting: bool
 ) -> tuple[Move, AnyColumn]:
-    """Return the move of a feature, and its column."""
     if feature.members or not feature.numeric:
         levels = dataset.levels(feature)
         return _to_level(feature, levels, value), levels
@@ -203,7 +201,6 @@ def _read(
 
 
 def _to_level(feature: Feature, column: LevelColumn, value: object) -> Move:
-    """Return the move of a categorical feature to one of its levels."""
     levels = column.levels
     what = f"change[{feature.name!r}]"
     code = levels.named(value)
@@ -282,7 +279,6 @@ def _written_move(feature: Feature, text: str) -> tuple[MoveKind, float]:
 
 
 def _step_in_days(feature: Feature, value: timedelta | np.timedelta64) -> float:
-    """Return a duration in days."""
     if isinstance(value, timedelta):
         return value / timedelta(days=1)
     if np.isnat(value) or np.datetime_data(value.dtype)[0] in ("Y", "M", "generic"):
@@ -405,7 +401,6 @@ class AllRows:
     rules: tuple[str, ...] = ()
 
     def of(self, evaluator: BatchEvaluator) -> Ints:
-        """Return zeros."""
         return np.zeros(len(evaluator), dtype=np.int64)
 
 
@@ -436,7 +431,6 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
         return False
 
     def describe(self) -> dict[str, JsonValue]:
-        """Return the moves in words."""
         return {"moves": [m.text for m in self.moves.moves]}
 
     def read_column(self, dataset: Dataset, feature: Feature) -> AnyColumn:
@@ -454,11 +448,9 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
         return 6 + max((3 * len(p.moves) for p in plans), default=0)
 
     def row_bytes(self, plan: Moves) -> int:
-        """Return the bytes needed to keep one row."""
         return 8 * (5 + len(plan.moves))
 
     def compute(self, evaluator: BatchEvaluator, plan: Moves, keep: Bools | None) -> BatchStats:
-        """Return the moments of the changes of a batch by region, and its kept rows."""
         own = [move.own(evaluator) for move in plan.moves]
         gaps = [move.is_missing(x) for move, x in zip(plan.moves, own, strict=True)]
         left_out = np.zeros(len(evaluator), dtype=bool)

@@ -89,11 +89,9 @@ class MPlot(BinnedMethod):
         return quantile_scheme(self.bins, Quantile(20))
 
     def is_explicit(self, feature: Feature) -> bool:
-        """Return whether bins are given on the axis of the feature."""
         return isinstance(self.bins, Binning)
 
     def for_levels(self, feature: Feature) -> LevelMPlot:
-        """Return the variant for a categorical feature."""
         return LevelMPlot(self)
 
     def warn_unused_arguments(self, model: object, y: object) -> None:
@@ -107,7 +105,6 @@ class MPlot(BinnedMethod):
             )
 
     def plan(self, column: Column, derivative_info: DerivativeInfo) -> CellPlan:
-        """Choose the fine cells."""
         values = column.few_values() if self.bins == "auto" else None
         if values is None or len(values) == 1:
             cells = self.binning().candidates(column)
@@ -135,7 +132,6 @@ class MPlot(BinnedMethod):
         return labels if self.of == "label" else labels - evaluator.values()
 
     def compute(self, evaluator: BatchEvaluator, plan: CellPlan, keep: Bools | None) -> BatchStats:
-        """Return the moments of the batch's values by cell."""
         cells, x = plan.cells, evaluator.column(plan.column.feature.position)
         values, weights = self.values(evaluator), evaluator.weights
         # A constant feature has one edge only; all its rows belong to one bin.
@@ -205,7 +201,6 @@ class LevelMPlot(LevelVariant[MPlot]):
         return 24
 
     def compute(self, evaluator: BatchEvaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
-        """Return the moments of the batch's values by level."""
         position, values, weights = (
             plan.at(evaluator),
             self.base.values(evaluator),
@@ -226,7 +221,6 @@ class LevelMPlot(LevelVariant[MPlot]):
     def finalize(
         self, plan: LevelPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
-        """Average the values of each level."""
         rows = kept_rows(stats, exact=exact)
         spec = self.base.spec(kind)
         effect = categorical_m_plot(plan.stats, stats.moments, spec, self.base.about(about), rows)

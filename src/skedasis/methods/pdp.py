@@ -93,19 +93,9 @@ def curve_moments(
 ) -> tuple[dict[str, Moments], Floats]:
     """Return the moments of the curves to show and of the curves centred over the data, and the curves to show.
 
-    Parameters
-    ----------
-    curves : ndarray of float, shape (m, n)
-        One row per point of the grid, one column per row of X.
-    weights : ndarray of float, shape (n,), optional
-    center : {"mean", "start", None}
-        What is subtracted from the curves to show.
-    anchor : int, optional
-        Index of the point at which curves are zero, instead of `center`.
-    point_weights : ndarray of float, shape (m,), optional
-        Weight of each point in the mean of a curve to show; None means equal weights.
-    shares : ndarray of float, shape (m,), optional
-        Fraction of the data at each point; None means equal fractions.
+    `curves`, (m, n), have a row for each point of the grid and a column for each row of X. Curves to show are centred
+    as `center` says, or zero at the point with the index `anchor`. `point_weights`, (m,), are those of the points in
+    the mean of a curve to show, and `shares`, (m,), the fraction of the data at each point; None: equal ones.
     """
     # Subtract the value at one point first: the mean of a constant curve and its deviations are then exactly zero.
     start = curves[0 if anchor is None else anchor].copy()
@@ -175,13 +165,7 @@ def mean_moments(
 ) -> dict[str, Moments]:
     """Return the moments of the curves to show from sums of the curves over the rows; their variances are NaN.
 
-    Parameters
-    ----------
-    total : ndarray of float, shape (m,)
-        Weighted sums over the batch's rows.
-    evaluator : BatchEvaluator
-    center, anchor, point_weights
-        As in `curve_moments`.
+    `total`, (m,), are weighted sums over the batch's rows. The others are as in `curve_moments`.
     """
     m, n, w = len(total), len(evaluator), evaluator.weights
     weight = float(n) if w is None else float(w.sum())
@@ -347,12 +331,10 @@ class PDP(NumericMethod[GridPlan]):
                 )
 
     def is_explicit(self, feature: Feature) -> bool:
-        """Return whether points are given on the axis of the feature."""
         grid = param_for_feature(self.grid, feature, None)
         return grid is not None and not is_int(grid) and _points(grid) is not None
 
     def for_levels(self, feature: Feature) -> LevelPDP:
-        """Return the variant for a categorical feature."""
         return LevelPDP(self)
 
     def substitute_for(self, feature: Feature) -> LevelPDP:
@@ -360,11 +342,9 @@ class PDP(NumericMethod[GridPlan]):
         return LevelPDP(self, named=False)
 
     def for_pair(self, features: tuple[Feature, Feature]) -> PairPDP:
-        """Return the variant for two features."""
         return PairPDP(self)
 
     def plan(self, column: Column, derivative_info: DerivativeInfo) -> GridPlan:
-        """Choose the grid."""
         requested = param_for_feature(self.grid, column.feature, N_POINTS)
         exact = isinstance(requested, str)
         try:
@@ -391,12 +371,7 @@ class PDP(NumericMethod[GridPlan]):
     def grid_of(self, column: Column, default: int) -> Grid:
         """Return the grid for a column, with `default` points unless `grid` specifies them.
 
-        Raises
-        ------
-        DataError
-            For points that are not numbers.
-        UnsupportedError
-            For the exact grid of two features.
+        Raise `DataError` for points that are not numbers, `UnsupportedError` for the exact grid of two features.
         """
         requested = param_for_feature(self.grid, column.feature, default)
         requested = default if requested is None else requested
@@ -474,7 +449,6 @@ class PDP(NumericMethod[GridPlan]):
         return -(-points // max(1, round(points / 10)))
 
     def grid_size(self, plans: Sequence[GridPlan]) -> int:
-        """Return the number of values per row over all calls: the size of the largest grid."""
         return max(len(p.grid) for p in plans)
 
     def floats_per_row(self, plans: Sequence[GridPlan]) -> int:
@@ -482,7 +456,6 @@ class PDP(NumericMethod[GridPlan]):
         return max(len(p.grid) for p in plans) + 1 if self.heterogeneity else 2
 
     def n_rows_to_keep(self, rows: int) -> int:
-        """Return the number of curves to keep."""
         return rows if self.ice == "all" else min(self.ice, rows)
 
     def row_bytes(self, plan: GridPlan) -> int:
@@ -542,7 +515,6 @@ class PDP(NumericMethod[GridPlan]):
     def finalize(
         self, plan: GridPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
-        """Average the curves."""
         anchored = param_for_feature(self.anchor, plan.column.feature, None) is not None
         spec = Spec(
             self.name,
@@ -682,11 +654,9 @@ class LevelPDP(LevelVariant[PDP]):
         return are_numbers and not any_level and not isinstance(self.base.grid, Mapping)
 
     def points_per_call(self, plans: Sequence[LevelPlan]) -> int:
-        """Return the maximum number of levels per row in one call."""
         return min(max(len(p) for p in plans), 10)
 
     def grid_size(self, plans: Sequence[LevelPlan]) -> int:
-        """Return the number of levels per row over all calls."""
         return max(len(p) for p in plans)
 
     def floats_per_row(self, plans: Sequence[LevelPlan]) -> int:
@@ -699,7 +669,6 @@ class LevelPDP(LevelVariant[PDP]):
         return self.base.means_only
 
     def n_rows_to_keep(self, rows: int) -> int:
-        """Return the number of curves to keep."""
         return self.base.n_rows_to_keep(rows)
 
     def row_bytes(self, plan: LevelPlan) -> int:
@@ -707,7 +676,6 @@ class LevelPDP(LevelVariant[PDP]):
         return 8 * (len(plan) + 3)
 
     def compute(self, evaluator: BatchEvaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
-        """Evaluate each row at each level, and return the moments by level."""
         size, anchor, center = len(plan), self._anchor(plan), self.base.center
         changes, weights = plan.changes(np.arange(size)), evaluator.weights
         kept = {"x": plan.position(evaluator), "weight": weights}
@@ -733,7 +701,6 @@ class LevelPDP(LevelVariant[PDP]):
     def finalize(
         self, plan: LevelPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
-        """Average the curves."""
         anchored = self._anchor(plan) is not None
         spec = Spec(
             self.name,
@@ -794,7 +761,6 @@ class PairPDP(PairVariant[PDP, PairGrid]):
     def plan(
         self, columns: ColumnPair, derivative_info: tuple[DerivativeInfo, DerivativeInfo]
     ) -> PairGrid:
-        """Choose the grid of each feature."""
         base = self.base
         if base.derivative or base.anchor is not None or base.center == "start":
             keyword, value = ("derivative", True) if base.derivative else ("anchor", base.anchor)
@@ -823,7 +789,6 @@ class PairPDP(PairVariant[PDP, PairGrid]):
         return -(-points // max(1, round(points / 10)))
 
     def grid_size(self, plans: Sequence[PairGrid]) -> int:
-        """Return the number of points per row over all calls."""
         return max(p.size for p in plans)
 
     def floats_per_row(self, plans: Sequence[PairGrid]) -> int:
@@ -866,7 +831,6 @@ class PairPDP(PairVariant[PDP, PairGrid]):
         exact: bool,
         kind: WeightKind,
     ) -> Surface:
-        """Average the surfaces."""
         spec = Spec(
             self.name, self.base.center, "none", weight_kind=kind, parameters=self.describe()
         )

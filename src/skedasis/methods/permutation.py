@@ -176,7 +176,6 @@ class PFI(NearestAttribute, Parameters):
             )
 
     def describe(self) -> dict[str, JsonValue]:
-        """Return the parameters as plain values."""
         parameters = super().describe()
         if self.groups is not None:
             parameters["groups"] = {k: plain(list(v)) for k, v in self.groups.items()}
@@ -201,7 +200,6 @@ class PFI(NearestAttribute, Parameters):
         return dataset.subset(np.sort(dataset.order[drawn])), groups
 
     def rows_in_memory(self, n: int) -> int | None:
-        """Return the number of rows of a sample of n rows; None for all."""
         requested = self.max_samples
         if requested is None:
             return None
@@ -221,11 +219,8 @@ class PFI(NearestAttribute, Parameters):
     def for_rows(self, quantity: Quantity, dataset: Dataset, seed: int) -> RowBasedVariant:
         """Return the variant that the parameters and the rows' weights require.
 
-        Raises
-        ------
-        UnsupportedError
-            For the conditional importance of a quantity that does not depend on the label, and for what needs all rows
-            of data that are read in chunks.
+        Raise `UnsupportedError` for the conditional importance of a quantity that does not depend on the label, and
+        for what needs all rows of data that are read in chunks.
         """
         donors = dataset.donors_for_chunks()
         if donors is not None:

@@ -40,18 +40,10 @@ BLOCKS = 400
 class SampledDonors:
     """The donors of data that are read in chunks: the first rows of each chunk's table.
 
-    Parameters
-    ----------
-    size : int
-        Number of donors.
-    block : ndarray of int, shape (size,)
-        The block of each donor.
-    order : ndarray of int, shape (size,)
-        The donors by their hashes, so that draws do not depend on the order of the rows.
-    reached : ndarray of float, shape (size,), optional
-        Sum of the weights up to each donor in this order; None if they are equal.
-    concentration : float
-        Sum of squared weights, relative to that of as many equal weights with the same sum.
+    `block`, (size,), is that of each donor, and `order`, (size,), are the donors by their hashes, so that draws do not
+    depend on the order of the rows. `reached`, (size,), is the sum of the weights up to each donor in this order; None
+    if they are equal. `concentration` is the sum of squared weights, relative to that of as many equal weights with
+    the same sum.
     """
 
     size: int
@@ -103,11 +95,9 @@ class SampledPFI(RowBasedVariant):
 
     @property
     def weight(self) -> float:
-        """Return the total weight of the rows."""
         return self.dataset.total_weight
 
     def plan(self, column: Feature, derivative_info: DerivativeInfo) -> FeaturePlan:
-        """Return the columns to replace."""
         notes = {"exact": False, "donors": self.donors.size}
         return FeaturePlan(
             column, PermutationPlan(()), notes if self.donors.size < len(self.dataset) else {}

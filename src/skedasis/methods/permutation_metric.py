@@ -65,7 +65,6 @@ _PARTS = 10
 
 
 def metric_variant(base: PFI, quantity: Quantity, dataset: Dataset, seed: int) -> MetricPFI:
-    """Return the variant of PFI for a metric."""
     metric = base.metric
     if metric is None:
         raise TypeError("a metric variant requires a metric")
@@ -154,15 +153,10 @@ def _title(metric: MetricFunction | str) -> str:
 
 
 def positives(quantity: Evaluated, y: Values, name: str) -> Bools:
-    """Return whether each row belongs to the scored class, shape (n,).
+    """Return whether each row belongs to the scored class, (n,).
 
-    Parameters
-    ----------
-    quantity : Quantity
-        The probability or log odds of a class; or a score that is higher for the larger of two labels.
-    y : ndarray, shape (n,)
-    name : str
-        The metric, for messages.
+    The quantity is the probability or log odds of a class; or a score that is higher for the larger of two labels.
+    `name` is that of the metric, for messages.
     """
     what = f"PFI(metric={name!r}): y"
     if isinstance(quantity, Probability):
@@ -212,14 +206,7 @@ def _suggestion(name: str) -> str:
 
 @dataclass(frozen=True)
 class MetricPFI(RowBasedVariant):
-    """PFI of a metric: its deterioration when a feature is permuted.
-
-    Parameters
-    ----------
-    metric : callable or str
-    y : ndarray, shape (N,)
-        Labels in the form that the metric takes.
-    """
+    """PFI of a metric: its deterioration when a feature is permuted. `y`, (N,), are labels as it takes them."""
 
     metric: MetricFunction | str
     y: Values
@@ -292,7 +279,6 @@ class MetricPFI(RowBasedVariant):
     def compute(
         self, evaluator: BatchEvaluator, plan: FeaturePlan, keep: Bools | None
     ) -> BatchStats:
-        """Call the model with the donors' values, and keep all rows."""
         after = self._after(evaluator, plan, self._donors(evaluator, plan).rows)
         stats = self._batch_stats(evaluator, {"own": Totals(np.zeros(1))}, after, keep)
         # The scored class depends on the output, which only the evaluator knows.

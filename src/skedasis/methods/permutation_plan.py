@@ -48,16 +48,9 @@ _SALT = 4098
 class EqualCycle:
     """A cycle of blocks with equal numbers of rows, for rows of equal weight.
 
-    Parameters
-    ----------
-    position : ndarray of int, shape (N,)
-        Each row's position in the cycle.
-    row : ndarray of int, shape (N,)
-        The row at each position.
-    size, blocks : int
-        Rows per block, and number of blocks. The remaining rows form a small cycle of their own.
-    steps : ndarray of float, shape (r,)
-        The steps of each repeat, in blocks; 0 where each row keeps its own value.
+    `position`, (N,), is each row's in the cycle, and `row`, (N,), the row at each position. There are `size` rows in
+    each of the `blocks`; the remaining rows form a small cycle of their own. `steps`, (r,), are those of each repeat,
+    in blocks; 0 where each row keeps its own value.
     """
 
     position: NDArray[np.integer[Any]]
@@ -99,25 +92,11 @@ class EqualCycle:
 class WeightedCycles:
     """Cycles on which each row covers an arc as long as its weight: one cycle, or one for each subgroup.
 
-    The donor of a row is the row whose arc lies a given distance ahead of a point on the row's own arc: each row of the
-    cycle with a probability proportional to its weight.
-
-    Parameters
-    ----------
-    row : ndarray of int, shape (N,)
-        Rows in cyclic order, cycle by cycle.
-    point : ndarray of float, shape (N,)
-        Each row's point, measured from the start of its cycle.
-    cycle : ndarray of int, shape (N,)
-        Each row's cycle.
-    ends : ndarray of float, shape (N,)
-        End of the arc of each entry of `row`, measured from the start of the first cycle.
-    length : ndarray of float, shape (cycles,)
-    ahead : ndarray of float, shape (r, cycles)
-        Distance from a row to its donor.
-    blocks : int
-    fraction : ndarray of float, shape (N,), optional
-        Fraction of a row's possible donors that are other rows, if the distances exclude the row itself.
+    The donor of a row is the row whose arc lies a given distance ahead of a point on the row's own arc: each row of
+    the cycle with a probability proportional to its weight. `row`, (N,), are the rows in cyclic order, cycle by cycle,
+    and `ends`, (N,), where the arc of each ends, measured from the start of the first cycle. `point`, (N,), is each
+    row's, measured from the start of its `cycle`, (N,). `ahead`, (r, cycles), is the distance from a row to its donor,
+    and `fraction`, (N,), that of a row's possible donors that are other rows, if the distances exclude the row itself.
     """
 
     row: Ints
@@ -151,7 +130,6 @@ class WeightedCycles:
         return self.row[np.minimum(index, np.minimum(last, len(self.row) - 1))]
 
     def block(self, rows: Ints) -> Ints:
-        """Return the rows' blocks, (n,)."""
         fraction = self.point[rows] / self.length[self.cycle[rows]]
         return np.minimum((fraction * self.blocks).astype(np.int64), self.blocks - 1)
 
@@ -199,19 +177,10 @@ def draw_donors(
     weights: Floats | None,
     subgroup: Ints | None = None,
 ) -> PermutationPlan:
-    """Draw the donors of all rows and repeats.
+    """Draw the donors of all rows and repeats, with probabilities proportional to `weights` if there are any.
 
-    Parameters
-    ----------
-    rows : int
-        N.
-    order : ndarray of int, shape (N,), optional
-        The positions of the rows in the order of their ids; None if they are in this order.
-    n_repeats, seed : int
-    weights : ndarray of float, shape (N,), optional
-        Rows are donors with probabilities proportional to their weights.
-    subgroup : ndarray of int, shape (N,), optional
-        Each row's subgroup, 0, 1, …, to which its donors belong.
+    `order`, (N,), are the positions of the rows in the order of their ids; None if they are in this order. `subgroup`,
+    (N,), numbers those to which the rows' donors belong, 0, 1, ….
     """
     equal = subgroup is None and not has_unequal_weights(weights)
     per_cycle = min(REPEATS_PER_CYCLE, max(1, (min(rows, BLOCKS) - 1) // 2))
@@ -308,10 +277,8 @@ def _draw_distances(
 
 
 def subgroups(dataset: Dataset, feature: Feature, rows: int, seed: int) -> Ints:
-    """Return each row's subgroup, 0, 1, …, shape (N,): the leaf of a tree that predicts the feature from the others.
+    """Return each row's subgroup, 0, 1, …, (N,): the leaf of a tree that predicts the feature from the others.
 
-    Notes
-    -----
     Costs no model rows. The tree is fitted once for each feature, and splits that are not significant are pruned.
     Within a leaf the feature is nearly independent of the others, as far as axis-parallel splits can achieve this
     (Molnar et al. 2023).

@@ -90,7 +90,6 @@ class RowBasedVariant(
     leaves_out_missing = False
 
     def read_column(self, dataset: Dataset, feature: Feature) -> Feature:
-        """Return the feature: its values are not read."""
         return feature
 
     def observed_only(self, column: Feature) -> bool:
@@ -102,18 +101,15 @@ class RowBasedVariant(
         return self
 
     def for_pair(self, features: tuple[Feature, Feature]) -> AnyPairMethod:
-        """Raise `UnsupportedError`."""
         return self.base.for_pair(features)
 
     def combine_features(
         self, results: Mapping[ResultKey, MethodResult], record: Notes
     ) -> Importance:
-        """Return one result of all features."""
         parts = [r for r in results.values() if isinstance(r, Importance)]
         return combine(parts, record, sampled=self.dataset.sampled)
 
     def plan(self, column: Feature, derivative_info: DerivativeInfo) -> FeaturePlan:
-        """Return the columns to permute, and the donors."""
         return FeaturePlan(column, self.drawn, {})
 
     @cached_property
@@ -124,7 +120,6 @@ class RowBasedVariant(
 
     @property
     def weight(self) -> float:
-        """Return the total weight of the rows."""
         w = self.dataset.weights
         return float(len(self.dataset)) if w is None else float(w.sum())
 
@@ -138,7 +133,6 @@ class RowBasedVariant(
         return self.base.n_repeats
 
     def n_rows_to_keep(self, rows: int) -> int:
-        """Return the number of single rows to keep."""
         return rows if self.base.local == "all" else min(self.base.local, rows)
 
     def row_bytes(self, plan: FeaturePlan) -> int:
@@ -183,7 +177,6 @@ class RowBasedVariant(
         *,
         exact: bool,
     ) -> Importance:
-        """Return the result of one feature."""
         r, row, name = local.kept, local.row_id, plan.feature.name
         kept = None
         if r and row is not None:
@@ -473,7 +466,6 @@ class WeightedPFI(RowPFI):
     def _error(
         self, plan: FeaturePlan, stats: BatchStats, mean: float, kind: WeightKind
     ) -> tuple[float, float]:
-        """Return the standard error for the kind of weights, and its degrees of freedom."""
         norm = self._norm(kind)
         if kind == "frequency":
             norm = norm[0] / self._variance_ratio(plan, stats, mean), norm[1]

@@ -63,11 +63,9 @@ class CellPlan(NumericPlan):
 
     @property
     def positions(self) -> Floats:
-        """Return the edges of the cells."""
         return self.cells.edges
 
     def at_positions_of(self, other: NumericPlan) -> Self:
-        """Return this plan with the cells of another one."""
         if not isinstance(other, CellPlan):
             return self
         return replace(self, cells=other.cells, nearest=other.nearest)
@@ -83,11 +81,9 @@ class GridPlan(NumericPlan):
 
     @property
     def positions(self) -> Floats:
-        """Return the points of the grid."""
         return self.grid.points
 
     def at_positions_of(self, other: NumericPlan) -> Self:
-        """Return this plan with the grid of another one."""
         if not isinstance(other, GridPlan):
             return self
         return replace(self, grid=other.grid, shares=other.shares)

@@ -49,7 +49,6 @@ class KeptEffects:
 
     @property
     def arrays(self) -> RowArrays:
-        """Return the kept arrays."""
         return self.stats.kept
 
     @property
@@ -164,7 +163,6 @@ class KeptEffects:
     def effect(
         self, rows: Ints, dataset: Dataset, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
-        """Return the effect of some rows."""
         plan, stats = self.plan, self.stats
         if self.arrays or not isinstance(plan, CellPlan):  # else a constant feature, without cells
             inside = np.zeros(len(dataset), dtype=bool)

@@ -115,7 +115,6 @@ class ResponseCache:
         return ResponseCache(self._responses, hashlib.blake2b(self._rows + rows.tobytes()).digest())
 
     def key(self, changes: SetChanges) -> bytes:
-        """Return the key of the response to these changes."""
         import hashlib
 
         digest = hashlib.blake2b(self._rows, digest_size=24)
@@ -304,7 +303,6 @@ class BatchEvaluator:
         return self.batch.labels()
 
     def subset(self, rows: Ints, sets: int = 1) -> BatchEvaluator:
-        """Return the evaluator of a subset of the batch's rows."""
         room = self.copies * len(self) // max(len(rows), 1)
         copies = max(self.copies, min(sets, room))
         # type(self): the subset of a `TreeEvaluator` is a `TreeEvaluator`.
@@ -402,13 +400,8 @@ class BatchEvaluator:
     ) -> Floats:
         """Return the quantity with two columns at both ends of each row's cells, (4, n): the first changes faster.
 
-        Parameters
-        ----------
-        columns : tuple of two int
-        nodes : tuple of two ndarray of float, shape (cells + 1,)
-            The edges of the cells of each column, ascending.
-        homes : tuple of two ndarray of int, shape (n,)
-            The cell of each row's value in each column.
+        `nodes`, (cells + 1,), are the edges of the cells of each column, ascending, and `homes`, (n,), the cell of
+        each row's value in it.
         """
         (low0, high0), (low1, high1) = (
             (edges[:-1].take(home), edges[1:].take(home))
@@ -677,7 +670,6 @@ class _WatchedRows:
         self.rows = rows
 
     def own(self) -> ModelRows:
-        """Return the rows."""
         # A model may replace columns of its frame, or add some: that is not writing to memory.
         return _copied(self.rows, memory=False)
 

@@ -78,13 +78,7 @@ class _Computation(_Answers, Generic[_ResultT]):
 
 
 class JointCalls:
-    """Requests that wait for a call of the model, and the computations that wait for them.
-
-    Parameters
-    ----------
-    room : int
-        The most rows of a call.
-    """
+    """Requests that wait for a call of the model, of at most `room` rows, and the computations that wait for them."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -189,7 +183,6 @@ class JointCalls:
         return [raw[part.start : part.stop].copy() for part in parts]
 
     def _joined(self, requests: list[Request], parts: list[Part]) -> ModelRows:
-        """Return the rows of all requests."""
         batch = requests[0].evaluator.batch
         if any(request.evaluator.batch is not batch for request in requests):
             rows = [np.tile(r.evaluator.batch.table_rows, r.sets) for r in requests]

@@ -83,20 +83,16 @@ class Loss(Quantity):
 
     @property
     def model(self) -> object:
-        """Return the model of the prediction."""
         return self.of.model
 
     def with_model(self, model: object) -> Self | None:
-        """Return the same loss of another model."""
         of = self.of.with_model(model)
         return None if of is None else replace(self, of=of)
 
     def raw(self, X: ModelRows) -> RawResponse:
-        """Call the model."""
         return self.of.raw(X)
 
     def describe(self) -> str:
-        """Return the loss as a user would write it."""
         return self.of.describe()
 
     def prepare(self, dataset: Dataset) -> Dataset:
@@ -153,7 +149,6 @@ class ErrorLoss(Loss):
         return label_numbers(y, self.describe())
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
-        """Return each row's loss."""
         residual = self._residual(raw, y)
         if self.kind == "absolute_error":
             return np.abs(residual)
@@ -205,7 +200,6 @@ class ZeroOne(Loss):
         return self.classes[class_codes(y, self.classes.tolist(), self.describe())]
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
-        """Return 1.0 for each wrong prediction, else 0.0."""
         labels = given_labels(y)
         values = self.one_per_row(self.predicted(raw), len(labels))
         missing = int(missing_mask(values).sum())

@@ -141,11 +141,9 @@ class FromModel(Quantity):
         check_int_or_none("batch_rows", self.call_rows, 1, "Use batch_rows=1000, or None")
 
     def with_model(self, model: object) -> Self | None:
-        """Return the same quantity of another model."""
         return replace(self, model=model)
 
     def describe(self) -> str:
-        """Return the quantity as a user would write it."""
         return f"{self.name}({title(self.model)})"
 
     def prepare(self, dataset: Dataset) -> Dataset:
@@ -208,11 +206,9 @@ class FromModel(Quantity):
 
     @property
     def has_mixed(self) -> bool:
-        """Return whether the model provides mixed derivatives."""
         return isinstance(self.model, Differentiable) and self.model.has_mixed(self.place)
 
     def mixed(self, X: ModelRows, j: int, k: int) -> object:
-        """Return the model's mixed derivatives."""
         if not isinstance(self.model, Differentiable):
             return super().mixed(X, j, k)
         return self.model.mixed(X, j, k, self.place)
@@ -239,23 +235,19 @@ class Prediction(FromModel):
     shared: bool = False
 
     def raw(self, X: ModelRows) -> RawResponse:
-        """Call the model."""
         return respond(self.model, "predict", X)
 
     def read(self, raw: RawResponse, y: Values | None = None) -> object:
-        """Return the values of the explained output."""
         if self.output is None:
             return raw
         return column_of(raw, self.output, self.describe(), n_columns=self.of)
 
     @property
     def place(self) -> int | None:
-        """Return the index of the explained output."""
         return self.output
 
     @property
     def together(self) -> bool:
-        """Return whether all outputs of the model are explained."""
         return self.shared
 
     def _closed_form(self) -> Derivative | None:
@@ -319,7 +311,6 @@ class TransformedPrediction(Prediction):
     inverse: InverseFunction = field(kw_only=True)
 
     def describe(self) -> str:
-        """Return the quantity as a user would write it."""
         return f"{self.name}({title(self.model)}, inverse={self.inverse.name})"
 
     @property
@@ -407,7 +398,6 @@ class Probability(FromModel):
         return np.hstack([p[:, 1:] if p.shape[1] == 2 else p for p in map(np.asarray, raw)])
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Values:
-        """Return the probabilities of the class."""
         p = column_of(raw, self.column, self.describe(), "class")
         if self.label is not None and self.label.is_complement:
             p = 1 - p
@@ -424,7 +414,6 @@ class Probability(FromModel):
 
     @property
     def place(self) -> int | None:
-        """Return the column index of the class."""
         return self.column
 
     def _closed_form(self) -> Derivative | None:
@@ -457,7 +446,6 @@ class Logit(Probability):
         return super().raw(X)
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
-        """Return the log odds of the class."""
         if self._by_score:
             scores = np.asarray(raw, dtype=float)
             return scores if self.column == 1 else -scores
@@ -849,15 +837,12 @@ class MultiOutputQuantity(Quantity):
     unit: str | None = None
 
     def raw(self, X: ModelRows) -> RawResponse:
-        """Call the model and return all outputs."""
         return self.one.raw(X)
 
     def describe(self) -> str:
-        """Return the quantity as a user would write it."""
         return f"{self.name}({title(self.one.model)})"
 
     def prepare(self, dataset: Dataset) -> Dataset:
-        """Return the rows in the container that the model was fitted on."""
         return self.one.prepare(dataset)
 
     def outputs(

@@ -70,12 +70,10 @@ class TreeModelProxy(ModelProxy):
 
     @property
     def piecewise_constant(self) -> bool:
-        """Return True."""
         return True
 
     @property
     def evaluator_class(self) -> type[BatchEvaluator]:
-        """Return `TreeEvaluator`."""
         return TreeEvaluator
 
     def breakpoints(self, feature: Feature) -> Breakpoints:
@@ -196,7 +194,6 @@ class TreeEvaluator(BatchEvaluator):
 
     @cached_property
     def _of_model(self) -> BatchEvaluator:
-        """Return the evaluator that calls the model."""
         quantity = self.quantity.with_model(self._trees.model)
         if quantity is None:
             raise TypeError("a quantity of trees is one of their model, too")
@@ -214,7 +211,6 @@ class TreeEvaluator(BatchEvaluator):
         return self._timed(self.quantity.raw, question, where)
 
     def sweep_together(self, changes: SweptValues, m: int) -> Floats:
-        """Return the quantity with columns replaced, (n, m)."""
         if self._part is None or self._refused(changes):
             return super().sweep_together(changes, m)
         output, _ = self._part
@@ -229,7 +225,6 @@ class TreeEvaluator(BatchEvaluator):
     def corners(
         self, columns: tuple[int, int], nodes: tuple[Floats, Floats], homes: tuple[Ints, Ints]
     ) -> Floats:
-        """Return the quantity with two columns at both ends of each row's cells, (4, n)."""
         given = dict(zip(columns, nodes, strict=True))
         accepted = not (self._rows_refused or self._refused(given))
         question = self._buffer.corners(columns, nodes, homes) if accepted else None
@@ -245,7 +240,6 @@ class TreeEvaluator(BatchEvaluator):
         return self._read(raw, 4, where).reshape(4, len(self))
 
     def cell_differences(self, j: int, edges: Floats, cell: Ints) -> Floats:
-        """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,)."""
         forest = self._buffer.forest
         if self._part is None or forest.shape.place(j) < 0 or self._refused({j: edges}):
             return super().cell_differences(j, edges, cell)

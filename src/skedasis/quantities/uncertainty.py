@@ -53,15 +53,12 @@ class Uncertainty(FromModel):
         return replace(self, model=model, predictor=as_classifier(model))
 
     def computed(self, raw: RawResponse) -> DType:
-        """Return the dtype that the model computed in."""
         return predicted(raw).dtype
 
     def raw(self, X: ModelRows) -> Predicted:
-        """Call the model."""
         return self.predictor.distributions(X)
 
     def describe(self) -> str:
-        """Return the quantity as a user would write it."""
         return f"{self.name}({self.predictor.describe()})"
 
     def derivative_info(self, feature: Feature) -> DerivativeInfo:
@@ -77,7 +74,6 @@ class Uncertainty(FromModel):
 
     @property
     def stepped(self) -> bool:
-        """Return whether the predictive distributions are piecewise constant."""
         return self.predictor.stepped
 
     def _closed_form(self) -> Derivative | None:
@@ -195,7 +191,6 @@ class PredictiveVariance(Uncertainty):
     part: UncertaintyPart = "total"
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
-        """Return the variances."""
         return predicted(raw).variance(self.part)
 
 
@@ -206,7 +201,6 @@ class PredictiveQuantile(Uncertainty):
     p: float = 0.5
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
-        """Return the quantiles."""
         return predicted(raw).quantile(self.p)
 
 
