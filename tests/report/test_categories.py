@@ -207,7 +207,7 @@ def test_each_kind_has_its_method(section):
         "PDP": 2,
         "MPlot": 1,
     }
-    assert [line[0] for line in report_html.provenance_rows(section)] == methods
+    assert [line[0] for line in report_html.provenance_table(section).rows] == methods
     assert {n: e.spec.center for n, e in section.pdp.items()}["firm"] == "mean"
 
 

@@ -11,11 +11,11 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
-from skedasis.report import html as report_html
 from skedasis.report import interactions
 from skedasis.report import text as report_text
 from skedasis.report.content import gather
 from skedasis.report.figures import variance_caption
+from skedasis.results.provenance import summed_costs
 from tests.helpers import refused
 from tests.made_regions import unstable
 
@@ -333,8 +333,8 @@ def test_costs_count_the_predictions_once(X):
         return X[:, 0] * X[:, 1]
 
     content = gather(f, X, X[:, 0], progress=False, uncertainty=False)
-    cost = report_html.cost_table(content)
-    assert cost.model_rows == sum(calls)
+    cost = summed_costs([p.provenance for p in content.sections[0].passes])
+    assert cost["model_rows"] == sum(calls)
     predictions = [p for p in content.sections[0].passes if p.provenance["method"] == "predictions"]
     assert [p.provenance["effect_rows"] for p in predictions] == [len(X)]
 

@@ -135,7 +135,7 @@ def test_predictive_uncertainty_is_diagnosed(coin):
     for verdict in uncertainty.diagnosis.verdicts:
         assert " ".join(verdict.text.split()) in page.words
     assert 'id="uncertainty-1-d-title"' in page.html
-    assert "Effects on the entropy (PDP)" in page.words
+    assert "effects on the entropy (PDP)" in page.words
 
 
 # ------------------------------------------------------------------------------------ the ranking

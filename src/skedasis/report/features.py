@@ -16,18 +16,10 @@ from skedasis.report import figures as report_figures
 from skedasis.report import text as report_text
 from skedasis.report.code import program
 from skedasis.report.content import ModelSection, ReportContent
-from skedasis.report.contexts import (
-    CheckText,
-    CheckTexts,
-    FeatureContext,
-    FeatureOfModel,
-    FeatureOfModels,
-    RegionsContext,
-)
 from skedasis.report.figures import PageFigure, drawn_figure
 from skedasis.report.findings import effect_size
 from skedasis.report.first_screen import models_spec, summary_spec
-from skedasis.report.format import feature_named, feature_title
+from skedasis.report.format import Context, feature_named, feature_title
 from skedasis.report.views import Shown, Together, Views
 from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.checks.check import CODES, Check
@@ -150,7 +142,7 @@ def anchors_of(content: ReportContent) -> dict[str, str]:
 
 def feature_context(
     content: ReportContent, views: Views, place: int, ranks: Mapping[str, int], detail: PageDetail
-) -> FeatureContext:
+) -> Context:
     """Return the section of a feature."""
     feature = content.features[place]
     first, anchor = content.sections[0].rhale[feature], f"feature-{place + 1}"
@@ -182,7 +174,7 @@ def _comparable(one: Together, feature: str) -> bool:
     return all(np.isfinite(s.rhale[feature].value).sum() > 1 for s in one.sections)
 
 
-def _together(one: Together, feature: str, ident: str) -> FeatureOfModels:
+def _together(one: Together, feature: str, ident: str) -> Context:
     """Return a feature's curves in several models, and its numbers in each."""
     spec = models_spec(one, feature)
     lines: list[tuple[str, str, str]] = []
@@ -206,7 +198,7 @@ def _together(one: Together, feature: str, ident: str) -> FeatureOfModels:
 
 def _of_model(
     section: ModelSection, feature: str, ident: str, shown: Shown, detail: PageDetail
-) -> FeatureOfModel:
+) -> Context:
     rhale = section.rhale[feature]
     unit, flags = report_text.unit_of(rhale), section.checks.get(feature, ())
     sentences = {
@@ -254,9 +246,7 @@ def _summary(section: ModelSection, feature: str, ident: str) -> list[PageFigure
     return [drawn_figure(spec, ident, width=report_figures.CURVE_WIDTH)]
 
 
-def _regions(
-    section: ModelSection, feature: str, ident: str, *, drawn: bool
-) -> RegionsContext | None:
+def _regions(section: ModelSection, feature: str, ident: str, *, drawn: bool) -> Context | None:
     """Return the regions of a feature; None if it has one."""
     found = section.regions.get(feature)
     if found is None or len(found) < 2 or len(section.rhale[feature].points) < 2:
@@ -274,10 +264,10 @@ def _per(effect: Effect, unit: str, feature: str) -> str:
     )
 
 
-def _check_texts(found: Sequence[Check], feature: str) -> CheckTexts:
+def _check_texts(found: Sequence[Check], feature: str) -> Context:
     """Return the texts of reliability checks, separated into warnings and notes, with a long name shortened."""
     short = f"'{feature_named(feature)}'"
-    texts: Mapping[str, list[CheckText]] = {"warning": [], "note": []}
+    texts: Mapping[str, list[Context]] = {"warning": [], "note": []}
     for one in found:
         text = one.message.replace(repr(feature), short)
         meaning = f"{CODES[one.code].meaning.rstrip('.')}."

@@ -18,11 +18,9 @@ from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing
 from skedasis.plots.figures import (
     compare,
-    diagnosis,
     multiples,
     overview,
     regions,
-    surface,
     variance_shares,
 )
 from skedasis.plots.figures.effect import effect_figure
@@ -35,10 +33,8 @@ from skedasis.report.content import ModelSection
 from skedasis.report.given_rows import On, with_rows
 from skedasis.report.text import Caption
 from skedasis.results.axis import LevelAxis
-from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.regions import Regions
-from skedasis.results.surface import Surface
 from skedasis.results.variance_shares import VarianceShares, full_model_text
 
 if TYPE_CHECKING:
@@ -205,17 +201,6 @@ def calibration_figure(section: ModelSection, ident: str) -> PageFigure | None:
     name = quoted(quality.class_ or "")
     caption = f"Calibration: the observed proportion of {name} against its predicted probability."
     return drawn_figure(overview.calibration_figure(quality.calibration), ident, caption)
-
-
-def surface_figure(found: Surface, ident: str) -> PageFigure:
-    """Draw the interaction of two features."""
-    return drawn_figure(surface.surface_figure(found), ident)
-
-
-def diagnosis_figure(found: Diagnosis, ident: str) -> PageFigure:
-    """Draw Entropy-PFI against Likelihood-PFI of each feature."""
-    caption = "Likelihood-PFI and Entropy-PFI of each feature."
-    return drawn_figure(diagnosis.diagnosis_figure(found), ident, caption)
 
 
 # ------------------------------------------------------------------------------------- PNG files

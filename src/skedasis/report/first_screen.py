@@ -18,12 +18,6 @@ from skedasis.plots.figures.summary import (
 )
 from skedasis.plots.marks import FigureSpec
 from skedasis.report.content import ModelSection, ReportContent
-from skedasis.report.contexts import (
-    FindingContext,
-    FirstScreen,
-    ModelLine,
-    VarianceBar,
-)
 from skedasis.report.figures import CURVE_WIDTH, drawn_figure
 from skedasis.report.findings import (
     NAME_LENGTH,
@@ -34,7 +28,7 @@ from skedasis.report.findings import (
     quality_text,
     regions_that_matter,
 )
-from skedasis.report.format import feature_named, feature_title, listed, named
+from skedasis.report.format import Context, feature_named, feature_title, listed, named
 from skedasis.report.given_rows import with_rows
 from skedasis.report.quality import TRAINED
 from skedasis.report.text import quantity_phrase
@@ -94,7 +88,7 @@ def first_screen(
     anchors: Mapping[str, str],
     shown: Shown,
     ident: str,
-) -> FirstScreen:
+) -> Context:
     """Return the first screen about one model."""
     # The bar beside the sentences tells how much of the variance is explained.
     said = [f for f in findings(section, most=SENTENCES + 1) if f.kind != "share"][:SENTENCES]
@@ -165,7 +159,7 @@ def _cohort_lines(section: ModelSection) -> list[tuple[str, str]]:
     return [*lines, ("…", f"{counted(more, 'more cohort')}")] if more > 0 else lines
 
 
-def _linked(found: Sentence, anchors: Mapping[str, str]) -> FindingContext:
+def _linked(found: Sentence, anchors: Mapping[str, str]) -> Context:
     """Return a finding; a name at its beginning is a link to the section of the feature."""
     for feature in found.features:
         name = feature_named(feature)
@@ -175,7 +169,7 @@ def _linked(found: Sentence, anchors: Mapping[str, str]) -> FindingContext:
 
 
 # ------------------------------------------------------------------------------------ the variance shares
-def variance_bar(shares: VarianceShares) -> VarianceBar | None:
+def variance_bar(shares: VarianceShares) -> list[Context] | None:
     """Return what the curves shown explain as one bar: average curves, curves of regions, and what is left."""
     if not math.isfinite(shares.as_drawn):
         return None
@@ -227,7 +221,7 @@ def whole_percents(shares: Sequence[float]) -> list[str]:
 # ------------------------------------------------------------------------------- several models
 def models_first_screen(
     content: ReportContent, together: Together, anchors: Mapping[str, str], ident: str
-) -> FirstScreen:
+) -> Context:
     """Return the first screen about several models: their curves on the same axes."""
     sections = together.sections
     order = _order(sections, content.features)
@@ -235,7 +229,7 @@ def models_first_screen(
         drawn_figure(models_spec(together, f), f"{ident}-curve-{k}", width=CURVE_WIDTH)
         for k, f in enumerate(order[:CURVES], 1)
     ]
-    lines: list[ModelLine] = [
+    lines: list[Context] = [
         {
             "name": name,
             "line": f"hue{k}",

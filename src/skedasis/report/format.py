@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeAlias
 
 from skedasis import _numbers
 from skedasis._numbers import ROUNDING_NOISE, number, number_or_zero
@@ -15,6 +16,10 @@ from skedasis.plots.scales import shorten
 
 MAX_NAME_LENGTH = 60
 """Largest number of letters of a name in a sentence; headings show the whole name."""
+
+
+Context: TypeAlias = dict[str, object]
+"""The values that a template reads. A name that it does not have is an error (`StrictUndefined`)."""
 
 
 @dataclass(frozen=True)
