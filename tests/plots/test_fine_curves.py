@@ -52,7 +52,7 @@ def test_bars_are_the_bins(effect):
     np.testing.assert_array_equal(means.y0, effect.bins.effect)
     assert len(panel.above) == BINS
     if effect.spec.local_effects == "steps":
-        assert "slopes are differences across bins" in main.notes
+        assert "slopes: rise across the bin / its width" in main.notes
 
 
 def test_what_is_said_of_a_bin_is_the_curve_at_its_edges(effect):

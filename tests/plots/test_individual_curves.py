@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from skedasis._numbers import number
 from skedasis.plots import draw_matplotlib, draw_svg
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.ice import tint
@@ -134,7 +135,9 @@ class TestCentring:
         np.testing.assert_allclose(curves.y, wanted, atol=1e-12)
         line = only(effect_figure(e).main, Line, "average")
         np.testing.assert_allclose(line.y, np.mean(1 + X[:, 1]) * at, atol=1e-12)
-        assert "the mean over the data" in " ".join(effect_figure(e).main.notes)
+        level = np.mean(1 + X[:, 1]) * np.clip(X[:, 0], -1.0, 0.5).mean() + X[:, 1].mean()
+        note = f"0 stands for the average, {number(level)}"
+        assert note in effect_figure(e).main.notes
 
 
 class TestSlopes:

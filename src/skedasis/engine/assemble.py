@@ -75,13 +75,14 @@ def finalize_task(
     result = task.finalize(job.plans[label, task.key], local, abouts, exact=exact, kind=kind)
     if not isinstance(result, Effect):
         return result
+    key, about = (label, task.key), result.about
+    result = replace(result, about=replace(about, level=scores.level(job, key, about)))
     if "missing" in local.notes:
         # The model rejected missing values in one batch: the mean over the other batches is not that of all rows.
         result = result.with_provenance({"missing": local.notes["missing"]})
     elif missing is not None:
         donors = job.donors.get((label, task.key))
         result = with_missing_point(result, missing, exact=donors is None or donors.exact)
-    key = label, task.key
     score, spread = scores.found.get(key), scores.spreads.get(key)
     if score is None or not isinstance(task, FeatureTask):
         return result

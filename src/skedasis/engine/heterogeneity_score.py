@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
@@ -29,7 +30,7 @@ from skedasis.errors import DataError
 from skedasis.models.calling import CallStats, one_thread_each
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.quantities.joint_calls import in_few_calls, joint_calls
-from skedasis.results.effect import Spread
+from skedasis.results.effect import About, Spread
 from skedasis.stats.depends_on import Pairs
 from skedasis.stats.heterogeneity_score import (
     HeterogeneityScore,
@@ -64,6 +65,38 @@ class Scores:
     spreads: dict[TaskKey, Spread] = field(default_factory=dict)
     swapped: SwappedPairs | None = None
     dependent: Mapping[str, Sequence[ColumnSet] | None] = field(default_factory=dict)
+    levels: dict[OutputLabel, float] = field(default_factory=dict)
+    """What `level` has found for features without missing values."""
+
+    def level(self, job: Job, key: TaskKey, about: About, of: Bools | None = None) -> float:
+        """Return the mean of the quantity over the rows that have a value of a feature; NaN if unknown.
+
+        `of` masks the rows, (n,); by default all. Where the quantity is known at the rows of the scores alone, the mean
+        is over these.
+        """
+        label, feature = key[0], about.feature
+        own, weights = job.own.get(label), job.dataset.weights
+        # A missing value of a nominal feature is a level.
+        gaps = about.missing > 0 and feature.kind != "nominal"
+        if of is None and not gaps and label in self.levels:
+            return self.levels[label]
+        if own is not None:
+            known = ~np.isnan(own) if of is None else ~np.isnan(own) & of
+            known = known & ~job.dataset.is_missing(feature) if gaps else known
+        elif self.rows is not None and self.swapped is not None:
+            own, weights = self.own[label], self.rows.weights
+            known = ~np.isnan(own) & ~np.isnan(self.swapped.values[str(key[1])])
+            known = known if of is None else known & of[self.rows.rows]
+        else:
+            return math.nan
+        level = math.nan
+        if known.any():
+            level = float(
+                np.average(own[known], weights=None if weights is None else weights[known])
+            )
+        if of is None and not gaps:
+            self.levels[label] = level
+        return level
 
 
 @dataclass(frozen=True, eq=False)

@@ -578,14 +578,14 @@ def _replace_slopes(call: _Call, found: list[ModelRun]) -> None:
 
 def _finalized(model_run: ModelRun, variants: dict[TaskKey, AnyFeatureMethod]) -> Results:
     """Return the results of one model by output and key."""
-    job, gathered = model_run.job, model_run.gathered
+    job, gathered, scores = model_run.job, model_run.gathered, model_run.scores
     results: Results = {label: {} for label in job.outputs}
     for label, by_key in results.items():
         for task in job.tasks:
             key, final = (label, task.key), task
             if key in variants and isinstance(task, FeatureTask):
                 final = replace(task, variant=variants[key])
-            by_key[task.key] = finalize_task(job, label, final, gathered.pop(key), model_run.scores)
+            by_key[task.key] = finalize_task(job, label, final, gathered.pop(key), scores)
     return with_curves(job, results) if job.options.curves else results
 
 

@@ -338,12 +338,14 @@ class _RegionBuilder:
         missing = self._missing_in(task, whole, rules)
         effects: list[Effect] = []
         for leaf in rules.leaves:
-            rows = np.flatnonzero(rules.region == leaf.region)
+            inside = rules.region == leaf.region
+            rows = np.flatnonzero(inside)
             std = about.feature_std
             if not isinstance(task.column, LevelColumn):
                 x = job.dataset.floats(task.feature.position)[rows]
                 std = _std(x, None if weights is None else weights[rows])
             own = replace(about, feature_std=std, missing=int(missing[leaf.region]))
+            own = replace(own, level=self.here.scores.level(job, (label, task.key), about, inside))
             exact, kind = job.sample is None, job.options.weight_kind
             effect = kept.effect(rows, job.dataset, own, exact=exact, kind=kind)
             if scores:

@@ -418,7 +418,7 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     ),
     Regions: DrawnKind[Regions](
         figure=_regions,
-        as_output={"kind": "together", "scores": False, **_LEVEL},
+        as_output={"kind": "together", "scores": False, "scale": "difference", **_LEVEL},
         lead=lambda found: f"{heading_text(found)}.",
         on_axes={"scores": False},
         wide=True,
@@ -434,13 +434,13 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     ),
     MultiModelEffect: DrawnKind[MultiModelEffect](
         figure=models_figure,
-        as_output=_LEVEL,
+        as_output={"scale": "difference", **_LEVEL},
         lead=_lead_of_models,
         note=lambda _: "explore() shows values on hover.",
     ),
     MultiModelEffects: DrawnKind[MultiModelEffects](
         figure=models_effects_figure,
-        as_output={"top": None, "page": None, **_LEVEL},
+        as_output={"top": None, "page": None, "scale": "difference", **_LEVEL},
         on_page={"top": None, "page": None},
         in_notebook=_FIRST,
         note=_drawn_effects,

@@ -297,10 +297,10 @@ class FigureSpec:
         return self.stacks[0][0]
 
 
-def horizontal_line(y: float, style: str = "zero") -> Segments:
+def horizontal_line(y: float, style: str = "zero", label: str = "") -> Segments:
     """Return a line across a panel."""
     low, high = np.array([-np.inf]), np.array([np.inf])
-    return Segments(low, np.array([y]), high, np.array([y]), style)
+    return Segments(low, np.array([y]), high, np.array([y]), style, label)
 
 
 def vertical_line(x: float, style: str = "zero", label: str = "") -> Segments:

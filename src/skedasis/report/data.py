@@ -318,6 +318,7 @@ class _DataWriter:
             "unit": None if about.unit is None else plain_text(about.unit),
             "time": None if about.time is None else about.time.kind,
             "method": effect.spec.method,
+            "level": self.number(effect.about.level),
             "importance": self.number(effect.importance),
             "heterogeneity_score": self.number(effect.heterogeneity_score),
             "depends_on": None
@@ -419,6 +420,7 @@ class _DataWriter:
                 "rule": plain_text(leaf.rule),
                 "rows": leaf.count,
                 "share": self.number(shares[k]),
+                "level": self.number(found[k].about.level),
                 "importance": self.number(found[k].importance),
                 "heterogeneity_score": self.number(float(found.scores.regions[k])),
                 "heterogeneity_score_error": self.number(float(found.scores.regions_error[k])),

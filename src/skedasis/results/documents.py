@@ -82,6 +82,7 @@ def effect_document(effect: Effect, options: ExportOptions) -> Content:
         "method": effect.spec.method,
         "rule": effect.rule or None,
         "confidence_level": level,
+        "level": effect.about.level,
         "importance": effect.importance,
         "heterogeneity_score": effect.heterogeneity_score,
         "heterogeneity_score_error": effect.heterogeneity_score_error,
@@ -222,6 +223,9 @@ def effect_keys() -> tuple[Keys, Keys]:
                 json_keys.text("Rule of the region that the effect is of; null for all rows.")
             ),
             **json_keys.LEVEL,
+            "level": json_keys.number(
+                "Mean of the quantity over the rows, of a region over its rows; null if unknown."
+            ),
             "importance": json_keys.number("Standard deviation of the effect over the data."),
             **json_keys.SCORE,
             "heterogeneity_score_interval": {

@@ -133,6 +133,9 @@ class About:
         NumPy's name of the type that the bin edges were rounded to.
     gaps : tuple of Gap
         Wide intervals of a numeric feature without values, from left to right.
+    level : float
+        Mean of the quantity over the rows (of a region, over its rows), to which `plot(scale="prediction")` raises the
+        curve. Over more than `heterogeneity_rows` rows, that of the rows of the heterogeneity score; NaN if unknown.
     """
 
     feature: Feature
@@ -143,6 +146,7 @@ class About:
     missing: int = 0
     dtype: str = "float64"
     gaps: tuple[Gap, ...] = ()
+    level: float = float("nan")
 
     @property
     def axis(self) -> str:

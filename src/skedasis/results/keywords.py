@@ -63,6 +63,9 @@ AxisScale: TypeAlias = Literal["linear", "log"]
 Zero: TypeAlias = Literal["mean"] | None
 """The zero of overlaid effects."""
 
+CurveScale: TypeAlias = Literal["difference", "prediction"]
+"""How high curves are drawn: around zero, or around the mean prediction."""
+
 
 # --- options of every figure ---------------------------------------------------------------------
 
@@ -126,6 +129,15 @@ class LevelKeywords(TypedDict, total=False):
     """Confidence level of the intervals, by default 0.95."""
 
 
+class ScaleKeywords(TypedDict, total=False):
+    """The option of figures of curves that can be at the height of predictions."""
+
+    scale: CurveScale
+    """How high curves are drawn. "difference", the default: around zero, as computed. "prediction": at the height of
+    predictions, such that a curve averages to the mean prediction (`About.level`), which is a line with its value; PDP
+    and ICE with ``center=None`` average to their own mean. Slopes, steps and scores do not change."""
+
+
 class RankedKeywords(TypedDict, total=False):
     """Which of many features a figure shows, and how they are arranged."""
 
@@ -163,7 +175,7 @@ class PanelAxesKeywords(TypedDict, total=False):
 # --- effects --------------------------------------------------------------------------------------
 
 
-class CurvesKeywords(TypedDict, total=False):
+class CurvesKeywords(ScaleKeywords, total=False):
     """What a figure shows of each effect."""
 
     ice: Ice
@@ -273,7 +285,7 @@ class SurfacesKeywords(SurfacesViewKeywords, PagedKeywords, FigureKeywords, tota
 # --- several outputs, and several effects in one panel ---------------------------------------------
 
 
-class OverlayKeywords(TypedDict, total=False):
+class OverlayKeywords(ScaleKeywords, total=False):
     """Options of overlaid effects."""
 
     center: Zero
@@ -398,12 +410,16 @@ class ChangesKeywords(ChangesViewKeywords, FigureKeywords, total=False):
 # --- several models -------------------------------------------------------------------------------
 
 
-class ModelsViewKeywords(LevelKeywords, total=False):
+class OverModelsKeywords(LevelKeywords, total=False):
     """Intervals in figures of several models."""
 
     of: IntervalTarget | None
     """What an interval is for: the learner's mean effect, or the mean over refits; as in
     `MultiModelEffect.interval`."""
+
+
+class ModelsViewKeywords(OverModelsKeywords, ScaleKeywords, total=False):
+    """What a figure of an effect for several models shows."""
 
 
 class ModelsKeywords(ModelsViewKeywords, ColoredKeywords, total=False):
@@ -420,7 +436,7 @@ class AllModelsKeywords(
     """Options of `MultiModelEffects.plot`."""
 
 
-class ModelImportanceViewKeywords(BarKeywords, ModelsViewKeywords, total=False):
+class ModelImportanceViewKeywords(BarKeywords, OverModelsKeywords, total=False):
     """What a figure of importances for several models shows."""
 
 
@@ -431,7 +447,7 @@ class ModelImportanceKeywords(ModelImportanceViewKeywords, ColoredKeywords, tota
 # --- regions --------------------------------------------------------------------------------------
 
 
-class RegionsViewKeywords(LevelKeywords, total=False):
+class RegionsViewKeywords(LevelKeywords, ScaleKeywords, total=False):
     """What a figure of regions shows."""
 
     kind: RegionsKind

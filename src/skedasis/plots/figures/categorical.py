@@ -12,12 +12,10 @@ from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.effect_parts import LONG, Band
 from skedasis.plots.figures.ice import (
     IndividualCurves,
-    anchored,
-    centred_as_requested,
-    check_not_raw,
     grouped,
     individual_curves,
 )
+from skedasis.plots.figures.level import AVERAGE, leveled, raised
 from skedasis.plots.figures.main_panel import ROWS_HALF_WIDTH, axis_of, main_panel
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
@@ -33,12 +31,12 @@ def level_panels(effect: Effect, every: LevelStats, options: EffectPlotOptions) 
     levels = ShownLevels.of(effect.about.feature, every, options.most_levels)
     if isinstance(effect, LevelStepsEffect):
         below = steps(effect, options)
-        main = _accumulated(effect, levels, options, 1 if below is None else 0)
+        main = _main(effect, levels, options, 1 if below is None else 0)
     elif isinstance(effect, LevelMeansEffect):
         below = values(effect, options)
-        main = _means(effect, levels, options)
+        main = _main(effect, levels, options, 2)
     else:
-        below, main = None, _dependence(effect, levels, options)
+        below, main = None, _main(effect, levels, options, 1)
     main = replace(main, above=effect_parts.counts_above(levels.count, levels.x))
     counts = effect_parts.counts_panel(levels.x - 0.4, levels.x + 0.4, levels.count, main.x)
     groups = grouped(effect, options, main.x, levels.position) if options.histogram else None
@@ -110,7 +108,7 @@ def values(
         effect_parts.MEANS_OF["level"],
         left=levels.x - 0.42,
         right=levels.x + 0.42,
-        mean=effect.value[levels.shown] + _level(effect),
+        mean=raised(effect).value[levels.shown],
         std=effect.heterogeneity[levels.shown],
         trusted=levels.count >= TRUSTED_ROWS,
         local=(rows.effect[there], at[there].astype(np.int64), weight[there]),
@@ -118,43 +116,6 @@ def values(
         zero=False,
         limits=limits,
     )
-
-
-def _level(effect: Effect) -> float:
-    """Return the mean that was subtracted from an M-plot."""
-    local = effect.moments["local"]
-    if effect.spec.center != "mean" or not local.weight.any():
-        return 0.0
-    return float(np.average(local.mean, weights=local.weight))
-
-
-def _accumulated(
-    effect: LevelStepsEffect, levels: ShownLevels, options: EffectPlotOptions, below: int
-) -> Panel:
-    curves = None
-    if options.ice and effect.curves is not None:
-        check_not_raw(effect, options)
-        curves = _curves(effect, effect.curves, levels, options)
-    notes = (*_notes(effect, levels), *_drawn(curves))
-    return _panel(effect, levels, options, notes, ("effect on ", ""), below, curves)
-
-
-def _means(effect: Effect, levels: ShownLevels, options: EffectPlotOptions) -> Panel:
-    after = " minus its mean" if effect.spec.center == "mean" else ""
-    return _panel(effect, levels, options, _notes(effect, levels), ("", after), 2)
-
-
-def _dependence(effect: Effect, levels: ShownLevels, options: EffectPlotOptions) -> Panel:
-    shown, centring = centred_as_requested(effect, options)
-    moves = centring or effect.spec.center is not None
-    n = effect.provenance.get("rows", int(levels.every.count.sum()))
-    curves = None
-    if options.ice and shown.curves is not None:
-        curves = _curves(shown, shown.curves, levels, options)
-    notes = [counted(n, "row"), *_drawn(curves)]
-    notes += [*levels.notes(), *anchored(effect, centring, "levels")]
-    around = ("effect on " if moves else "", "")
-    return _panel(shown, levels, options, tuple(notes), around, 1, curves)
 
 
 def _curves(
@@ -178,41 +139,36 @@ def _at(curves: Curves, levels: ShownLevels) -> Curves:
     return replace(curves, value=curves.value[:, levels.shown], x=own)
 
 
-def _panel(
-    effect: Effect,
-    levels: ShownLevels,
-    options: EffectPlotOptions,
-    notes: tuple[str, ...],
-    around: tuple[str, str],
-    below: int,
-    curves: IndividualCurves | None = None,
-) -> Panel:
+def _main(effect: Effect, levels: ShownLevels, options: EffectPlotOptions, below: int) -> Panel:
     """Return the main panel: a value per level, with boxes of the standard deviation and the confidence interval."""
-    value, shown = effect.value[levels.shown], levels.shown.astype(float)
-    bands = effect_parts.spread_bands(effect, options, shown, value)
+    drawn = leveled(effect, options)
+    shown, steps = drawn.effect, isinstance(effect, LevelStepsEffect)
+    value, at = shown.value[levels.shown], levels.shown.astype(float)
+    bands = effect_parts.spread_bands(shown, options, at, value)
     intervals: tuple[Band, ...] = ()
     if not effect.spec.mean_alone:
-        found = effect_parts.interval(effect, options)
+        found = effect_parts.interval(shown, options)
         ends = found.lower[levels.shown], found.upper[levels.shown]
         intervals = (Band(levels.x, *ends, found.label),)
-    label = "average effect" if isinstance(effect, LevelStepsEffect) else "average"
-    unit = effect.about.unit
+    curves = None
+    if options.ice and shown.curves is not None:
+        curves = _curves(shown, shown.curves, levels, options)
+    label = AVERAGE[options.scale] if steps else "average"
     return main_panel(
-        effect,
+        drawn,
         options,
         axis_of(levels, effect),
         (levels.x, value, label),
         levels=levels,
-        named=(*around, unit),
         bands=bands,
         intervals=intervals,
         curves=curves,
         doubts=levels.doubtful,
-        notes=notes,
+        notes=(*_notes(effect, levels), *_drawn(curves)),
         tooltips=effect_texts.level_tooltips(
             levels.names,
             levels.count,
-            (value, label, unit),
+            (value, label, drawn.unit),
             (*bands, *intervals),
             below,
             [] if curves is None else curves.means,

@@ -13,7 +13,15 @@ from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.effect_parts import LONG
-from skedasis.plots.figures.ice import centred, per_words, slope_unit
+from skedasis.plots.figures.level import (
+    axis_name,
+    centred,
+    level_of,
+    mean_line,
+    mean_over_data,
+    moved,
+    raised,
+)
 from skedasis.plots.figures.models import models_figure
 from skedasis.plots.figures.multiples import (
     PER_PAGE,
@@ -52,11 +60,11 @@ from skedasis.plots.scales import (
     zero_rounding,
 )
 from skedasis.results.axis import LevelAxis
-from skedasis.results.build.linear_form import AXIS, curve_polygon
+from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import BinnedEffect, Effect, PartialDependence
 from skedasis.results.effect_words import method_of
 from skedasis.results.effects import Effects
-from skedasis.results.keywords import Zero
+from skedasis.results.keywords import CurveScale, Zero
 from skedasis.results.main_stretch import main_part
 from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelSurface
 from skedasis.results.regions import ALL_ROWS, Regions
@@ -88,6 +96,7 @@ def compare_figure(
     labels: Sequence[str] | None = None,
     center: Zero = "mean",
     confidence_level: float = 0.95,
+    scale: CurveScale = "difference",
 ) -> FigureSpec:
     """Return the figure that compares several results of the same features."""
     given, named = _given(results)
@@ -102,9 +111,11 @@ def compare_figure(
             numbered = [f"model {i + 1}" for i in range(m)]
             names = list(one.provenance.get("model_names", numbered))
             if m > MOST and isinstance(one, MultiModelEffect):
-                return models_figure(one, confidence_level)
+                return models_figure(one, confidence_level, scale=scale)
             if m > MOST and isinstance(one, MultiModelEffects):
-                return models_effects_figure(one, confidence_level=confidence_level, page=None)
+                return models_effects_figure(
+                    one, confidence_level=confidence_level, page=None, scale=scale
+                )
         if isinstance(one, MultiModelEffects):
             given = [Effects({f: e.models[i] for f, e in one.items()}) for i in range(m)]
         else:
@@ -114,14 +125,14 @@ def compare_figure(
     if surfaces is not None:
         return _surfaces(surfaces, names)
     if many is not None:
-        return overlays(many, names, center, confidence_level, page=None)
+        return overlays(many, names, center, confidence_level, page=None, scale=scale)
     effects = _all_of(given, Effect)
     if effects is None:
         kinds = list(dict.fromkeys(map(_public_name, given)))
         expected = "results of one kind: effects, Effects, or surfaces"
         fix = "Pass what sd.explain returns for the same features"
         raise UnsupportedError("compare", " and ".join(kinds), expected, fix)
-    return overlay_figure(effects, names, center, confidence_level)
+    return overlay_figure(effects, names, center, confidence_level, scale=scale)
 
 
 def _public_name(result: object) -> str:
@@ -222,6 +233,7 @@ def overlays(
     columns: int | None = None,
     page: int | None = 1,
     quantity: str = "",
+    scale: CurveScale = "difference",
 ) -> FigureSpec:
     """Return one overlay for each feature that all results have, the most important ones first."""
     common = common_features(many)
@@ -231,7 +243,7 @@ def overlays(
     for place, feature in enumerate(common[:top]):
         effects = [es[feature] for es in many]
         panel, curves = overlay_panel(
-            effects, names, center, confidence_level, small=True, quantity=quantity
+            effects, names, center, confidence_level, small=True, quantity=quantity, scale=scale
         )
         sizes = [e.importance for e in effects]
         ends = dict.fromkeys(number(v) for v in (min(sizes), max(sizes)))
@@ -245,7 +257,7 @@ def overlays(
         len(dict.fromkeys(f for es in many for f in es)),
         columns,
         page,
-        notes=_zero_notes(first[0], len(many), center, confidence_level),
+        notes=_zero_notes(first[0], len(many), center, confidence_level, scale),
     )
 
 
@@ -277,11 +289,14 @@ def overlay_figure(
     center: Zero = "mean",
     confidence_level: float = 0.95,
     quantity: str = "",
+    scale: CurveScale = "difference",
 ) -> FigureSpec:
     """Return the figure of several effects of the same feature on the same axes."""
     check_count(effects, labels)
     names = _labels(effects) if labels is None else distinct_labels(labels)
-    panel, curves = overlay_panel(effects, names, center, confidence_level, quantity=quantity)
+    panel, curves = overlay_panel(
+        effects, names, center, confidence_level, quantity=quantity, scale=scale
+    )
     alt = overlay_alt_text(panel, curves)
     return FigureSpec(((panel,),), str(panel.title), alt, order=names)
 
@@ -295,6 +310,7 @@ def overlay_panel(
     small: bool = False,
     most_levels: int = MOST_LEVELS,
     quantity: str = "",
+    scale: CurveScale = "difference",
 ) -> tuple[Panel, list[OverlaidCurve]]:
     """Return the panel of overlaid effects, and their curves."""
     for other in effects[1:]:
@@ -302,21 +318,30 @@ def overlay_panel(
     effects = [align_time_axis(e, effects[0]) for e in effects]
     first = effects[0]
     levels = ShownLevels.of_effect(first, most_levels)
+    centred_already = all(e.spec.center is not None for e in effects)
+    around = scale == "difference" and (center == "mean" or centred_already)
+    if scale == "prediction":
+        line = mean_line(*map(level_of, effects))
+        shown = [
+            moved(_minus_data_mean(e), level_of(e)) if center == "mean" else raised(e)
+            for e in effects
+        ]
+    else:
+        shown = [_minus_data_mean(e) for e in effects] if center == "mean" else effects
+        line = (horizontal_line(0.0),) if around or first.spec.derivative else ()
     curves = [
         overlaid_curve(e, name, confidence_level, levels, (i, len(effects)), small=small)
-        for i, (e, name) in enumerate(
-            zip(map(_minus_data_mean, effects) if center == "mean" else effects, names, strict=True)
-        )
+        for i, (e, name) in enumerate(zip(shown, names, strict=True))
     ]
     known = [e for e in effects if e.rows is not None and levels is None]
     most = max(known, key=lambda e: len(e.rows or ()), default=None)
     panel = overlaid_panel(
         curves,
         overlaid_horizontal(effects) if levels is None else levels.axis(first.about.feature),
-        overlaid_vertical(effects, curves, center, quantity),
+        overlaid_vertical(effects, curves, around=around, quantity=quantity),
         levels,
         gaps_of=first,
-        zero=center == "mean" or first.spec.derivative,
+        line=line,
         bands=len(curves) <= BANDS,
         rug=None if most is None else effect_parts.effect_rug(most),
         small=small,
@@ -324,7 +349,7 @@ def overlay_panel(
         title=effect_title(*effects, quantity=quantity),
         notes=(
             *(() if levels is None else levels.notes()),
-            *_zero_notes(first, len(effects), center, confidence_level),
+            *_zero_notes(first, len(effects), center, confidence_level, scale),
             *effect_parts.missing(first),
         ),
     )
@@ -338,7 +363,7 @@ def overlaid_panel(
     levels: ShownLevels | None,
     *,
     gaps_of: Effect,
-    zero: bool,
+    line: Sequence[Mark],
     bands: bool,
     rug: Rug | None,
     small: bool,
@@ -354,7 +379,7 @@ def overlaid_panel(
     shown = curves if whole is None else [*curves, whole]
     marks = (
         *hatched,
-        *((horizontal_line(0.0),) if zero else ()),
+        *line,
         *((band for band, _ in drawn) if bands else ()),
         *(() if whole is None else _whole_marks(whole, levels)),
         *(mark for _, marks in drawn for mark in marks),
@@ -381,11 +406,13 @@ def _whole_marks(curve: OverlaidCurve, levels: ShownLevels | None) -> tuple[Mark
     return (line,) if levels is None and len(curve.x) > 1 else (line, points)
 
 
-def _zero_notes(first: Effect, n: int, center: Zero, confidence_level: float) -> tuple[str, ...]:
+def _zero_notes(
+    first: Effect, n: int, center: Zero, confidence_level: float, scale: CurveScale
+) -> tuple[str, ...]:
     """Return notes on the intervals and on what zero is."""
     bands = (f"bands: {100 * confidence_level:g} % intervals",) if n <= BANDS else ()
-    moved = center == "mean" and not first.spec.derivative
-    return (*bands, *(("0 is the mean of each curve over the data",) if moved else ()))
+    around = center == "mean" and not first.spec.derivative and scale == "difference"
+    return (*bands, *(("each curve minus its mean",) if around else ()))
 
 
 def overlaid_marks(
@@ -428,35 +455,6 @@ def _check_units(a: str | None, b: str | None) -> None:
         raise UnsupportedError("compare", f"units {a!r} and {b!r}", expected, fix)
 
 
-def mean_over_data(effect: Effect) -> float:
-    """Return the mean of a curve over the rows; outside its range the curve is extended as a constant."""
-    value = effect.value
-    known = np.isfinite(value)
-    if not known.any():
-        return 0.0
-    if isinstance(effect.axis, LevelAxis):
-        share = np.where(known, effect.axis.levels.share, 0.0)
-        return float(np.average(value[known], weights=share[known] if share.any() else None))
-    at, weight = _where(effect)
-    if at is None or len(at) == 0:
-        return float(value[known].mean())
-    x, value = curve_polygon(effect.bins, effect.axis.coordinates, value)
-    known = np.isfinite(value)
-    return float(np.average(np.interp(at, x[known], value[known]), weights=weight))
-
-
-def _where(effect: Effect) -> tuple[Floats | None, Floats | None]:
-    """Return positions that represent the data, and their weights."""
-    rows, axis = effect.rows, effect.moments.get(AXIS)
-    if axis is not None and not (rows is not None and rows.exact):
-        there = axis.weight > 0
-        return axis.mean[there], axis.weight[there]
-    if rows is None:
-        return None, None
-    there = np.isfinite(rows.x) if rows.weight is None else np.isfinite(rows.x) & (rows.weight > 0)
-    return rows.x[there], None if rows.weight is None else rows.weight[there]
-
-
 def _minus_data_mean(effect: Effect) -> Effect:
     """Return an effect minus its mean over the data."""
     if effect.spec.derivative:
@@ -464,8 +462,7 @@ def _minus_data_mean(effect: Effect) -> Effect:
     if isinstance(effect, PartialDependence) and effect.spec.center is None:
         effect = centred(effect)
     size = float(np.abs(np.nan_to_num(extent([effect.value]))).max())
-    moved = zero_rounding(effect.value - mean_over_data(effect), size)
-    return replace(effect, value=moved)
+    return replace(effect, value=zero_rounding(effect.value - mean_over_data(effect), size))
 
 
 def _labels(results: Sequence[Effect | Surface], *, bins: bool = True) -> tuple[str, ...]:
@@ -546,27 +543,21 @@ def _interval(effect: Effect, confidence_level: float) -> tuple[Floats, Floats]:
 
 
 def overlaid_vertical(
-    effects: Sequence[Effect], curves: Sequence[OverlaidCurve], center: Zero, quantity: str = ""
+    effects: Sequence[Effect],
+    curves: Sequence[OverlaidCurve],
+    *,
+    around: bool,
+    quantity: str = "",
 ) -> PlotAxis:
     """Return the vertical axis: curves determine the scale, and intervals as far as curves stay readable."""
-    first = effects[0]
     low, high = extent([c.y for c in curves])
     if len(curves) <= BANDS:
-        least, most = extent([a for c in curves for a in (c.lower, c.upper)])
-        span = high - low if high > low else np.inf
-        low, high = (
-            np.fmin(low, max(least, low - span / 2)),
-            np.fmax(high, min(most, high + span / 2)),
-        )
-    derivative = first.spec.derivative
-    before = "slope of " if derivative else "effect on " if center == "mean" else ""
+        ends = extent([a for c in curves for a in (c.lower, c.upper)])
+        low, high = effect_parts.readable_range(ends, low, high)
     named = dict.fromkeys(shorten(e.about.quantity, LONG) for e in effects)
-    name = before + (quantity or ", ".join(named))
-    if derivative:
-        name, unit = name + per_words(first.about.feature), slope_unit(first)
-    else:
-        unit = next((e.about.unit for e in effects if e.about.unit), None)
-    return PlotAxis(name, unit, float(low), float(high), 0.06)
+    united = next((e for e in effects if e.about.unit), effects[0])
+    quantity = quantity or ", ".join(named)
+    return PlotAxis(*axis_name(united, around=around, quantity=quantity), low, high, 0.06)
 
 
 # --- texts ---------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from skedasis.results.surfaces import AnySurface, Surfaces
 from skedasis.results.variance_shares import VarianceShares
 
 if TYPE_CHECKING:
-    from skedasis.results.keywords import ChangeFigure, Zero
+    from skedasis.results.keywords import ChangeFigure, CurveScale, Zero
 
 
 Kind = TypeVar("Kind")
@@ -197,6 +197,7 @@ def outputs_figure(
     page: int | None = 1,
     center: Zero = "mean",
     confidence_level: float = 0.95,
+    scale: CurveScale = "difference",
 ) -> FigureSpec:
     """Return the figure of the results of several outputs."""
     top = check_int_or_none("plot(top)", top, 1, "Use 12, or None")
@@ -208,7 +209,7 @@ def outputs_figure(
         shown = _most_important(effects, lambda e: e.importance)
         names = [str(label) for label in shown]
         quantity = _shared_quantity(shown)
-        figure = overlay_figure([*shown.values()], names, center, confidence_level, quantity)
+        figure = overlay_figure([*shown.values()], names, center, confidence_level, quantity, scale)
         return _of_outputs(figure, len(shown), len(effects))
     many = {k: r for k, r in found.items() if isinstance(r, Effects)}
     if many:
@@ -224,11 +225,12 @@ def outputs_figure(
             top=top,
             columns=columns,
             page=page,
+            scale=scale,
             quantity=_shared_quantity({k: next(iter(es.values())) for k, es in shown.items()}),
         )
         return _of_outputs(figure, len(shown), len(many))
     limits = _shared_limits(_surfaces_of(found, top), SurfacePlotOptions(density=False))
-    shared = {"top": top, "confidence_level": confidence_level}
+    shared = {"top": top, "confidence_level": confidence_level, "scale": scale}
     figures = {
         str(label): _figures_of(str(label), member, of_output, shared, limits)
         for label, member in [*found.items()][: None if isinstance(first, Surfaces) else top]

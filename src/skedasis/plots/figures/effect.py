@@ -14,16 +14,12 @@ from skedasis.plots.figures import categorical, effect_parts, effect_texts
 from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.ice import (
     LABELS,
-    anchored,
-    centred_as_requested,
     curve_notes,
-    curves_behind,
     grouped,
     individual_curves,
     marked_regions,
-    per_words,
-    slope_unit,
 )
+from skedasis.plots.figures.level import AVERAGE, leveled
 from skedasis.plots.figures.main_panel import main_panel
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.marks import FigureSpec, Panel, Stack
@@ -78,11 +74,7 @@ def effect_panels(
     if not isinstance(effect, BinnedEffect):
         main = _dependence(effect, options)
         return (main, *((grouped(effect, options, main.x),) if options.histogram else ()))
-    main = (
-        _marginal(effect, options)
-        if isinstance(effect, MPlotEffect)
-        else _accumulated(effect, options)
-    )
+    main = _curve(effect, options)
     if not has_bins(effect):
         return (main,)
     bins = _main(effect).bins
@@ -163,19 +155,6 @@ def slopes(
     return replace(panel, above=above)
 
 
-def _accumulated(effect: BinnedEffect, options: EffectPlotOptions) -> Panel:
-    differences = effect_parts.stepped(effect)
-    notes = ("slopes are differences across bins",) if differences else ()
-    return _curve(effect, options, "average effect", notes, ("effect on ", ""))
-
-
-def _marginal(effect: MPlotEffect, options: EffectPlotOptions) -> Panel:
-    """Return the main panel of an M-plot: means of the quantity over the rows in each bin."""
-    after = " minus its mean" if effect.spec.center == "mean" else ""
-    label = f"mean {shorten(effect.about.quantity, LONG)} in the bin"
-    return _curve(effect, options, label, (), ("", after))
-
-
 def _notes(effect: BinnedEffect) -> tuple[str, ...]:
     bins = effect.bins
     k = len(bins) if has_bins(effect) else 0
@@ -188,78 +167,71 @@ def _notes(effect: BinnedEffect) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _curve(
-    effect: BinnedEffect,
-    options: EffectPlotOptions,
-    label: str,
-    notes: tuple[str, ...],
-    around: tuple[str, str],
-) -> Panel:
+def _curve(effect: BinnedEffect, options: EffectPlotOptions) -> Panel:
     """Return the main panel: a curve with its bands."""
-    whole, effect, unit = effect, _main(effect), effect.about.unit
-    bins, binned = effect.bins, has_bins(effect)
-    at, value = curve_polygon(bins, effect.points, effect.value)
-    bands = effect_parts.spread_bands(effect, options, at, value)
-    interval, curves = effect_parts.interval(whole, options), curves_behind(effect, options)
-    x, curve = effect_parts.horizontal(whole), (at, value, label)
+    drawn, means = leveled(effect, options), isinstance(effect, MPlotEffect)
+    shown, notes = _main(drawn.effect), _notes(effect)
+    bins, binned = shown.bins, has_bins(shown)
+    at, value = curve_polygon(bins, shown.points, shown.value)
+    label = AVERAGE[options.scale]
+    if means:
+        label = f"mean {shorten(effect.about.quantity, LONG)} in the bin"
+    elif effect_parts.stepped(effect):
+        notes += ("slopes: rise across the bin / its width",)
+    bands = effect_parts.spread_bands(shown, options, at, value)
+    interval = effect_parts.interval(drawn.effect, options)
+    curves = None
+    if options.ice is not None:
+        curves = individual_curves(shown.points, shown.curves, options, shown)
+    x, curve = effect_parts.horizontal(effect), (at, value, label)
     # On a grid finer than the bins only bin edges are marked; the points of an M-plot are means, and all are marked.
-    finer = not isinstance(effect, MPlotEffect) and len(at) > len(bins) + 1
+    finer = not means and len(at) > len(bins) + 1
     return main_panel(
-        whole,
+        drawn,
         options,
         x,
         curve,
-        named=(*around, unit),
         bands=bands,
         intervals=(interval,),
         curves=curves,
         vertices=np.flatnonzero(np.isin(at, bins.edges)) if finer else None,
         doubts=effect_parts.doubts(bins) if binned else None,
-        gaps_of=effect if binned else None,
-        notes=(*_notes(whole), *curve_notes(curves), *notes),
-        tooltips=effect_texts.bin_tooltips(effect, bands, below=2)
+        gaps_of=shown if binned else None,
+        notes=(*notes, *curve_notes(curves)),
+        tooltips=effect_texts.bin_tooltips(shown, label, bands, below=2)
         if binned
-        else effect_texts.point_tooltips(effect, x, unit, curve, (*bands, interval)),
+        else effect_texts.point_tooltips(shown, x, drawn.unit, curve, (*bands, interval)),
         below=2,
     )
 
 
 def _dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
     """Return the panel of a PDP, ICE or d-ICE of a numeric feature."""
-    whole, centring = centred_as_requested(effect, options)
-    shown, feature = main_part(whole).effect, effect.about.feature
+    drawn = leveled(effect, options)
+    shown = main_part(drawn.effect).effect
     at, value = shown.points, shown.value
     bands = effect_parts.spread_bands(shown, options, at, value)
-    intervals = () if effect.spec.mean_alone else (effect_parts.interval(whole, options),)
+    intervals = () if effect.spec.mean_alone else (effect_parts.interval(drawn.effect, options),)
     curves = individual_curves(at, shown.curves, options, shown) if options.ice else None
     rows = round(float(effect.moments[AXIS].count.sum())) + effect.missing
-    around, unit = ("effect on " if centring or effect.spec.center else "", ""), effect.about.unit
-    if effect.spec.derivative:
-        around, unit = ("slope of ", per_words(feature)), slope_unit(effect)
     x, curve = effect_parts.horizontal(effect), (at, value, "average")
     regions = marked_regions(effect, options, at)
     return main_panel(
-        whole,
+        drawn,
         options,
         x,
         curve,
-        named=(*around, unit),
         bands=bands,
         intervals=intervals,
         curves=curves,
         vertices=None if len(at) <= VERTICES else np.zeros(0, dtype=np.int64),
         gaps_of=shown,
         regions=regions,
-        notes=(
-            counted(rows, "row"),
-            *curve_notes(curves),
-            *anchored(effect, centring, "grid"),
-            *_outside_grid(effect),
-        ),
+        notes=(counted(rows, "row"), *curve_notes(curves), *_outside_grid(effect)),
         tooltips=effect_texts.point_tooltips(
             shown,
             x,
-            unit,
+            drawn.unit,
             curve,
             (*bands, *intervals),
             [(r.left, r.right, LABELS[r.verdict]) for r in regions],

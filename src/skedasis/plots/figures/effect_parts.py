@@ -209,14 +209,14 @@ def horizontal(effect: Effect) -> PlotAxis:
 
 
 def vertical(
-    effect: Effect,
+    name: str,
+    unit: str | None,
     spreads: Sequence[Band],
     intervals: Sequence[Band],
     curves: Sequence[Floats],
-    named: tuple[str, str, str | None],
     beside: Sequence[Beside],
 ) -> PlotAxis:
-    """Return the vertical axis, on the scale of the quantity; `named` are words around its name, and its unit."""
+    """Return the vertical axis of curves, bands and intervals."""
     spread = [end for band in spreads for end in (band.lower, band.upper)]
     reached = [end for b in intervals for end in (b.lower, b.upper)] or list(curves)
     low, high = extent([*spread, *curves])
@@ -225,19 +225,24 @@ def vertical(
         if point.visible or low - room <= point.y <= high + room:
             low, high = extent([np.array([low, high, point.y])])
             reached.append(np.array([point.lower, point.upper]))
-    span = high - low
-    if span > 0:
-        # With two rows the interval may be twelve times the standard error: it does not determine the scale alone.
-        lower, upper = extent(reached)
-        low, high = (
-            np.fmin(low, max(lower, low - span / 2)),
-            np.fmax(high, min(upper, high + span / 2)),
-        )
-    else:
-        low, high = extent([*reached, *curves])
-    before, after, unit = named
-    name = f"{before}{shorten(effect.about.quantity, LONGEST)}{after}"
-    return PlotAxis(name, unit, float(low), float(high), 0.06)
+    if high <= low:
+        reached, low, high = [], *extent([*reached, *curves])
+    return PlotAxis(name, unit, *readable_range(extent(reached), low, high), 0.06)
+
+
+def readable_range(
+    may: tuple[float, float], low: float, high: float, share: float = 0.5
+) -> tuple[float, float]:
+    """Return a range that intervals with the ends `may` extend by at most a share of its span at each end.
+
+    With two rows an interval may be twelve times the standard error: intervals do not determine a scale alone.
+    """
+    least, most = may
+    room = share * (high - low) if high > low else np.inf
+    return (
+        float(np.fmin(low, max(least, low - room))),
+        float(np.fmax(high, min(most, high + room))),
+    )
 
 
 def length_of(effect: Effect) -> int | None:

@@ -142,7 +142,9 @@ def some(n: int) -> list[int]:
     return np.unique(np.linspace(0, n - 1, min(n, MOST)).round().astype(int)).tolist()
 
 
-def bin_tooltips(effect: BinnedEffect, spreads: Sequence[Band], below: int) -> Iterator[Tooltip]:
+def bin_tooltips(
+    effect: BinnedEffect, label: str, spreads: Sequence[Band], below: int
+) -> Iterator[Tooltip]:
     """Yield a tooltip per bin: ends, number of rows, slope and spread, or for an M-plot mean and standard deviation."""
     bins = effect.bins
     # The standard deviations of an M-plot are those of its bins.
@@ -155,7 +157,7 @@ def bin_tooltips(effect: BinnedEffect, spreads: Sequence[Band], below: int) -> I
             lines.append("no rows")
         else:
             lines.append(counted(int(bins.count[k]), "row"))
-            lines += _of_bin(effect, k)
+            lines += _of_bin(effect, label, k)
             for band in spreads:
                 ends = _extremes(band, float(bins.low[k]), float(bins.high[k]))
                 lines += [deviation_text(band, ends, top)] if ends else []
@@ -164,7 +166,7 @@ def bin_tooltips(effect: BinnedEffect, spreads: Sequence[Band], below: int) -> I
         yield Tooltip(float(bins.low[k]), float(bins.high[k]), "\n".join(lines), below=below)
 
 
-def _of_bin(effect: BinnedEffect, k: int) -> list[str]:
+def _of_bin(effect: BinnedEffect, label: str, k: int) -> list[str]:
     """Return the lines on the change of the effect in a bin, or of an M-plot on its mean."""
     bins = effect.bins
     largest = float(np.nanmax(np.abs(bins.effect), initial=0.0))
@@ -174,7 +176,7 @@ def _of_bin(effect: BinnedEffect, k: int) -> list[str]:
     start, end = effect.at(np.array([bins.low[k], bins.high[k]]))
     top = float(np.nanmax(np.abs(effect.value), initial=0.0))
     change = f"{number_or_zero(start, top)} → {number_or_zero(end, top)}"
-    lines = [f"effect {change}{_unit(effect.about.unit)}"]
+    lines = [f"{label.removeprefix('average ')} {change}{_unit(effect.about.unit)}"]
     per = " per day" if isinstance(effect.axis, TimedAxis) else ""
     if bins.slope_change[k]:
         ends = [number_or_zero(float(v[k]), largest) for v in bins.ends]

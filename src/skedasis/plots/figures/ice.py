@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike
 from skedasis._numbers import counted
 from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.factorize import is_absent
-from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts, effect_texts
-from skedasis.plots.figures.effect_parts import LONG, length_of
+from skedasis.plots.figures.effect_parts import length_of
 from skedasis.plots.figures.options import SEED, EffectPlotOptions
 from skedasis.plots.marks import (
     Area,
@@ -30,7 +29,7 @@ from skedasis.plots.marks import (
     Segments,
     Text,
 )
-from skedasis.plots.scales import PlotAxis, clean, extent, position_texts, shorten, zero_rounding
+from skedasis.plots.scales import PlotAxis, clean, extent, position_texts, shorten
 from skedasis.plots.theme import SHADES
 from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.checks.elevated_regions import (
@@ -39,7 +38,6 @@ from skedasis.results.checks.elevated_regions import (
     elevated_regions,
 )
 from skedasis.results.effect import Curves, Effect
-from skedasis.stats.grid import EXACT_STEP_GRID, width_weights
 
 # --- colour encoding of curves -------------------------------------------------------------------
 
@@ -486,99 +484,7 @@ def strips(
     return replace(y, least=foot, most=high, margin=0.0), marks, texts
 
 
-# --- centring ------------------------------------------------------------------------------------
-
-MINUS = "\N{MINUS SIGN}"
-
-
-def per_words(feature: Feature) -> str:
-    """Return the text after the name of a slope: " per age", or " per day" for dates and times."""
-    return f" per {'day' if feature.time is not None else shorten(feature.title, LONG)}"
-
-
-def slope_unit(effect: Effect) -> str | None:
-    """Return the unit of a slope, such as "EUR per m²", or its known part."""
-    feature = effect.about.feature
-    top, bottom = effect.about.unit, feature.unit
-    if feature.time is not None:  # the name of the axis contains "per day"
-        return f"{top} per day" if top else None
-    return f"{top or ''} per {bottom}".strip() if bottom else top
-
-
-def centred_as_requested(effect: Effect, options: EffectPlotOptions) -> tuple[Effect, bool]:
-    """Return the effect centred as requested by `options.ice`, and whether it was centred here."""
-    check_not_raw(effect, options)
-    # Derivatives are not centred: their mean is the average slope.
-    centring = (
-        options.ice == "centered" and effect.spec.center is None and not effect.spec.derivative
-    )
-    return (centred(effect) if centring else effect), centring
-
-
-def check_not_raw(effect: Effect, options: EffectPlotOptions) -> None:
-    """Raise for raw curves of a centred effect."""
-    if options.ice == "raw" and effect.spec.center is not None:
-        raise UnsupportedError(
-            "plot(ice='raw')",
-            f"{effect.spec.method} with center={effect.spec.center!r}",
-            "an effect that is not centred",
-            "Explain with center=None, or plot with ice='centered'",
-        )
-
-
-def centred(effect: Effect) -> Effect:
-    """Return an effect and its curves minus their means over the data."""
-    size, spread = effect.df + 1, effect.spread
-    curves, point = effect.curves, effect.missing_point
-    share = share_of(effect)
-    with np.errstate(invalid="ignore"):  # curves with infinite values have no mean
-        level = share @ effect.value
-        value = effect.value - level
-    # A constant minus its mean is rounding error, which would otherwise fill the panel.
-    known = [effect.value] if curves is None else [effect.value, curves.value]
-    largest = float(np.abs(np.nan_to_num(extent(known))).max())
-    if curves is not None:
-        moved = curves.value - (curves.value @ share)[:, None]
-        curves = replace(curves, value=zero_rounding(moved, largest))
-    if spread is not None:
-        spread = replace(spread, value=zero_rounding(spread.value, largest))
-    std = np.full(len(value), np.nan) if spread is None else spread.value
-    if point is not None:
-        point = replace(point, value=float(point.value - level))
-    return replace(
-        effect,
-        value=zero_rounding(value, largest),
-        spread=spread,
-        std_error=std / np.sqrt(np.maximum(size, 1.0)),
-        curves=curves,
-        missing_point=point,
-    )
-
-
-def share_of(effect: Effect) -> Floats:
-    """Return the weight of each point in the mean of a curve: over the data, or over the grid if that is not known."""
-    if effect.spread is not None:
-        return effect.spread.weight
-    if effect.provenance.get("grid") == EXACT_STEP_GRID:
-        return width_weights(effect.points)
-    return np.full(len(effect.points), 1 / max(len(effect.points), 1))
-
-
-def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
-    """Return a note on the value that zero stands for, if the effect is centred or anchored."""
-    if centring:
-        level = float(share_of(effect) @ effect.value)
-        over = over if effect.spread is None else "data"
-        return (f"0 is {level:.4g}, the mean over the {over}".replace("-", MINUS),)
-    if effect.spec.center != "anchor":
-        return ()
-    anchor, feature = effect.spec.parameters.get("anchor"), effect.about.feature
-    if isinstance(anchor, Mapping):
-        keys = (feature.name, str(feature.key), str(feature.position))
-        anchor = next((anchor[k] for k in keys if k in anchor), None)
-    if isinstance(anchor, (int, float)) and not isinstance(anchor, bool):
-        anchor = f"{anchor:.6g}".replace("-", MINUS)
-    return (f"0 at {shorten(feature.title, LONG)} = {shorten(str(anchor), LONG)}",)
+# --- curves of rows ------------------------------------------------------------------------------
 
 
 class IndividualCurves(NamedTuple):
@@ -614,14 +520,6 @@ DASH = 1.7
 def curve_notes(curves: IndividualCurves | None) -> tuple[str, ...]:
     """Return the number of curves, and notes on them."""
     return () if curves is None else (counted(len(curves.y), "curve"), *curves.notes)
-
-
-def curves_behind(effect: Effect, options: EffectPlotOptions) -> IndividualCurves | None:
-    """Return the curves that an accumulated effect of a numeric feature keeps, which are centred as it is."""
-    if effect.curves is None or options.ice is None:
-        return None
-    check_not_raw(effect, options)
-    return individual_curves(effect.points, effect.curves, options, effect)
 
 
 def individual_curves(

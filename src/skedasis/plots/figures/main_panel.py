@@ -14,10 +14,11 @@ from skedasis.plots.figures.ice import (
     strips,
     texts_of_groups,
 )
+from skedasis.plots.figures.level import Leveled
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.marks import Line, Mark, Panel, Points, Rectangles, Tooltip, horizontal_line
+from skedasis.plots.marks import Line, Mark, Panel, Points, Rectangles, Tooltip
 from skedasis.plots.scales import PlotAxis
 from skedasis.results.checks.elevated_regions import ElevatedRegion
 from skedasis.results.effect import Effect
@@ -34,12 +35,11 @@ BETWEEN_GROUPS = 0.08
 
 
 def main_panel(
-    whole: Effect,
+    drawn: Leveled[Effect],
     options: EffectPlotOptions,
     x: PlotAxis,
     curve: tuple[Floats, Floats, str],
     *,
-    named: tuple[str, str, str | None],
     bands: Sequence[Band],
     intervals: Sequence[Band],
     curves: IndividualCurves | None,
@@ -54,13 +54,14 @@ def main_panel(
 ) -> Panel:
     """Return the panel of an average at points of the axis, (m,) twice, with its name, and of what is around it.
 
-    `named` are words before and after the name of the quantity, and its unit; tooltips reach over `below` more panels.
+    Tooltips reach over `below` more panels.
     """
+    whole = drawn.effect
     at, value, label = curve
     beside = effect_parts.effects_beside(whole, options)
     reached = () if curves is None else curves.reached
     groups = () if curves is None else curves.groups
-    y = effect_parts.vertical(whole, bands, intervals, (value, *reached), named, beside)
+    y = effect_parts.vertical(drawn.name, drawn.unit, bands, intervals, (value, *reached), beside)
     y, elevated, texts = strips(regions, y)
     hatched, words = effect_parts.hatches(doubts, y, gaps_of)
     grid = main_part(whole).effect.points if levels is None else at
@@ -72,7 +73,7 @@ def main_panel(
             *effect_parts.backdrop(x),
             *(_band(band, "heterogeneity", levels) for band in bands),
             *hatched,
-            *([horizontal_line(0.0)] if any(named[:2]) else []),
+            *drawn.line,
             *(() if curves is None else curves.marks),
             *(_band(band, "interval", levels) for band in intervals),
             *effect_parts.average(
@@ -91,7 +92,12 @@ def main_panel(
         ),
         effect_parts.MAIN,
         title=effect_title(whole),
-        notes=(*notes, *effect_parts.remarks(whole), *effect_parts.no_spread(whole, options)),
+        notes=(
+            *notes,
+            *drawn.notes,
+            *effect_parts.remarks(whole),
+            *effect_parts.no_spread(whole, options),
+        ),
         texts=(*words, *texts, *(texts_of_groups(grid, groups) if levels is None else ())),
         tooltips=(*tooltips, *effect_texts.tooltips_beside(x, y.unit, beside, below)),
     )

@@ -12,8 +12,8 @@ from skedasis._types import Floats, Values
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.effect_parts import LONG, Band
 from skedasis.plots.figures.effect_texts import some
-from skedasis.plots.figures.ice import per_words, slope_unit
 from skedasis.plots.figures.importance import bar_figure, display_order
+from skedasis.plots.figures.level import axis_name, level_of, lift, mean_line
 from skedasis.plots.figures.main_panel import HALF_WIDTHS, ROWS_HALF_WIDTH
 from skedasis.plots.figures.options import MOST_LEVELS
 from skedasis.plots.figures.shown_levels import ShownLevels
@@ -29,12 +29,12 @@ from skedasis.plots.marks import (
     Tooltip,
     horizontal_line,
 )
-from skedasis.plots.scales import PlotAxis, clean, extent, position_texts, shorten
+from skedasis.plots.scales import PlotAxis, extent, position_texts, shorten
 from skedasis.results.axis import LevelAxis, NumericAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import AnyMPlot
 from skedasis.results.importance import Importance
-from skedasis.results.keywords import IntervalTarget
+from skedasis.results.keywords import CurveScale, IntervalTarget
 from skedasis.results.main_stretch import (
     along,
     beyond_text,
@@ -51,10 +51,13 @@ VERTICES = 13
 
 
 def models_figure(
-    found: MultiModelEffect, confidence_level: float = 0.95, of: IntervalTarget | None = None
+    found: MultiModelEffect,
+    confidence_level: float = 0.95,
+    of: IntervalTarget | None = None,
+    scale: CurveScale = "difference",
 ) -> FigureSpec:
     """Return the figure of one feature's effect for several models."""
-    panel = _panel(found, confidence_level, of)
+    panel = _panel(found, confidence_level, of, scale)
     return FigureSpec(((panel,),), str(panel.title), _alt_text(panel), order=(MEAN,))
 
 
@@ -96,27 +99,31 @@ def _models_as_repeats(found: MultiModelImportance) -> Importance:
     )
 
 
-def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget | None) -> Panel:
+def _panel(
+    found: MultiModelEffect, confidence_level: float, of: IntervalTarget | None, scale: CurveScale
+) -> Panel:
     """Return the panel with the mean, its interval, and above the interval, which would hide them, all models."""
     categorical = isinstance(found.axis, LevelAxis)
     label = interval_label(found, confidence_level, of)
     drawn, numbers = found if categorical else _bent(found), _names(found)
-    at, value, each = drawn.axis.coordinates, drawn.value, drawn.values
-    lower, upper = drawn.interval(confidence_level, of)
+    (named, line, up), model = _height(found, scale), found.models[0]
+    at, value, each = drawn.axis.coordinates, drawn.value + up, drawn.values + up
+    lower, upper = (end + up for end in drawn.interval(confidence_level, of))
     if not categorical:
         some = stretch_points(at, *joint_stretch(found.models))
         value, each, lower, upper = (along(some, at, v) for v in (value, each, lower, upper))
         at = some
-    notes = [counted(len(found), "model"), _rows(found), *_reach(found)]
-    y, zero = _vertical(drawn, each, (lower, upper))
+    ends = extent([lower, upper])
+    y = PlotAxis(*named, *effect_parts.readable_range(ends, *extent([each]), share=1.0), 0.06)
     marked, join, rug = None, "line", None
-    hatched, words = effect_parts.hatches(None, y, found.models[0])
+    notes = [counted(len(found), "model"), _rows(found), *_reach(found)]
+    hatched, words = effect_parts.hatches(None, y, model)
     if isinstance(found.axis, LevelAxis):
         levels = ShownLevels.of(found.about.feature, found.axis.levels, MOST_LEVELS)
         at, x, join = levels.x, levels.axis(found.about.feature), "thin" if levels.ordered else ""
         value, each, lower, upper = (v[..., levels.shown] for v in (value, each, lower, upper))
-        half = HALF_WIDTHS["interval"]
-        band: Mark = Rectangles(at - half, at + half, lower, upper, "interval", label)
+        sides = at - HALF_WIDTHS["interval"], at + HALF_WIDTHS["interval"]
+        band: Mark = Rectangles(*sides, lower, upper, "interval", label)
         names = [shorten(name, LONG) for name in levels.names]
         edges = [i - 0.5 for i in range(len(at) + 1)]
         notes += levels.notes()[1:]
@@ -136,7 +143,7 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
         curves = Segments(around, y0, around, y0, "model-dash", EACH, reach=1.7)
     marks = (
         *hatched,
-        *((horizontal_line(0.0),) if zero else ()),
+        *line,
         band,
         curves,
         *effect_parts.average(at, value, MEAN, vertices=marked, join=join),
@@ -147,11 +154,25 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
         y,
         marks,
         height=160.0,
-        title=effect_title(found.models[0], among=counted(len(found), "model")),
+        title=effect_title(model, among=counted(len(found), "model")),
         notes=tuple(notes),
         texts=words,
         tooltips=_tooltips(names, edges, y.unit, value, each, (lower, upper, label)),
     )
+
+
+def _height(
+    found: MultiModelEffect, scale: CurveScale
+) -> tuple[tuple[str, str | None], Sequence[Segments], float]:
+    """Return name and unit of the vertical axis, the line of the mean, and what is added to all curves."""
+    model, center = found.models[0], found.spec.center
+    if scale == "prediction":
+        # The mean of the models is at the mean of their means.
+        level, up = np.mean([(level_of(e), lift(e)) for e in found.models], axis=0).tolist()
+        return axis_name(model), mean_line(level), up
+    around = center is not None
+    line = (horizontal_line(0.0),) if around or found.spec.derivative else ()
+    return axis_name(model, around=around), line, 0.0
 
 
 def _names(found: MultiModelEffect) -> Values:
@@ -264,20 +285,3 @@ def _rug(found: MultiModelEffect) -> Rug | None:
     x, weight = np.concatenate([r.x for r in rows]), np.concatenate(weights)
     rug = effect_parts.rug(x, weight, exact=all(r.exact for r in rows))
     return replace(rug, label="rows of all models, or quantiles") if len(rows) > 1 else rug
-
-
-def _vertical(
-    found: MultiModelEffect, each: Floats, ends: tuple[Floats, Floats]
-) -> tuple[PlotAxis, bool]:
-    """Return the vertical axis, and whether zero means "no effect" on it."""
-    low, high = extent([each])
-    least, most = extent(ends)
-    span = high - low if high > low else np.inf
-    low, high = np.fmin(low, max(least, low - span)), np.fmax(high, min(most, high + span))
-    spec, about = found.spec, found.about
-    moves = spec.center is not None or spec.derivative
-    before = "slope of " if spec.derivative else "effect on " if moves else ""
-    after = per_words(about.feature) if spec.derivative else ""
-    unit = slope_unit(found.models[0]) if spec.derivative else about.unit
-    name = f"{before}{clean(about.quantity)}{after}"
-    return PlotAxis(name, unit, float(low), float(high), 0.06), moves

@@ -33,7 +33,7 @@ from skedasis.plots.scales import PlotAxis, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
-from skedasis.results.keywords import IntervalTarget, RankedBy
+from skedasis.results.keywords import CurveScale, IntervalTarget, RankedBy
 from skedasis.results.multi_model import ModelsRank, MultiModelEffect, MultiModelEffects
 
 PER_PAGE = 20
@@ -70,9 +70,10 @@ def models_effects_figure(
     confidence_level: float = 0.95,
     of: IntervalTarget | None = None,
     page: int | None = 1,
+    scale: CurveScale = "difference",
 ) -> FigureSpec:
     """Return the figure of effects of many features for several models on shared scales, the largest first."""
-    each = _each_of_models(found, by, top, confidence_level, of)
+    each = _each_of_models(found, by, top, confidence_level, of, scale)
     shown = [found[r.feature] for r in _largest(found.ranking(by), top)]
     models = counted(len(shown[0]), "model")
     what = f"effects for {models} on shared scales, ordered by {by.replace('_', ' ')}"
@@ -140,12 +141,13 @@ def _each_of_models(
     top: int | None = None,
     confidence_level: float = 0.95,
     of: IntervalTarget | None = None,
+    scale: CurveScale = "difference",
 ) -> tuple[FigureSpec, ...]:
     """Return one figure per feature on shared scales, the largest first; parameters as in `models_effects_figure`."""
     each: list[FigureSpec] = []
     for place, rank in enumerate(_largest(found.ranking(by), top)):
         one = found[rank.feature]
-        figure = models_figure(one, confidence_level, of)
+        figure = models_figure(one, confidence_level, of, scale)
         main = headed(figure.main, place, one.feature_title, _rank_notes(rank, one))
         each.append(replace(figure, stacks=((main,),)))
     return on_shared_scales(each)

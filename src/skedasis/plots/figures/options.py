@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from skedasis._arguments import check_int_or_none
 from skedasis.errors import DataError
-from skedasis.results.keywords import BandKind, Ice, RegionsKind
+from skedasis.results.keywords import BandKind, CurveScale, Ice, RegionsKind
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -42,6 +42,7 @@ class EffectPlotOptions:
     simultaneous: bool = False
     most_levels: int = MOST_LEVELS
     band: BandKind = "spread"
+    scale: CurveScale = "difference"
 
     def __post_init__(self) -> None:
         check_int_or_none("plot(curves)", self.curves, 0, "Use 200")
@@ -66,6 +67,7 @@ class RegionsPlotOptions:
     confidence_level: float = 0.95
     scores: bool = True
     columns: int | None = None
+    scale: CurveScale = "difference"
 
     def __post_init__(self) -> None:
         check_int_or_none("plot(columns)", self.columns, 1, "Use 2, or None")

@@ -29,20 +29,28 @@ from skedasis.plots.figures.compare import (
     overlaid_curve,
     overlaid_horizontal,
     overlaid_panel,
-    overlaid_vertical,
 )
 from skedasis.plots.figures.effect import has_bins
 from skedasis.plots.figures.effect_parts import LONG, LONGEST
+from skedasis.plots.figures.level import axis_name, level_of, mean_line, scaled
 from skedasis.plots.figures.multiples import PER_PAGE, relabelled
 from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.marks import FigureSpec, Mark, Panel, Text, Title, vertical_line
+from skedasis.plots.marks import (
+    FigureSpec,
+    Mark,
+    Panel,
+    Text,
+    Title,
+    horizontal_line,
+    vertical_line,
+)
 from skedasis.plots.scales import PlotAxis, clean, distinct_names, extent, shorten
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
 from skedasis.results.effect_words import share_text
-from skedasis.results.keywords import RegionsBy, Zero
+from skedasis.results.keywords import CurveScale, RegionsBy
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
     ALL_ROWS,
@@ -83,7 +91,14 @@ def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) 
     shown = range(len(labels))
     banded = not together or n <= BANDS
     found = region_curves(
-        regions, shown, labels, level, MOST_LEVELS, together=together, bands=banded
+        regions,
+        shown,
+        labels,
+        level,
+        MOST_LEVELS,
+        together=together,
+        bands=banded,
+        scale=view.scale,
     )
     title = _title(regions)
     if together:
@@ -134,10 +149,6 @@ def _figure_notes(regions: Regions, view: RegionsPlotOptions, shown: int) -> tup
     return (*notes, said) if said else tuple(notes)
 
 
-def _centre(effect: Effect) -> Zero:
-    return None if effect.spec.center is None else "mean"
-
-
 class RegionCurves(NamedTuple):
     """The effects in some regions, their curves, that of all rows, and their axes."""
 
@@ -147,6 +158,7 @@ class RegionCurves(NamedTuple):
     x: PlotAxis
     y: PlotAxis
     levels: ShownLevels | None
+    line: tuple[Mark, ...]
 
 
 def region_curves(
@@ -158,10 +170,11 @@ def region_curves(
     *,
     together: bool,
     bands: bool,
+    scale: CurveScale = "difference",
 ) -> RegionCurves:
     """Return the curves of some regions on axes on which they, and with `bands` their intervals, are readable."""
-    whole = regions.whole
-    effects = [align_time_axis(regions.effects[i], whole) for i in chosen]
+    whole = scaled(regions.whole, scale)
+    effects = [scaled(align_time_axis(regions.effects[i], whole), scale) for i in chosen]
     levels = ShownLevels.of_effect(whole, most_levels)
     # Several curves at the same levels are side by side.
     count = len(effects) + 1 if together else 2
@@ -173,15 +186,18 @@ def region_curves(
     )
     everything = [whole, *effects]
     x = overlaid_horizontal(everything) if levels is None else levels.axis(whole.about.feature)
-    y = overlaid_vertical(everything, [*curves, all_rows], _centre(whole))
+    around = whole.spec.center is not None and scale == "difference"
     low, high = extent([c.y for c in (*curves, all_rows)])
-    least, most = extent([end for c in curves for end in (c.lower, c.upper)])
-    if bands and np.isfinite([least, most]).all():
-        span = high - low if high > low else np.inf
-        low = np.fmin(low, max(least, low - span / 2))
-        high = np.fmax(high, min(most, high + span / 2))
-    y = replace(y, least=float(low), most=float(high))
-    return RegionCurves(effects, curves, all_rows, x, y, levels)
+    if bands:
+        ends = extent([end for c in curves for end in (c.lower, c.upper)])
+        low, high = effect_parts.readable_range(ends, low, high)
+    y = PlotAxis(*axis_name(whole, around=around), low, high, 0.06)
+    line: tuple[Mark, ...] = ()
+    if scale == "prediction":
+        line = mean_line(level_of(regions.whole))
+    elif around or whole.spec.derivative:
+        line = (horizontal_line(0.0),)
+    return RegionCurves(effects, curves, all_rows, x, y, levels, line)
 
 
 def _region_panel(regions: Regions, i: int, found: RegionCurves) -> Panel:
@@ -200,7 +216,7 @@ def _region_panel(regions: Regions, i: int, found: RegionCurves) -> Panel:
         found.y,
         found.levels,
         gaps_of=regions.whole,
-        zero=has_zero(effect),
+        line=found.line,
         bands=True,
         rug=None if rug is None else replace(rug, label="rows, or quantiles"),
         small=True,
@@ -215,11 +231,6 @@ def _region_panel(regions: Regions, i: int, found: RegionCurves) -> Panel:
         marks=relabelled(panel.marks, {curve.label: "region"}),
         texts=panel.texts if len(effect_parts.hatched_gaps(regions.whole)[0]) else (),
     )
-
-
-def has_zero(effect: Effect) -> bool:
-    """Return whether zero is a value of the effect that needs a line."""
-    return _centre(effect) is not None or effect.spec.derivative
 
 
 def _region_notes(regions: Regions, i: int) -> tuple[str, ...]:
@@ -241,7 +252,7 @@ def _together(regions: Regions, found: RegionCurves) -> Panel:
         found.y,
         found.levels,
         gaps_of=regions.whole,
-        zero=has_zero(regions.whole),
+        line=found.line,
         bands=len(found.curves) <= BANDS,
         rug=effect_parts.effect_rug(regions.whole) if found.levels is None else None,
         small=False,

@@ -16,17 +16,13 @@ from skedasis.plots.figures.compare import (
     check_count,
     distinct_labels,
     overlaid_panel,
-    overlaid_vertical,
     overlay_alt_text,
     overlay_panel,
 )
 from skedasis.plots.figures.effect import effect_panels
 from skedasis.plots.figures.effect_parts import LONGEST, Band
 from skedasis.plots.figures.options import EffectPlotOptions
-from skedasis.plots.figures.regions import (
-    has_zero,
-    region_curves,
-)
+from skedasis.plots.figures.regions import region_curves
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import (
@@ -41,12 +37,12 @@ from skedasis.plots.marks import (
     Rug,
     Segments,
     Tooltip,
-    horizontal_line,
     marks_of,
 )
 from skedasis.plots.scales import PlotAxis, clean, distinct_names, shorten
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
+from skedasis.results.keywords import CurveScale
 from skedasis.results.regions import ALL_ROWS, Regions, alternatives, summary_text
 
 HEIGHT = 132.0
@@ -66,10 +62,11 @@ def regions_summary_figure(
     regions: Regions,
     *,
     notes: Sequence[str] = (),
+    scale: CurveScale = "difference",
 ) -> FigureSpec:
     """Return the effects in the regions of a feature in one small panel, with the effect in all rows in grey."""
     if len(regions) == 1:
-        return effect_summary_figure(regions.whole, notes=notes)
+        return effect_summary_figure(regions.whole, notes=notes, scale=scale)
     whole, shares = regions.whole, regions.shares
     heaviest = np.sort(np.argsort(-shares, kind="stable")[:MOST_REGIONS]).tolist()
     rules = distinct_names([clean(regions.rules[i]) for i in heaviest], LONGEST)
@@ -78,7 +75,14 @@ def regions_summary_figure(
     ]
     banded = len(heaviest) <= BANDS
     found = region_curves(
-        regions, heaviest, labels, CONFIDENCE_LEVEL, MOST_LEVELS, together=True, bands=banded
+        regions,
+        heaviest,
+        labels,
+        CONFIDENCE_LEVEL,
+        MOST_LEVELS,
+        together=True,
+        bands=banded,
+        scale=scale,
     )
     hidden = len(regions) - len(heaviest)
     more = (f"and {counted(hidden, 'more region')}",) if hidden else ()
@@ -91,7 +95,7 @@ def regions_summary_figure(
         found.y,
         found.levels,
         gaps_of=whole,
-        zero=has_zero(whole),
+        line=found.line,
         bands=banded,
         rug=None if rug is None else replace(rug, label=""),
         small=True,
@@ -113,10 +117,12 @@ def regions_summary_figure(
     return FigureSpec(((panel,),), str(title), " ".join(alt), order=(*labels, ALL_ROWS))
 
 
-def effect_summary_figure(effect: Effect, *, notes: Sequence[str] = ()) -> FigureSpec:
+def effect_summary_figure(
+    effect: Effect, *, notes: Sequence[str] = (), scale: CurveScale = "difference"
+) -> FigureSpec:
     """Return the average effect of a feature in one small panel, with its interval and its heterogeneity."""
     options = EffectPlotOptions(
-        ice=None, confidence_level=CONFIDENCE_LEVEL, most_levels=MOST_LEVELS
+        ice=None, confidence_level=CONFIDENCE_LEVEL, most_levels=MOST_LEVELS, scale=scale
     )
     main = effect_panels(effect, options)[0]
     interval = f"{100 * CONFIDENCE_LEVEL:g} % interval"
@@ -146,21 +152,19 @@ def models_summary_figure(
     labels: Sequence[str],
     *,
     notes: Sequence[str] = (),
+    scale: CurveScale = "difference",
 ) -> FigureSpec:
     """Return the average effects of a feature for several models in one small panel."""
     check_count(effects, labels)
     names = distinct_labels(labels)
+    # Their own zero: that of the figure of each model alone.
     made, curves = overlay_panel(
-        effects, names, None, CONFIDENCE_LEVEL, small=True, most_levels=MOST_LEVELS
+        effects, names, None, CONFIDENCE_LEVEL, small=True, most_levels=MOST_LEVELS, scale=scale
     )
     unshown = _unshown(ShownLevels.of_effect(effects[0], MOST_LEVELS))
-    # Their own zero: that of the figure of each model alone.
-    zero = () if effects[0].spec.center is None else (horizontal_line(0.0),)
-    shown = (replace(m, label="") if isinstance(m, Rug) else m for m in made.marks)
-    marks = (*zero, *shown)
-    y = overlaid_vertical(effects, curves, "mean" if zero else None)
+    marks = tuple(replace(m, label="") if isinstance(m, Rug) else m for m in made.marks)
     title = effect_title(*effects, among=counted(len(effects), "model"))
-    panel = replace(made, marks=marks, y=y, height=HEIGHT, title=title, notes=(*notes, *unshown))
+    panel = replace(made, marks=marks, height=HEIGHT, title=title, notes=(*notes, *unshown))
     return FigureSpec(((panel,),), str(title), overlay_alt_text(panel, curves), order=names)
 
 
