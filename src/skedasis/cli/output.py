@@ -152,20 +152,14 @@ def importance(found: Importance) -> Lines:
     return _table(title, caption, heads, lines)
 
 
-def diagnosis(found: Diagnosis, *, lines: int = 1, r2: bool = True) -> Lines:
+def diagnosis(found: Diagnosis, *, lines: int = 1) -> Lines:
     """Return a diagnosis as a table, sorted by Likelihood-PFI."""
     heads, *rows = found.lines()
     if lines > 1:
-        heads = [h.replace("R² ", "R²\n") for h in heads]
         rows = [(r[0], *(_on_two_lines(c) for c in r[1:3]), *r[3:]) for r in rows]
-    if not r2:
-        heads, *rows = [(*r[:3], *r[5:]) for r in (heads, *rows)]
-    repeats = counted(found.likelihood.values.shape[1], "repeat")
-    of = found.provenance.get("quantity", "likelihood and entropy")
-    caption = f"{counted(found.likelihood.rows, 'row')}, {repeats}; {100 * found.confidence_level:g}\u202f% intervals"
     return _table(
-        str(importance_title(found.likelihood, f"importance for {of}, in nats")),
-        caption if r2 else f"{caption}; a wider terminal also shows R²",
+        found.heading,
+        "",
         heads,
         rows,
         SIMPLE_HEAD if lines > 1 else HEAVY_HEAD,
@@ -179,10 +173,10 @@ def _on_two_lines(measured: str) -> str:
 
 
 def sentences(found: Diagnosis) -> Iterator[str]:
-    """Yield the verdict of each feature, and the notes about all of them."""
-    yield ""
-    for line in found.ranking():
-        yield f"{line.feature}: {line.verdict.text} {line.verdict.next}"
+    """Yield the sentences of a diagnosis, and the notes about all features."""
+    if found.summary:
+        yield ""
+    yield from found.summary
     if found.notes:
         yield ""
     yield from found.notes
@@ -280,8 +274,7 @@ def show(result: Result, terminal: Terminal) -> None:
     if isinstance(result, sd.Importance):
         terminal.show(importance(result))
     elif isinstance(result, sd.Diagnosis):
-        narrower = [diagnosis(result, lines=2, r2=r2) for r2 in (True, False)]
-        terminal.show(diagnosis(result), *narrower)
+        terminal.show(diagnosis(result), diagnosis(result, lines=2))
         terminal.lines(sentences(result))
     elif isinstance(result, sd.Regions | sd.RegionsByFeature | sd.Interactions | sd.Change):
         terminal.lines(str(result).splitlines())

@@ -526,6 +526,7 @@ class _DataWriter:
                 }
                 for n in order
             ],
+            "unsure": "" if found.diagnosis is None else plain_text(found.diagnosis.unsure),
             "diagnosis": None if found.diagnosis is None else self.diagnosis(found.diagnosis),
         }
 

@@ -1143,7 +1143,8 @@ def _uncertainty_finding(section: ModelSection) -> list[Sentence]:
     names = [r.feature for r in found.rhale.ranking() if r.importance > 0][:2]
     if not names:
         return []
-    text = f"How uncertain the model is depends most on {listed(names)}."
+    said = found.diagnosis.unsure if found.diagnosis is not None else ""
+    text = said or f"How unsure the model is depends most on {listed(names)}."
     return [Sentence("uncertainty", tuple(names), text)]
 
 

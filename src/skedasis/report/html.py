@@ -44,7 +44,6 @@ from skedasis.report.format import (
     feature_named,
     feature_title,
     listed,
-    listed_features,
     named,
     settings,
 )
@@ -194,8 +193,6 @@ def _uncertainty(
     section: ModelSection, found: UncertaintySection, shown: Shown, ident: str
 ) -> Context:
     """Return the predictive uncertainty of a model."""
-    first = [r.feature for r in found.rhale.ranking() if r.importance > 0][:3]
-    most = f"On average, how unsure the model is depends most on {listed_features(first)}."
     diagnosis = found.diagnosis
     verdicts = [] if diagnosis is None else diagnosis.verdicts
     heads = (("Feature", True), ("Verdict", True), ("Next step", True))
@@ -205,10 +202,7 @@ def _uncertainty(
     return {
         "shown": shown,
         "name": section.name,
-        "sentences": [
-            most if first else "No feature changes how unsure the model is.",
-            *found.notes,
-        ],
+        "sentences": [*report_text.uncertainty_sentences(section), *found.notes],
         "figure": diagnosis and drawn_figure(diagnosis_figure(diagnosis), f"{ident}-d"),
         "table": diagnosis and NumberTable("What to make of each feature", heads, lines),
         "grids": {

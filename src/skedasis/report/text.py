@@ -656,31 +656,14 @@ def warning_sentences(section: ModelSection) -> list[str]:
 
 
 def uncertainty_sentences(section: ModelSection) -> list[str]:
-    """Describe what the predictive uncertainty depends on, and which importances are misleading."""
+    """Say where the model is unsure, or what its uncertainty depends on, and which importances are misleading."""
     found = section.uncertainty
     if found is None:
         return []
     effective = [r.feature for r in found.rhale.ranking() if r.importance > 0]
-    sentences = (
-        [f"Predictive uncertainty depends most on {listed_features(effective[:3])}."]
-        if effective
-        else []
-    )
-    if found.diagnosis is not None:
-        for kind, text in (
-            (
-                "shared",
-                "These features share information with others, so they matter more than their importance suggests",
-            ),
-            ("misleading", "The model would predict better without the values of"),
-        ):
-            names = [v.feature for v in found.diagnosis.verdicts if v.kind == kind]
-            sentences += _named(text, names, kind)
-    return sentences
-
-
-def _named(text: str, names: Sequence[str], kind: str) -> list[str]:
-    if not names:
-        return []
-    features = listed_features(names, 5)
-    return [f"{text}: {features}." if kind == "shared" else f"{text} {features}."]
+    known = found.diagnosis
+    first = "No feature changes how unsure the model is."
+    if effective:
+        first = f"How unsure the model is depends most on {listed_features(effective[:3])}."
+    said = () if known is None else known.summary
+    return list(said) if known is not None and known.unsure else [first, *said]

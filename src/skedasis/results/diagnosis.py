@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from skedasis._arguments import check_name
+from skedasis._numbers import number_or_zero
 from skedasis._types import Floats, Json
 from skedasis.results import json_keys, operations
 from skedasis.results.described import Keys, content_of, keys_of, listed, object_of
 from skedasis.results.display import SavedResult, align_columns
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance, ImportanceRank
+from skedasis.results.sentences import DIAGNOSIS, MISLEADING, SHARED, UNDECIDED, tell
 from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
@@ -115,6 +118,9 @@ class Diagnosis(SavedResult):
     notes : tuple of str
         Notes that concern all features.
     provenance : dict
+    unsure : str
+        Where the model is least certain, as a sentence: "Unsure where age > 200 (8 % of the rows): 2.3 times its
+        average uncertainty."; empty if no such place is confirmed. `skedasis.diagnose` says how it is found.
 
     Notes
     -----
@@ -142,6 +148,7 @@ class Diagnosis(SavedResult):
     confidence_level: float = 0.95
     notes: tuple[str, ...] = ()
     provenance: Json = field(default_factory=dict)
+    unsure: str = ""
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -218,7 +225,7 @@ class Diagnosis(SavedResult):
                 }
                 for k, name in enumerate(self.features)
             ],
-            **content_of(self, "notes", "provenance"),
+            **content_of(self, "unsure", "notes", "provenance"),
         }
 
     @classmethod
@@ -239,7 +246,7 @@ class Diagnosis(SavedResult):
                 ),
                 "The features, in X's order.",
             ),
-            **keys_of(cls, "notes", "provenance"),
+            **keys_of(cls, "unsure", "notes", "provenance"),
         }, {}
 
     @takes_figure_options
@@ -265,43 +272,65 @@ class Diagnosis(SavedResult):
         """Return the features in the plane of the two importances as an interactive page with tooltips."""
         return operations.explore(self, path, title, **options)
 
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """Return at most three sentences: where the model is unsure, what is shared, misleading or undecided."""
+        by_kind: dict[str, list[Verdict]] = {}
+        for found in self.ranking():
+            by_kind.setdefault(found.verdict.kind, []).append(found.verdict)
+        shared, misleading, undecided = (
+            by_kind.get(kind, []) for kind in ("shared", "misleading", "undecided")
+        )
+        sentences = [self.unsure]
+        if shared:
+            names = [v.feature for v in shared]
+            together = [names[0], *self[names[0]].partners]
+            sentences.append(tell(SHARED, names=names, together=together if together[1:] else None))
+        if misleading:
+            sentences.append(tell(MISLEADING, names=[v.feature for v in misleading]))
+        elif undecided:
+            names = [v.feature for v in undecided]
+            sentences.append(tell(UNDECIDED, names=names, next=undecided[0].next))
+        return tuple(filter(None, sentences))
+
     def __repr__(self) -> str:
         kinds = [v.kind for v in self.verdicts]
         counts = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
         return f"<Diagnosis of {len(self)} features: {counts}>"
 
     def __str__(self) -> str:
-        repeats = self.likelihood.values.shape[1]
-        head = (
-            f"Diagnosis of {len(self)} features on {self.likelihood.rows:,} rows: "
-            f"means over {repeats} repeats, in nats, with {100 * self.confidence_level:g} % intervals"
-        )
-        texts = [f"{f.feature}: {f.verdict.text} {f.verdict.next}" for f in self.ranking()]
         lines = self.lines()
         table = align_columns(lines, left=(0, len(lines[0]) - 1))
-        return "\n".join([head, "", *table, "", *texts, *self.notes])
+        said = [("", *part) for part in (self.summary, self.notes) if part]
+        return "\n".join([self.heading, "", *table, *itertools.chain(*said)])
+
+    @property
+    def heading(self) -> str:
+        """Return what the printed table shows."""
+        return tell(
+            DIAGNOSIS,
+            features=len(self),
+            rows=self.likelihood.rows,
+            repeats=self.likelihood.values.shape[1],
+            level=f"{100 * self.confidence_level:g}",
+        )
 
     def lines(self) -> list[tuple[str, ...]]:
         """Return the printed table: a header, then one row of formatted cells per feature, by Likelihood-PFI."""
-        header: tuple[str, ...] = (
-            "feature",
-            "Likelihood-PFI",
-            "Entropy-PFI",
-            "R² others",
-            "R² with y",
-            "verdict",
-        )
-        intervals = [m.interval(self.confidence_level) for m in (self.likelihood, self.entropy)]
-        lines: list[tuple[str, ...]] = [header]
+        lines: list[tuple[str, ...]] = [
+            ("feature", "how much it matters", "what others know", "verdict")
+        ]
+        measures = self.likelihood, self.entropy
+        intervals = [m.interval(self.confidence_level) for m in measures]
+        largest = [float(np.abs(m.mean).max(initial=0.0)) for m in measures]
         for finding in self.ranking():
             k = self.features.index(finding.feature)
             means = finding.likelihood.mean, finding.entropy.mean
             importances = [
-                f"{format_number(mean)} ({format_number(low[k])} to {format_number(high[k])})"
-                for mean, (low, high) in zip(means, intervals, strict=True)
+                f"{number_or_zero(mean, most)} ({number_or_zero(low[k], most)} to {number_or_zero(high[k], most)})"
+                for mean, (low, high), most in zip(means, intervals, largest, strict=True)
             ]
-            r2 = [format_r2(r) for r in (finding.r2_others, finding.r2_with_target)]
-            lines.append((finding.feature, *importances, *r2, finding.verdict.kind))
+            lines.append((finding.feature, *importances, finding.verdict.kind))
         return lines
 
 

@@ -85,3 +85,22 @@ def _is_first(value: object) -> bool:
     if isinstance(value, float):
         return value > 0
     return isinstance(value, Sequence) and len(value) == 1
+
+
+# --- diagnosis ------------------------------------------------------------------------------------
+
+DIAGNOSIS = (
+    "Diagnosis of {features:#feature} on {rows:#row}. How much it matters: Likelihood-PFI; what others know: "
+    "Entropy-PFI; means over {repeats:#repeat}, in nats ({level} % intervals)"
+)
+
+UNSURE = "Unsure where {rule} ({part:%} of the rows): {ratio:size} times its average uncertainty."
+
+SHARED = (
+    "Shared: {names:list}. {names:It matters|They matter} more than {names:its|their} importance suggests, because "
+    "other features know the same[. Permute such features together: sd.PFI(groups={{'together': {together}}})]."
+)
+
+MISLEADING = "The model would predict better without {names:list}."
+
+UNDECIDED = "Undecided: {names:list}. {next}"

@@ -96,6 +96,38 @@ def test_sentences_say_the_numbers_and_whom_it_concerns(found):
         assert "nan" not in verdict.text + verdict.next
 
 
+def test_it_prints_one_table_and_at_most_three_sentences(found):
+    head, _, heads, *lines = str(found).splitlines()
+    assert head.startswith("Diagnosis of 6 features on 1,200 rows. ")
+    assert head.endswith("means over 10 repeats, in nats (95 % intervals)")
+    assert heads.split("  ")[0] == "feature"
+    assert [line.split()[0] for line in lines[:6]] == [f.feature for f in found.ranking()]
+    assert "e−" not in lines[0]  # the entropies of x0 are 0 but for rounding
+    said = lines[lines.index("") + 1 :]
+    assert tuple(said) == (*found.summary, "", *found.notes)
+    (shared,) = found.summary
+    assert shared.startswith("Shared: x1 and x2. They matter more than their importance suggests")
+    assert shared.endswith("sd.PFI(groups={'together': ['x1', 'x2']}).")
+
+
+def test_sentences_say_where_it_is_unsure_then_what_is_shared_then_what_to_leave_out(found):
+    kind = {"x1": "misleading", "x4": "undecided", "x5": "undecided"}
+    some = tuple(
+        replace(v, kind=kind.get(v.feature, v.kind), next="Use more rows.") for v in found.verdicts
+    )
+    d = replace(found, verdicts=some, unsure="Unsure where a > 2.")
+    assert d.summary == (
+        "Unsure where a > 2.",
+        (
+            "Shared: x2. It matters more than its importance suggests, because other features know the same. Permute "
+            "such features together: sd.PFI(groups={'together': ['x2', 'x1']})."
+        ),
+        "The model would predict better without x1.",
+    )
+    some = tuple(replace(v, kind=v.kind.replace("misleading", "unused")) for v in some)
+    assert replace(d, verdicts=some).summary[2] == "Undecided: x4 and x5. Use more rows."
+
+
 # ----------------------------------------------------------------------- cost in model calls
 
 
