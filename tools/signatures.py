@@ -24,8 +24,11 @@ class RuntimeKeywords(griffe.Extension):
     """Replace ``**keywords`` of functions by the keywords, and docstrings by those, that they have at run time."""
 
     def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
-        """Complete the docstring of a class."""
-        _complete(cls)
+        """Complete the docstring of a class, which then lists its fields: they need no entries of their own."""
+        if _complete(cls):
+            for member in cls.members.values():
+                if member.is_attribute and "property" not in member.labels:
+                    member.docstring = None
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         """Add the keywords to a function's parameters, so that its signature and its table show them."""
@@ -43,13 +46,15 @@ class RuntimeKeywords(griffe.Extension):
                 func.parameters.add(parameter)
 
 
-def _complete(found: griffe.Class | griffe.Function) -> None:
+def _complete(found: griffe.Class | griffe.Function) -> bool:
+    """Replace a docstring by the one at run time; return whether it is one of those that are completed."""
     if found.docstring is None or not found.path.startswith(COMPLETED):
-        return
+        return False
     module = found.module.path
     path = found.path.removeprefix(f"{module}.")
     value = attrgetter(path)(importlib.import_module(module))
     found.docstring.value = inspect.getdoc(value) or found.docstring.value
+    return True
 
 
 def keywords(module: str, name: str) -> Iterator[griffe.Parameter]:

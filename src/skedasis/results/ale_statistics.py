@@ -49,60 +49,41 @@ _UNKNOWN = (_NAN, _NAN)
 
 @dataclass(frozen=True)
 class Statistic(Exportable):
-    """The ALE statistics of one feature.
-
-    Parameters
-    ----------
-    feature : str
-    aled : float
-        ALE deviation: the mean over the rows of abs(ALE), where ALE is centred to zero mean, in units of the quantity.
-    aler : (float, float)
-        ALE range: the smallest and the largest ALE of a row.
-    naled : float
-        ALE deviation in percentiles of y; NaN without y. See `statistics`.
-    naler : (float, float)
-        ALE range in percentiles of y.
-    aled_interval : (float, float)
-        Ends of the interval of `aled`.
-    aler_interval : ((float, float), (float, float))
-        Intervals of the lower and of the upper end of `aler`.
-    naled_interval : (float, float)
-        Ends of the interval of `naled`.
-    naler_interval : ((float, float), (float, float))
-        Intervals of the lower and of the upper end of `naler`.
-    noise : float
-        Mean of the ALED of a flat effect with the same standard errors.
-    noise_limit : float
-        Its quantile at the confidence level. An ALED below it is not significantly different from zero.
-    p_value : float
-        P-value of the ALED: the fraction of random features with an ALED at least as large. NaN without a null
-        distribution.
-    p_aler : (float, float)
-        P-values of the two ends of the ALER.
-    okoli : (float, float, float)
-        NALED and the ends of NALER with percentiles as defined by Okoli and the R package `ale`.
-    n : int
-        Number of rows.
-    exact : bool
-        Whether the statistics are computed from the rows. Otherwise, two points represent the rows of each fine cell.
-    """
+    """The ALE statistics of one feature."""
 
     feature: str
     aled: float
+    """ALE deviation: the mean over the rows of abs(ALE), where ALE is centred to zero mean, in units of the quantity.
+    """
     aler: NumberPair
+    """ALE range: the smallest and the largest ALE of a row."""
     naled: float = _NAN
+    """ALE deviation in percentiles of y; NaN without y. See `statistics`."""
     naler: NumberPair = _UNKNOWN
+    """ALE range in percentiles of y."""
     aled_interval: NumberPair = _UNKNOWN
+    """Ends of the interval of `aled`."""
     aler_interval: tuple[NumberPair, NumberPair] = (_UNKNOWN, _UNKNOWN)
+    """Intervals of the lower and of the upper end of `aler`."""
     naled_interval: NumberPair = _UNKNOWN
+    """Ends of the interval of `naled`."""
     naler_interval: tuple[NumberPair, NumberPair] = (_UNKNOWN, _UNKNOWN)
+    """Intervals of the lower and of the upper end of `naler`."""
     noise: float = _NAN
+    """Mean of the ALED of a flat effect with the same standard errors."""
     noise_limit: float = _NAN
+    """Its quantile at the confidence level. An ALED below it is not significantly different from zero."""
     p_value: float = _NAN
+    """P-value of the ALED: the fraction of random features with an ALED at least as large. NaN without a null
+    distribution."""
     p_aler: NumberPair = _UNKNOWN
+    """P-values of the two ends of the ALER."""
     okoli: tuple[float, float, float] = (_NAN, _NAN, _NAN)
+    """NALED and the ends of NALER with percentiles as defined by Okoli and the R package `ale`."""
     n: int = 0
+    """Number of rows."""
     exact: bool = True
+    """Whether the statistics are computed from the rows. Otherwise, two points represent the rows of each fine cell."""
 
     @property
     def is_noise(self) -> bool:
@@ -135,26 +116,17 @@ class Statistic(Exportable):
 
 @dataclass(frozen=True, eq=False)
 class Statistics(SavedResult):
-    """ALE statistics of several features, in the order of the columns of X. Indexed by name or position; iterable.
-
-    Parameters
-    ----------
-    lines : tuple of Statistic
-        The statistics of each feature, in X's order.
-    confidence_level : float
-        Confidence level of the intervals.
-    method, quantity : str
-    library : str, optional
-        The data frame library of X.
-    provenance : dict
-    """
+    """ALE statistics of several features, in the order of the columns of X. Indexed by name or position; iterable."""
 
     exported = ("quantity", "method", "confidence_level", "lines as statistics", "provenance")
     lines: tuple[Statistic, ...]
+    """The statistics of each feature, in X's order."""
     confidence_level: float = 0.95
+    """Confidence level of the intervals."""
     method: str = "ALE"
     quantity: str = "prediction"
     library: str | None = None
+    """The data frame library of X."""
     provenance: Json = field(default_factory=dict)
 
     def __getitem__(self, feature: str | int) -> Statistic:
@@ -182,21 +154,14 @@ class Statistics(SavedResult):
 
 @dataclass(frozen=True, eq=False)
 class NullDistribution(SavedResult):
-    """Null distribution of ALE statistics: those of random features, which the learner was given in addition to X.
-
-    Parameters
-    ----------
-    draws : dict of str to ndarray of float, shape (R, 3)
-        For each feature the ALED and the two ends of the ALER of its permuted copies.
-    ways : dict of str to tuple of str
-        For each feature the method by which its copies were explained, the quantity, and the method's settings.
-    provenance : dict
-        How it was made: refits, model rows, seed, and so on.
-    """
+    """Null distribution of ALE statistics: those of random features, which the learner was given in addition to X."""
 
     draws: Mapping[str, Floats]
+    """For each feature the ALED and the two ends of the ALER of its permuted copies, shape (R, 3)."""
     ways: Mapping[str, tuple[str, ...]]
+    """For each feature the method by which its copies were explained, the quantity, and the method's settings."""
     provenance: Json = field(default_factory=dict)
+    """How it was made: refits, model rows, seed, and so on."""
 
     def __repr__(self) -> str:
         sizes = [len(d) for d in self.draws.values()]

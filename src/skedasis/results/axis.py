@@ -24,27 +24,18 @@ from skedasis.stats.grid import Cells
 
 @dataclass(frozen=True, eq=False)
 class LevelStats(Immutable):
-    """The levels of a categorical feature, in the order of accumulation.
-
-    Parameters
-    ----------
-    values : tuple
-        The levels, as in X; None stands for missing values.
-    labels : tuple of str
-        Labels for tables and figures.
-    count : ndarray of int, shape (L,)
-        Number of rows.
-    weight : ndarray of float, shape (L,)
-        Sum of the rows' weights.
-    order_description : str
-        How the order was chosen.
-    """
+    """The levels of a categorical feature, in the order of accumulation."""
 
     values: tuple[Level, ...]
+    """The levels, as in X; None stands for missing values."""
     labels: tuple[str, ...]
+    """Labels for tables and figures."""
     count: Ints
+    """Number of rows, shape (L,)."""
     weight: Floats
+    """Sum of the rows' weights, shape (L,)."""
     order_description: str = ""
+    """How the order was chosen."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -183,15 +174,10 @@ class Axis(Immutable, ABC):
 
 @dataclass(frozen=True, eq=False)
 class NumericAxis(Axis):
-    """The axis of a numeric feature, between whose points values are interpolated.
-
-    Parameters
-    ----------
-    points : ndarray of float, shape (m,)
-        Increasing.
-    """
+    """The axis of a numeric feature, between whose points values are interpolated."""
 
     points: Floats
+    """Increasing, shape (m,)."""
 
     @classmethod
     def of(cls, feature: Feature, points: Floats) -> NumericAxis:
@@ -231,11 +217,10 @@ class TimedAxis(NumericAxis):
     ----------
     points : ndarray of float, shape (m,)
         Days since the origin of `time`.
-    time : TimeAxis
-        The conversion between days and times.
     """
 
     time: TimeAxis
+    """The conversion between days and times."""
 
     @property
     def x(self) -> Values:
@@ -258,16 +243,11 @@ class TimedAxis(NumericAxis):
 
 @dataclass(frozen=True, eq=False)
 class LevelAxis(Axis):
-    """The axis of a categorical feature. Its levels have no distances, and no values lie between them.
-
-    Parameters
-    ----------
-    levels : LevelStats
-        In the order of accumulation.
-    """
+    """The axis of a categorical feature. Its levels have no distances, and no values lie between them."""
 
     noun: ClassVar[str] = "level"
     levels: LevelStats
+    """In the order of accumulation."""
 
     @cached_property
     def points(self) -> Values:
@@ -321,20 +301,14 @@ class PairAxis(Immutable, ABC):
     | numeric | edges | bins | bins: a row is in one cell, its home |
     | categorical | levels | levels | steps: a row is in the steps before and after its level |
     | points of a grid | points | none | none |
-
-    Attributes
-    ----------
-    bins : Cells or None
-        The bins of a numeric feature.
-    levels : LevelStats or None
-        The levels of a categorical feature.
-    points : ndarray of float or None
-        The grid of a PDP.
     """
 
     bins: Cells | None = field(default=None, init=False)
+    """The bins of a numeric feature."""
     levels: LevelStats | None = field(default=None, init=False)
+    """The levels of a categorical feature."""
     points: Floats | None = field(default=None, init=False)
+    """The grid of a PDP."""
 
     @property
     @abstractmethod

@@ -18,6 +18,7 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import json_keys, operations
 from skedasis.results.containers import ResultMapping, TableColumns
 from skedasis.results.described import (
+    Documented,
     Keys,
     columns_of,
     content_of,
@@ -82,37 +83,25 @@ IntervalMethod: TypeAlias = Literal["analytic", "bootstrap"]
 
 
 @dataclass(frozen=True)
-class MovedFeature:
-    """How one feature moves, and how many rows leave its observed range by that.
-
-    Parameters
-    ----------
-    feature : Feature
-    kind : {"step", "factor", "value", "level"}
-        How it moves.
-    amount : float
-        The step, factor or value; of times in days, on the axis of the feature. For a level its index in `labels`.
-    text : str
-        The move in words, such as "age + 1" or "smoker = no".
-    low, high : float
-        The observed range; NaN for a categorical feature.
-    labels : tuple of str
-        The levels of a categorical feature.
-    outside : int
-        Rows whose value leaves the observed range.
-    missing : int
-        Rows without a value: a step or a factor leaves them out, and a level or another setting applies to them.
-    """
+class MovedFeature(Documented):
+    """How one feature moves, and how many rows leave its observed range by that."""
 
     feature: Feature
     kind: MoveKind
+    """How it moves."""
     amount: float
+    """The step, factor or value; of times in days, on the axis of the feature. For a level its index in `labels`."""
     text: str
+    """The move in words, such as "age + 1" or "smoker = no"."""
     low: float = float("nan")
     high: float = float("nan")
+    """The observed range; NaN for a categorical feature."""
     labels: tuple[str, ...] = ()
+    """The levels of a categorical feature."""
     outside: int = 0
+    """Rows whose value leaves the observed range."""
     missing: int = 0
+    """Rows without a value: a step or a factor leaves them out, and a level or another setting applies to them."""
 
     @property
     def is_setting(self) -> bool:
@@ -128,131 +117,88 @@ class MovedFeature:
 
 
 @dataclass(frozen=True)
-class Outside:
-    """How many rows leave the data.
-
-    Parameters
-    ----------
-    share : float
-        Share of the weight of the rows of which a moved value is outside the observed range of its feature.
-    rows : int
-        Number of these rows.
-    far : float
-        Share of the sampled rows that are far from all rows of the data after the move: an extrapolation. About 1 %
-        are expected of a move that keeps the data's joint distribution. NaN if it was not determined.
-    sampled : int
-        Number of sampled rows, at most 2,000.
-    others : tuple of str
-        The other features in which distances are measured.
-    """
+class Outside(Documented):
+    """How many rows leave the data."""
 
     share: float
+    """Share of the weight of the rows of which a moved value is outside the observed range of its feature."""
     rows: int
+    """Number of these rows."""
     far: float = float("nan")
+    """Share of the sampled rows that are far from all rows of the data after the move: an extrapolation. About 1 % are
+    expected of a move that keeps the data's joint distribution. NaN if it was not determined."""
     sampled: int = 0
+    """Number of sampled rows, at most 2,000."""
     others: tuple[str, ...] = ()
+    """The other features in which distances are measured."""
 
 
 @dataclass(frozen=True, eq=False)
 class ChangeRows(Immutable):
-    """The kept rows of a change.
-
-    Parameters
-    ----------
-    row : ndarray of int, shape (r,)
-        Indices of the rows in X.
-    x : tuple of ndarray of float, shape (r,)
-        The values of each moved feature before the move; of times days, of levels their indices.
-    before, change : ndarray of float, shape (r,)
-        The quantity at the row, and its change.
-    weight : ndarray of float, shape (r,), optional
-    region : ndarray of int, shape (r,)
-        Index of the row's region; 0 without regions.
-    exact : bool
-        Whether these are all rows.
-    """
+    """The kept rows of a change."""
 
     row: Ints
+    """Indices of the rows in X, shape (r,)."""
     x: tuple[Floats, ...]
+    """The values of each moved feature before the move, shape (r,); of times days, of levels their indices."""
     before: Floats
     change: Floats
+    """The quantity at the row, and its change, shape (r,)."""
     weight: Floats | None
+    """Shape (r,)."""
     region: Ints
+    """Index of the row's region, shape (r,); 0 without regions."""
     exact: bool
+    """Whether these are all rows."""
 
     def __len__(self) -> int:
         return len(self.row)
 
 
 @dataclass(frozen=True)
-class ChangeRegion:
-    """The change in one region.
-
-    Parameters
-    ----------
-    region : str
-        Its rule.
-    rows : int
-        Number of its rows.
-    share : float
-        Share of the weight.
-    value : float
-        Mean change over its rows, in units of the quantity.
-    std : float
-        Standard deviation of the changes over its rows.
-    std_error : float
-        Standard error of `value`; like the others NaN without enough rows.
-    df : float
-        Degrees of freedom of the error.
-    lower : float
-        Lower end of the interval of `value`, here at 95 %.
-    upper : float
-        Upper end.
-    increases : float
-        Share of the region's weight at which the quantity increases.
-    decreases : float
-        Share at which it decreases.
-    outside : float
-        Share at which a moved value leaves the observed range.
-    """
+class ChangeRegion(Documented):
+    """The change in one region."""
 
     region: str
+    """Its rule."""
     rows: int
+    """Number of its rows."""
     share: float
+    """Share of the weight."""
     value: float
+    """Mean change over its rows, in units of the quantity."""
     std: float
+    """Standard deviation of the changes over its rows."""
     std_error: float
+    """Standard error of `value`; like the others NaN without enough rows."""
     df: float
+    """Degrees of freedom of the error."""
     lower: float
+    """Lower end of the interval of `value`, here at 95 %."""
     upper: float
+    """Upper end."""
     increases: float
+    """Share of the region's weight at which the quantity increases."""
     decreases: float
+    """Share at which it decreases."""
     outside: float
+    """Share at which a moved value leaves the observed range."""
 
 
 @dataclass(frozen=True)
 class ChangeRank(RankLine):
-    """The change as a line of a ranking of several outputs.
-
-    Parameters
-    ----------
-    change : str
-        The move in words.
-    value : float
-        Mean change over the rows, in units of the quantity.
-    std_error : float
-        Its standard error.
-    std : float
-        Standard deviation of the changes over the rows.
-    rows : int
-    """
+    """The change as a line of a ranking of several outputs."""
 
     ordered_by = "value"
 
     change: str
+    """The move in words."""
     value: float
+    """Mean change over the rows, in units of the quantity."""
     std_error: float
+    """Its standard error."""
     std: float
+    """Standard deviation of the changes over the rows."""
     rows: int
 
     def size(self, by: str) -> float:
@@ -266,27 +212,6 @@ class ChangeRank(RankLine):
 @dataclass(frozen=True, eq=False)
 class Change(SavedResult):
     """What happens to a quantity if features of every row move. Computed by `skedasis.what_if`.
-
-    Attributes
-    ----------
-    moved : tuple of MovedFeature
-        The moved features.
-    moments : mapping of str to Moments
-        Of the changes, of the quantity before, and of shares of the rows, one cell per region.
-    outside : Outside
-        How many rows leave the data.
-    missing : int
-        Rows that are left out because a feature that moves by a step or a factor has no value there.
-    rows : ChangeRows or None
-        The kept rows; None if none are kept.
-    regions_by : str
-        What gives the regions: a column, "labels", "masks" or "regions"; empty without regions.
-    rules : tuple of str
-        The rules of the regions.
-    quantity, unit, library : str
-        Name and unit of the quantity; data frame library of X, which `to_frame` uses by default.
-    weight_kind : {"frequency", "sampling"}
-    provenance : dict
 
     Notes
     -----
@@ -307,15 +232,23 @@ class Change(SavedResult):
     """
 
     moved: tuple[MovedFeature, ...]
+    """The moved features."""
     moments: Mapping[str, Moments]
+    """Of the changes, of the quantity before, and of shares of the rows, one cell per region."""
     outside: Outside
+    """How many rows leave the data."""
     missing: int = 0
+    """Rows that are left out because a feature that moves by a step or a factor has no value there."""
     rows: ChangeRows | None = None
+    """The kept rows; None if none are kept."""
     regions_by: str = ""
+    """What gives the regions: a column, "labels", "masks" or "regions"; empty without regions."""
     rules: tuple[str, ...] = ()
+    """The rules of the regions."""
     quantity: str = "prediction"
     unit: str | None = None
     library: str | None = None
+    """Data frame library of X, which `to_frame` uses by default."""
     weight_kind: WeightKind = "frequency"
     provenance: Provenance = field(default_factory=no_provenance)
 
@@ -815,12 +748,6 @@ class Changes(ResultMapping[str, Change]):
     """A mapping from names to changes, all from the same pass over the rows, in the order of the names.
 
     `what_if` returns it for several named moves. All changes are of the same quantity and have the same regions.
-
-    Attributes
-    ----------
-    members : mapping of str to Change
-    provenance : dict
-        Record of the pass that computed them: the entries that all changes share.
 
     Examples
     --------

@@ -166,12 +166,6 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
 
     ``class Named(ResultMapping[str, Effect])`` and a docstring make a container: it looks up members, tabulates and
     ranks them, computes their intervals, and is saved.
-
-    Attributes
-    ----------
-    members : mapping of keys to results
-    provenance : dict
-        Record of how they were computed: the entries that all members share; entries that differ are in theirs.
     """
 
     noun: ClassVar[str] = "member"
@@ -185,6 +179,7 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
 
     members: Mapping[KeyT, MemberT_co]
     provenance: Provenance = field(default_factory=no_provenance)
+    """Record of how they were computed: the entries that all members share; entries that differ are in theirs."""
 
     def __init_subclass__(cls) -> None:
         """Make the subclass a frozen dataclass; its methods name its tables and orders."""

@@ -30,46 +30,6 @@ ContrastMethod: TypeAlias = Literal["analytic", "bootstrap", "learner", "bound",
 class Contrast(SavedResult):
     """The change of the average effect from value `a` to value `b` of a feature, with its confidence interval.
 
-    Attributes
-    ----------
-    feature, quantity : str
-    a, b : float, level, date or timedelta
-        The two values. Times are datetimes in UTC, as `Effect.x`; None is a missing level.
-    a_text, b_text : str
-        The two values in words.
-    value : float
-        The change, effect(b) - effect(a), in units of the quantity.
-    std_error : float
-        Standard error of the change; 0 if it is known exactly.
-    df : float
-        Its degrees of freedom.
-    lower : float
-        Lower limit of the confidence interval; NaN where no variance can be estimated.
-    upper : float
-        Upper limit.
-    confidence_level : float
-    method : {"analytic", "bootstrap", "learner", "bound", "models"}
-        Method of the interval. "analytic" and "bootstrap": the error is due to the sample of rows. The others are
-        intervals for several models (`MultiModelEffect.interval`): the error is due to the variation between models.
-    rows : int
-        Number of rows that the change is estimated from: those of the bins between the two values, or of the levels
-        between them in the order of accumulation; for PDP, ICE and their derivatives, all rows. For several models the
-        smallest number.
-    exact : bool
-        Whether the error is computed from all rows; False if from a sample of ICE curves, or a bootstrap of moments.
-    unit, feature_unit : str or None
-        Units of the quantity and of the feature.
-    rule : str
-        The rule of the region that the change is of; empty for all rows.
-    notes : tuple of str
-        What limits the change, such as bins without rows between the two values.
-    comparisons : int
-        Number of contrasts that the interval and the p-value are adjusted for (`Contrasts.simultaneous`); 1 if not.
-    library : str or None
-        Data frame library of X, which `to_frame` uses by default.
-    title : str
-        The text of the feature for people: its label if it has one; empty for its name.
-
     Examples
     --------
     >>> import numpy as np
@@ -95,24 +55,43 @@ class Contrast(SavedResult):
     quantity: str
     a: Point
     b: Point
+    """The two values. Times are datetimes in UTC, as `Effect.x`; None is a missing level."""
     a_text: str
     b_text: str
+    """The two values in words."""
     value: float
+    """The change, effect(b) - effect(a), in units of the quantity."""
     std_error: float
+    """Standard error of the change; 0 if it is known exactly."""
     df: float
+    """Its degrees of freedom."""
     lower: float
+    """Lower limit of the confidence interval; NaN where no variance can be estimated."""
     upper: float
+    """Upper limit."""
     confidence_level: float = 0.95
     method: ContrastMethod = "analytic"
+    """Method of the interval. "analytic" and "bootstrap": the error is due to the sample of rows. The others are
+    intervals for several models (`MultiModelEffect.interval`): the error is due to the variation between models."""
     rows: int = 0
+    """Number of rows that the change is estimated from: those of the bins between the two values, or of the levels
+    between them in the order of accumulation; for PDP, ICE and their derivatives, all rows. For several models the
+    smallest number."""
     exact: bool = True
+    """Whether the error is computed from all rows; False if from a sample of ICE curves, or a bootstrap of moments."""
     unit: str | None = None
     feature_unit: str | None = None
+    """Units of the quantity and of the feature."""
     rule: str = ""
+    """The rule of the region that the change is of; empty for all rows."""
     notes: tuple[str, ...] = ()
+    """What limits the change, such as bins without rows between the two values."""
     comparisons: int = 1
+    """Number of contrasts that the interval and the p-value are adjusted for (`Contrasts.simultaneous`); 1 if not."""
     library: str | None = None
+    """Data frame library of X, which `to_frame` uses by default."""
     title: str = ""
+    """The text of the feature for people: its label if it has one; empty for its name."""
 
     def __float__(self) -> float:
         return self.value
@@ -186,11 +165,6 @@ class Contrast(SavedResult):
 class Contrasts(SavedResult, Sequence[Contrast]):
     """Several contrasts, such as one per region, feature or level: a sequence that prints as a table.
 
-    Attributes
-    ----------
-    items : tuple of Contrast
-        The contrasts.
-
     Notes
     -----
     Each interval covers its own change with probability `confidence_level`. `simultaneous` returns intervals that cover
@@ -209,6 +183,7 @@ class Contrasts(SavedResult, Sequence[Contrast]):
 
     exported = ("items as contrasts",)
     items: tuple[Contrast, ...]
+    """The contrasts."""
 
     def __len__(self) -> int:
         return len(self.items)

@@ -1,14 +1,17 @@
 """What results write, described once: documents, their schema and columns follow from the fields of their classes.
 
 A class names the attributes that it writes in `exported`; by default these are the fields of the dataclass. The type of
-an attribute gives the type in JSON, and its entry in the docstring of the class, or the docstring of the property, the
-text of the schema.
+an attribute gives the type in JSON, and the text below the field, or the docstring of the property, the text of the
+schema. The docstring of the class lists the fields with the same texts.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
+import itertools
 import re
+import sys
 import types
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -60,6 +63,88 @@ class Exporting(Protocol):
 
     exported: ClassVar[tuple[str, ...]]
     """The attributes, or "name.name" for one of theirs; "name as key" for another key than `key_of` gives."""
+
+
+# --- docstrings -----------------------------------------------------------------------------------
+
+
+class Documented:
+    """Base of dataclasses whose docstring lists their fields, each with the text below it."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        """Complete the docstring when it is asked for: this needs the source of the module."""
+        super().__init_subclass__()
+        text = vars(cls).get("__doc__")
+        if isinstance(text, str):
+            type.__setattr__(cls, "__doc__", _Docstring(text))
+
+
+class _Docstring:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __get__(self, _: object, owner: type[DataclassInstance]) -> str:
+        # `dataclass` asks for it, too, at a time when its class is not yet a name of the module.
+        done = vars(sys.modules[owner.__module__]).get(owner.__name__) is owner
+        return _with_fields(owner, self.text) if done and is_dataclass(owner) else self.text
+
+
+def _with_fields(kind: type[DataclassInstance], text: str) -> str:
+    """Return the docstring of a class with a section of its fields; those of its bases if they have a text."""
+    texts: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        texts |= texts_below(base.__module__).get(base.__name__, {})
+    own = inspect.get_annotations(kind)
+    known = {f.name: f for f in fields(kind) if f.init and (f.name in own or f.name in texts)}
+    names = [name for name in known if not name.startswith("_")]
+    entries: list[str] = []
+    before: list[str] = []  # names of one type with the next one's text
+    for name, follower in itertools.pairwise([*names, ""]):
+        before.append(name)
+        text_of = texts.get(name, "")
+        if not text_of and texts.get(follower) and known[follower].type == known[name].type:
+            continue
+        entries.append(
+            f"{', '.join(before)} : {_type_text(known[name].type)}\n    {text_of}".rstrip()
+        )
+        before.clear()
+    text = inspect.cleandoc(text)
+    if not entries:
+        return text
+    head, *others = re.split(r"\n\n(?=\w+\n---)", text, maxsplit=1)
+    section = "\n".join(["Attributes", "----------", *entries])
+    return "\n\n".join([head, section, *others])
+
+
+def _type_text(annotation: object) -> str:
+    text = str(annotation).replace(" | ", " or ")
+    return re.sub(r"\b(Float|Int|Bool)s\b", lambda m: f"ndarray of {m[1].lower()}", text)
+
+
+@cache
+def texts_below(module: str, *others: str) -> dict[str, dict[str, str]]:
+    """Return the text below each field of each class of a module, which Python itself does not keep.
+
+    Classes have those of their bases, too, if these are of the module or of others.
+    """
+    found = {name: texts for other in others for name, texts in texts_below(other).items()}
+    try:
+        source = inspect.getsource(sys.modules[module])
+    except (OSError, TypeError):  # a package without its sources, or a session
+        return found
+    for named in ast.parse(source).body:
+        if isinstance(named, ast.ClassDef):
+            bases = [found[b.id] for b in named.bases if isinstance(b, ast.Name) and b.id in found]
+            own = {
+                key.target.id: str(text.value.value)
+                for key, text in itertools.pairwise(named.body)
+                if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name)
+                if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+            }
+            found[named.name] = {k: v for texts in (*bases, own) for k, v in texts.items()}
+    return found
 
 
 # --- classes --------------------------------------------------------------------------------------
@@ -199,7 +284,9 @@ def _entries(docstring: str) -> Iterator[tuple[str, str]]:
 
 def _sentence(text: str) -> str:
     """Return a text on one line that begins with a capital; what is NaN or None in Python is null in JSON."""
-    line = one_line(text).replace("``", "`")
+    line = re.sub(
+        r",? ?shape \([^()]*\)", "", one_line(text).replace("``", "`"), count=1, flags=re.IGNORECASE
+    )
     line = re.sub(r"(?<=\. )(NaN|None)\b", "Null", line)
     line = re.sub(r"\b(NaN|None)\b", "null", line)
     return line[:1].upper() + line[1:]

@@ -14,7 +14,7 @@ from skedasis._arguments import check_name
 from skedasis._numbers import number_or_zero
 from skedasis._types import Floats, Json
 from skedasis.results import json_keys, operations
-from skedasis.results.described import Keys, content_of, keys_of, listed, object_of
+from skedasis.results.described import Documented, Keys, content_of, keys_of, listed, object_of
 from skedasis.results.display import SavedResult, align_columns
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance, ImportanceRank
@@ -43,50 +43,32 @@ VerdictKind = Literal[
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The verdict on one feature.
-
-    Parameters
-    ----------
-    feature : str
-    kind : str
-        Kind of the verdict.
-    text : str
-        The verdict as a sentence, with the numbers that it is based on.
-    next : str
-        The recommended next step.
-    """
+class Verdict(Documented):
+    """The verdict on one feature."""
 
     feature: str
     kind: VerdictKind
+    """Kind of the verdict."""
     text: str
+    """The verdict as a sentence, with the numbers that it is based on."""
     next: str
+    """The recommended next step."""
 
 
 @dataclass(frozen=True)
-class Finding:
-    """All measures of one feature, with its verdict.
-
-    Parameters
-    ----------
-    feature : str
-    likelihood, entropy : ImportanceRank
-        Likelihood-PFI and Entropy-PFI, in nats.
-    r2_others : float
-        Out-of-bag R² of a random forest that predicts the feature from the others.
-    r2_with_target : float
-        The same from the others and the label.
-    partners : tuple of str
-        The features that it shares most information with.
-    verdict : Verdict
-    """
+class Finding(Documented):
+    """All measures of one feature, with its verdict."""
 
     feature: str
     likelihood: ImportanceRank
     entropy: ImportanceRank
+    """Likelihood-PFI and Entropy-PFI, in nats."""
     r2_others: float
+    """Out-of-bag R² of a random forest that predicts the feature from the others."""
     r2_with_target: float
+    """The same from the others and the label."""
     partners: tuple[str, ...]
+    """The features that it shares most information with."""
     verdict: Verdict
 
 
@@ -100,27 +82,6 @@ _MORE = (
 @dataclass(frozen=True, eq=False)
 class Diagnosis(SavedResult):
     """Features classified by Likelihood-PFI and Entropy-PFI, in nats. Computed by `skedasis.diagnose`.
-
-    Attributes
-    ----------
-    likelihood, entropy : Importance
-        Permutation importances for the negative log-likelihood and for the entropy of the predictive distribution, in
-        nats, from one pass.
-    r2_others, r2_with_target : ndarray of float, shape (features,)
-        Out-of-bag R² of a random forest that predicts the feature from the others, and from the others and the label.
-        NaN if it was not computed, or if the feature is constant.
-    partners : tuple of tuple of str
-        For each feature, the features that it shares most information with.
-    verdicts : tuple of Verdict
-        In X's order.
-    confidence_level : float
-        Confidence level of the intervals that the verdicts are based on.
-    notes : tuple of str
-        Notes that concern all features.
-    provenance : dict
-    unsure : str
-        Where the model is least certain, as a sentence: "Unsure where age > 200 (8 % of the rows): 2.3 times its
-        average uncertainty."; empty if no such place is confirmed. `skedasis.diagnose` says how it is found.
 
     Notes
     -----
@@ -141,14 +102,24 @@ class Diagnosis(SavedResult):
 
     likelihood: Importance
     entropy: Importance
+    """Permutation importances for the negative log-likelihood and for the entropy of the predictive distribution, in
+    nats, from one pass."""
     r2_others: Floats
     r2_with_target: Floats
+    """Out-of-bag R² of a random forest that predicts the feature from the others, and from the others and the label,
+    shape (features,). NaN if it was not computed, or if the feature is constant."""
     partners: tuple[tuple[str, ...], ...]
+    """For each feature, the features that it shares most information with."""
     verdicts: tuple[Verdict, ...]
+    """In X's order."""
     confidence_level: float = 0.95
+    """Confidence level of the intervals that the verdicts are based on."""
     notes: tuple[str, ...] = ()
+    """Notes that concern all features."""
     provenance: Json = field(default_factory=dict)
     unsure: str = ""
+    """Where the model is least certain, as a sentence: "Unsure where age > 200 (8 % of the rows): 2.3 times its average
+    uncertainty."; empty if no such place is confirmed. `skedasis.diagnose` says how it is found."""
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from skedasis._numbers import counted
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.registry import methods_that, title_of
 from skedasis.results import operations
-from skedasis.results.described import Content, Keys, columns_of, listed
+from skedasis.results.described import Content, Documented, Keys, columns_of, listed
 from skedasis.results.export import Exportable, ExportOptions
 from skedasis.results.immutable import Immutable
 
@@ -116,7 +116,7 @@ def importance_table(importance: Importance) -> str:
 
 
 @dataclass(frozen=True)
-class RankLine(NearestAttribute):
+class RankLine(NearestAttribute, Documented):
     """One line of a ranking, which one of its numbers orders."""
 
     ordered_by: ClassVar[str]

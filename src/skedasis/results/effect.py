@@ -27,7 +27,7 @@ from skedasis.results.axis import (
     TimedAxis,
 )
 from skedasis.results.containers import TableColumns
-from skedasis.results.described import Keys
+from skedasis.results.described import Documented, Keys
 from skedasis.results.display import DisplayMixin, SavedResult, bins_text, outside_text, sample_text
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.immutable import Immutable
@@ -60,41 +60,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Spec:
-    """The settings of the method that a result needs for rebinning, centring and drawing.
-
-    Parameters
-    ----------
-    method : str
-        The method, such as "RHALE".
-    center : {"mean", "start", "anchor", None}
-    local_effects : str
-        The kind of the local effects. "slopes", central "differences" and the "values" of an M-plot belong to points of
-        the axis, and can be gathered in any bins. Differences belong to the cells that they are taken across: "edges"
-        (the cells of an ALE), "steps" (step functions that are summarised in bins), "value_steps" (between few
-        values), "integer_steps" (between whole numbers; differences across any bins are sums of them) and "levels"
-        (between levels). "none" is used for methods without local effects (PDP, ICE).
-    accumulate, ddof, accumulate_se
-        As in `RHALE`.
-    closed : {"left", "right"}
-        The side on which bins are closed.
-    weight_kind : {"frequency", "sampling"}
-    parameters : dict
-        The settings of the method, as given.
-    derivative : bool
-        Whether the values are derivatives of the quantity by the feature.
-    """
+class Spec(Documented):
+    """The settings of the method that a result needs for rebinning, centring and drawing."""
 
     method: str
+    """The method, such as "RHALE"."""
     center: Center | Literal["anchor"] = "mean"
     local_effects: LocalEffectKind = "slopes"
+    """The kind of the local effects. "slopes", central "differences" and the "values" of an M-plot belong to points of
+    the axis, and can be gathered in any bins. Differences belong to the cells that they are taken across: "edges" (the
+    cells of an ALE), "steps" (step functions that are summarised in bins), "value_steps" (between few values),
+    "integer_steps" (between whole numbers; differences across any bins are sums of them) and "levels" (between levels).
+    "none" is used for methods without local effects (PDP, ICE)."""
     accumulate: Accumulate = "variance"
+    """As in `RHALE`, as the next two."""
     ddof: int = 1
     accumulate_se: Literal["quadrature", "sum"] = "quadrature"
     closed: Side = "left"
+    """The side on which bins are closed."""
     weight_kind: WeightKind = "frequency"
     parameters: Json = field(default_factory=dict)
+    """The settings of the method, as given."""
     derivative: bool = False
+    """Whether the values are derivatives of the quantity by the feature."""
 
     @property
     def pointwise(self) -> bool:
@@ -113,40 +101,27 @@ class Spec:
 
 
 @dataclass(frozen=True)
-class About:
-    """The feature, the quantity and the data frame library of a result.
-
-    Parameters
-    ----------
-    feature : Feature
-    quantity : str
-        Name of the quantity, for axis labels.
-    unit : str, optional
-        Unit of the quantity.
-    library : str, optional
-        Data frame library of X, which `to_frame` uses by default.
-    feature_std : float
-        Weighted standard deviation of the feature (ddof 0).
-    missing : int
-        Number of rows in which the feature is missing.
-    dtype : str
-        NumPy's name of the type that the bin edges were rounded to.
-    gaps : tuple of Gap
-        Wide intervals of a numeric feature without values, from left to right.
-    level : float
-        Mean of the quantity over the rows (of a region, over its rows), to which `plot(scale="prediction")` raises the
-        curve. Over more than `heterogeneity_rows` rows, that of the rows of the heterogeneity score; NaN if unknown.
-    """
+class About(Documented):
+    """The feature, the quantity and the data frame library of a result."""
 
     feature: Feature
     quantity: str = "prediction"
+    """Name of the quantity, for axis labels."""
     unit: str | None = None
+    """Unit of the quantity."""
     library: str | None = None
+    """Data frame library of X, which `to_frame` uses by default."""
     feature_std: float = 0.0
+    """Weighted standard deviation of the feature (ddof 0)."""
     missing: int = 0
+    """Number of rows in which the feature is missing."""
     dtype: str = "float64"
+    """NumPy's name of the type that the bin edges were rounded to."""
     gaps: tuple[Gap, ...] = ()
+    """Wide intervals of a numeric feature without values, from left to right."""
     level: float = float("nan")
+    """Mean of the quantity over the rows (of a region, over its rows), to which `plot(scale="prediction")` raises the
+    curve. Over more than `heterogeneity_rows` rows, that of the rows of the heterogeneity score; NaN if unknown."""
 
     @property
     def axis(self) -> str:
@@ -164,36 +139,6 @@ TRUSTED_ROWS = 10
 @dataclass(frozen=True, eq=False, repr=False)
 class BinStats(Immutable, DisplayMixin):
     """The bins of an accumulated effect or an M-plot, from left to right; they print as a table.
-
-    Parameters
-    ----------
-    low, high : ndarray, shape (K,)
-        Edges, in units of the feature (for times: days on the axis). For a categorical feature: the first and the last
-        level of a step, or of a group of adjacent steps.
-    count : ndarray of int, shape (K,)
-        Number of rows.
-    weight : ndarray of float, shape (K,)
-        Sum of the rows' weights.
-    effect : ndarray of float, shape (K,)
-        Mean of the rows' local effects, which are slopes, in units of the quantity per unit of the feature (for times:
-        per day; RHALE Eq. 10); NaN in an empty bin. If local effects are differences across bins or cells (ALE, step
-        functions, few values): the mean slope of the curve, which is `rise` over the width. For a categorical feature:
-        the mean difference per step to the next level. For an M-plot: the mean of the quantity.
-    rise : ndarray of float, shape (K,)
-        Value of the curve at the right end of the bin minus that at its left end, in units of the quantity; NaN where
-        the curve has no value, and for an M-plot. For whole numbers, whose curve adds up the steps from value to value,
-        it differs from `effect` times the width.
-    std : ndarray of float, shape (K,)
-        Standard deviation of the local effects (Eq. 11); NaN where the weight is 1 or less.
-    std_error : ndarray of float, shape (K,)
-        Standard error of `effect`; NaN where the weight is 1 or less.
-    empty, trusted : ndarray of bool, shape (K,)
-        Whether the bin has no row; whether it has at least 10 rows.
-    slope_change : ndarray of float, shape (K,)
-        Change of the slope per unit of the feature within the bin; 0 where the slope is constant. Where it is not 0,
-        `effect` is the slope in the middle of the bin, and `std` the standard deviation around the line.
-    time : TimeAxis, optional
-        For dates, times and durations: the axis on which `low` and `high` count days.
 
     Examples
     --------
@@ -213,17 +158,34 @@ class BinStats(Immutable, DisplayMixin):
 
     low: NDArray[Any]
     high: NDArray[Any]
+    """Edges, in units of the feature (for times: days on the axis), shape (K,). For a categorical feature: the first
+    and the last level of a step, or of a group of adjacent steps."""
     count: Ints
+    """Number of rows, shape (K,)."""
     weight: Floats
+    """Sum of the rows' weights, shape (K,)."""
     effect: Floats
+    """Mean of the rows' local effects, which are slopes, in units of the quantity per unit of the feature (for times:
+    per day, shape (K,); RHALE Eq. 10); NaN in an empty bin. If local effects are differences across bins or cells (ALE,
+    step functions, few values): the mean slope of the curve, which is `rise` over the width. For a categorical feature:
+    the mean difference per step to the next level. For an M-plot: the mean of the quantity."""
     rise: Floats = field(init=False)
+    """Value of the curve at the right end of the bin minus that at its left end, in units of the quantity, shape (K,);
+    NaN where the curve has no value, and for an M-plot. For whole numbers, whose curve adds up the steps from value to
+    value, it differs from `effect` times the width."""
     end_labels: tuple[str, ...] = field(default=(), init=False, repr=False)
     std: Floats
+    """Standard deviation of the local effects (Eq, shape (K,). 11); NaN where the weight is 1 or less."""
     std_error: Floats
+    """Standard error of `effect`, shape (K,); NaN where the weight is 1 or less."""
     empty: Bools
     trusted: Bools
+    """Whether the bin has no row, shape (K,); whether it has at least 10 rows."""
     slope_change: Floats = field(default_factory=lambda: np.zeros(0))
+    """Change of the slope per unit of the feature within the bin, shape (K,); 0 where the slope is constant. Where it
+    is not 0, `effect` is the slope in the middle of the bin, and `std` the standard deviation around the line."""
     time: TimeAxis | None = None
+    """For dates, times and durations: the axis on which `low` and `high` count days."""
 
     def __post_init__(self) -> None:
         # By default slopes are constant within bins.
@@ -352,21 +314,6 @@ class BinStats(Immutable, DisplayMixin):
 class Spread(Immutable):
     """The spread between rows at x: the standard deviation of the effect at x, on cells of its own.
 
-    Parameters
-    ----------
-    points : ndarray of float, shape (K,)
-        The mean of the feature in each cell; for times: days on the axis; for a categorical feature: the index of the
-        level in `levels.values`; for PDP and ICE: the points of the grid.
-    value : ndarray of float, shape (K,)
-        In units of the quantity. The mean of its square, weighted with `weight`, is the square of the heterogeneity
-        score (not for PDP, ICE and M-plots, whose spread is that of their own curves, or of the quantity).
-    std_error : ndarray of float, shape (K,)
-        Standard error of `value`; NaN where it is not known.
-    weight : ndarray of float, shape (K,)
-        Fraction of the rows' weight in each cell.
-    x : ndarray, shape (K,)
-        `points` in the feature's own type: numbers, datetime64 (UTC), timedelta64, or levels.
-
     Examples
     --------
     >>> import numpy as np
@@ -378,10 +325,17 @@ class Spread(Immutable):
     """
 
     points: Floats
+    """The mean of the feature in each cell, shape (K,); for times: days on the axis; for a categorical feature: the
+    index of the level in `levels.values`; for PDP and ICE: the points of the grid."""
     value: Floats
+    """In units of the quantity, shape (K,). The mean of its square, weighted with `weight`, is the square of the
+    heterogeneity score (not for PDP, ICE and M-plots, whose spread is that of their own curves, or of the quantity)."""
     std_error: Floats
+    """Standard error of `value`, shape (K,); NaN where it is not known."""
     weight: Floats
+    """Fraction of the rows' weight in each cell, shape (K,)."""
     x: Values = field(init=False)
+    """`points` in the feature's own type: numbers, datetime64 (UTC), timedelta64, or levels, shape (K,)."""
     levels: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -418,31 +372,22 @@ class Spread(Immutable):
 
 @dataclass(frozen=True, eq=False)
 class Rows(Immutable):
-    """The rows that a result keeps, with their local effects.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (r,)
-        Values of the feature; for times: days on the axis; for a categorical feature: the index of the level in
-        `levels.values` (the order of accumulation), NaN for a value that is no level.
-    effect : ndarray of float, shape (r,) or (r, 2), optional
-        The local effects from which the curve is accumulated: slopes, or differences across cells. For few values,
-        integers and categories: the steps from the previous value and to the next one, NaN where there is none. None
-        for PDP and ICE.
-    weight : ndarray of float, shape (r,), optional
-        None means weight 1 for each row.
-    exact : bool
-        Whether these are all rows that were used; otherwise they are a random sample with a fixed seed.
-    bin_slope : ndarray of float, shape (r,), optional
-        Each row's difference across its bin, divided by the bin's width, if the curve is accumulated from finer
-        differences.
-    """
+    """The rows that a result keeps, with their local effects."""
 
     x: Floats
+    """Values of the feature, shape (r,); for times: days on the axis; for a categorical feature: the index of the level
+    in `levels.values` (the order of accumulation), NaN for a value that is no level."""
     effect: Floats | None = None
+    """The local effects from which the curve is accumulated: slopes, or differences across cells, shape (r,) or (r, 2).
+    For few values, integers and categories: the steps from the previous value and to the next one, NaN where there is
+    none. None for PDP and ICE."""
     weight: Floats | None = None
+    """None means weight 1 for each row, shape (r,)."""
     exact: bool = True
+    """Whether these are all rows that were used; otherwise they are a random sample with a fixed seed."""
     bin_slope: Floats | None = None
+    """Each row's difference across its bin, divided by the bin's width, if the curve is accumulated from finer
+    differences, shape (r,)."""
 
     def __len__(self) -> int:
         return len(self.x)
@@ -455,61 +400,42 @@ class Rows(Immutable):
 
 @dataclass(frozen=True, eq=False)
 class Curves(Immutable):
-    """Curves of single rows (ICE), centred in the same way as the effect.
-
-    Parameters
-    ----------
-    value : ndarray of float, shape (r, m)
-        One curve per row, at the points of the effect.
-    x : ndarray of float, shape (r,)
-        The rows' own values of the feature; for times: days on the axis; for a categorical feature: the index of the
-        level in `levels.values`, NaN for a value that is no level.
-    row : ndarray of int, shape (r,)
-        Indices of the rows in X.
-    weight : ndarray of float, shape (r,), optional
-        For averages over these rows; of rows that were drawn by their weights, what is left of them.
-    exact : bool
-        Whether these are the curves of all rows; otherwise they are a random sample with a fixed seed.
-    """
+    """Curves of single rows (ICE), centred in the same way as the effect."""
 
     value: Floats
+    """One curve per row, at the points of the effect, shape (r, m)."""
     x: Floats
+    """The rows' own values of the feature, shape (r,); for times: days on the axis; for a categorical feature: the
+    index of the level in `levels.values`, NaN for a value that is no level."""
     row: Ints
+    """Indices of the rows in X, shape (r,)."""
     weight: Floats | None = None
+    """For averages over these rows, shape (r,); of rows that were drawn by their weights, what is left of them."""
     exact: bool = True
+    """Whether these are the curves of all rows; otherwise they are a random sample with a fixed seed."""
 
     def __len__(self) -> int:
         return len(self.value)
 
 
 @dataclass(frozen=True)
-class MissingPoint:
-    """The effect of a missing value of a numeric feature (docs/explanation/levels-and-pairs.md).
-
-    Parameters
-    ----------
-    effect : float
-        Mean over the rows with a missing value: the quantity there, minus its mean over the observed values of the
-        feature.
-    std, std_error : float
-        Standard deviation over these rows, and standard error of the mean; NaN for a single row.
-    count : int
-        Number of rows with a missing value.
-    weight : float
-    value : float
-        The point on the scale of the curve: the curve's mean over the data, plus `effect`.
-    exact : bool
-        Whether all observed values were inserted; otherwise as many of their quantiles as the budget of model rows
-        allows.
-    """
+class MissingPoint(Documented):
+    """The effect of a missing value of a numeric feature (docs/explanation/levels-and-pairs.md)."""
 
     effect: float
+    """Mean over the rows with a missing value: the quantity there, minus its mean over the observed values of the
+    feature."""
     std: float
     std_error: float
+    """Standard deviation over these rows, and standard error of the mean; NaN for a single row."""
     count: int
+    """Number of rows with a missing value."""
     weight: float
     value: float
+    """The point on the scale of the curve: the curve's mean over the data, plus `effect`."""
     exact: bool = True
+    """Whether all observed values were inserted; otherwise as many of their quantiles as the budget of model rows
+    allows."""
 
 
 BEFORE_SPREAD = "was not computed by the version that saved the result"
@@ -530,60 +456,6 @@ def format_values(values: Sequence[object]) -> str:
 class Effect(SavedResult):
     """The effect of one feature on a quantity.
 
-    Attributes
-    ----------
-    x : ndarray, shape (m,)
-        Edges of the bins, or points of the grid, in units of the feature. For an M-plot: the means of the feature
-        within the bins. For a categorical feature: the levels in the order of accumulation. For dates, times and
-        durations: datetime64 (in UTC if the column has a time zone) or timedelta64 (times of day: from midnight).
-    points : ndarray, shape (m,)
-        `x` as floats: for dates, times and durations, days on the feature's axis. Otherwise equal to `x`.
-    value : ndarray of float, shape (m,)
-        The effect at `x`, in units of the quantity. It is linear between the points, except in bins whose
-        `bins.slope_change` is not 0: there it is a parabola, which `path()` returns as a polygon.
-    heterogeneity : ndarray of float, shape (m,)
-        The spread between rows at `x`, in units of the quantity: `spread`, interpolated in squares.
-    spread : Spread or None
-        The same on cells of its own, with standard errors: the standard deviation between rows of the effect at x. For
-        PDP and ICE, that of their own curves, each minus its mean over the data; for an M-plot, that of the quantity
-        within the bins.
-    accumulated_std : ndarray of float, shape (m,), or None
-        Standard deviations of the local effects, accumulated from the left end (RHALE Eq. 16, UALE Eq. 9). For a level
-        of a nominal feature: the root mean square of the standard deviations of the adjacent steps. None for PDP, ICE
-        and M-plots, which accumulate nothing.
-    std_error : ndarray of float, shape (m,)
-        Standard error of `value`.
-    df : ndarray of float, shape (m,)
-        Degrees of freedom of `std_error` (Satterthwaite).
-    importance : float
-        Weighted standard deviation of the effect over the data, in units of the quantity.
-    swap_score : HeterogeneityScore or None
-        The heterogeneity score with its standard error and its number of pairs; see `heterogeneity_score`.
-    depends_on : DependsOn or None
-        The other feature that explains most of the heterogeneity: ``name``, ``share`` of the score's square on rows
-        from which it was not fitted, and its standard ``error``. None where no single feature explains a tenth of it,
-        by two standard errors; in regions; and without a score.
-    axis : NumericAxis, TimedAxis or LevelAxis
-        The points, as an object that knows the kind of the feature.
-    levels : LevelStats or None
-        The levels of a categorical feature.
-    time : TimeAxis or None
-        The axis that converts days to dates, times or durations.
-    bins : BinStats or None
-        None for PDP and ICE, which have no bins. For a categorical feature: the steps between adjacent levels.
-    cells : Cells or None
-        The fine cells whose unions the bins of a numeric feature are.
-    values : ndarray of float or None
-        The observed values of the feature, if the curve is accumulated from steps between them.
-    rows, curves : Rows or None, Curves or None
-        The rows and the individual curves that the result keeps: those of PDP and ICE, else of ``explain(curves=30)``.
-    moments : mapping of str to Moments
-        The sufficient statistics, from which `rebin` and intervals compute.
-    missing_point : MissingPoint or None
-        The effect of a missing value, if the feature has missing values and the model accepts them.
-    about, spec, provenance
-        The feature and the quantity; the settings of the method; a record of how the result was computed.
-
     Notes
     -----
     No method of a result calls the model. Effects of the different kinds of methods are of derived classes; the module
@@ -593,25 +465,51 @@ class Effect(SavedResult):
     prints_ranking = True
 
     axis: Axis
+    """The points, as an object that knows the kind of the feature."""
     value: Floats
+    """The effect at `x`, in units of the quantity, shape (m,). It is linear between the points, except in bins whose
+    `bins.slope_change` is not 0: there it is a parabola, which `path()` returns as a polygon."""
     std_error: Floats
+    """Standard error of `value`, shape (m,)."""
     df: Floats
+    """Degrees of freedom of `std_error` (Satterthwaite), shape (m,)."""
     importance: float
+    """Weighted standard deviation of the effect over the data, in units of the quantity."""
     about: About
+    """The feature and the quantity."""
     spec: Spec
+    """The settings of the method."""
     rows: Rows | None = None
+    """The rows that the result keeps."""
     moments: Mapping[str, Moments] = field(default_factory=dict)
+    """The sufficient statistics, from which `rebin` and intervals compute."""
     provenance: Provenance = field(default_factory=no_provenance)
+    """How the result was computed."""
     missing_point: MissingPoint | None = None
+    """The effect of a missing value, if the feature has missing values and the model accepts them."""
     swap_score: HeterogeneityScore | None = None
+    """The heterogeneity score with its standard error and its number of pairs; see `heterogeneity_score`."""
     spread: Spread | None = None
+    """The spread between rows on cells of its own, with standard errors: the standard deviation of the effect at x. For
+    PDP and ICE, that of their own curves, each minus its mean over the data; for an M-plot, that of the quantity within
+    the bins."""
     depends_on: DependsOn | None = None
+    """The other feature that explains most of the heterogeneity: ``name``, ``share`` of the score's square on rows from
+    which it was not fitted, and its standard ``error``. None where no single feature explains a tenth of it, by two
+    standard errors; in regions; and without a score."""
     curves: Curves | None = None
+    """The individual curves that the result keeps: those of PDP and ICE, else of ``explain(curves=30)``."""
     # None here; the kinds that have them declare them as parameters.
     bins: BinStats | None = field(default=None, init=False)
+    """None for PDP and ICE, which have no bins. For a categorical feature: the steps between adjacent levels."""
     cells: Cells | None = field(default=None, init=False)
+    """The fine cells whose unions the bins of a numeric feature are."""
     values: Floats | None = field(default=None, init=False)
+    """The observed values of the feature, if the curve is accumulated from steps between them."""
     accumulated_std: Floats | None = field(default=None, init=False)
+    """Standard deviations of the local effects, accumulated from the left end (RHALE Eq, shape (m,). 16, UALE Eq. 9).
+    For a level of a nominal feature: the root mean square of the standard deviations of the adjacent steps. None for
+    PDP, ICE and M-plots, which accumulate nothing."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -1222,20 +1120,13 @@ class PartialDependence(Effect):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BinnedEffect(Effect):
-    """An effect of a numeric feature that is summarised in bins: `AccumulatedEffect` or `MPlotEffect`.
-
-    Attributes
-    ----------
-    axis : NumericAxis
-    bins : BinStats
-        No bins for a constant feature.
-    cells : Cells
-        The fine cells whose unions the bins are.
-    """
+    """An effect of a numeric feature that is summarised in bins: `AccumulatedEffect` or `MPlotEffect`."""
 
     axis: NumericAxis
     bins: BinStats = field(kw_only=True)
+    """No bins for a constant feature."""
     cells: Cells = field(kw_only=True)
+    """The fine cells whose unions the bins are."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -1265,14 +1156,10 @@ class BinnedEffect(Effect):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AccumulatedEffect(BinnedEffect):
-    """An effect of a numeric feature that is accumulated from local effects: ALE, DALE, UALE and RHALE.
-
-    Attributes
-    ----------
-    accumulated_std : ndarray of float, shape (m,)
-    """
+    """An effect of a numeric feature that is accumulated from local effects: ALE, DALE, UALE and RHALE."""
 
     accumulated_std: Floats = field(kw_only=True)
+    """Shape (m,)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -1294,15 +1181,10 @@ class AccumulatedEffect(BinnedEffect):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ValueStepsEffect(AccumulatedEffect):
-    """An accumulated effect whose curve is accumulated from steps between the feature's observed values.
-
-    Attributes
-    ----------
-    values : ndarray of float, shape (L,)
-        The observed values.
-    """
+    """An accumulated effect whose curve is accumulated from steps between the feature's observed values."""
 
     values: Floats = field(kw_only=True)
+    """The observed values, shape (L,)."""
 
     def without_values(self) -> AccumulatedEffect:
         """Return the effect without the observed values: its curve, bins and cells stay."""
@@ -1317,17 +1199,11 @@ class MPlotEffect(BinnedEffect):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LevelStepsEffect(Effect):
-    """An effect of a categorical feature that is accumulated from steps between levels: ALE and RHALE.
-
-    Attributes
-    ----------
-    axis : LevelAxis
-    bins : BinStats
-        The steps between adjacent levels, or groups of them.
-    """
+    """An effect of a categorical feature that is accumulated from steps between levels: ALE and RHALE."""
 
     axis: LevelAxis
     bins: BinStats = field(kw_only=True)
+    """The steps between adjacent levels, or groups of them."""
     accumulated_std: Floats = field(kw_only=True)
 
     def __post_init__(self) -> None:
@@ -1340,12 +1216,7 @@ class LevelStepsEffect(Effect):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LevelMeansEffect(Effect):
-    """An M-plot of a categorical feature: the means of the quantity at the levels.
-
-    Attributes
-    ----------
-    axis : LevelAxis
-    """
+    """An M-plot of a categorical feature: the means of the quantity at the levels."""
 
     axis: LevelAxis
 

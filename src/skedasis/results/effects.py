@@ -47,43 +47,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rank(RankLine):
-    """One line of a ranking.
-
-    Parameters
-    ----------
-    feature : str
-    importance : float
-        Standard deviation of the effect over the data, in units of the quantity.
-    heterogeneity_score : float
-        Heterogeneity score, in units of the quantity.
-    heterogeneity_score_error : float
-        Its standard error.
-    bins : int
-        Number of bins, of points of the grid, or of levels.
-    untrusted_rows : int
-        Number of rows in bins, or at levels, with fewer than 10 rows.
-    missing : int
-        Number of rows in which the feature is missing.
-    depends_on : str or None
-        The other feature that explains most of the heterogeneity; None if none explains much.
-    depends_on_share : float
-        Share of the squared score that it explains, on held-out rows; NaN without such a feature.
-    depends_on_error : float
-        Standard error of the share.
-    """
+    """One line of a ranking."""
 
     ordered_by = "importance"
 
     feature: str
     importance: float
+    """Standard deviation of the effect over the data, in units of the quantity."""
     heterogeneity_score: float
+    """Heterogeneity score, in units of the quantity."""
     heterogeneity_score_error: float
+    """Its standard error."""
     bins: int
+    """Number of bins, of points of the grid, or of levels."""
     untrusted_rows: int
+    """Number of rows in bins, or at levels, with fewer than 10 rows."""
     missing: int
+    """Number of rows in which the feature is missing."""
     depends_on: str | None = None
+    """The other feature that explains most of the heterogeneity; None if none explains much."""
     depends_on_share: float = math.nan
+    """Share of the squared score that it explains, on held-out rows; NaN without such a feature."""
     depends_on_error: float = math.nan
+    """Standard error of the share."""
 
     @property
     def printed(self) -> Mapping[str, object]:
@@ -112,12 +98,6 @@ DETAILS = ("bins", "untrusted_rows", "missing")
 
 class Effects(FeatureMapping[Effect, Rank]):
     """A mapping from feature names to effects, in X's order.
-
-    Parameters
-    ----------
-    members : mapping of str to Effect
-    provenance : dict
-        Record of the pass that computed them: the entries that all effects share.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from skedasis.data.categories import labels_of
 from skedasis.data.time_columns import PER_DAY, Times, is_points, is_times
 from skedasis.data.times import TimePoints
 from skedasis.results import operations
-from skedasis.results.described import Content, Keys, content_of, keys_of
+from skedasis.results.described import Content, Documented, Keys, content_of, keys_of
 from skedasis.results.signatures import document_table
 
 SCHEMA = 2
@@ -146,7 +146,7 @@ class Tabulated(Protocol):
         ...
 
 
-class Exportable(Printed):
+class Exportable(Printed, Documented):
     """A result that can be written as plain data and as JSON, and converted to a data frame.
 
     A dataclass writes its fields, or the attributes that it names in `exported`; `skedasis.results.described` has the

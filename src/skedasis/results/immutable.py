@@ -8,8 +8,10 @@ from typing import Self
 
 import numpy as np
 
+from skedasis.results.described import Documented
 
-class Immutable:
+
+class Immutable(Documented):
     """Base of results and of their parts."""
 
     __slots__ = ()

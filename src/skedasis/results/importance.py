@@ -41,31 +41,21 @@ ImportanceIntervalMethod = Literal["analytic", "repeats"]
 
 @dataclass(frozen=True)
 class ImportanceRank(RankLine):
-    """One line of a ranking.
-
-    Parameters
-    ----------
-    feature : str
-    mean : float
-        The importance: the mean over the repeats, in units of the quantity.
-    std : float
-        Standard deviation over the repeats.
-    std_error : float
-        Standard error of `mean`.
-    lower : float
-        Lower end of the analytic interval, here at 95 %; NaN if there is none.
-    upper : float
-        Upper end.
-    """
+    """One line of a ranking."""
 
     ordered_by = "mean"
 
     feature: str
     mean: float
+    """The importance: the mean over the repeats, in units of the quantity."""
     std: float
+    """Standard deviation over the repeats."""
     std_error: float
+    """Standard error of `mean`."""
     lower: float
+    """Lower end of the analytic interval, here at 95 %; NaN if there is none."""
     upper: float
+    """Upper end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,20 +63,6 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
     """The effect of permutation on single rows (entropy_importance, appendix A).
 
     Iteration yields the feature names; ``local["age"]`` is the mean increase of each row for one feature.
-
-    Parameters
-    ----------
-    features : tuple of str
-    row : ndarray of int, shape (m,)
-        Index of each row in X.
-    before : ndarray of float, shape (m,)
-        The quantity at the rows.
-    after : ndarray of float, shape (features, m, repeats)
-        The quantity at the rows with the feature's value from a donor row.
-    weight : ndarray of float, shape (m,), optional
-        Weights of the rows; None if all are 1.
-    exact : bool
-        Whether these are all rows; otherwise they are a random sample with a fixed seed.
 
     Notes
     -----
@@ -98,10 +74,15 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
     exported = ("features", "row", "before", "_by_feature as difference", "weight", "exact")
     features: tuple[str, ...]
     row: Ints
+    """Index of each row in X, shape (m,)."""
     before: Floats
+    """The quantity at the rows, shape (m,)."""
     after: Floats
+    """The quantity at the rows with the feature's value from a donor row, shape (features, m, repeats)."""
     weight: Floats | None = None
+    """Weights of the rows, shape (m,); None if all are 1."""
     exact: bool = True
+    """Whether these are all rows; otherwise they are a random sample with a fixed seed."""
 
     def __len__(self) -> int:
         return len(self.row)
@@ -152,33 +133,6 @@ class Importance(SavedResult):
     It estimates ``E q(X', X_c, Y) - E q(X, Y)``, where X' is an independent copy of the feature X_s, and the other
     features X_c are unchanged. It prints as a table; iteration yields the feature names, and ``pf["age"]`` is one line.
 
-    Attributes
-    ----------
-    features : tuple of str
-        Feature names in X's order; for groups of features, the names of the groups.
-    values : ndarray of float, shape (features, repeats)
-        The importance in each repeat: the mean of the quantity over the rows with the feature's values from donor rows,
-        minus its mean at the rows. The mean is over all pairs of rows, of which one in n is a row with itself, as in
-        random permutations; it is therefore (1 - 1/n) times the mean over pairs of different rows. It is not clipped at
-        zero. For a metric: its deterioration when each row has the value of a different row.
-    std_error : ndarray of float, shape (features,)
-        Standard error of `mean`, including the sampling error of the rows; NaN for fewer than three repeats.
-    df : ndarray of float, shape (features,)
-        Degrees of freedom of `std_error`.
-    baseline : float
-        The weighted mean of the quantity at the rows, or the metric on them.
-    rows : int
-        Number of rows.
-    quantity, unit, library : str
-        Name and unit of the quantity, for axis labels; data frame library of X, which `to_frame` uses by default.
-    method : str
-    local : LocalImportance or None
-        Values of single rows, if they are kept.
-    provenance : dict
-        "exact" is whether all rows were used instead of a sample. Whether all pairs of rows were used is `is_exact`.
-    labels : dict of str to str
-        The texts for people of features that have a label, by name.
-
     Notes
     -----
     No method of a result calls the model.
@@ -202,18 +156,32 @@ class Importance(SavedResult):
         "is_exact as all_pairs",
     )
     features: tuple[str, ...]
+    """Feature names in X's order; for groups of features, the names of the groups."""
     values: Floats
+    """The importance in each repeat: the mean of the quantity over the rows with the feature's values from donor rows,
+    minus its mean at the rows, shape (features, repeats). The mean is over all pairs of rows, of which one in n is a
+    row with itself, as in random permutations; it is therefore (1 - 1/n) times the mean over pairs of different rows.
+    It is not clipped at zero. For a metric: its deterioration when each row has the value of a different row."""
     std_error: Floats
+    """Standard error of `mean`, including the sampling error of the rows, shape (features,); NaN for fewer than three
+    repeats."""
     df: Floats
+    """Degrees of freedom of `std_error`, shape (features,)."""
     baseline: float
+    """The weighted mean of the quantity at the rows, or the metric on them."""
     rows: int
+    """Number of rows."""
     quantity: str = "prediction"
     unit: str | None = None
     library: str | None = None
+    """Data frame library of X, which `to_frame` uses by default."""
     method: str = "PFI"
     local: LocalImportance | None = None
+    """Values of single rows, if they are kept."""
     provenance: Provenance = field(default_factory=no_provenance)
+    """"exact" is whether all rows were used instead of a sample. Whether all pairs of rows were used is `is_exact`."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The texts for people of features that have a label, by name."""
 
     @property
     def mean(self) -> Floats:

@@ -14,7 +14,7 @@ from skedasis._calls import checked_call
 from skedasis._numbers import counted
 from skedasis.errors import DataError
 from skedasis.results import operations
-from skedasis.results.described import Columns, columns_of
+from skedasis.results.described import Columns, Documented, columns_of
 from skedasis.results.display import Ranking, SavedResult, align_columns, called_text, sample_text
 from skedasis.results.keywords import Measure
 from skedasis.results.provenance import Provenance, no_provenance
@@ -39,37 +39,25 @@ DEPENDS, SHARES = ("0 depends on 1", "1 depends on 0"), ("depends_01", "depends_
 
 
 @dataclass(frozen=True)
-class PairInteraction:
-    """The interaction of two features. A number is NaN if it was not computed, or is not defined.
-
-    Parameters
-    ----------
-    feature_0, feature_1 : str
-    h2 : float
-        Share of the variance of the joint partial dependence that is not the sum of both single ones.
-    h2_unnormalized : float
-        Root mean square of the interaction, in units of the quantity.
-    std_error : float
-        Standard error of `h2_unnormalized`.
-    ale_strength : float
-        Interaction strength of the second-order ALE, in units of the quantity (`Surface.interaction_strength`).
-    depends_01 : float
-        Share of the heterogeneity of the first feature's effect that the value of the second explains.
-    depends_10 : float
-        The reverse.
-    exact : bool
-        Whether `h2` is computed from all rows; True if it was not asked for, False if screening left the pair out.
-    """
+class PairInteraction(Documented):
+    """The interaction of two features. A number is NaN if it was not computed, or is not defined."""
 
     feature_0: str
     feature_1: str
     h2: float
+    """Share of the variance of the joint partial dependence that is not the sum of both single ones."""
     h2_unnormalized: float
+    """Root mean square of the interaction, in units of the quantity."""
     std_error: float
+    """Standard error of `h2_unnormalized`."""
     ale_strength: float
+    """Interaction strength of the second-order ALE, in units of the quantity (`Surface.interaction_strength`)."""
     depends_01: float
+    """Share of the heterogeneity of the first feature's effect that the value of the second explains."""
     depends_10: float
+    """The reverse."""
     exact: bool
+    """Whether `h2` is computed from all rows; True if it was not asked for, False if screening left the pair out."""
 
     def reversed(self) -> PairInteraction:
         """Return the same with both features exchanged."""
@@ -93,27 +81,18 @@ class PairInteraction:
 
 
 @dataclass(frozen=True)
-class FeatureInteraction:
-    """The interaction of one feature with all others. A number is NaN if it was not computed, or is not defined.
-
-    Parameters
-    ----------
-    feature : str
-    h2 : float
-        Share of the variance of the quantity that is the feature's interaction with all others.
-    h2_unnormalized : float
-        Root mean square of that interaction, in units of the quantity.
-    importance : float
-        Standard deviation of the feature's effect over the data, in units of the quantity.
-    heterogeneity_score : float
-        Its heterogeneity score, in units of the quantity.
-    """
+class FeatureInteraction(Documented):
+    """The interaction of one feature with all others. A number is NaN if it was not computed, or is not defined."""
 
     feature: str
     h2: float
+    """Share of the variance of the quantity that is the feature's interaction with all others."""
     h2_unnormalized: float
+    """Root mean square of that interaction, in units of the quantity."""
     importance: float
+    """Standard deviation of the feature's effect over the data, in units of the quantity."""
     heterogeneity_score: float
+    """Its heterogeneity score, in units of the quantity."""
 
 
 MEASURES: tuple[Measure, ...] = ("h2_unnormalized", "h2", "ale_strength", "depends")
@@ -125,21 +104,6 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
 
     A mapping from pairs of names to `PairInteraction`, in either order of the names. It prints as a table, strongest
     pairs first.
-
-    Attributes
-    ----------
-    features : tuple of str
-        Names of all features, in X's order.
-    pairs : tuple of PairInteraction
-        In the order in which they were asked for.
-    by_feature : tuple of FeatureInteraction
-        In X's order; `overall` has the same in the order of strength.
-    h2 : float
-        Share of the variance of the quantity that no sum of functions of one feature explains; NaN with ``h2=False``.
-    quantity, unit, library : str
-        Name and unit of the quantity; data frame library of X, which `to_frame` uses by default.
-    provenance : dict
-        ``"h2_rows"`` is the number of rows that H² is computed from, ``"h2_pairs"`` the number of pairs.
 
     Notes
     -----
@@ -163,13 +127,19 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         *("ranking as pairs", "overall", "provenance"),
     )
     features: tuple[str, ...]
+    """Names of all features, in X's order."""
     pairs: tuple[PairInteraction, ...]
+    """In the order in which they were asked for."""
     by_feature: tuple[FeatureInteraction, ...]
+    """In X's order; `overall` has the same in the order of strength."""
     h2: float
+    """Share of the variance of the quantity that no sum of functions of one feature explains; NaN with ``h2=False``."""
     quantity: str = "prediction"
     unit: str | None = None
     library: str | None = None
+    """Data frame library of X, which `to_frame` uses by default."""
     provenance: Provenance = field(default_factory=no_provenance)
+    """``"h2_rows"`` is the number of rows that H² is computed from, ``"h2_pairs"`` the number of pairs."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property

@@ -86,10 +86,12 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
     """The results of several models, with their mean and its variation."""
 
     values: Floats
+    """What each model has, shape (models, …): effects, surfaces, or importances as means over the repeats."""
     correction: float | None
     overlap: float | None
     provenance: Json
     models: tuple[ResultT, ...]
+    """The result of each model, on its own rows and the common bins."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -342,21 +344,6 @@ def mean_of(values: Floats) -> Floats:
 class MultiModelEffect(MultiModelResult[Effect]):
     """The effect of one feature on the predictions of several fitted models.
 
-    Attributes
-    ----------
-    x : ndarray, shape (k,)
-        As in `Effect`; the same for all models. For an M-plot: the mean over the models of their points in each bin.
-    points : ndarray, shape (k,)
-        `x` as floats, as in `Effect`.
-    axis : NumericAxis, TimedAxis or LevelAxis
-        The points, as an object that knows the kind of the feature.
-    values : ndarray of float, shape (m, k)
-        The effect of each model.
-    within : ndarray of float, shape (m, k)
-        The spread between rows at `x` of each model.
-    models : tuple of m Effect
-        The effect of each model, on its own rows and the common bins.
-
     Notes
     -----
     `between` is the variation between models; `heterogeneity` is the spread between rows within a model. Neither
@@ -378,6 +365,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
     """
 
     axis: Axis
+    """The points, as an object that knows the kind of the feature."""
 
     @classmethod
     def of(
@@ -642,37 +630,23 @@ class MultiModelEffect(MultiModelResult[Effect]):
 
 @dataclass(frozen=True)
 class ModelsRank(RankLine):
-    """One line of a ranking.
-
-    Parameters
-    ----------
-    feature : str
-    importance : float
-        Mean over the models of the importance, in units of the quantity.
-    between : float
-        Its standard deviation between models (ddof 1).
-    heterogeneity_score : float
-        Mean over the models of the heterogeneity score, in units of the quantity.
-    first : int
-        Number of models in which this feature is the most important one.
-    """
+    """One line of a ranking."""
 
     ordered_by = "importance"
 
     feature: str
     importance: float
+    """Mean over the models of the importance, in units of the quantity."""
     between: float
+    """Its standard deviation between models (ddof 1)."""
     heterogeneity_score: float
+    """Mean over the models of the heterogeneity score, in units of the quantity."""
     first: int
+    """Number of models in which this feature is the most important one."""
 
 
 class MultiModelEffects(FeatureMapping[MultiModelEffect, ModelsRank]):
     """A mapping from feature names to effects of several fitted models, in X's order.
-
-    Parameters
-    ----------
-    members : mapping of str to MultiModelEffect
-    provenance : dict
 
     Examples
     --------
@@ -788,12 +762,6 @@ def _at_points(models: Sequence[Effect], numbers: Sequence[Floats]) -> Floats:
 @dataclass(frozen=True, eq=False)
 class MultiModelSurface(MultiModelResult[Surface]):
     """The effect of two features on the predictions of several fitted models.
-
-    Attributes
-    ----------
-    values : ndarray of float, shape (m, k0, k1)
-        The surface of each model.
-    models : tuple of m Surface
 
     Examples
     --------
@@ -976,19 +944,7 @@ class MultiModelSurface(MultiModelResult[Surface]):
 
 @dataclass(frozen=True)
 class ModelsImportanceRank(RankLine):
-    """One line of a ranking.
-
-    Parameters
-    ----------
-    feature : str
-    mean, between, std_error : float
-        The mean over the models, the standard deviation between them, and the standard error of the mean, in units of
-        the quantity.
-    lower, upper : float
-        The 95 % interval.
-    first : int
-        Number of models in which this feature is the most important one.
-    """
+    """One line of a ranking."""
 
     ordered_by = "mean"
 
@@ -996,20 +952,18 @@ class ModelsImportanceRank(RankLine):
     mean: float
     between: float
     std_error: float
+    """The mean over the models, the standard deviation between them, and the standard error of the mean, in units of
+    the quantity."""
     lower: float
     upper: float
+    """The 95 % interval."""
     first: int
+    """Number of models in which this feature is the most important one."""
 
 
 @dataclass(frozen=True, eq=False)
 class MultiModelImportance(MultiModelResult[Importance]):
     """Permutation importance of features for several fitted models (learner-PFI).
-
-    Attributes
-    ----------
-    values : ndarray of float, shape (m, features)
-        The importances of each model, as means over its repeats.
-    models : tuple of m Importance
 
     Notes
     -----

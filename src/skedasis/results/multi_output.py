@@ -37,13 +37,7 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
     `explain`, `regions`, `interactions` and `variance_shares` return it for a quantity with several outputs, such as
     ``sd.probability(clf, class_="all")`` and ``sd.prediction(model, output="all")``. The members are what these
     functions return for one output: `Effect`, `Effects`, `Surface`, `Surfaces`, `Importance`, `Regions`, and so on.
-
-    Attributes
-    ----------
-    members : mapping of label to result
-        In the order of the model's outputs. Labels are the classes, or the numbers of the columns.
-    provenance : dict
-        Record of the pass that computed them: the entries that all outputs share.
+    Labels are the classes, or the numbers of the columns, in the order of the model's outputs.
 
     Examples
     --------

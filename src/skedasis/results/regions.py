@@ -25,7 +25,15 @@ from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results import json_keys, operations
 from skedasis.results.containers import FeatureMapping, ResultMapping, TableColumns, ordered
 from skedasis.results.curve_words import curve_words
-from skedasis.results.described import Keys, columns_of, content_of, keys_of, listed, schema_of
+from skedasis.results.described import (
+    Documented,
+    Keys,
+    columns_of,
+    content_of,
+    keys_of,
+    listed,
+    schema_of,
+)
 from skedasis.results.display import (
     DisplayMixin,
     Ranking,
@@ -80,40 +88,29 @@ _OR_MISSING, _IS_MISSING = " or missing", " is missing"
 
 
 @dataclass(frozen=True)
-class Condition:
-    """A condition on one conditioning feature: one side of a split, or what several splits on one feature leave.
-
-    Parameters
-    ----------
-    feature : Feature
-        Its name, kind and levels, and the time axis of dates, times and durations. A group of columns has `members`.
-    low, high : float
-        For continuous features: ``low < value <= high``, in units of the feature; for times, days on
-        ``feature.time``. -inf or inf where the condition has no such end. No value satisfies it if ``low >= high``.
-    levels : tuple of Level, optional
-        For categorical features: the levels; None in it is the level of missing values. None for continuous features.
-    excluded : bool
-        Whether all levels but `levels` satisfy the condition, also levels that were not observed.
-    missing : bool
-        Whether rows with a missing value satisfy the condition. Where missing is one of `levels`, these decide.
-    text : str
-        The condition in words: "workingday = 0", "0.3 < temp ≤ 0.5", "season in {spring, summer}".
-    columns : tuple of str
-        For a group of columns: their names. Without names they are found by position.
-    """
+class Condition(Documented):
+    """A condition on one conditioning feature: one side of a split, or what several splits on one feature leave."""
 
     exported = (
         *("feature.name as feature", "text", "_above as above", "_up_to as up_to"),
         *("_labels as levels", "excluded", "missing"),
     )
     feature: Feature
+    """Its name, kind and levels, and the time axis of dates, times and durations. A group of columns has `members`."""
     low: float = -math.inf
     high: float = math.inf
+    """For continuous features: ``low < value <= high``, in units of the feature; for times, days on ``feature.time``.
+    -inf or inf where the condition has no such end. No value satisfies it if ``low >= high``."""
     levels: tuple[Level, ...] | None = None
+    """For categorical features: the levels; None in it is the level of missing values. None for continuous features."""
     excluded: bool = False
+    """Whether all levels but `levels` satisfy the condition, also levels that were not observed."""
     missing: bool = False
+    """Whether rows with a missing value satisfy the condition. Where missing is one of `levels`, these decide."""
     text: str = ""
+    """The condition in words: "workingday = 0", "0.3 < temp ≤ 0.5", "season in {spring, summer}"."""
     columns: tuple[str, ...] = ()
+    """For a group of columns: their names. Without names they are found by position."""
 
     def __post_init__(self) -> None:
         if isinstance(self.levels, tuple) and None in self.levels:
@@ -449,52 +446,37 @@ STABLE = 0.3
 
 
 @dataclass(frozen=True)
-class Split:
-    """A split of a node on one conditioning feature.
-
-    Parameters
-    ----------
-    feature : str
-        The conditioning feature.
-    conditions : tuple of Condition
-        The condition of each child, in the order of the children.
-    p_value : float
-        One-sided p-value, from rows that did not choose the split; NaN for given regions.
-    share : float
-        Share of the whole's loss that the split explains, from rows that did not choose it. For curves of step
-        functions relative to the squared heterogeneity score, and possibly above 1.
-    share_error : float
-        Its standard error.
-    share_in_sample : float
-        The same from all rows, which also chose the split: too large on average.
-    stability : float
-        Agreement of this split with the best split on the same feature of the other half of the rows, corrected for
-        chance: 1 for the same rows on each side, 0 for no more than chance. NaN if it is unknown.
-    look_ahead : bool
-        Whether it was chosen together with the splits of its children, because none of the single splits helps.
-    rows : int
-        Number of rows that checked it.
-    another : str
-        The best split of the other half of the rows, by the condition of its first side; empty if it is unknown.
-    level : float
-        The largest p-value with which the split is confirmed: ``alpha`` divided by the number of features and halved
-        for each level of the tree, of which single splits get 80 % and two at once 20 %. NaN if it is unknown.
-    """
+class Split(Documented):
+    """A split of a node on one conditioning feature."""
 
     exported = (
         *("feature", "p_value", "level", "share", "share_error", "stability", "another", "rows"),
     )
     feature: str
+    """The conditioning feature."""
     conditions: tuple[Condition, ...]
+    """The condition of each child, in the order of the children."""
     p_value: float
+    """One-sided p-value, from rows that did not choose the split; NaN for given regions."""
     share: float
+    """Share of the whole's loss that the split explains, from rows that did not choose it. For curves of step functions
+    relative to the squared heterogeneity score, and possibly above 1."""
     share_error: float
+    """Its standard error."""
     share_in_sample: float
+    """The same from all rows, which also chose the split: too large on average."""
     stability: float
+    """Agreement of this split with the best split on the same feature of the other half of the rows, corrected for
+    chance: 1 for the same rows on each side, 0 for no more than chance. NaN if it is unknown."""
     look_ahead: bool
+    """Whether it was chosen together with the splits of its children, because none of the single splits helps."""
     rows: int
+    """Number of rows that checked it."""
     another: str = ""
+    """The best split of the other half of the rows, by the condition of its first side; empty if it is unknown."""
     level: float = math.nan
+    """The largest p-value with which the split is confirmed: ``alpha`` divided by the number of features and halved for
+    each level of the tree, of which single splits get 80 % and two at once 20 %. NaN if it is unknown."""
 
     @property
     def unstable(self) -> bool:
@@ -508,60 +490,42 @@ class Split:
 
 
 @dataclass(frozen=True)
-class RegionNode:
-    """A node of the tree of rules. Node 0 is the whole.
-
-    Parameters
-    ----------
-    condition : str
-        What it adds to its parent's rule, "workingday = 0"; empty for the whole.
-    rule : str
-        The whole rule, "workingday = 0 and temp ≤ 0.5"; "all rows" for the whole.
-    conditions : tuple of Condition
-        Those of the whole rule, one per conditioning feature. Empty if rules are not conditions: regions that were
-        given by labels or masks.
-    parent : int
-        Number of the parent; -1 for the whole.
-    children : tuple of int
-        Numbers of its children, none for leaves. A split has two children; given regions are any number of children of
-        the whole.
-    depth : int
-        Number of splits above it.
-    count : int
-        Number of rows.
-    weight : float
-        Sum of their weights.
-    split : Split or None
-        How the node was split; None for a leaf.
-    region : int
-        For a leaf, its index in the sequence of regions; otherwise -1.
-    loss : float
-        The criterion's loss per unit of weight in the node, in squared units of the quantity.
-    note : str
-        Why a leaf was not split further; otherwise empty.
-    candidate : Split or None
-        For a leaf, the split that one half of its rows chose among all, but that the other half did not confirm, or
-        that explains too little. Its p-value is that of one test, of this split on the other half. It has no
-        stability.
-    """
+class RegionNode(Documented):
+    """A node of the tree of rules. Node 0 is the whole."""
 
     exported = (
         *("condition", "rule", "_parent as parent", "children", "depth", "count", "weight"),
         *("_region as region", "note", "split", "candidate"),
     )
     condition: str
+    """What it adds to its parent's rule, "workingday = 0"; empty for the whole."""
     rule: str
+    """The whole rule, "workingday = 0 and temp ≤ 0.5"; "all rows" for the whole."""
     conditions: tuple[Condition, ...]
+    """Those of the whole rule, one per conditioning feature. Empty if rules are not conditions: regions that were given
+    by labels or masks."""
     parent: int
+    """Number of the parent; -1 for the whole."""
     children: tuple[int, ...]
+    """Numbers of its children, none for leaves. A split has two children; given regions are any number of children of
+    the whole."""
     depth: int
+    """Number of splits above it."""
     count: int
+    """Number of rows."""
     weight: float
+    """Sum of their weights."""
     split: Split | None
+    """How the node was split; None for a leaf."""
     region: int
+    """For a leaf, its index in the sequence of regions; otherwise -1."""
     loss: float
+    """The criterion's loss per unit of weight in the node, in squared units of the quantity."""
     note: str = ""
+    """Why a leaf was not split further; otherwise empty."""
     candidate: Split | None = None
+    """For a leaf, the split that one half of its rows chose among all, but that the other half did not confirm, or that
+    explains too little. Its p-value is that of one test, of this split on the other half. It has no stability."""
 
     @property
     def _parent(self) -> int | None:
@@ -585,38 +549,26 @@ class RegionTree(DisplayMixin, tuple[RegionNode, ...]):
 
 @dataclass(frozen=True, eq=False)
 class RegionScores(Immutable):
-    """Heterogeneity scores of the whole and within the regions; NaN with ``heterogeneity_rows=0``.
-
-    Parameters
-    ----------
-    whole : float
-        Heterogeneity score of all rows, in units of the quantity.
-    whole_error : float
-        Its standard error.
-    regions, regions_error : ndarray of float, shape (R,)
-        The score of each region, from pairs of rows within it.
-    within : float
-        The score that is left within the regions: root of the weighted mean of their squared scores.
-    within_error : float
-        Its standard error.
-    explained : float
-        Share of the squared score that the regions explain: 1 - within² / whole², from pairs of rows that did not
-        choose the splits (given regions: all pairs).
-    explained_error : float
-        Its standard error.
-    pairs : int
-        Number of pairs of rows.
-    """
+    """Heterogeneity scores of the whole and within the regions; NaN with ``heterogeneity_rows=0``."""
 
     whole: float
+    """Heterogeneity score of all rows, in units of the quantity."""
     whole_error: float
+    """Its standard error."""
     regions: Floats
     regions_error: Floats
+    """The score of each region, from pairs of rows within it, shape (R,)."""
     within: float
+    """The score that is left within the regions: root of the weighted mean of their squared scores."""
     within_error: float
+    """Its standard error."""
     explained: float
+    """Share of the squared score that the regions explain: 1 - within² / whole², from pairs of rows that did not choose
+    the splits (given regions: all pairs)."""
     explained_error: float
+    """Its standard error."""
     pairs: int
+    """Number of pairs of rows."""
 
     @classmethod
     def unknown(cls, regions: int) -> RegionScores:
@@ -635,32 +587,6 @@ RegionsTable = Literal["regions", "splits", "effect", "bins"]
 @dataclass(frozen=True, eq=False)
 class Regions(SavedResult, Sequence[Effect]):
     """The effect of a feature in parts of the data: a sequence of effects, one per region.
-
-    Attributes
-    ----------
-    effects : tuple of Effect
-        The effects in the regions, in the order of the leaves of the tree; each has its `rule`.
-    whole : Effect
-        The effect in all rows.
-    nodes : tuple of RegionNode
-        The tree of rules, depth first.
-    scores : RegionScores
-        Heterogeneity scores before and after.
-    criterion : {"within", "curves", "given"}
-        What the splits minimise: the squared deviations of the local effects from the effect of their node, or the
-        squared differences between curves. "given" for regions that were given.
-    loss_explained : float
-        Share of the criterion's loss that all splits explain, from rows that did not choose them.
-    loss_explained_error : float
-        Its standard error.
-    loss_explained_in_sample : float
-        The same from all rows.
-    left_out : dict of str to str
-        Conditioning features that could not be used, and why.
-    by : str
-        How given regions were given: the name of a column, "labels" or "masks". Empty for regions that were found.
-    provenance : dict
-        Record of how the regions were computed.
 
     Notes
     -----
@@ -708,16 +634,28 @@ class Regions(SavedResult, Sequence[Effect]):
     """
 
     effects: tuple[Effect, ...]
+    """The effects in the regions, in the order of the leaves of the tree; each has its `rule`."""
     whole: Effect
+    """The effect in all rows."""
     nodes: tuple[RegionNode, ...]
+    """The tree of rules, depth first."""
     scores: RegionScores
+    """Heterogeneity scores before and after."""
     criterion: str
+    """What the splits minimise: the squared deviations of the local effects from the effect of their node, or the
+    squared differences between curves. "given" for regions that were given."""
     loss_explained: float
+    """Share of the criterion's loss that all splits explain, from rows that did not choose them."""
     loss_explained_error: float
+    """Its standard error."""
     loss_explained_in_sample: float
+    """The same from all rows."""
     left_out: dict[str, str] = field(default_factory=dict)
+    """Conditioning features that could not be used, and why."""
     by: str = ""
+    """How given regions were given: the name of a column, "labels" or "masks". Empty for regions that were found."""
     provenance: Provenance = field(default_factory=no_provenance)
+    """Record of how the regions were computed."""
 
     def __len__(self) -> int:
         return len(self.effects)
@@ -1235,34 +1173,23 @@ def split_text(split: Split) -> str:
 
 @dataclass(frozen=True)
 class RegionsRank(RankLine):
-    """One line of the ranking of features by their heterogeneity.
-
-    Parameters
-    ----------
-    feature : str
-    importance : float
-        Standard deviation of the effect over all data, in units of the quantity.
-    heterogeneity_score : float
-        Heterogeneity score of all rows, in units of the quantity.
-    explained : float
-        Share of the heterogeneity that the regions explain; NaN without scores.
-    explained_error : float
-        Its standard error.
-    regions : int
-        Number of regions.
-    first_split : str
-        The feature of the first split; empty if there is none.
-    """
+    """One line of the ranking of features by their heterogeneity."""
 
     ordered_by = "heterogeneity_score"
 
     feature: str
     importance: float
+    """Standard deviation of the effect over all data, in units of the quantity."""
     heterogeneity_score: float
+    """Heterogeneity score of all rows, in units of the quantity."""
     explained: float
+    """Share of the heterogeneity that the regions explain; NaN without scores."""
     explained_error: float
+    """Its standard error."""
     regions: int
+    """Number of regions."""
     first_split: str
+    """The feature of the first split; empty if there is none."""
 
     @property
     def printed(self) -> Mapping[str, object]:
@@ -1274,16 +1201,7 @@ class RegionsRank(RankLine):
 
 
 class RegionsByFeature(FeatureMapping[Regions, RegionsRank]):
-    """A mapping from feature names to their regions, in X's order.
-
-    Attributes
-    ----------
-    members : mapping of str to Regions
-    provenance : dict
-        Record of the pass that computed them: the entries that the regions of all features share.
-    joint : bool
-        Whether all features have the same regions: one partition of the rows for all of them.
-    """
+    """A mapping from feature names to their regions, in X's order."""
 
     exported = ("features", "joint", "ranking", "regions", "provenance")
     column = "of"
@@ -1291,6 +1209,7 @@ class RegionsByFeature(FeatureMapping[Regions, RegionsRank]):
     orders = ("heterogeneity_score", "explained", "importance")
 
     joint: bool = False
+    """Whether all features have the same regions: one partition of the rows for all of them."""
 
     @property
     def regions(self) -> Mapping[str, Regions]:
@@ -1428,34 +1347,22 @@ NO_SPLIT = "(no split)"
 
 @dataclass(frozen=True)
 class Recurrence(RankLine):
-    """One line of a recurrence: how many models have their first split on a feature.
-
-    Parameters
-    ----------
-    feature : str
-        The feature of the first split, or "(no split)".
-    models : int
-        Number of models.
-    condition : str
-        The condition of the first region, where all agree; the range of the thresholds; or the different conditions.
-    """
+    """One line of a recurrence: how many models have their first split on a feature."""
 
     ordered_by = "models"
 
     feature: str
+    """The feature of the first split, or "(no split)"."""
     models: int
+    """Number of models."""
     condition: str
+    """The condition of the first region, where all agree; the range of the thresholds; or the different conditions."""
 
 
 class MultiModelRegions(ResultMapping[str | int, Regions]):
     """A mapping from several models to the regions of one feature for each.
 
     A model is looked up by its name, if `regions` got them by name, or by its number, from 0.
-
-    Attributes
-    ----------
-    members : mapping of str or int to Regions
-    provenance : dict
     """
 
     exported = ("feature", "recurrence", "models", "provenance")
@@ -1555,45 +1462,27 @@ class MultiModelRegions(ResultMapping[str | int, Regions]):
 
 @dataclass(frozen=True)
 class RecurrenceRank(RankLine):
-    """One line of the ranking of features by how their regions recur over several models.
-
-    Parameters
-    ----------
-    feature : str
-    importance : float
-        Mean over the models of the importance, in units of the quantity.
-    heterogeneity_score : float
-        Mean over the models of the heterogeneity score, in units of the quantity.
-    models_with_regions : int
-        Number of models with a split.
-    first_split : str
-        The most frequent feature of the first split; empty if no model has a split.
-    models : int
-        Number of models with this first split.
-    condition : str
-        Condition of the first region, or how conditions differ.
-    """
+    """One line of the ranking of features by how their regions recur over several models."""
 
     ordered_by = "heterogeneity_score"
 
     feature: str
     importance: float
+    """Mean over the models of the importance, in units of the quantity."""
     heterogeneity_score: float
+    """Mean over the models of the heterogeneity score, in units of the quantity."""
     models_with_regions: int
+    """Number of models with a split."""
     first_split: str
+    """The most frequent feature of the first split; empty if no model has a split."""
     models: int
+    """Number of models with this first split."""
     condition: str
+    """Condition of the first region, or how conditions differ."""
 
 
 class MultiModelRegionsByFeature(FeatureMapping[MultiModelRegions, RecurrenceRank]):
-    """A mapping from feature names to their regions for several models, in X's order.
-
-    Attributes
-    ----------
-    members : mapping of str to MultiModelRegions
-    provenance : dict
-        Record of the pass that computed them: the entries that the regions of all features share.
-    """
+    """A mapping from feature names to their regions for several models, in X's order."""
 
     exported = ("features", "ranking", "regions", "provenance")
     column = "of"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import itertools
 import re
@@ -18,6 +17,7 @@ from skedasis._calls import misfit
 from skedasis._error_state import with_own_errors
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import keywords
+from skedasis.results.described import texts_below
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -238,7 +238,10 @@ def _merged(first: str, second: str) -> str:
 
 def _entries(named: type, names: Iterable[str]) -> list[str]:
     """Return the entries of those names that are keys of a dictionary."""
-    kinds, texts = _types(named), _texts(named.__module__).get(named.__name__, {})
+    kinds, texts = (
+        _types(named),
+        texts_below(named.__module__, keywords.__name__).get(named.__name__, {}),
+    )
     return [
         f"{name} : {_type_text(name, named)}\n    {texts.get(name, '')}"
         for name in names
@@ -282,24 +285,3 @@ def _values(kind: object) -> list[object]:
     union = get_origin(kind) in (Union, UnionType)
     parts = [_values(part) for part in get_args(kind)] if union else []
     return list(itertools.chain(*parts)) if all(parts) else []
-
-
-@cache
-def _texts(module: str) -> dict[str, dict[str, str]]:
-    """Return the text below each key of each dictionary, which Python itself does not keep, indented as in entries."""
-    found = {} if module == keywords.__name__ else {**_texts(keywords.__name__)}
-    try:
-        source = inspect.getsource(sys.modules[module])
-    except (OSError, TypeError):  # a package without its sources, or a session
-        return found
-    for named in ast.parse(source).body:
-        if isinstance(named, ast.ClassDef):
-            bases = [found[b.id] for b in named.bases if isinstance(b, ast.Name) and b.id in found]
-            own = {
-                key.target.id: str(text.value.value)
-                for key, text in itertools.pairwise(named.body)
-                if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name)
-                if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
-            }
-            found[named.name] = {k: v for texts in (*bases, own) for k, v in texts.items()}
-    return found

@@ -54,30 +54,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CellStats(Immutable):
-    """The cells of an accumulated surface, shape (K0, K1): products of bins, or of steps between levels.
-
-    Parameters
-    ----------
-    count : ndarray of int
-        Number of rows. A step between two levels contains the rows of both levels.
-    weight : ndarray of float
-        Sum of the rows' weights.
-    effect : ndarray of float
-        Mean double difference across the cell (ale_vs_pdp Eq. 6.5), in units of the quantity; NaN in an empty cell.
-    std : ndarray of float
-        Standard deviation of the rows' double differences; NaN where the weight is 1 or less.
-    empty : ndarray of bool
-        Whether the cell has no row.
-    std_error : ndarray of float, optional
-        Standard error of `effect`; NaN where `std` is NaN, and for files of earlier versions.
-    """
+    """The cells of an accumulated surface, shape (K0, K1): products of bins, or of steps between levels."""
 
     count: Ints
+    """Number of rows. A step between two levels contains the rows of both levels."""
     weight: Floats
+    """Sum of the rows' weights."""
     effect: Floats
+    """Mean double difference across the cell (ale_vs_pdp Eq. 6.5), in units of the quantity; NaN in an empty cell."""
     std: Floats
+    """Standard deviation of the rows' double differences; NaN where the weight is 1 or less."""
     empty: Bools
+    """Whether the cell has no row."""
     std_error: Floats = None  # type: ignore[assignment]
+    """Standard error of `effect`; NaN where `std` is NaN, and for files of earlier versions."""
 
     @property
     def trusted(self) -> Bools:
@@ -92,35 +82,26 @@ class CellStats(Immutable):
 
 @dataclass(frozen=True, eq=False)
 class PairRows(Immutable):
-    """The rows that a surface keeps, with their local effects.
-
-    Parameters
-    ----------
-    x0, x1 : ndarray of float, shape (r,)
-        Values of the features; for a categorical feature: the index of the level in `sides[i].levels.values`, NaN for a
-        value that is no level.
-    effect : ndarray of float, shape (r,), optional
-        Mixed derivatives; None if local effects are differences across cells.
-    weight : ndarray of float, shape (r,), optional
-    exact : bool
-        Whether these are all rows that were used; otherwise they are a random sample with a fixed seed.
-    slope0, slope1 : ndarray of float, shape (r,), optional
-        Slopes by each of the features, if they were computed with the mixed derivatives.
-    across : ndarray of float, shape (r, q), optional
-        For an ALE: the row's double differences in its cells. There is one cell for two numeric features, and two or
-        four with levels (first the step after its level, then the step before it; the second feature varies fastest).
-        NaN where there is no such step. For a PDP with ``ice="all"``: the row's own surface, flattened, centred in the
-        same way as the values.
-    """
+    """The rows that a surface keeps, with their local effects."""
 
     x0: Floats
     x1: Floats
+    """Values of the features, shape (r,); for a categorical feature: the index of the level in
+    `sides[i].levels.values`, NaN for a value that is no level."""
     effect: Floats | None = None
+    """Mixed derivatives, shape (r,); None if local effects are differences across cells."""
     weight: Floats | None = None
+    """Shape (r,)."""
     exact: bool = True
+    """Whether these are all rows that were used; otherwise they are a random sample with a fixed seed."""
     slope0: Floats | None = None
     slope1: Floats | None = None
+    """Slopes by each of the features, if they were computed with the mixed derivatives, shape (r,)."""
     across: Floats | None = None
+    """For an ALE: the row's double differences in its cells, shape (r, q). There is one cell for two numeric features,
+    and two or four with levels (first the step after its level, then the step before it; the second feature varies
+    fastest). NaN where there is no such step. For a PDP with ``ice="all"``: the row's own surface, flattened, centred
+    in the same way as the values."""
 
     def __len__(self) -> int:
         return len(self.x0)
@@ -169,29 +150,6 @@ def _corners_of_holes(
 class Surface(SavedResult):
     """The effect of two features on a quantity.
 
-    Attributes
-    ----------
-    x : tuple of two ndarray, shapes (m0,) and (m1,)
-        Edges of the bins, points of the grid, or levels; dates, times and durations as in `Effect.x`.
-    points : tuple of two ndarray
-        `x` as floats, as in `Effect`.
-    value : ndarray of float, shape (m0, m1)
-        In units of the quantity. For ALE and DALE: the second-order effect, without the main effects of the features;
-        its mean over the data is zero. For PDP: the mean of the quantity, which includes the main effects.
-    heterogeneity : ndarray of float, shape (m0, m1)
-        For PDP: the standard deviation over rows of their surfaces, each minus its mean over the grid. For ALE and
-        DALE: the root mean square of the standard deviations of the adjacent cells.
-    sides : tuple of two PairAxis
-        The bins, levels or grid of each feature.
-    abouts : tuple of two About
-        The two features and the quantity.
-    cells : CellStats or None
-        None for PDP, which has no cells.
-    main : tuple of two ndarray, or None
-        The main effects of the features at `x`, which `with_main_effects` adds.
-    rows, spec, moments, provenance
-        As in `Effect`.
-
     Notes
     -----
     No method of a result calls the model. Surfaces of ALE and DALE are of the derived class `AccumulatedSurface`,
@@ -199,17 +157,27 @@ class Surface(SavedResult):
     """
 
     points: tuple[NDArray[Any], NDArray[Any]]
+    """`x` as floats, as in `Effect`."""
     value: Floats
+    """In units of the quantity, shape (m0, m1). For ALE and DALE: the second-order effect, without the main effects of
+    the features; its mean over the data is zero. For PDP: the mean of the quantity, which includes the main effects."""
     heterogeneity: Floats
+    """For PDP: the standard deviation over rows of their surfaces, each minus its mean over the grid, shape (m0, m1).
+    For ALE and DALE: the root mean square of the standard deviations of the adjacent cells."""
     sides: tuple[PairAxis, PairAxis]
+    """The bins, levels or grid of each feature."""
     abouts: tuple[About, About]
+    """The two features and the quantity."""
     spec: Spec
+    """As in `Effect`, as the next three."""
     rows: PairRows | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)
     provenance: Provenance = field(default_factory=no_provenance)
     # None here; an accumulated surface declares them as parameters.
     cells: CellStats | None = field(default=None, init=False)
+    """None for PDP, which has no cells."""
     main: tuple[Floats, Floats] | None = field(default=None, init=False)
+    """The main effects of the features at `x`, which `with_main_effects` adds."""
 
     @property
     def times(self) -> tuple[TimeAxis | None, TimeAxis | None]:
@@ -646,17 +614,11 @@ class PartialDependenceSurface(Surface):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AccumulatedSurface(Surface):
-    """The second-order effect of two features, accumulated from double differences: ALE and DALE.
-
-    Attributes
-    ----------
-    cells : CellStats
-    main : tuple of two ndarray, or None
-        The main effects of the features at `x`, which `with_main_effects` adds.
-    """
+    """The second-order effect of two features, accumulated from double differences: ALE and DALE."""
 
     cells: CellStats = field(kw_only=True)
     main: tuple[Floats, Floats] | None = field(default=None, kw_only=True)
+    """The main effects of the features at `x`, which `with_main_effects` adds."""
 
     @property
     def includes_main_effects(self) -> bool:

@@ -41,32 +41,21 @@ SurfaceT_co = TypeVar("SurfaceT_co", bound="Surface | MultiModelSurface", covari
 
 @dataclass(frozen=True)
 class SurfaceRank(RankLine):
-    """One line of a ranking of pairs.
-
-    Parameters
-    ----------
-    feature0, feature1 : str
-    interaction_strength : float
-        The standard deviation of the surface over the data, in units of the quantity; NaN if the result keeps no rows.
-    """
+    """One line of a ranking of pairs."""
 
     ordered_by = "interaction_strength"
 
     feature0: str
     feature1: str
     interaction_strength: float
+    """The standard deviation of the surface over the data, in units of the quantity; NaN if the result keeps no rows.
+    """
 
 
 class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]):
     """A mapping from pairs of feature names to surfaces, in the order in which the pairs were asked for.
 
     `explain` returns it for a list of pairs. The members are `Surface`, and for a list of models `MultiModelSurface`.
-
-    Attributes
-    ----------
-    members : mapping of (str, str) to Surface
-    provenance : dict
-        Record of the pass that computed them: the entries that all surfaces share.
 
     Examples
     --------

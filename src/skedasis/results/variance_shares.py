@@ -32,42 +32,29 @@ MAIN, UNEXPLAINED = "main effects", "not explained"
 
 @dataclass(frozen=True)
 class VariancePart(RankLine):
-    """One part of the variance of a quantity.
-
-    Parameters
-    ----------
-    name : str
-        "main effects", "regions of a", "a × b", or "not explained".
-    kind : {"main", "regions", "pairs", "unexplained"}
-        Its kind.
-    features : tuple of str
-        The feature with regions, or the two of a pair.
-    r2 : float
-        R² at the held-out rows of the function with this part and all parts before; 1 for "not explained".
-    share : float
-        What the part adds to R²: the difference to that of the part before, which may be negative.
-    std_error : float
-        Standard error of `share` over the held-out rows.
-    label_r2 : float
-        R² at the held-out rows for the label instead of the quantity, of the same function; for "not explained" of the
-        quantity itself. NaN without labels.
-    label_std_error : float
-        Its standard error.
-    label : str, optional
-        The name for people, if features have labels; else None.
-    """
+    """One part of the variance of a quantity."""
 
     ordered_by = "share"
 
     name: str
+    """"main effects", "regions of a", "a × b", or "not explained"."""
     kind: Literal["main", "regions", "pairs", "unexplained"]
+    """Its kind."""
     features: tuple[str, ...]
+    """The feature with regions, or the two of a pair."""
     r2: float
+    """R² at the held-out rows of the function with this part and all parts before; 1 for "not explained"."""
     share: float
+    """What the part adds to R²: the difference to that of the part before, which may be negative."""
     std_error: float
+    """Standard error of `share` over the held-out rows."""
     label_r2: float = NAN
+    """R² at the held-out rows for the label instead of the quantity, of the same function; for "not explained" of the
+    quantity itself. NaN without labels."""
     label_std_error: float = NAN
+    """Its standard error."""
     label: str | None = None
+    """The name for people, if features have labels; else None."""
 
     @property
     def title(self) -> str:
@@ -78,34 +65,6 @@ class VariancePart(RankLine):
 @dataclass(frozen=True, eq=False)
 class VarianceShares(SavedResult):
     """What main effects, regions and pairs explain of a variance. Computed by `skedasis.variance_shares`.
-
-    Attributes
-    ----------
-    parts : tuple of VariancePart
-        The parts, in the order in which they were added; shares sum to 1. The last part is what is not explained.
-    as_drawn : float
-        R² at the held-out rows of the curves shown, added up: one average curve per feature; NaN if it was not
-        computed. It is no part: if features depend on one another, curves may add up to nothing (0 or less) while the
-        best additive function explains much.
-    as_drawn_std_error : float
-        Its standard error.
-    drawn_by : str
-        Method of these curves.
-    variance : float
-        Variance of the quantity at the held-out rows, in its unit squared.
-    rows_fitting : int
-        Number of rows on which the parts were chosen and fitted.
-    rows_held_out : int
-        Number of rows on which they are measured.
-    quantity, unit, library : str
-        Name and unit of the quantity; data frame library of X, which `to_frame` uses by default.
-    provenance : dict
-    by_region : float
-        As `as_drawn`, with the curves of the regions of `drawn_regions` in place of their average curves.
-    by_region_std_error : float
-        Its standard error.
-    drawn_regions : tuple of str
-        The features whose regions bring the sum of the curves nearer to the quantity.
 
     Notes
     -----
@@ -127,19 +86,32 @@ class VarianceShares(SavedResult):
         *("rows_fitting", "rows_held_out", "provenance"),
     )
     parts: tuple[VariancePart, ...]
+    """The parts, in the order in which they were added; shares sum to 1. The last part is what is not explained."""
     as_drawn: float
+    """R² at the held-out rows of the curves shown, added up: one average curve per feature; NaN if it was not computed.
+    It is no part: if features depend on one another, curves may add up to nothing (0 or less) while the best additive
+    function explains much."""
     as_drawn_std_error: float
+    """Its standard error."""
     drawn_by: str
+    """Method of these curves."""
     variance: float
+    """Variance of the quantity at the held-out rows, in its unit squared."""
     rows_fitting: int
+    """Number of rows on which the parts were chosen and fitted."""
     rows_held_out: int
+    """Number of rows on which they are measured."""
     quantity: str = "prediction"
     unit: str | None = None
     library: str | None = None
+    """Data frame library of X, which `to_frame` uses by default."""
     provenance: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     by_region: float = NAN
+    """As `as_drawn`, with the curves of the regions of `drawn_regions` in place of their average curves."""
     by_region_std_error: float = NAN
+    """Its standard error."""
     drawn_regions: tuple[str, ...] = ()
+    """The features whose regions bring the sum of the curves nearer to the quantity."""
 
     def __len__(self) -> int:
         return len(self.parts)

@@ -28,23 +28,15 @@ from skedasis.stats.moments import Moments
 
 @dataclass(frozen=True, eq=False)
 class SelectedBins:
-    """Bins as unions of cells.
-
-    Parameters
-    ----------
-    cells : Cells
-    moments : mapping of str to Moments
-        By cell.
-    kept : ndarray of int, shape (K + 1,)
-        Indices of the cells' edges that are edges of bins.
-    trend : ndarray of bool, shape (K,), optional
-        Whether slopes change linearly within each bin.
-    """
+    """Bins as unions of cells."""
 
     cells: Cells
     moments: Mapping[str, Moments]
+    """By cell."""
     kept: Ints
+    """Indices of the cells' edges that are edges of bins, shape (K + 1,)."""
     trend: Bools | None = None
+    """Whether slopes change linearly within each bin, shape (K,)."""
 
 
 def variance_options(spec: Spec, largest: float, feature: str = "") -> VarianceOptions:

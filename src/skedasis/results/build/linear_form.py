@@ -34,27 +34,20 @@ class Slopes:
 
     A bin whose slopes change linearly has two pieces: its mean slope, and the change of the slope. Their errors are
     independent.
-
-    Parameters
-    ----------
-    slope, variance, size, degrees : ndarray of float, shape (P,)
-        The squared standard error of `slope` is `variance` / `size`; `degrees` are the degrees of freedom of the
-        variance.
-    starts : ndarray of int, shape (K,)
-        Index of the first piece of each bin.
-    part : ndarray of float, shape (P,)
-        Weights of the pieces in the mean effect of their bin.
-    trend : ndarray of float, shape (K,), optional
-        Change of the slope in each bin, if there are linear trends.
     """
 
     slope: Floats
     variance: Floats
     size: Floats
     degrees: Floats
+    """The squared standard error of `slope` is `variance` / `size`, shape (P,); `degrees` are the degrees of freedom of
+    the variance."""
     starts: Ints
+    """Index of the first piece of each bin, shape (K,)."""
     part: Floats
+    """Weights of the pieces in the mean effect of their bin, shape (P,)."""
     trend: Floats | None = None
+    """Change of the slope in each bin, if there are linear trends, shape (K,)."""
 
     def __len__(self) -> int:
         return len(self.slope)
@@ -91,30 +84,20 @@ class Slopes:
 
 @dataclass(frozen=True, eq=False)
 class LinearForm:
-    """An accumulated curve as a linear form of slopes.
-
-    Parameters
-    ----------
-    pieces : Slopes
-        The slopes.
-    bins : Moments, K bins
-        Of the local effects.
-    start : ndarray of float, shape (K + 1,)
-        The curve at the edges, before centring: it starts at zero.
-    matrix : ndarray of float, shape (K + 1, P)
-        The centred curve is ``matrix @ slopes``.
-    between : float
-        The variance of the centre due to the random distribution of the rows over the bins; the same at all edges.
-    size : float
-        Effective number of rows of `between`.
-    """
+    """An accumulated curve as a linear form of slopes."""
 
     pieces: Slopes
+    """The slopes."""
     bins: Moments
+    """Of the local effects."""
     start: Floats
+    """The curve at the edges, before centring: it starts at zero, shape (K + 1,)."""
     matrix: Floats
+    """The centred curve is ``matrix @ slopes``, shape (K + 1, P)."""
     between: float
+    """The variance of the centre due to the random distribution of the rows over the bins; the same at all edges."""
     size: float
+    """Effective number of rows of `between`."""
 
 
 def linear_form(
@@ -275,26 +258,19 @@ def bin_stats(edges: Floats, form: LinearForm, spec: Spec) -> BinStats:
 
 @dataclass(frozen=True, eq=False)
 class LineFits:
-    """Lines fitted to the local effects of each bin, or constants in bins without a trend.
-
-    Parameters
-    ----------
-    trend : ndarray of float, shape (K,)
-        The change of the slope per unit of the feature. Its error and that of the mean slope are independent.
-    lever : ndarray of float, shape (K,)
-        Distance from the mean of the rows to the middle of the bin: ``mean + lever * trend`` is the slope in the
-        middle, and times the width the difference of the effect across the bin.
-    variance, degrees : ndarray of float, shape (K,)
-        Of the local effects around the line.
-    trend_size : ndarray of float, shape (K,)
-        Divisor of the variance in the squared standard error of `trend` (infinite without a trend).
-    """
+    """Lines fitted to the local effects of each bin, or constants in bins without a trend."""
 
     trend: Floats
+    """The change of the slope per unit of the feature, shape (K,). Its error and that of the mean slope are
+    independent."""
     lever: Floats
+    """Distance from the mean of the rows to the middle of the bin: ``mean + lever * trend`` is the slope in the middle,
+    and times the width the difference of the effect across the bin, shape (K,)."""
     variance: Floats
     degrees: Floats
+    """Of the local effects around the line, shape (K,)."""
     trend_size: Floats
+    """Divisor of the variance in the squared standard error of `trend` (infinite without a trend), shape (K,)."""
 
 
 def fit_lines(

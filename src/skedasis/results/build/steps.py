@@ -57,24 +57,17 @@ def mask_missing_steps(down: Floats, up: Floats, place: Ints, size: int) -> Floa
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The steps between L neighbouring values or levels, with their moments.
-
-    Parameters
-    ----------
-    down, up, both : Moments, L values
-        By value, as from `step_moments`.
-    pooled : Moments, L - 1 steps
-        Of the rows of both ends of each step.
-    values : ndarray of float, shape (L,), optional
-        The values, for a numeric feature. A step is then the mean of the means at its ends instead of the mean over the
-        rows of both ends.
-    """
+    """The steps between L neighbouring values or levels, with their moments."""
 
     down: Moments
     up: Moments
     both: Moments
+    """By value, as from `step_moments`."""
     pooled: Moments
+    """Of the rows of both ends of each step."""
     values: Floats | None = None
+    """The values, for a numeric feature, shape (L,). A step is then the mean of the means at its ends instead of the
+    mean over the rows of both ends."""
 
     @classmethod
     def of(cls, moments: Mapping[str, Moments], values: Floats | None = None) -> Steps:

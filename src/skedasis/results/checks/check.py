@@ -129,36 +129,25 @@ _PAGE = "reference/checks.html"
 
 @dataclass(frozen=True)
 class Check(Exportable, NearestAttribute):
-    """One finding of a reliability check.
-
-    Parameters
-    ----------
-    code : str
-        The code of the check, such as "few_rows"; `page` explains it. Codes are stable: they keep their meaning later.
-    severity : {"note", "warning"}
-        How serious it is.
-    message : str
-        What is wrong, the numbers behind it, and what to do, in one to three sentences.
-    rows : int or None
-        Number of rows that the finding is about; None if it is not about particular rows. For `extrapolation`: of the
-        artificial rows that were sampled.
-    feature : str
-    where : (left, right), str or None
-        The interval of the axis, the level, or None for the whole effect.
-    numbers : dict
-        The numbers in the message.
-    output : hashable
-        For a result of several outputs, the label of the output; otherwise None.
-    """
+    """One finding of a reliability check."""
 
     code: Code
+    """The code of the check, such as "few_rows"; `page` explains it. Codes are stable: they keep their meaning later.
+    """
     severity: Severity
+    """How serious it is."""
     message: str
+    """What is wrong, the numbers behind it, and what to do, in one to three sentences."""
     rows: int | None = None
+    """Number of rows that the finding is about; None if it is not about particular rows. For `extrapolation`: of the
+    artificial rows that were sampled."""
     feature: str = ""
     where: tuple[Any, Any] | str | None = None
+    """The interval of the axis, the level, or None for the whole effect."""
     numbers: Mapping[str, Any] = field(default_factory=dict)
+    """The numbers in the message."""
     output: OutputLabel = None
+    """For a result of several outputs, the label of the output; otherwise None."""
 
     @property
     def page(self) -> str:
@@ -239,29 +228,20 @@ class Checks(Exportable, DisplayMixin, tuple[Check, ...]):
 
 @dataclass(frozen=True, eq=False)
 class Examined:
-    """What a rule is given.
-
-    Parameters
-    ----------
-    effect : Effect
-    confidence_level : float
-        Confidence level of tests.
-    seed : int
-        Seed of permutations and samples.
-    space : FeatureSpace, optional
-        The data that was explained.
-    far : Extrapolation, optional
-        How far from the data the method evaluates the model; None without the data, or if it evaluates it at the rows.
-    beside : Effect, optional
-        Another effect of the same feature.
-    """
+    """What a rule is given."""
 
     effect: Effect
     confidence_level: float
+    """Confidence level of tests."""
     seed: int
+    """Seed of permutations and samples."""
     space: FeatureSpace | None = None
+    """The data that was explained."""
     far: Extrapolation | None = None
+    """How far from the data the method evaluates the model; None without the data, or if it evaluates it at the rows.
+    """
     beside: Effect | None = None
+    """Another effect of the same feature."""
 
 
 Rule: TypeAlias = Callable[[Examined], Iterator[Check]]

@@ -11,6 +11,7 @@ from skedasis._arguments import check_probability
 from skedasis._types import Floats
 from skedasis.errors import UnsupportedError
 from skedasis.results.axis import LevelAxis
+from skedasis.results.described import Documented
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, PartialDependence
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.resampling import t_interval
@@ -30,39 +31,28 @@ _ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
-class ElevatedRegion:
+class ElevatedRegion(Documented):
     """An interval of the axis on which the mean ICE curve is elevated, that is, above the curves' own mean.
 
     The curve need not increase there: a curve that increases from end to end is elevated on its right half.
-
-    Parameters
-    ----------
-    left, right : float
-        The ends in units of the feature: half-way to the neighbouring points of the grid, or the ends of the grid.
-    near : float
-        Mean height, for rows whose value lies in the interval, of the curve at the row's own value above the curve's
-        low level (its 10 % quantile). In units of the quantity; NaN without such rows.
-    near_error : float
-        Its standard error; NaN for a single row.
-    near_rows : int
-    elsewhere : float
-        Mean height of the other rows' curves at the same values above their low levels.
-    elsewhere_error : float
-    elsewhere_rows : int
-    verdict : {"all", "elsewhere", "unclear"}
-        "all": the curves of rows in the interval are elevated, too. "elsewhere": only the curves of other rows are.
-        "unclear": fewer than ten rows are in the interval, or the difference is not significant.
     """
 
     left: float
     right: float
+    """The ends in units of the feature: half-way to the neighbouring points of the grid, or the ends of the grid."""
     near: float
+    """Mean height, for rows whose value lies in the interval, of the curve at the row's own value above the curve's low
+    level (its 10 % quantile). In units of the quantity; NaN without such rows."""
     near_error: float
+    """Its standard error; NaN for a single row."""
     near_rows: int
     elsewhere: float
+    """Mean height of the other rows' curves at the same values above their low levels."""
     elsewhere_error: float
     elsewhere_rows: int
     verdict: SupportVerdict
+    """"all": the curves of rows in the interval are elevated, too. "elsewhere": only the curves of other rows are.
+    "unclear": fewer than ten rows are in the interval, or the difference is not significant."""
 
     @property
     def text(self) -> str:

@@ -21,37 +21,26 @@ NEGLIGIBLE = 1e-6
 
 @dataclass(frozen=True)
 class HeterogeneityTest(Exportable, NearestAttribute):
-    """A test whether the heterogeneity score exceeds a threshold: the result of `heterogeneity_test`.
-
-    Parameters
-    ----------
-    score : float
-        The heterogeneity score, in units of the quantity.
-    std_error : float
-        Its standard error.
-    lower : float
-        One-sided lower confidence bound of the score, at the test's level.
-    p_value : float
-        P-value of the hypothesis that the score is at most `above`. NaN for a score of one pair of rows, like the
-        standard error and the bound.
-    above : float
-        The threshold, in units of the quantity.
-    effective_pairs : float
-        Effective number of pairs of rows (see `HeterogeneityScore`). Below 50 the standard error, and so the p-value,
-        is not reliable.
-    confidence_level : float
-    """
+    """A test whether the heterogeneity score exceeds a threshold: the result of `heterogeneity_test`."""
 
     exported = (
         *("score", "std_error", "lower", "p_value", "above", "effective_pairs"),
         *("confidence_level", "verdict", "text"),
     )
     score: float
+    """The heterogeneity score, in units of the quantity."""
     std_error: float
+    """Its standard error."""
     lower: float
+    """One-sided lower confidence bound of the score, at the test's level."""
     p_value: float
+    """P-value of the hypothesis that the score is at most `above`. NaN for a score of one pair of rows, like the
+    standard error and the bound."""
     above: float
+    """The threshold, in units of the quantity."""
     effective_pairs: float
+    """Effective number of pairs of rows (see `HeterogeneityScore`). Below 50 the standard error, and so the p-value, is
+    not reliable."""
     confidence_level: float = 0.95
 
     @property

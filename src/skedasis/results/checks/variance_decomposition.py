@@ -221,40 +221,28 @@ _PARTS, _PART_ROWS = 12, 30
 
 @dataclass(frozen=True, eq=False)
 class VarianceDecomposition(Immutable, Exportable, DisplayMixin):
-    """The variance of local effects in each bin and its two parts, one entry per bin.
-
-    Parameters
-    ----------
-    left, right : ndarray, shape (K,)
-        Edges of the bins; for a categorical feature, the levels before and after each step.
-    count : ndarray of int, shape (K,)
-        Rows.
-    total : ndarray of float, shape (K,)
-        s*², the variance of the local effects in the bin; in a bin whose slope changes linearly, about that line. If
-        local effects are slopes, this is the square of `BinStats.std`, except for frequency weights, where the divisor
-        differs: here rows are independent, whatever their weights. NaN with fewer than two rows.
-    within : ndarray of float, shape (K,)
-        sigma², the variance at given x: the heterogeneity. NaN with fewer than three rows.
-    residual : ndarray of float, shape (K,)
-        E², the mean squared residual: the part of `total` due to a mean slope that changes with x inside the bin.
-        ``total = within + residual``; never negative.
-    p_value : ndarray of float, shape (K,)
-        P-value of the hypothesis that the mean slope is the same at all x in the bin. NaN if there is nothing to test
-        (fewer than five rows, no variance beyond rounding, one value of x).
-    feature : str
-    axis : Axis, optional
-        The axis of the feature, for labels of levels and texts of times in tables.
-    """
+    """The variance of local effects in each bin and its two parts, one entry per bin."""
 
     left: Values
     right: Values
+    """Edges of the bins, shape (K,); for a categorical feature, the levels before and after each step."""
     count: Ints
+    """Rows, shape (K,)."""
     total: Floats
+    """s*², the variance of the local effects in the bin, shape (K,); in a bin whose slope changes linearly, about that
+    line. If local effects are slopes, this is the square of `BinStats.std`, except for frequency weights, where the
+    divisor differs: here rows are independent, whatever their weights. NaN with fewer than two rows."""
     within: Floats
+    """sigma², the variance at given x: the heterogeneity, shape (K,). NaN with fewer than three rows."""
     residual: Floats
+    """E², the mean squared residual: the part of `total` due to a mean slope that changes with x inside the bin, shape
+    (K,). ``total = within + residual``; never negative."""
     p_value: Floats
+    """P-value of the hypothesis that the mean slope is the same at all x in the bin, shape (K,). NaN if there is
+    nothing to test (fewer than five rows, no variance beyond rounding, one value of x)."""
     feature: str = ""
     axis: Axis | None = None
+    """The axis of the feature, for labels of levels and texts of times in tables."""
 
     def __len__(self) -> int:
         return len(self.left)

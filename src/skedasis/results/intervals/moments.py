@@ -101,20 +101,13 @@ def counts_by_cell(cell: Ints, cells: int, counts: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class CellRows:
-    """Rows with their cells, from which moments of cells are computed by one sparse product for many replicates.
-
-    Parameters
-    ----------
-    place : ndarray of int, shape (n,)
-        Index of each row's cell; -1 for none.
-    cells : int
-    values : dict of str to ndarray of float, shape (n,)
-    draws : BootstrapDraws
-    """
+    """Rows with their cells, from which moments of cells are computed by one sparse product for many replicates."""
 
     place: Ints
+    """Index of each row's cell, shape (n,); -1 for none."""
     cells: int
     values: dict[str, Floats]
+    """Shape (n,)."""
     draws: BootstrapDraws
 
     def summed(self, names: tuple[str, ...], *, squares: bool) -> MomentSums:
@@ -139,25 +132,18 @@ class CellRows:
 
 @dataclass(frozen=True, eq=False)
 class MomentSums:
-    """Function from counts of rows, (n, R), to moments of cells, (P, R).
-
-    Parameters
-    ----------
-    middle : dict of str to ndarray, shape (P,)
-        The cells' means. Deviations from these are summed, so that a large offset does not cost precision.
-    matrix : sparse matrix, shape (P * parts, n)
-        Sums counts; with sampling weights also weights and squared weights; then for each value the weighted deviations
-        and their squares.
-    sizes : int
-        Number of parts that are counts or sums of weights: 1 or 3.
-    squares : bool
-        Whether squared deviations are summed.
-    """
+    """Function from counts of rows, (n, R), to moments of cells, (P, R)."""
 
     middle: dict[str, Floats]
+    """The cells' means, shape (P,). Deviations from these are summed, so that a large offset does not cost precision.
+    """
     matrix: SparseMatrix
+    """Sums counts, shape (P * parts, n); with sampling weights also weights and squared weights; then for each value
+    the weighted deviations and their squares."""
     sizes: int
+    """Number of parts that are counts or sums of weights: 1 or 3."""
     squares: bool
+    """Whether squared deviations are summed."""
 
     def __call__(self, counts: Floats) -> dict[str, Moments]:
         """Return moments (P, R) from counts (n, R)."""

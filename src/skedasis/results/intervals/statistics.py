@@ -115,17 +115,11 @@ class StepStatistic(MomentStatistic):
 
 @dataclass(frozen=True, eq=False)
 class CategoricalStatistic(StepStatistic):
-    """The accumulated effect of a categorical feature.
-
-    Parameters
-    ----------
-    effect : LevelStepsEffect
-    codes : ndarray of int, shape (K + 1,)
-        Codes of the levels at which bins (groups of steps) begin and end.
-    """
+    """The accumulated effect of a categorical feature."""
 
     effect: LevelStepsEffect
     codes: Ints
+    """Codes of the levels at which bins (groups of steps) begin and end, shape (K + 1,)."""
 
     @property
     def positions(self) -> Floats:
@@ -387,24 +381,16 @@ def total_of(weight: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class AccumulatedStatistic(MomentStatistic):
-    """The accumulated effect of a numeric feature.
-
-    Parameters
-    ----------
-    effect : AccumulatedEffect
-    cells : Cells
-        The bins if local effects are slopes, else the cells across which differences were computed.
-    edge_index : ndarray of int, shape (m,)
-        Indices, among the cells' edges, of the edges at which the curve has values: those of the bins, or all edges for
-        step functions.
-    ends : ndarray of int, shape (K + 1,), optional
-        Indices of the bins' edges, if these differ from `edge_index`.
-    """
+    """The accumulated effect of a numeric feature."""
 
     effect: AccumulatedEffect
     cells: Cells
+    """The bins if local effects are slopes, else the cells across which differences were computed."""
     edge_index: Ints
+    """Indices, among the cells' edges, of the edges at which the curve has values: those of the bins, or all edges for
+    step functions, shape (m,)."""
     ends: Ints | None = None
+    """Indices of the bins' edges, if these differ from `edge_index`, shape (K + 1,)."""
 
     value_moments = (LOCAL,)
     importance_moments = (LOCAL, AXIS)

@@ -65,19 +65,13 @@ BLOCK = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class SurfaceDerivatives:
-    """The derivatives of a surface by the double differences of cells and by the weights of homes, as factors.
-
-    Parameters
-    ----------
-    sides : tuple of two PairAxis
-    delta : ndarray of float, shape (K0, K1)
-        Mean double differences, with empty cells filled.
-    weight : ndarray of float, shape (h0, h1)
-    """
+    """The derivatives of a surface by the double differences of cells and by the weights of homes, as factors."""
 
     sides: tuple[PairAxis, PairAxis]
     delta: Floats
+    """Mean double differences, with empty cells filled, shape (K0, K1)."""
     weight: Floats
+    """Shape (h0, h1)."""
 
     @cached_property
     def cumulate(self) -> tuple[Floats, Floats]:
@@ -170,39 +164,27 @@ class SurfaceDerivatives:
 
 @dataclass(frozen=True, eq=False)
 class SecondMoments:
-    """Second moments of the rows: sums, over the rows of each home, of products of deviations.
-
-    Parameters
-    ----------
-    cells : ndarray of int, shape (q, H)
-        The cells to which the rows of each home contribute; -1 for none.
-    within : ndarray of float, shape (H, q, q)
-        Sums of products of deviations from the home's own means.
-    mean : ndarray of float, shape (H, q)
-        Mean double differences of the home; 0 without a cell.
-    off : ndarray of float, shape (H, q)
-        Deviations of these from the cells' means.
-    weight, weight2, count : ndarray of float, shape (H,)
-    scale : ndarray of float, shape (C,)
-        Coefficients of deviations in the errors of the cells' means: 1 / n times the square root of n / (n - 1); 0 for
-        cells without a variance.
-    error2 : ndarray of float, shape (C,)
-        Squared standard errors of the cells' means; NaN for cells without a variance.
-    size : ndarray of float, shape (C,)
-        The divisor of the variance in these: the cells' effective number of rows.
-    kind : {"frequency", "sampling"}
-    """
+    """Second moments of the rows: sums, over the rows of each home, of products of deviations."""
 
     cells: Ints
+    """The cells to which the rows of each home contribute, shape (q, H); -1 for none."""
     within: Floats
+    """Sums of products of deviations from the home's own means, shape (H, q, q)."""
     mean: Floats
+    """Mean double differences of the home, shape (H, q); 0 without a cell."""
     off: Floats
+    """Deviations of these from the cells' means, shape (H, q)."""
     weight: Floats
     weight2: Floats
     count: Floats
+    """Shape (H,)."""
     scale: Floats
+    """Coefficients of deviations in the errors of the cells' means: 1 / n times the square root of n / (n - 1), shape
+    (C,); 0 for cells without a variance."""
     error2: Floats
+    """Squared standard errors of the cells' means, shape (C,); NaN for cells without a variance."""
     size: Floats
+    """The divisor of the variance in these: the cells' effective number of rows, shape (C,)."""
     kind: WeightKind
 
     @property
@@ -262,18 +244,13 @@ def _products(joint: Moments | None, q: int, homes: int) -> tuple[Floats, Floats
 
 @dataclass(frozen=True, eq=False)
 class SurfaceError(Immutable):
-    """Standard errors of a surface.
-
-    Parameters
-    ----------
-    std_error, df : ndarray of float, shape (m0, m1)
-    rounding : ndarray of float, shape (m0, m1)
-        Largest error of the surface due to rounding of the quantity.
-    """
+    """Standard errors of a surface."""
 
     std_error: Floats
     df: Floats
+    """Shape (m0, m1)."""
     rounding: Floats
+    """Largest error of the surface due to rounding of the quantity, shape (m0, m1)."""
 
 
 def surface_error(shown: Surface) -> SurfaceError:
