@@ -27,7 +27,7 @@ from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
 from skedasis.plots.figures.regions import regions_overview_figure
 from skedasis.plots.figures.surface import SurfacePlotOptions
 from skedasis.plots.figures.variance_shares import variance_shares_figure
-from skedasis.results import keywords, signatures
+from skedasis.results import described, keywords, signatures
 
 
 def kinds(named: type) -> dict[str, str]:
@@ -119,7 +119,7 @@ def test_plot_takes_the_options_of_every_figure_and_all_those_of_a_page(result):
 
 
 def test_texts_of_options_are_in_the_help_of_methods():
-    for name, text in signatures._texts(keywords.__name__)["EffectViewKeywords"].items():
+    for name, text in described.texts_below(keywords.__name__)["EffectViewKeywords"].items():
         assert f"\n{name} : " in sd.Effect.plot.__doc__
         assert " ".join(text.split()) in " ".join(sd.Effect.plot.__doc__.split())
     assert "As in `plot`" in sd.Effect.explore.__doc__

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, make_dataclass
 from datetime import UTC, datetime
@@ -16,7 +19,7 @@ from numpy.typing import NDArray
 import skedasis as sd
 from skedasis._types import Floats
 from skedasis.results.containers import ResultMapping
-from skedasis.results.described import columns_of, schema_of
+from skedasis.results.described import columns_of, schema_of, texts_of
 from skedasis.results.display import SavedResult
 from skedasis.results.saved_fields import saved_kinds
 from skedasis.results.schema import json_schema
@@ -85,6 +88,31 @@ def gains() -> Gains:
     effect = sd.explain(lambda X: X[:, 0], X, 0, method=sd.ALE(bins=2))
     lines = (Gain("a", "b", 1.5, 0.25, 7, "small"), Gain("a", "c", float("nan"), 0.5, 9))
     return Gains(lines, np.array([1.0, np.inf]), {"ab": "first"}, lines[0], effect)
+
+
+def test_a_class_lists_its_fields_with_the_texts_below_them():
+    text = " ".join(str(inspect.getdoc(sd.Effect)).split())
+    assert "std_error : ndarray of float Standard error of `value`, shape (m,). df :" in text
+    assert "rows : Rows or None The rows that the result keeps." in text
+    assert str(inspect.getdoc(sd.Contrast)).count("\nAttributes\n") == 1
+    assert "a, b : Point\n    The two values." in str(inspect.getdoc(sd.Contrast))
+    assert "Return" not in texts_of(sd.Effect)["value"]
+    assert texts_of(sd.Effect)["df"] == "Degrees of freedom of `std_error` (Satterthwaite)."
+
+
+def test_the_source_is_read_when_a_docstring_is_asked_for():
+    code = """
+import inspect
+
+read, source_of = [], inspect.getsource
+inspect.getsource = lambda module: read.append(module.__name__) or source_of(module)
+import skedasis as sd
+
+assert sd.Effects and sd.Regions and "skedasis.results.effect" not in read
+assert "Standard error of `value`" in sd.Effect.__doc__
+assert "skedasis.results.effect" in read
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_document_has_what_the_class_exports(gains):
