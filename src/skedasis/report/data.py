@@ -5,8 +5,9 @@ from __future__ import annotations
 import heapq
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,17 +15,16 @@ from numpy.typing import ArrayLike
 from skedasis import __version__
 from skedasis._escaping import CONTROL
 from skedasis._types import Floats, Ints, JsonValue
-from skedasis.report.cohorts import Cohort
 from skedasis.report.content import ModelSection, ReportContent
-from skedasis.report.given_rows import GivenRow
-from skedasis.report.interactions import PairStrength
+from skedasis.report.given_rows import RowOnCurve
 from skedasis.report.quality import Quality
 from skedasis.report.uncertainty import UncertaintySection
 from skedasis.results.axis import LevelAxis
-from skedasis.results.checks.check import Check, Checks
+from skedasis.results.checks.check import Checks
+from skedasis.results.described import Content, content_of
 from skedasis.results.diagnosis import Diagnosis
-from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
-from skedasis.results.export import Object, plain_numbers, plain_text, to_json, unique_texts
+from skedasis.results.effect import BinnedEffect, Effect, LevelStepsEffect
+from skedasis.results.export import ExportOptions, Object, PlainWriter, plain_numbers, to_json
 from skedasis.results.regions import Regions
 from skedasis.results.variance_shares import VarianceShares
 
@@ -92,40 +92,29 @@ DETAILS = (
 # --- entry points ---------------------------------------------------------------------------------
 
 
-def report_data(
-    content: ReportContent, digits: int | None = None, *, embedded: bool = False
-) -> Object:
-    """Return the content of a report as plain data."""
-    if not embedded:
-        return _DataWriter(content, digits, FULL).data()
-    return _smallest(content, digits)[0]
+def report_data(content: ReportContent, digits: int | None = None, detail: Detail = FULL) -> Object:
+    """Return the content of a report as plain data; all digits are those needed to read the same numbers again."""
+    writer = _Writer(digits)
+    return writer.with_plain_texts(writer.plain_object(_Content(content, detail, digits).all()))
 
 
 def embedded_json(content: ReportContent, digits: int | None = DIGITS) -> str:
-    r"""Return the embedded data as JSON that is safe inside ``<script type="application/json">``."""
-    text = _smallest(content, digits)[1]
-    return re.sub(f"[<>&]|{CONTROL.pattern}", lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _smallest(content: ReportContent, digits: int | None) -> tuple[Object, str]:
-    """Return the most detailed data that are small enough for a page, and their JSON."""
+    r"""Return the most detailed data that are small enough for a page, safe in ``<script type="application/json">``."""
     curves = len(content.features) * len(content.sections)
     most = min(max(PER_FEATURE * curves, LEAST_SIZE), MOST_SIZE)
-    data: Object = {}
     text = ""
     for detail in DETAILS:
-        data = _DataWriter(content, digits, detail).data()
-        text = to_json(data)
+        text = to_json(report_data(content, digits, detail))
         if len(text.encode()) <= most:
             break
-    return data, text
+    return re.sub(f"[<>&]|{CONTROL.pattern}", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 # --- plain values ---------------------------------------------------------------------------------
 
 
 def rounded(values: ArrayLike, digits: int | None, size: float | None = None) -> list[JsonValue]:
-    """Return numbers as a list, None for those that are not finite."""
+    """Return numbers as a list, None for those that are not finite; `digits` are those of `size`, or of the largest."""
     array = np.asarray(values, dtype=float)
     finite = np.isfinite(array)
     if digits is not None:
@@ -137,8 +126,33 @@ def rounded(values: ArrayLike, digits: int | None, size: float | None = None) ->
     return plain_numbers(array)
 
 
-def integers(values: Ints) -> list[JsonValue]:
-    return [int(v) for v in values.tolist()]
+@dataclass(frozen=True, eq=False)
+class _Sized:
+    """Numbers that are rounded by the size of others: those of a whole curve, or the range of its axis."""
+
+    values: Floats
+    size: float | None
+
+    def __getitem__(self, part: slice) -> _Sized:
+        return _Sized(self.values[part], self.size)
+
+
+class _Writer(PlainWriter):
+    """Writes values of any type as plain data, with rounded numbers."""
+
+    def __init__(self, digits: int | None) -> None:
+        super().__init__(ExportOptions())
+        self.digits = digits
+
+    def plain(self, value: object) -> JsonValue:
+        """Return a value of any type as a JSON value."""
+        if isinstance(value, _Sized):
+            return rounded(value.values, self.digits, value.size)
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            return rounded(value, self.digits)
+        return (
+            rounded([value], self.digits)[0] if isinstance(value, float) else super().plain(value)
+        )
 
 
 # --- curves with fewer points ---------------------------------------------------------------------
@@ -175,398 +189,267 @@ def thinned(x: Floats, value: Floats, most: int) -> Ints:
 # --- the content ----------------------------------------------------------------------------------
 
 
-class _DataWriter:
-    """Writes the content of a report with a given detail."""
+@dataclass(frozen=True, eq=False)
+class _Content:
+    """The values of a report by key, with a given detail."""
 
-    def __init__(self, content: ReportContent, digits: int | None, detail: Detail) -> None:
-        self.content, self.digits, self.detail = content, digits, detail
-        self.names = unique_texts(content.features)
+    content: ReportContent
+    detail: Detail
+    digits: int | None
 
-    def data(self) -> Object:
+    def all(self) -> Content:
         """Return the whole."""
-        content = self.content
         return {
             "schema": SCHEMA,
             "version": __version__,
             "confidence_level": LEVEL,
-            "left_out": list(self.detail.left_out),
-            "data": {
-                "rows": content.rows,
-                "columns": content.columns,
-                "features": [self.name(n) for n in content.features],
-                "left_out": self.texts(content.left_out),
-                "remarks": self.texts(content.remarks),
-                "description": self.texts(content.data),
-            },
-            "models": [self.section(one) for one in content.sections],
+            "left_out": self.detail.left_out,
+            "data": content_of(
+                self.content,
+                *("rows", "columns", "features", "left_out", "remarks", "data as description"),
+            ),
+            "models": [self.section(one) for one in self.content.sections],
         }
 
-    # -- values
-    def name(self, feature: str) -> str:
-        """Return the key of a feature."""
-        return self.names.get(feature, plain_text(feature))
-
-    def texts(self, some: Iterable[str]) -> list[JsonValue]:
-        return [plain_text(one) for one in some]
-
-    def number(self, value: float) -> JsonValue:
-        """Return a number, None if it is not finite."""
-        return rounded([value], self.digits)[0]
-
-    def numbers(self, values: ArrayLike) -> list[JsonValue]:
-        """Return numbers of one size."""
-        return rounded(values, self.digits)
-
-    def ends(self, interval: tuple[float, float] | None) -> JsonValue:
-        """Return the ends of an interval, None without one."""
-        return None if interval is None else [self.number(end) for end in interval]
-
-    # -- models
-    def section(self, one: ModelSection) -> Object:
+    def section(self, one: ModelSection) -> Content:
         """Return one model, or one output of it."""
-        first = next(iter(one.rhale.values())).about
         return {
-            "name": plain_text(one.name),
-            "of": plain_text(one.of),
-            "output": plain_text(one.output),
-            "model": plain_text(one.model),
-            "quantity": plain_text(one.quantity),
-            "unit": None if first.unit is None else plain_text(first.unit),
-            "axis": plain_text(one.axis),
-            "note": plain_text(one.note),
-            "warnings": self.texts(one.warnings),
-            "reasons": {k: plain_text(v) for k, v in sorted(one.reasons.items())},
-            "quality": self.quality(one.quality),
-            "variance_shares": None
-            if one.variance_shares is None
-            else self.variance_shares(one.variance_shares),
-            "ranking": self.ranking(one),
-            "features": {self.name(n): self.feature(one, n) for n in self.content.features},
-            "pairs": [self.pair(p) for p in one.interactions.strengths],
-            "cohorts": [self.cohort(c) for c in one.cohorts],
-            "rows": [self.row(r) for r in one.given_rows],
-            "uncertainty": None if one.uncertainty is None else self.uncertainty(one.uncertainty),
-            "provenance": [self.made(p.provenance) for p in one.passes],
-        }
-
-    def quality(self, found: Quality | None) -> JsonValue:
-        """Return how well a model predicts."""
-        if found is None:
-            return None
-        return {
-            "kind": found.kind,
-            "rows": found.rows,
-            "left_out": found.left_out,
-            "class": None if found.class_ is None else plain_text(found.class_),
-            "measures": {m.name: self.number(m.value) for m in found.measures},
-            "calibration_error": self.number(found.calibration_error),
-        }
-
-    def variance_shares(self, found: VarianceShares) -> Object:
-        """Return what explains the variance."""
-        return {
-            "parts": [
+            **content_of(one, "name", "of", "output", "model", "quantity"),
+            "unit": next(iter(one.rhale.values())).about.unit,
+            **content_of(one, "axis", "note", "warnings"),
+            "reasons": dict(sorted(one.reasons.items())),
+            "quality": _if_known(one.quality, _quality),
+            "variance_shares": _if_known(one.variance_shares, _variance_shares),
+            "ranking": [
                 {
-                    "name": plain_text(p.name),
-                    "kind": p.kind,
-                    "features": [self.name(n) for n in p.features],
-                    "r2": self.number(p.r2),
-                    "share": self.number(p.share),
-                    "error": self.number(p.std_error),
-                    "label_r2": self.number(p.label_r2),
-                    "label_error": self.number(p.label_std_error),
+                    **content_of(point, "feature", "kind", "importance"),
+                    "importance_interval": point.importance_ends,
+                    "heterogeneity_score": point.heterogeneity_score,
+                    "heterogeneity_score_error": one.rhale[point.feature].heterogeneity_score_error,
+                    "heterogeneity_score_interval": point.heterogeneity_score_ends,
+                    "warnings": len(one.checks.get(point.feature, Checks()).warnings),
                 }
-                for p in found.parts
+                for point in one.importance_points
             ],
-            "as_drawn": self.number(found.as_drawn),
-            "as_drawn_error": self.number(found.as_drawn_std_error),
-            "by_region": self.number(found.by_region),
-            "by_region_error": self.number(found.by_region_std_error),
-            "drawn_regions": [self.name(n) for n in found.drawn_regions],
-            "drawn_by": found.drawn_by,
-            "variance": self.number(found.variance),
-            "rows_fitting": found.rows_fitting,
-            "rows_held_out": found.rows_held_out,
+            "features": {name: self.feature(one, name) for name in self.content.features},
+            "pairs": [
+                content_of(p, "features", "strength", "h2_unnormalized", "depending", "share")
+                for p in one.interactions.strengths
+            ],
+            "cohorts": [
+                {
+                    **content_of(c, "rule", "rows", "share", "mean", "label_mean", "label_rows"),
+                    "quality": _if_known(c.quality, _quality),
+                    **content_of(c, "reason", "importance", "heterogeneity_score"),
+                    "heterogeneity_score_error": c.heterogeneity_score_error,
+                }
+                for c in one.cohorts
+            ],
+            "rows": [
+                {
+                    **content_of(row, "position", "id", "prediction", "label"),
+                    "values": {name: self.on_curve(at) for name, at in row.values.items()},
+                }
+                for row in one.given_rows
+            ],
+            "uncertainty": _if_known(one.uncertainty, _uncertainty),
+            "provenance": [
+                {
+                    "method": str(made.get("method", "")),
+                    **{key: made.get(key, 0) for key in COUNTS},
+                    "seconds": made.get("seconds"),
+                }
+                for made in (p.provenance for p in one.passes)
+            ],
         }
 
-    def ranking(self, one: ModelSection) -> list[JsonValue]:
-        """Return the features with their importance and score, the most important first."""
-        return [
-            {
-                "feature": self.name(p.feature),
-                "kind": p.kind,
-                "importance": self.number(p.importance),
-                "importance_interval": self.ends(p.importance_ends),
-                "heterogeneity_score": self.number(p.heterogeneity_score),
-                "heterogeneity_score_error": self.number(
-                    one.rhale[p.feature].heterogeneity_score_error
-                ),
-                "heterogeneity_score_interval": self.ends(p.heterogeneity_score_ends),
-                "warnings": len(one.checks.get(p.feature, Checks()).warnings),
-            }
-            for p in one.importance_points
-        ]
-
-    # -- features
-    def feature(self, one: ModelSection, name: str) -> Object:
+    def feature(self, one: ModelSection, name: str) -> Content:
         """Return everything about one feature."""
         effect, detail = one.rhale[name], self.detail
-        about, regions = effect.about.feature, one.regions.get(name)
-        point = effect.missing_point
+        about, regions, point = effect.about.feature, one.regions.get(name), effect.missing_point
         return {
-            "kind": about.kind,
-            "unit": None if about.unit is None else plain_text(about.unit),
-            "time": None if about.time is None else about.time.kind,
+            **content_of(about, "kind", "unit"),
+            "time": _if_known(about.time, lambda time: time.kind),
             "method": effect.spec.method,
-            "level": self.number(effect.about.level),
-            "importance": self.number(effect.importance),
-            "heterogeneity_score": self.number(effect.heterogeneity_score),
-            "depends_on": None
-            if effect.depends_on is None
-            else {
-                "name": self.name(effect.depends_on.name),
-                "share": self.number(effect.depends_on.share),
-                "error": self.number(effect.depends_on.error),
-            },
-            "heterogeneity_explained": self.number(
-                math.nan if regions is None else regions.heterogeneity_explained
+            "level": effect.about.level,
+            **content_of(effect, "importance", "heterogeneity_score"),
+            "depends_on": _if_known(
+                effect.depends_on, lambda on: content_of(on, "name", "share", "error")
             ),
-            "heterogeneity_explained_error": self.number(
-                math.nan if regions is None else regions.heterogeneity_explained_error
+            "heterogeneity_explained": _if_known(regions, lambda r: r.heterogeneity_explained),
+            "heterogeneity_explained_error": _if_known(
+                regions, lambda r: r.heterogeneity_explained_error
             ),
             "missing": {
                 "rows": effect.missing,
-                "value": None if point is None else self.number(point.value),
-                "error": None if point is None else self.number(point.std_error),
+                "value": _if_known(point, lambda p: p.value),
+                "error": _if_known(point, lambda p: p.std_error),
             },
             "curve": self.curve(effect, spread=True, band=True) if detail.curves else None,
             "bins": self.bins(effect) if detail.bins else None,
             "pdp": self.curve(one.pdp[name], spread=True)
             if detail.pdp and name in one.pdp
             else None,
-            "regions": [] if regions is None else self.regions(regions),
-            "checks": [self.check(c, effect) for c in one.checks.get(name, Checks())],
+            "regions": [] if regions is None or len(regions) < 2 else self.regions(regions),
+            "checks": [
+                {
+                    **content_of(check, "code", "severity"),
+                    "message": check.message if detail.checks else None,
+                    "rows": check.rows,
+                    "where": _where(check.where, effect),
+                }
+                for check in one.checks.get(name, Checks())
+            ],
         }
 
-    def curve(self, effect: Effect, *, spread: bool = False, band: bool = False) -> Object:
+    def curve(self, effect: Effect, *, spread: bool = False, band: bool = False) -> Content:
         """Return a curve: at numbers or times "x", or at "levels"."""
-        at, value = effect.axis.coordinates, effect.value
+        at, value, most = effect.axis.coordinates, effect.value, self.detail.points
         levels = effect.axis.levels if isinstance(effect.axis, LevelAxis) else None
-        most = self.detail.points
         if most is None:
             some = np.arange(len(at))
         elif levels is not None:
             some = np.sort(np.argsort(-levels.weight, kind="stable")[:most])
         else:
             some = thinned(at, value, most)
-        found: Object = {}
+        found: Content = {"x": self.positions(effect, at[some])}
         if levels is not None:
-            found["levels"] = self.texts(levels.labels[k] for k in some.tolist())
-            found["rows"] = integers(levels.count[some])
-        else:
-            found["x"] = self.positions(effect, at[some])
-        largest = float(np.nanmax(np.abs(value), initial=0.0)) if len(value) else 0.0
-        found["value"] = rounded(value[some], self.digits, largest)
+            found = {
+                "levels": [levels.labels[k] for k in some.tolist()],
+                "rows": levels.count[some],
+            }
+        columns = {"value": value}
         if band:
-            lower, upper = effect.interval(LEVEL)
-            found["lower"] = rounded(lower[some], self.digits, largest)
-            found["upper"] = rounded(upper[some], self.digits, largest)
+            columns["lower"], columns["upper"] = effect.interval(LEVEL)
         if spread:
-            found["heterogeneity"] = rounded(effect.heterogeneity[some], self.digits, largest)
-        return found
+            columns["heterogeneity"] = effect.heterogeneity
+        largest = float(np.nanmax(np.abs(value), initial=0.0)) if len(value) else 0.0
+        return found | {name: _Sized(column[some], largest) for name, column in columns.items()}
 
-    def positions(self, effect: Effect, at: Floats) -> list[JsonValue]:
+    def positions(self, effect: Effect, at: Floats) -> list[str] | _Sized:
         """Return points of a numeric axis: numbers, or times as text."""
         time = effect.time
         if time is not None:
-            step = time.resolution if self.digits is None else None
-            return [*time.texts(at, step)] if len(at) else []
+            return (
+                time.texts(at, time.resolution if self.digits is None else None) if len(at) else []
+            )
         span = float(at[-1] - at[0]) if len(at) > 1 else 0.0
         # Relative to the range: years, and numbers far from zero, would otherwise lose their differences.
-        return rounded(at, self.digits, span if span > 0 and math.isfinite(span) else None)
+        return _Sized(at, span if span > 0 and math.isfinite(span) else None)
 
-    def bins(self, effect: Effect) -> JsonValue:
+    def bins(self, effect: Effect) -> Content | None:
         """Return the bins of a numeric feature, or the steps between levels; None without any."""
         if not isinstance(effect, BinnedEffect | LevelStepsEffect) or len(effect.bins) == 0:
             return None
         bins = effect.bins
-        left, right = self.bin_ends(effect, bins)
+        if isinstance(effect.axis, LevelAxis):
+            levels = effect.axis.levels
+            left, right = (
+                [levels.labels[k] for k in levels.codes(ends).tolist()]
+                for ends in (bins.low, bins.high)
+            )
+        else:
+            edges = self.positions(effect, bins.edges)
+            left, right = edges[:-1], edges[1:]
         return {
             "left": left,
             "right": right,
-            "rows": integers(bins.count),
-            "slope": self.numbers(bins.effect),
-            "std": self.numbers(bins.std),
-            "error": self.numbers(bins.std_error),
+            **content_of(bins, "count", "effect as slope", "std", "std_error"),
         }
 
-    def bin_ends(self, effect: Effect, bins: BinStats) -> tuple[list[JsonValue], list[JsonValue]]:
-        """Return the left and right ends of bins: numbers, times or labels of levels."""
-        if isinstance(effect.axis, LevelAxis):
-            levels = effect.axis.levels
-            left, right = levels.codes(bins.low), levels.codes(bins.high)
-            labels = self.texts(levels.labels)
-            return [labels[k] for k in left.tolist()], [labels[k] for k in right.tolist()]
-        edges = self.positions(effect, bins.edges)
-        return edges[:-1], edges[1:]
-
-    def regions(self, found: Regions) -> list[JsonValue]:
-        """Return the effect within each region; an empty list if there is one region only."""
-        if len(found) < 2:
-            return []
-        shares = found.shares.tolist()
+    def regions(self, found: Regions) -> list[Content]:
+        """Return the effect within each region."""
         return [
             {
-                "rule": plain_text(leaf.rule),
+                "rule": leaf.rule,
                 "rows": leaf.count,
-                "share": self.number(shares[k]),
-                "level": self.number(found[k].about.level),
-                "importance": self.number(found[k].importance),
-                "heterogeneity_score": self.number(float(found.scores.regions[k])),
-                "heterogeneity_score_error": self.number(float(found.scores.regions_error[k])),
+                "share": found.shares[k],
+                "level": found[k].about.level,
+                "importance": found[k].importance,
+                "heterogeneity_score": found.scores.regions[k],
+                "heterogeneity_score_error": found.scores.regions_error[k],
                 "curve": self.curve(found[k]) if self.detail.regional else None,
             }
             for k, leaf in enumerate(found.leaves)
         ]
 
-    def check(self, found: Check, effect: Effect) -> Object:
-        """Return a finding of the reliability checks."""
+    def on_curve(self, found: RowOnCurve) -> Content:
+        """Return where a row that the caller named stands on a curve."""
         return {
-            "code": found.code,
-            "severity": found.severity,
-            "message": plain_text(found.message) if self.detail.checks else None,
-            "rows": found.rows,
-            "where": self.where(found.where, effect),
+            **content_of(found, "text", "value"),
+            "rule": found.rule if found.region >= 0 else None,
+            **content_of(found, "regional", "deviation"),
+            "ice": found.ice if self.detail.pdp else None,
         }
 
-    def where(self, place: object, effect: Effect) -> JsonValue:
-        """Return what a finding is about: an interval, a level, or None for the whole effect."""
-        if isinstance(place, tuple):
-            return [self.end(one, effect) for one in place]
-        return None if place is None else self.end(place, effect)
 
-    def end(self, one: object, effect: Effect) -> JsonValue:
-        """Return the end of an interval, or a level."""
-        if isinstance(one, (bool, np.bool_)):
-            return bool(one)
-        if isinstance(one, (int, float, np.integer, np.floating)):
-            value = float(one)
-            if effect.time is not None and math.isfinite(value):
-                return effect.time.text(value, effect.time.resolution)
-            return self.number(value)
-        return None if one is None else plain_text(str(one))
+KnownT = TypeVar("KnownT")
 
-    # -- other parts
-    def pair(self, found: PairStrength) -> Object:
-        """Return how strongly a pair interacts."""
-        return {
-            "features": [self.name(n) for n in found.features],
-            "strength": self.number(found.strength),
-            "h2_unnormalized": self.number(found.h2_unnormalized),
-            "depending": self.name(found.depending),
-            "share": self.number(found.share),
+
+def _if_known(value: KnownT | None, content: Callable[[KnownT], object]) -> object:
+    return None if value is None else content(value)
+
+
+def _quality(found: Quality) -> Content:
+    """Return how well a model predicts."""
+    return {
+        **content_of(found, "kind", "rows", "left_out", "class_ as class"),
+        "measures": {m.name: m.value for m in found.measures},
+        "calibration_error": found.calibration_error,
+    }
+
+
+def _variance_shares(found: VarianceShares) -> Content:
+    """Return what explains the variance."""
+    part = "name", "kind", "features", "r2", "share", "std_error", "label_r2", "label_std_error"
+    drawn = "as_drawn", "as_drawn_std_error", "by_region", "by_region_std_error", "drawn_regions"
+    rows = "rows_fitting", "rows_held_out"
+    return {
+        "parts": [content_of(p, *part) for p in found.parts],
+        **content_of(found, *drawn, "drawn_by", "variance", *rows),
+    }
+
+
+def _where(place: object, effect: Effect) -> object:
+    """Return what a finding is about: an interval, a level, or None for the whole effect."""
+    if isinstance(place, tuple):
+        return [_where(end, effect) for end in cast("tuple[object, ...]", place)]
+    time = effect.time
+    if time is None or isinstance(place, bool) or not isinstance(place, (int, float)):
+        return place
+    return time.text(place, time.resolution) if math.isfinite(place) else None
+
+
+def _uncertainty(found: UncertaintySection) -> Content:
+    """Return what the predictive uncertainty depends on; importances of the verdicts are in nats."""
+    order = sorted(found.rhale, key=lambda n: -np.nan_to_num(found.rhale[n].importance))
+    return {
+        **content_of(found, "axis", "notes"),
+        "ranking": [
+            {"feature": n, **content_of(found.rhale[n], "importance", "heterogeneity_score")}
+            for n in order
+        ],
+        "unsure": "" if found.diagnosis is None else found.diagnosis.unsure,
+        "diagnosis": _if_known(found.diagnosis, _diagnosis),
+    }
+
+
+def _diagnosis(found: Diagnosis) -> list[Content]:
+    return [
+        {
+            "feature": verdict.feature,
+            "likelihood": likelihood,
+            "entropy": entropy,
+            **content_of(verdict, "kind as verdict", "text"),
         }
-
-    def cohort(self, found: Cohort) -> Object:
-        """Return a model within a region that the caller named."""
-        return {
-            "rule": plain_text(found.rule),
-            "rows": found.rows,
-            "share": self.number(found.share),
-            "mean": self.number(found.mean),
-            "label_mean": self.number(found.label_mean),
-            "label_rows": found.label_rows,
-            "quality": self.quality(found.quality),
-            "reason": plain_text(found.reason),
-            "importance": self.by_feature(found.importance),
-            "heterogeneity_score": self.by_feature(found.heterogeneity_score),
-            "heterogeneity_score_error": self.by_feature(found.heterogeneity_score_error),
-        }
-
-    def by_feature(self, values: Mapping[str, float]) -> Object:
-        """Return numbers by feature."""
-        return {self.name(n): self.number(v) for n, v in values.items()}
-
-    def row(self, found: GivenRow) -> Object:
-        """Return a row that the caller named."""
-        label = found.label
-        if isinstance(label, str):
-            label = plain_text(label)
-        elif isinstance(label, float):
-            label = self.number(label)
-        return {
-            "position": found.position,
-            "id": found.id,
-            "prediction": self.number(found.prediction),
-            "label": label,
-            "values": {
-                self.name(n): {
-                    "text": plain_text(v.text),
-                    "value": self.number(v.value),
-                    "rule": plain_text(v.rule) if v.region >= 0 else None,
-                    "regional": self.number(v.regional),
-                    "deviation": self.number(v.deviation),
-                    "ice": self.numbers(v.ice) if self.detail.pdp else None,
-                }
-                for n, v in found.values.items()
-            },
-        }
-
-    def uncertainty(self, found: UncertaintySection) -> Object:
-        """Return what the predictive uncertainty depends on."""
-        order = sorted(found.rhale, key=lambda n: -np.nan_to_num(found.rhale[n].importance))
-        return {
-            "axis": plain_text(found.axis),
-            "notes": self.texts(found.notes),
-            "ranking": [
-                {
-                    "feature": self.name(n),
-                    "importance": self.number(found.rhale[n].importance),
-                    "heterogeneity_score": self.number(found.rhale[n].heterogeneity_score),
-                }
-                for n in order
-            ],
-            "unsure": "" if found.diagnosis is None else plain_text(found.diagnosis.unsure),
-            "diagnosis": None if found.diagnosis is None else self.diagnosis(found.diagnosis),
-        }
-
-    def diagnosis(self, found: Diagnosis) -> list[JsonValue]:
-        """Return the verdict on each feature, with its importances in nats."""
-        return [
-            {
-                "feature": self.name(verdict.feature),
-                "likelihood": self.number(float(likelihood)),
-                "entropy": self.number(float(entropy)),
-                "verdict": verdict.kind,
-                "text": plain_text(verdict.text),
-            }
-            for verdict, likelihood, entropy in zip(
-                found.verdicts,
-                found.likelihood.mean.tolist(),
-                found.entropy.mean.tolist(),
-                strict=True,
-            )
-        ]
-
-    def made(self, made: Mapping[str, object]) -> Object:
-        """Return what a pass cost."""
-        found: Object = {"method": plain_text(str(made.get("method", "")))}
-        for key in COUNTS:
-            value = made.get(key, 0)
-            found[key] = value if isinstance(value, int) else 0
-        seconds = made.get("seconds", math.nan)
-        found["seconds"] = self.number(seconds if isinstance(seconds, (int, float)) else math.nan)
-        return found
+        for verdict, likelihood, entropy in zip(
+            found.verdicts, found.likelihood.mean, found.entropy.mean, strict=True
+        )
+    ]
 
 
-COUNTS: Sequence[str] = (
-    "model_rows",
-    "model_calls",
-    "effect_rows",
-    "slope_rows",
-    "check_rows",
-    "score_rows",
-    "region_score_rows",
-    "tree_rows",
+COUNTS = (
+    *("model_rows", "model_calls", "effect_rows", "slope_rows"),
+    *("check_rows", "score_rows", "region_score_rows", "tree_rows"),
 )
 """What a pass counts."""

@@ -292,7 +292,7 @@ def _checked_options(name: str, rows: bool, confidence_level: float) -> ExportOp
 
 def document(result: Exportable, options: ExportOptions) -> Object:
     """Return a result as plain data, with the version of the schema."""
-    writer = _Writer(options)
+    writer = PlainWriter(options)
     content = writer.result(result)
     kind = content.pop("kind")
     whole = {"kind": kind, "schema": SCHEMA, "version": __version__, **content}
@@ -302,7 +302,7 @@ def document(result: Exportable, options: ExportOptions) -> Object:
 # --- from values of any type to JSON --------------------------------------------------------------
 
 
-class _Writer:
+class PlainWriter:
     """Converts the content of a document, and remembers its texts."""
 
     def __init__(self, options: ExportOptions) -> None:
@@ -337,9 +337,9 @@ class _Writer:
         if isinstance(value, Exportable):
             return self.result(value)
         if isinstance(value, Mapping):
-            return self._mapping(value)
+            return self.plain_object(value)
         if is_dataclass(value) and not isinstance(value, (type, TimePoints)):
-            return self._mapping(content_of(value))
+            return self.plain_object(content_of(value))
         return self._other(value)
 
     def _scalar(self, value: str | int | float | None) -> JsonValue:
@@ -352,7 +352,8 @@ class _Writer:
             return int(value)
         return float(value) + 0.0 if math.isfinite(value) else None
 
-    def _mapping(self, value: Mapping[str, object] | Mapping[Hashable, object]) -> Object:
+    def plain_object(self, value: Mapping[str, object] | Mapping[Hashable, object]) -> Object:
+        """Return a mapping as an object of JSON."""
         # Keys of several types stay distinct: 1 and "1".
         texts = [k for k in value if isinstance(k, str)]
         keys = texts if len(texts) == len(value) else labels_of([*value])
