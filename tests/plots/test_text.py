@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skedasis.plots.marks import Title
-from skedasis.plots.scales import clean
+from skedasis.plots.scales import clean, distinct_names, shorten
 from skedasis.plots.text import Lettering
 from skedasis.plots.theme import TEXTS
 
@@ -87,7 +87,78 @@ def test_a_title_keeps_its_feature_and_its_method(feature, quantity, method, roo
     said = "".join("".join(lines).split())
     whole = "".join(title.text.split())
     if said != whole:
-        # The feature and the quantity are shortened each for itself: the first line ends with the feature's end.
+        # The feature and the quantity are shortened each for itself.
         assert lines[0][0] == whole[0]
         assert lines[0].endswith(":")
-        assert lines[1][-1] == whole[-1]
+        assert lines[1][0] == "".join(title.quantity.split())[0] or lines[1][0] == "…"
+
+
+RULE = "workday = True and 9 < hour ≤ 16 and season in {spring, summer}"
+SENTENCES = [
+    RULE,
+    f"{RULE} (2,845)",
+    "effect on P(y = 0), P(y = 1) and P(y = 2)",
+    "importance for squared error, 5 models",
+    "partly by hour (39 % ± 13 %)",
+    "rentals [bikes per hour]",
+]
+INSEPARABLE = (
+    "workday = True",
+    "9 < hour ≤ 16",
+    "in {spring, summer}",
+    "(2,845)",
+    "P(y = 0)",
+    "P(y = 1)",
+    "P(y = 2)",
+    "5 models",
+    "(39 % ± 13 %)",
+    "[bikes per hour]",
+)
+
+
+@given(st.sampled_from(SENTENCES), st.floats(110, 400), st.integers(1, 3))
+def test_no_line_ends_in_a_formula_a_comparison_or_a_number_with_its_unit(text, room, most):
+    """Each of these is in one line, or it is left out; in a comparison its name may be shorter."""
+    for lines in (LETTERS.wrap(text, room, "note", most), [LETTERS.fit(text, room, "note")]):
+        shown = "\n".join(lines)
+        for whole in INSEPARABLE:
+            *_, end = whole.split()
+            assert (
+                end not in shown.replace("\n", " ").split()
+                or whole in shown
+                or "…" in shown.partition(end)[0]
+            )
+        assert not any(line.split()[-1] in ("=", "<", "≤", "±") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "short"),
+    [
+        ("workday = True and temp ≤ 17.9 °C (2,845)", 26, "workday = True and… (2,845)"),
+        ("workday = True and temp ≤ 17.9 °C", 26, "workday = True and…"),
+        ("number_of_visits_in_2019 ≤ 3", 16, "numbe…2019 ≤ 3"),
+        ("partly by hour (39 % ± 13 %)", 24, "partly by… (39 % ± 13 %)"),
+        ("number_of_visits_in_2019", 16, "number_o…in_2019"),
+    ],
+)
+def test_shortened_texts(text, room, short):
+    assert shorten(text, len(short)) == short
+    assert len(shorten(text, room)) <= room
+
+
+def test_notes_that_do_not_fit_are_left_out_whole():
+    notes = ("6,000 rows", "partly by hour (39 % ± 13 %)", "12 bins")
+    room = 1.02 * LETTERS.width("6,000 rows · 12 bins", "note")
+    assert LETTERS.flow(notes, room, most=1) == ["6,000 rows · 12 bins"]
+    assert LETTERS.flow(notes, 1000.0, most=1) == [" · ".join(notes)]
+
+
+def test_names_that_are_equal_when_shortened_keep_their_ends():
+    names = ["number of visits in 2018", "number of visits in 2019"]
+    assert distinct_names(names, 16) == ("number o…in 2018", "number o…in 2019")
+    rules = [f"workday = {v} and temp {sign} 17.9 °C" for v in ("True", "False") for sign in "≤>"]
+    shown = distinct_names(rules, 22)
+    assert shown == tuple(
+        f"workday = {v}… ({k})"
+        for v, k in zip(("True", "True", "False", "False"), (1, 2, 1, 2), strict=True)
+    )

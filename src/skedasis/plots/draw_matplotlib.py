@@ -31,6 +31,7 @@ from matplotlib.legend_handler import HandlerPatch, HandlerTuple
 from matplotlib.lines import Line2D
 from matplotlib.offsetbox import OffsetBox
 from matplotlib.patches import FancyArrowPatch, Patch
+from matplotlib.path import Path as MarkerPath
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
@@ -46,6 +47,7 @@ from skedasis.plots.layout import (
     GAP,
     KEY_GAP,
     KEY_HEIGHT,
+    KEY_LINES,
     KEY_WIDTH,
     KEYS_APART,
     MARGIN,
@@ -938,7 +940,9 @@ class _Painter:
         self._dots(x, y, z, marker=shape, color=color, mew=width, ms=2 * reach)
 
     def _caps(self, mark: Segments, x: Floats) -> float:
-        """Return the length of the caps of vertical lines, which do not touch each other."""
+        """Return the length of caps; those of upright lines do not touch each other."""
+        if not np.array_equal(mark.x0, mark.x1):
+            return mark.caps
         at = self.frame.across(np.unique(x[np.isfinite(x)]))
         return min(mark.caps, 0.35 * float(abs(np.diff(at)).min())) if len(at) > 1 else mark.caps
 
@@ -1106,9 +1110,9 @@ def handle(key: Key, colors: Colors) -> tuple[Artist, ...]:
 
 def _key_part(shape: KeyShape, style: Style, colors: Colors) -> list[Artist]:
     width = style.width
-    if shape in ("area", "violin", "margin"):
-        fill = colors(style.fill, style.fill_opacity)
-        edge = colors(style.stroke) if style.stroke else "none"
+    fill = colors(style.fill, style.fill_opacity)
+    edge = colors(style.stroke) if style.stroke else "none"
+    if shape == "area":
         parts: list[Artist] = [Patch(fc=fill, ec=edge, lw=width, ls=_dash(style, width))]
         if style.hatch:
             code, ec = colors.hatch(style)
@@ -1119,8 +1123,14 @@ def _key_part(shape: KeyShape, style: Style, colors: Colors) -> list[Artist]:
     if shape == "arrow":
         return [_arrow((0.0, 0.0), (1.0, 0.0), style, style.size, colors, width)]
     color = colors(style.stroke, style.opacity)
-    if shape == "rug":
-        return [Line2D([], [], color=color, marker="|", ms=5, mew=0.6, ls="none")]
-    if shape == "whisker":
-        return [Line2D([], [], color=color, lw=width, marker="|", ms=5, mew=width)]
+    if shape in KEY_LINES:
+        closed = shape in ("violin", "margin")
+        outlines = (
+            np.concatenate([line, line[:1]]) if closed else line for line in KEY_LINES[shape]
+        )
+        lines = [MarkerPath(line * (1, -1), closed=closed) for line in outlines]
+        reach = 2 * max(float(np.abs(line).max()) for line in KEY_LINES[shape])
+        face, rim = (fill, edge) if closed else ("none", color)
+        mark = MarkerPath.make_compound_path(*lines)
+        return [Line2D([], [], ls="none", marker=mark, ms=reach, mfc=face, mec=rim, mew=width)]
     return [Line2D([], [], color=color, lw=min(width, 4.0), ls=_dash(style, width))]

@@ -14,6 +14,7 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.elements import Drawing, dashes, joined, path, px, sheet, tag, texts, way
 from skedasis.plots.layout import (
     KEY_HEIGHT,
+    KEY_LINES,
     KEY_WIDTH,
     MARGIN,
     TICK,
@@ -269,19 +270,20 @@ class _Canvas:
                 d=f"M{px(middle)} {px(-half)}V{px(half)}",
                 stroke_width=wide + 0.4,
             )
-        d = {
-            "line": f"M{px(left)} 0h{px(wide)}",
-            "points": "",
-            "whisker": f"M{px(middle)} {px(-half)}V{px(half)}m-4 0h8m-8 {px(-high)}h8",
-            "arrow": "",
-            "violin": f"M{px(middle)}-7c1 3 6 5 6 7c0 2-5 4-6 7c-1-3-6-5-6-7c0-2 5-4 6-7z",
-            "rug": dashes(middle + np.array([-4.0, -0.5, 4.0]), np.zeros(3), 0.6),
-            "margin": f"M{px(middle - 9)} 6V0h6V6zM{px(middle - 3)} 6V-6h6V6zM{px(middle + 3)} 6V-2h6V6z",
-        }[shape]
         if shape == "points":
             d = _points(np.array([middle]), np.zeros(1), name)
-        if shape == "arrow":
+        elif shape == "arrow":
             d = _arrow_path(np.array([[left, 0.0, left + wide, 0.0]]), PIXELS * STYLES[name].size)
+        elif shape == "rug":  # each stroke is a short dash of a broad line
+            d = dashes(
+                middle + PIXELS * np.array([at[0, 0] for at in KEY_LINES["rug"]]), np.zeros(3), 0.6
+            )
+        elif shape in KEY_LINES:
+            end = "z" if shape in ("violin", "margin") else ""
+            lines = (PIXELS * line + (middle, 0.0) for line in KEY_LINES[shape])
+            d = "".join(f"{way(*line.T)}{end}" for line in lines)
+        else:
+            d = f"M{px(left)} 0h{px(wide)}"
         return tag("path", class_=name, d=d)
 
 

@@ -18,6 +18,7 @@ from skedasis.plots.marks import (
     Contour,
     FigureSpec,
     Key,
+    KeyShape,
     Margin,
     Panel,
     Points,
@@ -27,7 +28,7 @@ from skedasis.plots.marks import (
     legend_of,
     shorter_labels,
 )
-from skedasis.plots.scales import PlotAxis
+from skedasis.plots.scales import PlotAxis, clean
 from skedasis.plots.text import Lettering
 from skedasis.plots.ticks import LONG, Ticks, overhang, ticks_across, ticks_up
 
@@ -42,16 +43,43 @@ TICK, GAP = 2.7, 2.0
 KEY_WIDTH, KEY_HEIGHT, KEY_GAP, KEYS_APART = 17.0, 8.0, 4.0, 11.0
 """Size of the key of a legend entry, and the gaps after it and between entries."""
 
+
+def _mirrored(right: Sequence[tuple[float, float]]) -> Floats:
+    """Return the outline of which the right half is given, from above."""
+    half = np.array(right)
+    return np.concatenate([half, half[::-1] * (-1.0, 1.0)])
+
+
+KEY_LINES: dict[KeyShape, tuple[Floats, ...]] = {
+    "whisker": tuple(
+        np.array(ends)
+        for ends in (((0, -4), (0, 4)), ((-2.7, -4), (2.7, -4)), ((-2.7, 4), (2.7, 4)))
+    ),
+    "lying": tuple(
+        np.array(ends)
+        for ends in (((-7, 0), (7, 0)), ((-7, -2.7), (-7, 2.7)), ((7, -2.7), (7, 2.7)))
+    ),
+    "rug": tuple(np.array(((x, -2.5), (x, 2.5))) for x in (-3, -0.5, 3)),
+    "violin": (
+        _mirrored([(0, -4.7), (0.9, -2.7), (3, -1.1), (4, 0.2), (3, 1.4), (0.9, 2.8), (0, 4.7)]),
+    ),
+    "margin": tuple(
+        np.array(((x, 4), (x, y), (x + 4, y), (x + 4, 4)))
+        for x, y in ((-6, 0), (-2, -4), (2, -1.3))
+    ),
+}
+"""Keys in points around their centre, y downwards; those of violins and histograms are closed."""
+
 MARGIN = 19.0
 """Height of a histogram outside a frame."""
 
-ROW, ROWS, TIGHT = 17.0, 40, 12.0
-"""Height of a line of a bar chart; that of more than `ROWS` lines."""
+ROW, ROWS, TIGHT, DOUBLE = 17.0, 40, 12.0, 23.0
+"""Height of a line of a bar chart; that of more than `ROWS` lines; and of one whose name needs two lines of text."""
 
 NAMES = 0.4
 """Largest fraction of the width for names beside a panel."""
 
-LEAST = {"main": 54.0, "detail": 40.0, "counts": 16.0, "scale": 5.0}
+LEAST = {"main": 46.0, "detail": 40.0, "counts": 16.0, "scale": 5.0}
 """Smallest height of the frame of each kind of panel; below it, parts of the figure are left out."""
 
 SCALE_HEIGHT = 8.0
@@ -62,6 +90,22 @@ SHARE = 1 / 3
 NARROW, UPRIGHT = 76.0, 0.6
 """In a figure of a given height, more small panels than usual are side by side if there are fewer lines then: down to
 this width, and to this width relative to the height of a line."""
+
+LEGEND = 0.2
+"""Largest part of the height of a figure that its legend takes."""
+
+SPARE = {
+    "rug": 0,
+    "margin": 0,
+    "missing": 1,
+    "beyond-above": 1,
+    "beyond-below": 1,
+    "few": 2,
+    "empty": 2,
+    "violin": 3,
+    "local": 3,
+}
+"""Styles whose legend entries are left out first where the legend would take more, in this order."""
 
 DEPTH = 0.25
 """Part of a line of panels that rotated names have at most in a figure of a given height."""
@@ -186,6 +230,22 @@ class _Detail:
     least: float = 1.0
     ticks: bool = True
     titles: bool = True
+    wanted: bool = True
+    some: str = ""
+
+    def left_out(self, spec: FigureSpec) -> tuple[str, ...]:
+        """Return a note on parts of a figure that are left out, but for counts, which are often written elsewhere."""
+        legend = self.wanted and not self.legend and legend_of(spec.panels)
+        lower = not (self.details or self.some) and any(p.kind == "detail" for p in spec.panels)
+        if self.some:
+            rest = (
+                " and no legend: draw it larger" if legend else "; the others need a larger figure"
+            )
+            return (f"{self.some}{rest}",)
+        parts = [name for name, out in (("legend", legend), ("lower panel", lower)) if out]
+        if not parts:
+            return ()
+        return (f"the {' and the '.join(parts)} need{'s' * (len(parts) == 1)} a larger figure",)
 
 
 SHORT = 12
@@ -225,7 +285,9 @@ def arrange(
     """Place all parts of a figure."""
     lettering = Lettering() if lettering is None else lettering
     if height is None:
-        return _Arrangement(spec, width, lettering, _Detail(legend=legend)).placed(None)
+        return _Arrangement(spec, width, lettering, _Detail(legend=legend, wanted=legend)).placed(
+            None
+        )
     return _best(spec, width, height, lettering, legend=legend).placed(height)
 
 
@@ -240,18 +302,21 @@ def _best(
         if fitting and not detail.legend:
             return max(fitting, key=lambda one: one.share(height))
         for c in columns:
-            shown = replace(detail, legend=detail.legend and legend)
+            shown = replace(detail, legend=detail.legend and legend, wanted=legend)
             made = _Arrangement(spec, width, lettering, shown, c, height)
             if made.fits(height):
                 if made.share(height) >= SHARE - 1e-9 or not detail.legend:
                     return made
                 fitting.append(made)
+    if spec.compact is not None:
+        return _best(spec.compact, width, height, lettering, legend=legend)
     if made is None or len(spec.stacks) > 1:
         made = _fewer_stacks(spec, width, height, lettering, legend=legend)
     for detail in _TINY:
         if made.fits(height):
             break
-        made = _Arrangement(made.spec, width, lettering, detail, None, height)
+        shown = replace(detail, wanted=legend, some=made.detail.some)
+        made = _Arrangement(made.spec, width, lettering, shown, None, height)
     return made
 
 
@@ -279,12 +344,14 @@ def _fewer_stacks(
 ) -> _Arrangement:
     """Return the arrangement of as many stacks as fit, the first ones, with a note on the others."""
     total = len(spec.stacks)
-    made = _Arrangement(spec, width, lettering, replace(_LOW, legend=False), None, height)
+    made = _Arrangement(
+        spec, width, lettering, replace(_LOW, legend=False, wanted=legend), None, height
+    )
     for n, shown in itertools.product(range(total - 1, 0, -1), (legend, False)):
-        note = f"{n} of {total} panels: the others need a larger figure"
-        some = replace(spec, stacks=spec.stacks[:n], notes=(note,))
+        some = replace(spec, stacks=spec.stacks[:n], notes=())
+        detail = replace(_LOW, legend=shown, wanted=legend, some=f"{n} of {total} {spec.noun}s")
         for c in _possible_columns(some, width, height, lettering):
-            made = _Arrangement(some, width, lettering, replace(_LOW, legend=shown), c, height)
+            made = _Arrangement(some, width, lettering, detail, c, height)
             if made.fits(height):
                 return made
     return made
@@ -321,8 +388,15 @@ class _Arrangement:
         self.keys = (
             legend_of([p for s in self.stacks for p in s], spec.order) if detail.legend else ()
         )
+        self.key_room, self.brief = width - 2 * EDGE, False
+        for keys, brief, room in self._legends():
+            self.keys, self.brief, self.key_room = keys, brief, room
+            self.legend_fits = self.legend_height() <= LEGEND * height and self._distinct()
+            if self.legend_fits:
+                break
         most = max(detail.notes, 1) if detail.titles else 0
-        self.foot_notes = lettering.flow(spec.notes, width - 2 * EDGE)[:most]
+        notes = (*detail.left_out(spec), *spec.notes)
+        self.foot_notes = lettering.flow(notes, width - 2 * EDGE, most=most)
         self.heading = self._titled(
             spec.heading if detail.titles else Title(), EDGE, EDGE, width - 2 * EDGE
         )
@@ -422,7 +496,11 @@ class _Arrangement:
         if panel.kind == "scale":
             return SCALE_HEIGHT
         if panel.rows:
-            return self.lettering.scale * panel.rows * (ROW if panel.rows <= ROWS else TIGHT)
+            high = ROW if panel.rows <= ROWS else TIGHT
+            names = (self.lettering.width(clean(n), "tick") for n in panel.y.labels)
+            if max(names, default=0.0) > NAMES * self.widths[column]:
+                high = max(high, DOUBLE)
+            return self.lettering.scale * panel.rows * high
         # Wide figures would become too high.
         return panel.height * min(self.widths[column] / NATURAL_WIDTH, 1.6)
 
@@ -535,7 +613,9 @@ class _Arrangement:
         return [p.kind for p in deepest]
 
     def fits(self, height: float) -> bool:
-        """Return whether all frames have at least their smallest height."""
+        """Return whether all frames have at least their smallest height, and the legend at most its part of it."""
+        if not self.legend_fits:
+            return False
         parts = [self._line_parts(line) for line in self.lines]
         return float(self._least(parts).sum()) <= height - self._fixed()
 
@@ -699,15 +779,32 @@ class _Arrangement:
         end = next(e for e in ends if e > edge + 1e-6)
         return end - edge - 2 * EDGE - 4
 
+    def _legends(self) -> Iterator[tuple[tuple[Key, ...], bool, float]]:
+        """Yield shorter and shorter legends: entries, whether in their shortest words, and the width of each."""
+        keys, room = self.keys, self.key_room
+        yield keys, False, room
+        yield keys, True, room
+        for last in sorted(set(SPARE.values())):
+            kept = (k for k in keys if any(SPARE.get(name, math.inf) > last for _, name in k.parts))
+            yield tuple(kept), True, room
+        for n in (2, 3):
+            yield self.keys, True, (room - (n - 1) * KEYS_APART) / n
+
+    def _distinct(self) -> bool:
+        """Return whether the shortened entries of the legend differ."""
+        texts = [text for line in self._key_lines() for _, text, _ in line]
+        return len(set(texts)) == len(texts)
+
     def _key_lines(self) -> Iterator[list[tuple[Key, str, float]]]:
         """Yield the lines of the legend: each entry with its shortened text and its position."""
         room = self.width - 2 * EDGE
         line: list[tuple[Key, str, float]] = []
         x = 0.0
         for key in self.keys:
-            most, shorter = room - KEY_WIDTH - KEY_GAP, shorter_labels(key.label)
+            most, shorter = self.key_room - KEY_WIDTH - KEY_GAP, shorter_labels(key.label)
             fitting = (t for t in shorter if self.lettering.width(t, "key") <= most)
-            text = self.lettering.fit(next(fitting, shorter[-1]), most, "key")
+            text = shorter[-1] if self.brief else next(fitting, shorter[-1])
+            text = self.lettering.fit(text, most, "key")
             wide = KEY_WIDTH + KEY_GAP + self.lettering.width(text, "key")
             if line and x + wide > room:
                 yield line
@@ -770,7 +867,9 @@ def _texts_beside(ticks: Ticks, frame: PlotFrame, letters: Lettering) -> Iterato
     size = letters.size("tick")
     for text, y in zip(ticks.texts, frame.up(np.array(ticks.at)).tolist(), strict=True):
         if text:
-            yield PlacedText((text,), frame.left - TICK - GAP, y + 0.35 * size, "tick", -1)
+            lines = tuple(text.split("\n"))
+            first = y + 0.35 * size - (len(lines) - 1) * letters.leading("tick") / 2
+            yield PlacedText(lines, frame.left - TICK - GAP, first, "tick", -1)
 
 
 # --- texts inside panels -------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
@@ -270,7 +271,7 @@ NATURAL_WIDTH = 320.0
 
 @dataclass(frozen=True, eq=False)
 class FigureSpec:
-    """Specification of a figure: stacks of panels in a grid."""
+    """Specification of a figure: stacks of panels in a grid, and the figure in its place where they do not fit."""
 
     stacks: tuple[Stack, ...]
     title: str
@@ -285,6 +286,8 @@ class FigureSpec:
     order: tuple[str, ...] = ()
     stack_titles: tuple[str, ...] = ()
     stack_alts: tuple[str, ...] = ()
+    noun: str = "panel"
+    compact: FigureSpec | None = None
 
     @property
     def panels(self) -> tuple[Panel, ...]:
@@ -312,8 +315,9 @@ def vertical_line(x: float, style: str = "zero", label: str = "") -> Segments:
 # --- legends -------------------------------------------------------------------------------------
 
 KeyShape: TypeAlias = Literal[
-    "line", "area", "points", "whisker", "arrow", "violin", "rug", "margin"
+    "line", "area", "points", "whisker", "lying", "arrow", "violin", "rug", "margin"
 ]
+"""Shape of the key of a legend entry; whiskers are upright or lying."""
 
 KEY_SHAPES: dict[type, KeyShape] = {
     Line: "line",
@@ -361,7 +365,7 @@ def legend_of(panels: Sequence[Panel], order: Sequence[str] = ()) -> tuple[Key, 
                 continue
             shape = KEY_SHAPES[type(mark)]
             if isinstance(mark, Segments) and mark.caps:
-                shape = "whisker"
+                shape = "whisker" if np.array_equal(mark.x0, mark.x1) else "lying"
             parts = mine.setdefault(mark.label, [])
             if (shape, mark.style) not in parts:
                 parts.append((shape, mark.style))
@@ -371,12 +375,18 @@ def legend_of(panels: Sequence[Panel], order: Sequence[str] = ()) -> tuple[Key, 
     return tuple(Key(label, tuple(found[label])) for label in labels)
 
 
+_COUNT = re.compile(r" \([\d,.]+( rows?| %.*)?\)$")
+_INTERVAL = re.compile(r"(\d[\d.]* % intervals?) (?:of|for|at) .*|(average) effect")
+
+
 def shorter_labels(label: str) -> tuple[str, ...]:
-    """Return a legend entry "± …" with less and less explanation; other entries alone."""
-    if not label.startswith("± "):
-        return (label,)
-    shorter = label.partition(" (")[0]
-    return label, shorter, shorter.partition(",")[0]
+    """Return a legend entry with less and less explanation: that of "± …", of what an interval is, and counts."""
+    found = [label, _COUNT.sub("", label)]
+    if label.startswith("± "):
+        found += [label.partition(" (")[0], label.partition(" (")[0].partition(",")[0]]
+    short = _INTERVAL.fullmatch(label)
+    found += [short[1] or short[2]] if short else []
+    return tuple(dict.fromkeys(found))
 
 
 def _merged(

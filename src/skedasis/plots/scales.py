@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -325,18 +326,88 @@ def clean(text: str) -> str:
     return one_line("".join(shown)) or "(no name)"
 
 
-def shorten(text: str, room: int) -> str:
-    """Return text of at most `room` characters: if necessary its beginning and its end, which distinguish names."""
+_OPERATORS = frozenset("=≠<>≤≥±×→+−")
+_NUMBER = re.compile(r"[(\[{±−+-]*\d[\d.,]*(?<!,)")
+
+
+_COMPARISON = re.compile(r" (?:[=≠<>≤≥] |in \{)")
+
+
+def unbreakable(text: str, *, brackets: bool = True) -> list[str]:
+    """Return the parts of a text between which a line may end: it breaks no formula, and no number from its unit.
+
+    With `brackets`, what stands in brackets is one part.
+    """
+    parts: list[str] = []
+    depth, joined, words = 0, False, text.split(" ")
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        operator = word in _OPERATORS or (word == "in" and following.startswith("{"))
+        if parts and (joined or operator or depth > 0 or word == "%"):
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
+        if brackets:
+            depth += sum((c in "([{") - (c in ")]}") for c in word)
+        joined = operator or _NUMBER.fullmatch(word) is not None
+    return parts
+
+
+def shortened(text: str, fits: Callable[[str], bool], *, middle: bool = False) -> str:
+    """Return the longest beginning of a text that fits, with what stands in brackets at its end.
+
+    A comparison keeps its operator and its value. A single word, and with `middle` any text, keeps both ends, which
+    distinguish names.
+    """
+    if fits(text):
+        return text
+    for brackets in () if middle else (True, False):
+        *most, last = unbreakable(text, brackets=brackets)
+        ends = (f" {last}", "") if last[0] in "([" else ("",)
+        for end in ends:
+            for n in range(len(most), 0, -1):
+                short = f"{' '.join(most[:n]).rstrip(' ,;:·')}…{end}"
+                if fits(short):
+                    return short
+        first, more = (most[0], "…") if most else (last, "")
+        found = _COMPARISON.search(first)
+        if found is not None:
+            name, value = first[: found.start()], first[found.start() :] + more
+            if fits(f"{name[:2]}…{value}"):
+                return f"{_ends(name, partial(_with, fits, value))}{value}"
+    return _ends(text, fits, both=middle or len(unbreakable(text)) == 1)
+
+
+def _with(fits: Callable[[str], bool], end: str, text: str) -> bool:
+    return fits(text + end)
+
+
+def _ends(text: str, fits: Callable[[str], bool], *, both: bool = True) -> str:
+    """Return as many of the first letters of a text as fit, with `both` as many of the last ones."""
+
+    def cut(kept: int) -> str:
+        end = kept // 2 if both else 0
+        return f"{text[: kept - end].rstrip(' =≠<>≤≥')}…{text[len(text) - end :].lstrip()}"
+
+    low, high = 0, len(text) - 1
+    while low < high:
+        kept = (low + high + 1) // 2
+        low, high = (kept, high) if fits(cut(kept)) else (low, kept - 1)
+    return cut(low)
+
+
+def shorten(text: str, room: int, *, middle: bool = False) -> str:
+    """Return text of at most `room` characters, shortened as `shortened` describes."""
     text = clean(text)
     if len(text) <= room:
         return text
-    end = (room - 1) // 2
-    return f"{text[: room - 1 - end]}…{text[-end:]}"
+    return shortened(text, lambda short: len(short) <= room, middle=middle)
 
 
 def distinct_names(names: Sequence[str], room: int) -> tuple[str, ...]:
-    """Return shortened names; names that become equal are numbered."""
+    """Return shortened names: equal ones keep both ends, except comparisons; if still equal, they are numbered."""
     short = [shorten(n, room) for n in names]
+    if len(set(short)) < len(set(names)) and not any(map(_COMPARISON.search, names)):
+        short = [shorten(n, room, middle=True) for n in names]
     times, seen = Counter(short), Counter[str]()
     out: list[str] = []
     for name, cut in zip(names, short, strict=True):

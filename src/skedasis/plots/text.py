@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from skedasis.plots.marks import Title
-from skedasis.plots.scales import clean, width_of
+from skedasis.plots.scales import clean, shortened, unbreakable, width_of
 from skedasis.plots.theme import TEXTS
 
 TextWidth: TypeAlias = Callable[[str, float], float]
@@ -34,26 +34,29 @@ class Lettering:
         return LEADING * self.size(style)
 
     def width(self, text: str, style: str) -> float:
-        """Return the width of a line of text in points."""
+        """Return the width of a text in points, of its longest line."""
+        if "\n" in text:
+            return max(self.width(line, style) for line in text.split("\n"))
         # Bold letters are wider.
         return (1.09 if TEXTS[style].bold else 1.0) * self.measure(text, self.size(style))
 
     def fit(self, text: str, room: float, style: str) -> str:
-        """Return text that is no wider than `room`: if necessary its beginning and its end, which distinguish names."""
-        text = clean(text)
-        if self.width(text, style) <= room:
-            return text
-        low, high = 0, len(text)
-        while low < high:
-            kept = (low + high + 1) // 2
-            fits = self.width(_ends(text, kept), style) <= room
-            low, high = (kept, high) if fits else (low, kept - 1)
-        return _ends(text, low)
+        """Return text that is no wider than `room`, shortened as `scales.shortened` describes."""
+        return shortened(clean(text), lambda short: self.width(short, style) <= room)
+
+    def _parts(self, text: str, room: float, style: str) -> Iterator[str]:
+        """Yield the parts of a text between which lines end; what is wider than a line is broken further."""
+        for part in unbreakable(text):
+            if self.width(part, style) <= room:
+                yield part
+                continue
+            for inner in unbreakable(part, brackets=False):
+                yield from [inner] if self.width(inner, style) <= room else inner.split(" ")
 
     def wrap(self, text: str, room: float, style: str, most: int = 3) -> list[str]:
         """Break text into at most `most` lines no wider than `room`; shorten the last one if necessary."""
         lines, rest = [""], clean(text)
-        for word in rest.split(" "):
+        for word in self._parts(rest, room, style):
             joined = f"{lines[-1]} {word}" if lines[-1] else word
             if self.width(joined, style) <= room:
                 lines[-1] = joined
@@ -71,9 +74,11 @@ class Lettering:
         """Return a title in at most two lines, and the method, which follows the last one, or is empty."""
         lines = self.wrap(title.text, room, "title")
         if len(lines) > 2:
-            parts = (f"{title.subject}:", title.quantity)
             lines = (
-                [self.fit(part, room, "title") for part in parts]
+                [
+                    f"{self.fit(title.subject, room - self.width(':', 'title'), 'title')}:",
+                    self.fit(title.quantity, room, "title"),
+                ]
                 if title.quantity
                 else self.wrap(title.text, room, "title", most=2)
             )
@@ -91,21 +96,21 @@ class Lettering:
     def flow(
         self, notes: Sequence[str], room: float, style: str = "note", most: int = 8
     ) -> list[str]:
-        """Join short notes with a dot into lines; break within a note only if it is wider than `room`."""
+        """Join short notes with a dot into lines; break within a note only if it is wider than `room`.
+
+        Notes for which there are too few lines are left out; a first one is shortened.
+        """
         lines: list[str] = []
-        gaps: list[str] = []  # before each line: a dot if it begins a note
         for note in notes:
             joined = f"{lines[-1]} · {note}" if lines else ""
             if lines and self.width(joined, style) <= room:
                 lines[-1] = joined
-            else:
-                broken = self.wrap(note, room, style)
+                continue
+            broken = self.wrap(note, room, style)
+            if not lines and len(broken) > most > 0:
+                broken = self.wrap(note, room, style, most)
+            if len(lines) + len(broken) <= most:
                 lines += broken
-                gaps += [" · ", *[" "] * (len(broken) - 1)]
-        if len(lines) > most:
-            more = "".join(map("".join, zip(gaps[most:], lines[most:], strict=True)))
-            last = [self.fit(lines[most - 1] + more, room, style)] if most else []
-            lines = [*lines[: max(most - 1, 0)], *last]
         return lines
 
     def _cut(self, word: str, room: float, style: str) -> list[str]:
@@ -119,9 +124,3 @@ class Lettering:
                     parts.append("")
                 parts[-1] += c
         return parts
-
-
-def _ends(text: str, kept: int) -> str:
-    """Return the first and last letters of a text, `kept` in total."""
-    end = kept // 2
-    return f"{text[: kept - end].rstrip()}…{text[len(text) - end :].lstrip()}"

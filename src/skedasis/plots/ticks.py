@@ -20,6 +20,9 @@ Turn: TypeAlias = Literal[0, 40, 90]
 LONG = 24
 """Most characters of a rotated name."""
 
+LINES = 3
+"""Most lines of a name beside a vertical axis."""
+
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 _BETWEEN = 8.0
@@ -215,11 +218,13 @@ def _names_across(
 
 
 def _names_up(axis: PlotAxis, length: float, lettering: Lettering, room: float) -> Ticks:
-    """Return names beside a vertical axis, without those for which there is no room."""
+    """Return names beside a vertical axis in as many lines as fit, without those for which there is no room."""
     places = length * axis.share(np.array(axis.ticks))
     slot = float(np.abs(np.diff(places)).min()) if len(places) > 1 else length
-    every = max(1, math.ceil(0.9 * lettering.leading("tick") / max(slot, 1e-9)))
-    names = [lettering.fit(n, room, "tick") for n in axis.labels]
+    line = lettering.leading("tick")
+    every = max(1, math.ceil(0.9 * line / max(slot, 1e-9)))
+    most = int(np.clip(slot / line, 1, LINES))
+    names = ["\n".join(lettering.wrap(n, room, "tick", most)) for n in axis.labels]
     if len(set(names)) < len(names):
         letters = max(6, int(room / lettering.width("n", "tick")))
         names = [lettering.fit(n, room, "tick") for n in distinct_names(axis.labels, letters)]

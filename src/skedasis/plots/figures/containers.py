@@ -83,6 +83,7 @@ def side_by_side(
         order=tuple(dict.fromkeys(label for _, f in shown for label in f.order)),
         stack_titles=tuple(titles),
         stack_alts=tuple(alts) if len(stacks) == len(shown) else (),
+        noun=noun if len(stacks) == len(shown) else "panel",
     )
 
 

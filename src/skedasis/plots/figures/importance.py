@@ -235,6 +235,7 @@ def permutation_figure(
         small=n > 1,
         heading=title if n > 1 else Title(),
         notes=notes,
+        noun="feature",
     )
 
 
