@@ -240,28 +240,14 @@ class BinStats(Immutable, DisplayMixin):
         return np.append(self.low, self.high[-1:])
 
     def quadratic_term(self, x: Floats) -> Floats:
-        """Return the deviation of the effect from the straight line between the edges of the bin, at x.
-
-        Parameters
-        ----------
-        x : ndarray of float
-            Values of the feature. Outside the bins, and for NaN, the deviation is 0.
-        """
+        """Return the deviation of the effect from the straight line between the edges of its bin; 0 outside the bins."""
         k = np.clip(np.searchsorted(self.low, x, side="right") - 1, 0, len(self) - 1)
         left, right = self.low[k], self.high[k]
         inside = (x > left) & (x < right)
         return np.where(inside, self.slope_change[k] / 2 * (x - left) * (x - right), 0.0)
 
     def polygon(self, x: Floats, value: Floats, points: int = 24) -> tuple[Floats, Floats]:
-        """Return the vertices of a polygon that approximates a curve, including its parabolas.
-
-        Parameters
-        ----------
-        x, value : ndarray of float, shape (K + 1,)
-            The curve at the edges.
-        points : int
-            Number of additional vertices in each bin with a parabola.
-        """
+        """Return the vertices of a polygon that approximates a curve, given at the edges, and its parabolas."""
         curved = np.flatnonzero(self.slope_change)
         if len(curved) == 0:
             return x, value
@@ -281,14 +267,9 @@ class BinStats(Immutable, DisplayMixin):
         std_error: Floats,
         slope_change: Floats | None = None,
     ) -> BinStats:
-        """Return the bins of a numeric feature, with counts and weights from moments.
+        """Return the bins of a numeric feature between edges, (K + 1,), with counts and weights from moments.
 
-        Parameters
-        ----------
-        edges : ndarray of float, shape (K + 1,)
-        bins : Moments, K bins
-        effect, std, std_error, slope_change : ndarray of float, shape (K,)
-            The fields of `BinStats`. Without `slope_change`, slopes are constant within the bins.
+        Without `slope_change`, slopes are constant within the bins.
         """
         return cls(
             low=edges[:-1],

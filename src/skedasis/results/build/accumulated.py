@@ -124,21 +124,10 @@ def accumulated_effect(
 ) -> AccumulatedEffect:
     """Build an accumulated effect from the moments of local effects.
 
-    Parameters
-    ----------
-    cells : Cells
-        The fine cells.
-    moments : mapping of str to Moments
-        By cell: ``"local"`` of the local effects, ``"axis"`` of the feature's values. With `values` also, by value:
-        ``"down"``, ``"up"`` and ``"both"`` (see `skedasis.results.build.steps`).
-    kept : ndarray of int, shape (K + 1,)
-        Indices of the cells' edges that are edges of bins.
-    spec, about, rows
-        Copied to the result.
-    trend : ndarray of bool, shape (K,), optional
-        Whether slopes change linearly within each bin.
-    values : ndarray of float, shape (L,), optional
-        The observed values of the feature, if the curve is accumulated from steps between them.
+    `moments` has by cell those of the local effects ("local") and of the feature's values ("axis"). `kept`, (K + 1,),
+    are indices of the cells' edges that are edges of bins; `trend`, (K,), says in which bins slopes change linearly. If
+    the curve is accumulated from steps between the observed `values`, (L,), `moments` has by value "down", "up" and
+    "both", too (`skedasis.results.build.steps`).
     """
     if len(cells) == 0:
         return _constant(cells, moments, spec, about, rows)

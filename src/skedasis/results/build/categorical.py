@@ -31,18 +31,9 @@ def accumulated_categorical_effect(
     about: About,
     rows: Rows | None,
 ) -> LevelStepsEffect:
-    """Build an accumulated effect from the moments of steps between levels.
+    """Build an accumulated effect from the moments of steps between levels: by level "down", "up" and "both".
 
-    Parameters
-    ----------
-    levels : LevelStats
-        In the order of accumulation.
-    moments : mapping of str to Moments
-        By level: ``"down"``, ``"up"``, ``"both"``.
-    kept : ndarray of int, shape (K + 1,)
-        Codes of the levels at which groups of steps begin and end: all levels, unless steps were grouped.
-    spec, about, rows
-        Copied to the result.
+    The levels are in the order of accumulation. `kept`, (K + 1,), are the codes at which groups of steps begin and end.
     """
     steps = Steps.of(moments)
     # Not those of the levels: a bootstrap replicate may have no row of a level.
@@ -73,13 +64,9 @@ def accumulated_categorical_effect(
 
 
 def group_steps(scheme: Binning, pooled: Moments, spec: Spec, largest: float, about: About) -> Ints:
-    """Return the codes of the levels at which groups of steps begin and end, selected by a binning.
+    """Return the codes of the levels, (K + 1,), at which groups of steps begin and end, selected by a binning.
 
     Each step has width 1. A row counts once for each of its steps.
-
-    Returns
-    -------
-    ndarray of int, shape (K + 1,)
     """
     cells = Cells(np.arange(len(pooled.weight) + 1.0))
     options = VarianceOptions(spec.ddof, spec.weight_kind, largest, feature=about.feature.name)

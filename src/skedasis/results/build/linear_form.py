@@ -137,14 +137,9 @@ def _slopes_of_bins(
 ) -> tuple[Slopes, Floats, Floats]:
     """Return the slopes of the bins, for local effects at points, which can be pooled in any bins (RHALE Eq. 10, 11).
 
-    Returns
-    -------
-    pieces : Slopes
-    matrix : ndarray of float, shape (K + 1, P)
-        From the slopes to the curve at the edges.
-    middles : ndarray of float, shape (K, P)
-        From the slopes to the mean of the curve over each bin. The mean of a parabola over its bin lies below the mean
-        of its end points, by width² / 12 times the change of the slope.
+    With them two matrices: from the slopes to the curve at the edges, (K + 1, P), and to its mean over each bin, (K,
+    P). The mean of a parabola over its bin lies below the mean of its end points, by width² / 12 times the change of
+    the slope.
     """
     count, widths = len(kept) - 1, np.diff(cells.edges[kept])
     has_rows = bins.weight > 0
@@ -276,23 +271,11 @@ class LineFits:
 def fit_lines(
     cells: Cells, local: Moments, axis: Moments, kept: Ints, chosen: Bools, spec: Spec
 ) -> LineFits:
-    """Fit a line to the local effects of each chosen bin.
+    """Fit a line to the local effects of each chosen bin, from the moments by cell of local effects and of the feature.
 
-    Parameters
-    ----------
-    cells : Cells
-    local, axis : Moments
-        Of the local effects and of the feature, by cell.
-    kept : ndarray of int, shape (K + 1,)
-        Indices of the cells' edges that are edges of bins.
-    chosen : ndarray of bool, shape (K,)
-        Which bins get a line. Bins whose rows all lie in one cell do not.
-    spec : Spec
-
-    Notes
-    -----
     Least squares through the means of the cells, weighted by their rows. If each cell contains a single value, this is
     least squares through the rows. Otherwise the variation of the feature within cells is used for the variance only.
+    Bins whose rows all lie in one cell get no line.
     """
     bins, axis_bins = local.pool(kept[:-1]), axis.pool(kept[:-1])
     bin_of_cell = np.repeat(np.arange(len(kept) - 1), np.diff(kept))

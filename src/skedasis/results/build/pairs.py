@@ -76,15 +76,9 @@ def accumulated_surface(
 
 
 def fill_empty_cells(delta: Floats, empty: Bools, centres0: Floats, centres1: Floats) -> Floats:
-    """Return the cells' values with empty cells filled from the nearest non-empty cell; ties take the mean.
+    """Return the cells' values, (K0, K1), with empty cells filled from the nearest non-empty cell; ties take the mean.
 
-    Parameters
-    ----------
-    delta : ndarray of float, shape (K0, K1)
-    empty : ndarray of bool, shape (K0, K1)
-        Not all true.
-    centres0, centres1 : ndarray of float, shapes (K0,) and (K1,)
-        Centres of the cells as fractions of the ranges.
+    The centres, (K0,) and (K1,), are fractions of the ranges.
     """
     known = np.where(empty, 0.0, delta).ravel()
     return (filling_matrix(empty, centres0, centres1) @ known).reshape(delta.shape)
@@ -150,18 +144,8 @@ def cells_of_homes(sides: tuple[PairAxis, PairAxis]) -> Ints:
 def second_order(delta: Floats, weight: Floats, sides: tuple[PairAxis, PairAxis]) -> Floats:
     """Accumulate double differences over both axes (Eq. 6.4), and subtract the main effects (6.6) and the mean (6.7).
 
-    Parameters
-    ----------
-    delta : ndarray of float, shape (..., K0, K1)
-        Mean double differences of the cells.
-    weight : ndarray of float, shape (h0, h1), or (..., h0, h1)
-        Weights of the rows in each pair of homes.
-    sides : tuple of two PairAxis
-
-    Returns
-    -------
-    ndarray of float, shape (..., m0, m1)
-        One surface for each entry of the leading axes.
+    From the cells' mean double differences, (..., K0, K1), and the weights of the rows in each pair of homes, (h0, h1)
+    or (..., h0, h1), to one surface, (m0, m1), for each entry of the leading axes.
     """
     total = np.zeros((*delta.shape[:-2], sides[0].n_nodes, sides[1].n_nodes))
     total[..., 1:, 1:] = np.cumsum(np.cumsum(delta, axis=-2), axis=-1)

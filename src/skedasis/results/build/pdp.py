@@ -44,15 +44,7 @@ SHOWN = "shown"
 
 
 def spread_of_curves(curves: Moments, shares: Floats, spec: Spec) -> Spread:
-    """Return the standard deviation over rows of curves that are centred over the data.
-
-    Parameters
-    ----------
-    curves : Moments, m cells
-    shares : ndarray of float, shape (m,)
-        Fraction of the data at each point.
-    spec : Spec
-    """
+    """Return the standard deviation over rows of curves centred over the data, whose share at each point is given."""
     std = np.sqrt(curves.variance(1, spec.weight_kind))
     # The curves of a constant feature have one point, at which all are zero.
     std = np.nan_to_num(std) if len(std) == 1 else std
@@ -145,17 +137,9 @@ def m_plot(
     about: About,
     rows: Rows | None,
 ) -> MPlotEffect:
-    """Build an M-plot from the moments of the quantity and of the feature in each cell.
+    """Build an M-plot from the moments of the quantity ("local") and of the feature ("axis") in each cell.
 
-    Parameters
-    ----------
-    cells : Cells
-    moments : mapping of str to Moments
-        ``"local"`` of the quantity, ``"axis"`` of the feature.
-    kept : ndarray of int, shape (K + 1,)
-        Indices of the cells' edges that are edges of bins.
-    spec, about, rows
-        Copied to the result.
+    `kept`, (K + 1,), are indices of the cells' edges that are edges of bins.
     """
     bins, axis = (
         m if len(cells) == 0 else m.pool(kept[:-1]) for m in (moments[LOCAL], moments[AXIS])

@@ -57,13 +57,8 @@ _FLAT = 1e-6
 def step_forms(values: Floats, edges: Floats, known: Bools) -> Floats:
     """Return the matrix (m, L - 1) from the steps between values to the curve at edges, which starts at zero.
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (L,)
-    edges : ndarray of float, shape (m,)
-        Between two values the curve is linear.
-    known : ndarray of bool, shape (L - 1,)
-        Which steps have rows. Steps without rows get the mean slope of the nearest steps with rows on both sides.
+    Between two values the curve is linear. Steps without rows (`known`, (L - 1,)) get the mean slope of the nearest
+    steps with rows on both sides.
     """
     widths = np.diff(values)
     forms = np.clip((edges[:, None] - values[:-1]) / widths, 0.0, 1.0)
@@ -215,17 +210,10 @@ def _cell_weight(effect: AccumulatedEffect) -> Floats:
 def summarise_in_bins(
     effect: AccumulatedEffect, kept: Ints, differences: Moments | None
 ) -> AccumulatedEffect:
-    """Return an effect with the same curve on all cells, summarised by other bins.
+    """Return an effect with the same curve on all cells, summarised by bins between the `kept` edges of cells.
 
-    Parameters
-    ----------
-    effect : AccumulatedEffect
-        On all cells.
-    kept : ndarray of int, shape (K + 1,)
-        Indices of the cells' edges that are edges of bins.
-    differences : Moments, K bins, optional
-        Moments of the rows' differences across their bin, divided by its width. Without them the standard deviations
-        are NaN.
+    `differences` are the moments of the rows' differences across their bin, divided by its width; without them the
+    standard deviations are NaN.
     """
     spec, cells = effect.spec, effect.cells
     if len(cells) == 0:

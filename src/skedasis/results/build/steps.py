@@ -29,17 +29,10 @@ gives the covariance."""
 def step_moments(
     down: Floats, up: Floats, place: Ints, size: int, weights: Floats | None
 ) -> dict[str, Moments]:
-    """Return the moments of the rows' steps, by value or level.
+    """Return the moments of the rows' steps, by value or level; `place` has the codes of the rows' values.
 
-    Parameters
-    ----------
-    down, up : ndarray of float, shape (n,)
-        Each row's step from the previous value to its own, and from its own to the next value; 0 where there is none.
-    place : ndarray of int, shape (n,)
-        Codes of the rows' values.
-    size : int
-        Number of values.
-    weights : ndarray of float, shape (n,), optional
+    `down` and `up`, (n,): each row's step from the previous value to its own, and from its own to the next; 0 where
+    there is none.
     """
     count = Moments.of(up, place, size, weights)
     return {
@@ -175,14 +168,6 @@ _NEIGHBOURS = 5
 def slopes_nearby(steps: Steps, values: Floats, kind: WeightKind) -> Floats:
     """Return the variance of the rows' slopes around each value, (L,), on an axis scaled to length 1.
 
-    Parameters
-    ----------
-    steps : Steps
-    values : ndarray of float, shape (L,)
-    kind : {"frequency", "sampling"}
-
-    Notes
-    -----
     With at least two rows per value on average, it is the variance within the value and up to five values on either
     side. With fewer rows, as for integers with many values, it includes the variance between values, around a line. The
     estimate is the same if the axis is reversed.
@@ -260,20 +245,11 @@ def step_errors(
 ) -> tuple[Floats, Floats]:
     """Return standard errors of linear forms of the mean steps, and their degrees of freedom.
 
-    Parameters
-    ----------
-    forms : ndarray of float, shape (m, L - 1)
-        Coefficients of the mean steps.
-    own : ndarray of float, shape (m, L)
-        The contribution of a row that depends on its value only: its contribution to the centre, a mean over rows.
-    steps : Steps
-    spec : Spec
-    at_values : tuple of two ndarray of float, shape (m, L), optional
-        Further coefficients, of the mean step down and of the mean step up of the rows at each value (of numbers only,
-        whose steps are means of the means at their ends).
+    `forms`, (m, L - 1), are coefficients of the mean steps. `own`, (m, L), is what a row contributes by its value
+    alone: to the centre, a mean over rows. `at_values`, two of shape (m, L), are further coefficients, of the mean step
+    down and of the mean step up of the rows at each value (of numbers only, whose steps are means of the means at their
+    ends).
 
-    Notes
-    -----
     A row at value l contributes ``a (d_down - mu_down) + b (d_up - mu_up) + g`` to the form. The variance is the sum of
     its squares over the rows, from the second moments at each value. With sampling weights the sum at each value is
     scaled by its effective size, which assumes that weights and steps are independent.

@@ -63,18 +63,8 @@ def sums_by_cell(
 ) -> SparseMatrix:
     """Return the matrix (cells * parts, rows) that sums several values of rows by cell.
 
-    Parameters
-    ----------
-    values : sequence of ndarray of float, shape (k,)
-        One array per part.
-    row, cell : ndarray of int, shape (k,)
-        The row and the cell of each value, sorted by cell.
-    shape : (int, int)
-        Number of cells, and of rows.
-
-    Notes
-    -----
-    The parts of a cell are adjacent rows of the matrix, so that the counts of its rows stay in the cache.
+    `values` has one array per part; their rows and cells, sorted by cell, are `row` and `cell`. The parts of a cell are
+    adjacent rows of the matrix, so that the counts of its rows stay in the cache.
     """
     from scipy.sparse import csr_array
 

@@ -334,12 +334,7 @@ def bin_codes(effect: LevelStepsEffect) -> Ints:
 
 
 def fill_unknown(slope: Floats, known: Bools) -> Floats:
-    """Fill unknown slopes by the mean of the nearest known ones on both sides, and by zero outside the known ones.
-
-    Parameters
-    ----------
-    slope, known : ndarray, shape (P, R)
-    """
+    """Fill unknown slopes (P, R) by the mean of the nearest known ones on both sides, by zero beyond the known ones."""
     if known.all():
         return slope
     size, place = len(slope), np.arange(len(slope))[:, None]

@@ -409,14 +409,7 @@ class SurfaceOfWeights:
     def evaluate(self, mean: Floats, there: Bools, weight: Floats, of: SurfaceStatistic) -> Floats:
         """Return the surfaces, (R, m0, m1), or the cells, (R, K0, K1), NaN where a cell is empty.
 
-        Parameters
-        ----------
-        mean : ndarray of float, shape (R, C)
-            Mean double differences of the cells.
-        there : ndarray of bool, shape (R, C)
-            Cells that have rows.
-        weight : ndarray of float, shape (R, H)
-        of : {"value", "cells"}
+        From the cells' mean double differences, (R, C), whether they have rows, and the weights of the homes, (R, H).
         """
         shape = len(mean), *(s.n_nodes - 1 for s in self.sides)
         if of == "cells":
