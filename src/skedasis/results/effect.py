@@ -240,7 +240,7 @@ class BinStats(Immutable, DisplayMixin):
         return np.append(self.low, self.high[-1:])
 
     def quadratic_term(self, x: Floats) -> Floats:
-        """Return the deviation of the effect from the straight line between the edges of its bin; 0 outside the bins."""
+        """Return the deviation of the effect from the straight line between the edges of its bin; 0 outside bins."""
         k = np.clip(np.searchsorted(self.low, x, side="right") - 1, 0, len(self) - 1)
         left, right = self.low[k], self.high[k]
         inside = (x > left) & (x < right)
