@@ -57,7 +57,7 @@ from skedasis.methods.base import (
     quantile_scheme,
 )
 from skedasis.methods.plans import BatchStats, CellPlan, kept_rows, select_rows
-from skedasis.models.adapters import DerivativeInfo
+from skedasis.models.adapters import DerivativeInfo, LocalEffectKind
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.build.accumulated import accumulated_effect, select_bins, variance_options
 from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, RISE
@@ -308,18 +308,18 @@ class Accumulated(BinnedMethod):
         notes = {"local_effects": plan.derivative_info.description, **stats.notes_outside}
         return effect.with_provenance({**notes, **plan.notes})
 
-    def _spec(self, plan: CellPlan, kind: WeightKind) -> Spec:
-        return Spec(
-            self.name,
-            self.center,
-            plan.derivative_info.kind,
-            self.accumulate,
-            self.ddof,
-            self.accumulate_se,
-            plan.cells.closed,
-            kind,
-            self.describe(),
+    def accumulated_spec(self, local_effects: LocalEffectKind, kind: WeightKind) -> Spec:
+        """Return the settings that an accumulated result needs."""
+        return replace(
+            self.spec(self.center, local_effects, kind),
+            accumulate=self.accumulate,
+            ddof=self.ddof,
+            accumulate_se=self.accumulate_se,
         )
+
+    def _spec(self, plan: CellPlan, kind: WeightKind) -> Spec:
+        spec = self.accumulated_spec(plan.derivative_info.kind, kind)
+        return replace(spec, closed=plan.cells.closed)
 
     def _effect(
         self, plan: CellPlan, local: BatchStats, spec: Spec, about: About, rows: Rows | None

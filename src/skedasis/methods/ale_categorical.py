@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints, JsonValue, Level
 from skedasis.binning import Binning
 from skedasis.data.categories import LevelColumn
+from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
@@ -33,8 +35,9 @@ from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.evaluator import BatchEvaluator, SweptValues
 from skedasis.results.axis import LevelStats
 from skedasis.results.build.categorical import accumulated_categorical_effect, group_steps
+from skedasis.results.build.pairs import LevelPairAxis
 from skedasis.results.build.steps import Steps, mask_missing_steps, step_moments
-from skedasis.results.effect import About, Effect, Spec, format_values
+from skedasis.results.effect import About, Effect, format_values
 from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
@@ -75,6 +78,20 @@ class LevelPlan:
         notes = {"order": list(levels.labels), "order_chosen": chosen}
         return cls(column, order, places, chosen, notes)
 
+    def for_column(self, column: Column | LevelColumn) -> LevelPlan:
+        """Return the plan with the same levels for a column of other rows."""
+        same = isinstance(column, LevelColumn)
+        return LevelPlan.of(column, self.order, self.chosen) if same else self
+
+    @property
+    def feature(self) -> Feature:
+        return self.column.feature
+
+    @cached_property
+    def side(self) -> LevelPairAxis:
+        """Return the axis of the feature in a pair."""
+        return LevelPairAxis(self.stats)
+
     @property
     def stats(self) -> LevelStats:
         """Return the levels with their counts, as stored in a result."""
@@ -91,10 +108,15 @@ class LevelPlan:
         """Return the positions of the rows' levels in the order, -1 for levels that are not used."""
         return self.places[evaluator.codes(self.column)]
 
-    def position(self, evaluator: BatchEvaluator) -> Floats:
+    def values(self, evaluator: BatchEvaluator) -> Floats:
         """Return the positions of the rows' levels as numbers, NaN for missing values and omitted levels."""
         position = self.at(evaluator).astype(float)
         return np.where(position < 0, np.nan, position)
+
+    def located(self, evaluator: BatchEvaluator) -> tuple[Floats, Ints]:
+        """Return the positions of the rows' levels, and their homes in a pair."""
+        values = self.values(evaluator)
+        return values, self.side.home_of(values)
 
     def changes(self, places: Ints) -> SweptValues:
         """Return the changes that insert the levels at these positions in the order, (m,) or (n, m)."""
@@ -161,16 +183,7 @@ class LevelSteps(LevelVariant[_StepsBase]):
     ) -> Effect:
         """Accumulate the differences between adjacent levels."""
         base, levels = self.base, plan.stats
-        spec = Spec(
-            self.name,
-            base.center,
-            "levels",
-            base.accumulate,
-            base.ddof,
-            base.accumulate_se,
-            weight_kind=kind,
-            parameters=self.describe(),
-        )
+        spec = replace(base.accumulated_spec("levels", kind), method=self.name)
         runs = np.arange(len(levels))
         if self.grouped and len(levels) > 1:
             runs = group_steps(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
 import numpy as np
@@ -56,7 +57,7 @@ from skedasis.results.build.pairs import (
     cells_of_homes,
     gather_moments,
 )
-from skedasis.results.effect import About, Spec
+from skedasis.results.effect import About
 from skedasis.results.surface import PairRows, Surface
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments, WeightKind
@@ -99,41 +100,7 @@ class NumericSide:
         return replace(self, summary=column.summary()) if isinstance(column, Column) else self
 
 
-@dataclass(frozen=True, eq=False)
-class LevelSide:
-    """Plan of a categorical feature of a pair."""
-
-    side: LevelPairAxis
-    feature: Feature
-    chosen: str
-    levels: LevelPlan
-
-    @classmethod
-    def of(cls, levels: LevelPlan) -> LevelSide:
-        """Return the plan for levels in an order."""
-        return cls(LevelPairAxis(levels.stats), levels.column.feature, levels.chosen, levels)
-
-    def changes(self, nodes: Ints) -> SweptValues:
-        """Return the changes that insert the levels of these nodes into the feature's columns, (m,) or (n, m)."""
-        return self.levels.changes(nodes)
-
-    def values(self, evaluator: BatchEvaluator) -> Floats:
-        """Return the positions of the rows' levels, NaN for missing values and omitted levels."""
-        return self.levels.position(evaluator)
-
-    def located(self, evaluator: BatchEvaluator) -> tuple[Floats, Ints]:
-        """Return the positions and homes of the rows' levels."""
-        values = self.values(evaluator)
-        return values, self.side.home_of(values)
-
-    def for_column(self, column: Column | LevelColumn) -> LevelSide:
-        """Return the plan with the same levels for a column of other rows."""
-        if not isinstance(column, LevelColumn):
-            return self
-        return LevelSide.of(LevelPlan.of(column, self.levels.order, self.levels.chosen))
-
-
-SideColumn: TypeAlias = NumericSide | LevelSide
+SideColumn: TypeAlias = NumericSide | LevelPlan
 """Plan of one feature of a pair."""
 
 
@@ -180,31 +147,13 @@ UP, DOWN = (0, 0, 1), (-1, -1, 0)
 """Moves: the cell, and the nodes at its lower and upper end, relative to the row's home."""
 
 
-@dataclass(frozen=True, eq=False)
-class Differences:
-    """Local effects of a pair in a batch: input of `skedasis.results.build.pairs.accumulated_surface`.
+LocalStats: TypeAlias = tuple[dict[str, Moments], dict[str, Floats | None], float]
+"""Local effects of a pair in a batch: moments, the input of `skedasis.results.build.pairs.accumulated_surface`; arrays
+of the rows; and the rounding error of a double difference.
 
-    Of `rows`, "across", (n, q), are the double differences of each row in the cells that it contributes to, in the
-    order of `skedasis.results.build.pairs.cells_of_homes`; NaN where there is no such cell. `rounding` is the rounding
-    error of a double difference.
-    """
-
-    moments: dict[str, Moments]
-    rows: dict[str, Floats | None]
-    rounding: float = 0.0
-
-    @classmethod
-    def of(
-        cls,
-        evaluator: BatchEvaluator,
-        moments: dict[str, Moments],
-        across: Floats | None,
-        *q: Floats,
-    ) -> Differences:
-        """Return differences of values at the corners."""
-        largest = max((float(np.abs(v).max(initial=0.0)) for v in q), default=0.0)
-        # Four values: a few units in their last place.
-        return cls(moments, {"across": across}, 16 * evaluator.eps * largest)
+"across", (n, q), are the double differences of each row in the cells that it contributes to, in the order of
+`skedasis.results.build.pairs.cells_of_homes`; NaN where there is no such cell.
+"""
 
 
 def differences(
@@ -212,7 +161,7 @@ def differences(
     sides: tuple[SideColumn, SideColumn],
     homes: tuple[Ints, Ints],
     x: tuple[Floats, Floats],
-) -> Differences:
+) -> LocalStats:
     """Evaluate the quantity at the corners of the rows' cells, and return the moments of double differences by cell.
 
     `homes` are the indices of the rows' bins or levels, and `x` the rows' values, (n,) each, of both sides.
@@ -220,7 +169,13 @@ def differences(
     if all(isinstance(s, NumericSide) and s.side.n_nodes > 1 for s in sides):
         return _numeric_differences(evaluator, sides, homes, x)
     corners = Corners(evaluator, sides, homes)
-    return Differences.of(evaluator, corners.moments(x), corners.across(), *corners.at.values())
+    rounding = _rounding(evaluator, *corners.at.values())
+    return corners.moments(x), {"across": corners.across}, rounding
+
+
+def _rounding(evaluator: BatchEvaluator, *q: Floats) -> float:
+    """Return the rounding error of double differences: a few units in the last place of the four values."""
+    return 16 * evaluator.eps * max(float(np.abs(v).max(initial=0.0)) for v in q)
 
 
 def _numeric_differences(
@@ -228,7 +183,7 @@ def _numeric_differences(
     sides: tuple[SideColumn, SideColumn],
     homes: tuple[Ints, Ints],
     x: tuple[Floats, Floats],
-) -> Differences:
+) -> LocalStats:
     """Return the double differences of two numeric features: four corners in one call, 4 n model rows."""
     columns = sides[0].feature.position, sides[1].feature.position
     nodes = np.asarray(sides[0].side.nodes, float), np.asarray(sides[1].side.nodes, float)
@@ -251,7 +206,7 @@ def _numeric_differences(
         MAIN0: Moments.of(below + fraction[1], homes[0], k, evaluator.weights),
         MAIN1: Moments.of(before + fraction[0], homes[1], m, evaluator.weights),
     }
-    return Differences.of(evaluator, moments, delta[:, None], q)
+    return moments, {"across": delta[:, None]}, _rounding(evaluator, q)
 
 
 def counted(cell: Ints, cells: int, weights: Floats | None) -> Moments:
@@ -276,7 +231,7 @@ class Corners:
         self.at: dict[tuple[int, int], Floats] = {}
         # A categorical feature is the outer loop: rows at its first or last level are left out once for both edges of
         # the numeric feature.
-        swap = isinstance(sides[1], LevelSide) and not isinstance(sides[0], LevelSide)
+        swap = isinstance(sides[1], LevelPlan) and not isinstance(sides[0], LevelPlan)
         outer, inner = (1, 0) if swap else (0, 1)
         for o in offsets(sides[outer].side):
             for group in _nodes_per_call(sides[inner]):
@@ -292,7 +247,7 @@ class Corners:
             self.at |= dict.fromkeys(keys, np.zeros(len(h)))
             return
         part = self.evaluator if len(rows) == len(h) else self.evaluator.subset(rows)
-        if all(isinstance(s, LevelSide) for s in self.sides) and keys == [(0, 0)]:
+        if all(isinstance(s, LevelPlan) for s in self.sides) and keys == [(0, 0)]:
             self.at[0, 0] = part.values()
             return
         nodes = np.stack([g[rows] + i for i in group], axis=1)
@@ -318,6 +273,7 @@ class Corners:
         joint = self._joint(home)
         return moments if joint is None else {**moments, JOINT: joint.reshape(-1, *shape)}
 
+    @cached_property
     def across(self) -> Floats | None:
         """Return each row's double differences, (n, q); NaN where there is no such cell."""
         sides = (self.sides[0].side, self.sides[1].side)
@@ -334,10 +290,9 @@ class Corners:
 
         The variance of a sum of two gives their covariance.
         """
-        across = self.across()
-        if across is None:
+        if self.across is None:
             return None
-        deltas, width = np.nan_to_num(across), self.sides[1].side.n_homes
+        deltas, width = np.nan_to_num(self.across), self.sides[1].side.n_homes
         q, index = deltas.shape[1], self.homes[0] * width + self.homes[1]
         values = [deltas[:, i] for i in range(q)]
         values += [deltas[:, i] + deltas[:, j] for i in range(q) for j in range(i + 1, q)]
@@ -411,7 +366,7 @@ def moves(side: PairAxis) -> tuple[tuple[int, int, int], ...]:
 def _nodes_per_call(column: SideColumn) -> list[tuple[int, ...]]:
     """Return the groups of nodes that are evaluated in one call: both edges of a bin, or one level."""
     nodes = offsets(column.side)
-    return [(o,) for o in nodes] if isinstance(column, LevelSide) else [nodes]
+    return [(o,) for o in nodes] if isinstance(column, LevelPlan) else [nodes]
 
 
 def _valid(side: PairAxis, nodes: Ints) -> Bools:
@@ -462,8 +417,8 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
         sides = self._side(columns[0], both=both), self._side(columns[1], both=both)
         notes: dict[str, JsonValue] = {"local_effects": "double differences across cells"}
         for side in sides:
-            if isinstance(side, LevelSide):
-                notes[f"order of {side.feature.name}"] = side.levels.notes
+            if isinstance(side, LevelPlan):
+                notes[f"order of {side.feature.name}"] = side.notes
         return PairPlan(sides, derivative_info, notes)
 
     def _side(self, column: Column | LevelColumn, *, both: bool) -> SideColumn:
@@ -482,7 +437,7 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
                 f"Pass an order: sd.ALE(order={{{feature.name!r}: [...]}}) or order='similarity'; or use sd.PDP() "
                 "(in a shell --method pdp)",
             )
-        return LevelSide.of(LevelPlan.of(column, *ordered(column, order, self.name)))
+        return LevelPlan.of(column, *ordered(column, order, self.name))
 
     def points_per_call(self, plans: Sequence[PairPlan]) -> int:
         """Return 2: two corners per call, so that the unchanged columns need two copies, not four."""
@@ -503,9 +458,9 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
             evaluator, x0, x1 = evaluator.subset(rows), x0[rows], x1[rows]
             homes = homes[0][rows], homes[1][rows]
             keep = None if keep is None else keep[rows]
-        found = self.local_stats(evaluator, plan, homes, (x0, x1))
-        rows = {"x0": x0, "x1": x1, "weight": evaluator.weights, **found.rows}
-        stats = BatchStats(found.moments, select_rows(rows, keep), found.rounding)
+        moments, local, rounding = self.local_stats(evaluator, plan, homes, (x0, x1))
+        rows = {"x0": x0, "x1": x1, "weight": evaluator.weights, **local}
+        stats = BatchStats(moments, select_rows(rows, keep), rounding)
         return stats.with_outside(outside, all_weights)
 
     def local_stats(
@@ -514,7 +469,7 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
         plan: PairPlan,
         homes: tuple[Ints, Ints],
         x: tuple[Floats, Floats],
-    ) -> Differences:
+    ) -> LocalStats:
         """Return the double differences of the rows."""
         return differences(evaluator, plan.sides, homes, x)
 
@@ -529,14 +484,7 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
     ) -> Surface:
         """Accumulate the double differences over both axes."""
         base, rows = self.base, kept_pair_rows(stats, exact=exact)
-        spec = Spec(
-            self.name,
-            "mean",
-            self.local_effects,
-            ddof=base.ddof,
-            weight_kind=kind,
-            parameters=self.describe(),
-        )
+        spec = replace(self.spec("mean", self.local_effects, kind), ddof=base.ddof)
         check_rows(stats, plan.sides, self.name)
         result = accumulated_surface(
             plan.axes, stats.moments, spec, about, rows, fill=base.empty == "nearest"
@@ -591,7 +539,7 @@ class PairDALE(PairALE):
         plan: PairPlan,
         homes: tuple[Ints, Ints],
         x: tuple[Floats, Floats],
-    ) -> Differences:
+    ) -> LocalStats:
         """Return the mixed derivatives at the rows."""
         first, second = plan.sides
         if not isinstance(first, NumericSide) or not isinstance(second, NumericSide):
@@ -602,7 +550,7 @@ class PairDALE(PairALE):
         rows = PairRows(*x, mixed, evaluator.weights, slope0=slope0, slope1=slope1)
         widths = (np.diff(first.side.nodes), np.diff(second.side.nodes))
         moments = gather_moments(plan.axes, rows, widths) or {}
-        return Differences(moments, {"effect": mixed, "slope0": slope0, "slope1": slope1})
+        return moments, {"effect": mixed, "slope0": slope0, "slope1": slope1}, 0.0
 
 
 def _of_observed(side: SideColumn, column: Column | LevelColumn) -> SideColumn:
@@ -625,7 +573,7 @@ def left_out(sides: tuple[SideColumn, SideColumn], x: tuple[Floats, ...], inside
     """Return which rows are outside the bins or at omitted levels; not those with missing values."""
     missing = np.zeros(len(inside), dtype=bool)
     for side, values in zip(sides, x, strict=True):
-        if not isinstance(side, LevelSide) or side.levels.column.n_other == 0:
+        if not isinstance(side, LevelPlan) or side.column.n_other == 0:
             missing |= np.isnan(values)
     return ~inside & ~missing
 

@@ -21,7 +21,7 @@ from typing import (
 
 import numpy as np
 
-from skedasis._types import Bools, JsonValue, ResultKey
+from skedasis._types import Bools, Center, JsonValue, ResultKey
 from skedasis.binning import Binning, Edges, Quantile, Uniform, as_binning
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
@@ -29,12 +29,12 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, Groups, find_feature
 from skedasis.errors import UnsupportedError
 from skedasis.methods.plans import BatchStats, CellPlan, Notes
-from skedasis.models.adapters import DerivativeInfo
+from skedasis.models.adapters import DerivativeInfo, LocalEffectKind
 from skedasis.models.protocols import has_predict
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.registry import call_of, listed_methods
-from skedasis.results.effect import About
+from skedasis.results.effect import About, Spec
 from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
@@ -70,6 +70,12 @@ class WithParameters(ABC):
     @abstractmethod
     def describe(self) -> dict[str, JsonValue]:
         """Return the parameters as plain values."""
+
+    def spec(
+        self, center: Center | Literal["anchor"], local_effects: LocalEffectKind, kind: WeightKind
+    ) -> Spec:
+        """Return the settings that a result needs, for weights of a kind."""
+        return Spec(self.name, center, local_effects, weight_kind=kind, parameters=self.describe())
 
 
 class Method(WithParameters, Generic[PlanT]):

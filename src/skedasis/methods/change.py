@@ -37,7 +37,7 @@ from skedasis.results.change import (
     Outside,
 )
 from skedasis.results.effect import About
-from skedasis.stats.moments import Moments, Totals, WeightKind
+from skedasis.stats.moments import Moments, WeightKind
 
 MISSING = "missing"
 """Name of the sums of rows that are left out, and of those without a value of each moved feature."""
@@ -457,7 +457,7 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
         for move, gap in zip(plan.moves, gaps, strict=True):
             if not move.is_setting:
                 left_out |= gap
-        lost = Totals(np.array([float(left_out.sum()), *(float(gap.sum()) for gap in gaps)]))
+        lost = np.array([float(left_out.sum()), *(float(gap.sum()) for gap in gaps)])
         region = plan.regions.of(evaluator)
         rows = np.flatnonzero(~left_out) if left_out.any() else None
         part = evaluator
@@ -469,7 +469,7 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
         if len(region) == 0:
             none = Moments.zeros(size)
             moments = dict.fromkeys(_MOMENTS, none)
-            left = Totals(np.zeros(len(own)))
+            left = np.zeros(len(own))
             return BatchStats(moments, totals={MISSING: lost, OUTSIDE: left})
         moved = [move.values(x) for move, x in zip(plan.moves, own, strict=True)]
         changes: dict[int, SweepValues] = {}
@@ -496,7 +496,7 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
             "region": region.astype(float),
             **{f"x{i}": x for i, x in enumerate(own)},
         }
-        left = Totals(np.array([float(flag.sum()) for flag in out]))
+        left = np.array([float(flag.sum()) for flag in out])
         return BatchStats(
             moments,
             select_rows(kept, keep),
@@ -510,7 +510,7 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
         self, plan: Moves, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Change:
         """Return the result; whether rows are far from the data is not known here."""
-        lost, left = stats.totals[MISSING].sums, stats.totals[OUTSIDE].sums
+        lost, left = stats.totals[MISSING], stats.totals[OUTSIDE]
         whole = stats.moments[OUTSIDE].whole()
         moments = {name: stats.moments[name] for name in _MOMENTS}
         rows: ChangeRows | None = None

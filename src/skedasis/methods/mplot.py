@@ -155,7 +155,7 @@ class MPlot(BinnedMethod):
         self, plan: CellPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Choose the bins as unions of cells, and average."""
-        spec = self.spec(kind, plan.cells.closed)
+        spec = self.spec_of_values(kind, plan.cells.closed)
         options = VarianceOptions(self.ddof, kind, stats.largest, EXACT, plan.column.feature.name)
         check_rows_in_cells(plan.column.feature, stats.moments[LOCAL].count[: len(plan.cells)])
         kept = np.zeros(1, dtype=np.int64)
@@ -165,17 +165,9 @@ class MPlot(BinnedMethod):
         effect = m_plot(plan.cells, stats.moments, kept, spec, self.about(about), rows)
         return effect.with_provenance({"averaged": self.of, **stats.notes_outside})
 
-    def spec(self, kind: WeightKind, closed: Side = "left") -> Spec:
-        """Return the specification of the result."""
-        return Spec(
-            self.name,
-            self.center,
-            "values",
-            ddof=self.ddof,
-            closed=closed,
-            weight_kind=kind,
-            parameters=self.describe(),
-        )
+    def spec_of_values(self, kind: WeightKind, closed: Side = "left") -> Spec:
+        """Return the settings that the result needs."""
+        return replace(self.spec(self.center, "values", kind), ddof=self.ddof, closed=closed)
 
     def about(self, about: About) -> About:
         """Return the description of the result's subject, with the averaged number as the quantity."""
@@ -222,7 +214,7 @@ class LevelMPlot(LevelVariant[MPlot]):
         self, plan: LevelPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         rows = kept_rows(stats, exact=exact)
-        spec = self.base.spec(kind)
+        spec = self.base.spec_of_values(kind)
         effect = categorical_m_plot(plan.stats, stats.moments, spec, self.base.about(about), rows)
         notes = {"averaged": self.base.of, "rows_outside": plan.column.n_other, **plan.notes}
         return effect.with_provenance(notes)

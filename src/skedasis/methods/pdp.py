@@ -27,7 +27,6 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale_categorical import LevelPlan, LevelVariant
 from skedasis.methods.ale_pairs import (
-    LevelSide,
     PairPlan,
     PairVariant,
     SideColumn,
@@ -44,7 +43,7 @@ from skedasis.results.build.pdp import (
     partial_dependence_surface,
     spread_of_curves,
 )
-from skedasis.results.effect import About, Curves, Effect, Spec
+from skedasis.results.effect import About, Curves, Effect
 from skedasis.results.surface import Surface
 from skedasis.stats.grid import EXACT_STEP_GRID, Grid, distinct, uniform_edges, width_weights
 from skedasis.stats.moments import Moments, WeightKind, blocks_of_points, dot
@@ -516,14 +515,8 @@ class PDP(NumericMethod[GridPlan]):
         self, plan: GridPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         anchored = param_for_feature(self.anchor, plan.column.feature, None) is not None
-        spec = Spec(
-            self.name,
-            "anchor" if anchored else self.center,
-            "none",
-            weight_kind=kind,
-            derivative=self.derivative,
-            parameters=self.describe(),
-        )
+        spec = self.spec("anchor" if anchored else self.center, "none", kind)
+        spec = replace(spec, derivative=self.derivative)
         m = stats.moments
         rows, curves = kept_rows(stats, exact=exact), kept_curves(stats, exact=exact)
         spread = None
@@ -678,7 +671,7 @@ class LevelPDP(LevelVariant[PDP]):
     def compute(self, evaluator: BatchEvaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
         size, anchor, center = len(plan), self._anchor(plan), self.base.center
         changes, weights = plan.changes(np.arange(size)), evaluator.weights
-        kept = {"x": plan.position(evaluator), "weight": weights}
+        kept = {"x": plan.values(evaluator), "weight": weights}
         if self.means_only:
             means = mean_moments(evaluator.sums(changes, size), evaluator, center, anchor)
             return BatchStats(means, select_rows(kept, keep))
@@ -702,13 +695,7 @@ class LevelPDP(LevelVariant[PDP]):
         self, plan: LevelPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         anchored = self._anchor(plan) is not None
-        spec = Spec(
-            self.name,
-            "anchor" if anchored else self.base.center,
-            "none",
-            weight_kind=kind,
-            parameters=self.describe(),
-        )
+        spec = self.spec("anchor" if anchored else self.base.center, "none", kind)
         rows, curves = kept_rows(stats, exact=exact), kept_curves(stats, exact=exact)
         m = stats.moments
         spread = None if SPREAD not in m else spread_of_curves(m[SPREAD], plan.stats.share, spec)
@@ -777,8 +764,7 @@ class PairPDP(PairVariant[PDP, PairGrid]):
         sides: list[SideColumn] = []
         for column, own in zip(columns, derivative_info, strict=True):
             if isinstance(column, LevelColumn):
-                levels = base.for_levels(column.feature).plan(column, own)
-                sides.append(LevelSide.of(levels))
+                sides.append(base.for_levels(column.feature).plan(column, own))
             else:
                 sides.append(numeric_side(inner.grid_of(column, N_POINTS_OF_PAIRS), column))
         return PairGrid((sides[0], sides[1]), derivative_info, {"grid": [s.chosen for s in sides]})
@@ -831,9 +817,7 @@ class PairPDP(PairVariant[PDP, PairGrid]):
         exact: bool,
         kind: WeightKind,
     ) -> Surface:
-        spec = Spec(
-            self.name, self.base.center, "none", weight_kind=kind, parameters=self.describe()
-        )
+        spec = self.spec(self.base.center, "none", kind)
         rows = kept_pair_rows(stats, exact=exact)
         m = stats.moments
         surface = partial_dependence_surface(plan.axes, m[SHOWN], m.get(SPREAD), spec, about, rows)

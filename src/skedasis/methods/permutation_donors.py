@@ -22,7 +22,7 @@ from skedasis.methods.plans import BatchStats
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.importance import Importance
-from skedasis.stats.moments import Totals, WeightKind, dot
+from skedasis.stats.moments import WeightKind, dot
 from skedasis.stats.random import row_hashes, uniform_from_hash
 from skedasis.stats.resampling import sum_error
 
@@ -129,13 +129,13 @@ class SampledPFI(RowBasedVariant):
             "own": np.array([own.sum() if w is None else dot(own, w)]),
             "squared weights": np.array([dot(each, each)]),
         }
-        return self._batch_stats(evaluator, {k: Totals(v) for k, v in totals.items()}, after, keep)
+        return self._batch_stats(evaluator, totals, after, keep)
 
     def finalize(
         self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average the increases, and compute the error from blocks of rows, as recipients and as donors."""
-        sums = {name: total.sums for name, total in stats.totals.items()}
+        sums = stats.totals
         values = sums["recipients"].sum(axis=1) / self.weight
         mean, repeats = float(values.mean()), len(values)
         recipients = sums["recipients"].sum(axis=0) - mean * sums["recipient weights"]

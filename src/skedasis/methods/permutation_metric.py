@@ -31,7 +31,7 @@ from skedasis.results.display import METRIC_ROWS
 from skedasis.results.effect import About
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.provenance import as_provenance
-from skedasis.stats.moments import Totals, WeightKind
+from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
     from skedasis.methods.permutation import PFI
@@ -280,7 +280,7 @@ class MetricPFI(RowBasedVariant):
         self, evaluator: BatchEvaluator, plan: FeaturePlan, keep: Bools | None
     ) -> BatchStats:
         after = self._after(evaluator, plan, self._donors(evaluator, plan).rows)
-        stats = self._batch_stats(evaluator, {"own": Totals(np.zeros(1))}, after, keep)
+        stats = self._batch_stats(evaluator, {"own": np.zeros(1)}, after, keep)
         # The scored class depends on the output, which only the evaluator knows.
         return replace(stats, quantity=evaluator.quantity)
 

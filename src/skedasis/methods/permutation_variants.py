@@ -39,7 +39,7 @@ from skedasis.quantities.outputs import MultiOutputQuantity
 from skedasis.results.effect import About
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.provenance import as_provenance, merged
-from skedasis.stats.moments import Totals, WeightKind, dot
+from skedasis.stats.moments import WeightKind, dot
 from skedasis.stats.resampling import influence_error, permutation_error, sum_error
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class RowBasedVariant(
     def _batch_stats(
         self,
         evaluator: BatchEvaluator,
-        totals: dict[str, Totals],
+        totals: dict[str, Floats],
         after: Floats,
         keep: Bools | None,
     ) -> BatchStats:
@@ -187,7 +187,7 @@ class RowBasedVariant(
             values[None],
             np.array([error[0]]),
             np.array([error[1]]),
-            float(local.totals["own"].sums[0]) / self.weight,
+            float(local.totals["own"][0]) / self.weight,
             len(self.dataset),
             about.quantity,
             about.unit,
@@ -225,32 +225,32 @@ class RowPFI(RowBasedVariant):
         distinct = plan.drawn.cycles[0].distinct_fraction(evaluator.places)
         increases *= distinct if w is None else distinct * w
         sums = self._sums(evaluator, plan, increases, donors.positions)
-        sums["own"] = Totals(np.array([own.sum() if w is None else dot(own, w)]))
+        sums["own"] = np.array([own.sum() if w is None else dot(own, w)])
         return self._batch_stats(evaluator, sums, after, keep)
 
     def _sums(
         self, evaluator: BatchEvaluator, plan: FeaturePlan, increases: Floats, donors: Ints
-    ) -> dict[str, Totals]:
+    ) -> dict[str, Floats]:
         """Return the weighted increases, (repeats, n), summed by blocks of recipients."""
         return {"recipients": self._by_recipient(evaluator, plan, increases)}
 
     def _by_recipient(
         self, evaluator: BatchEvaluator, plan: FeaturePlan, increases: Floats
-    ) -> Totals:
+    ) -> Floats:
         """Return (repeats, n) numbers summed by the blocks of the recipients, (repeats, blocks + 1)."""
         parts, size = [], plan.drawn.blocks + 1
         blocks = self._donors(evaluator, plan).blocks
         for (repeats, _), block in zip(plan.drawn.by_repeats, blocks, strict=True):
             parts += [np.bincount(block, increase, size) for increase in increases[repeats]]
-        return Totals(np.array(parts))
+        return np.array(parts)
 
-    def _by_donor(self, plan: FeaturePlan, increases: Floats, donors: Ints) -> Totals:
+    def _by_donor(self, plan: FeaturePlan, increases: Floats, donors: Ints) -> Floats:
         """Return (repeats, n) numbers summed by the blocks of the donors, (repeats, blocks + 1)."""
         parts, size = [], plan.drawn.blocks + 1
         for repeats, cycle in plan.drawn.by_repeats:
             pairs = zip(donors[repeats], increases[repeats], strict=True)
             parts += [np.bincount(cycle.block(donor), increase, size) for donor, increase in pairs]
-        return Totals(np.array(parts))
+        return np.array(parts)
 
     def _lent(
         self,
@@ -258,7 +258,7 @@ class RowPFI(RowBasedVariant):
         plan: FeaturePlan,
         donors: Ints,
         divisor: Floats | float = 1.0,
-    ) -> Totals:
+    ) -> Floats:
         """Return the weights of the recipients, divided, summed by the blocks of their donors, (repeats, blocks + 1).
 
         An increase of 1 at every row would have these sums.
@@ -270,7 +270,7 @@ class RowPFI(RowBasedVariant):
         self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average the increases, and compute the standard error."""
-        values = stats.totals["recipients"].sums.sum(axis=1) / self.weight
+        values = stats.totals["recipients"].sum(axis=1) / self.weight
         error = self._error(plan, stats, float(values.mean()), kind)
         return self._result(plan, stats, about, values, error, exact=exact)
 
@@ -278,9 +278,7 @@ class RowPFI(RowBasedVariant):
         self, plan: FeaturePlan, stats: BatchStats, mean: float, kind: WeightKind
     ) -> tuple[float, float]:
         """Return the standard error of the mean, and its degrees of freedom."""
-        return permutation_error(
-            self._parts(plan, stats.totals["recipients"].sums), self._norm(kind)
-        )
+        return permutation_error(self._parts(plan, stats.totals["recipients"]), self._norm(kind))
 
     def _parts(self, plan: FeaturePlan, sums: Floats) -> list[tuple[Floats, Floats, float]]:
         """Return for each cycle the sums of its blocks, its steps, and the sum of squared weights of its rows.
@@ -307,7 +305,7 @@ class RowPFI(RowBasedVariant):
     ) -> list[Floats]:
         """Return for each cycle the deviations from the mean of its blocks' sums as recipients and as donors."""
         names = ("recipients", "donors", "donor weights")
-        recipients, donors, lent = (stats.totals[f"{name}{kind}"].sums for name in names)
+        recipients, donors, lent = (stats.totals[f"{name}{kind}"] for name in names)
         parts: list[Floats] = []
         for repeats, cycle in plan.drawn.by_repeats:
             part = (recipients[repeats] + donors[repeats] - mean * lent[repeats]).mean(axis=0)
@@ -417,9 +415,9 @@ class ExactPFI(RowBasedVariant):
         own = evaluator.values()
         total = np.array([own.sum() if w is None else dot(own, w)])
         sums = {
-            "recipients": Totals(by_recipient),
-            "donors": Totals(by_donor),
-            "own": Totals(total),
+            "recipients": by_recipient,
+            "donors": by_donor,
+            "own": total,
         }
         return self._batch_stats(evaluator, sums, (own + mean)[None], keep)
 
@@ -427,7 +425,7 @@ class ExactPFI(RowBasedVariant):
         self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average the increases, and compute the standard error."""
-        recipients, donors = (stats.totals[k].sums for k in ("recipients", "donors"))
+        recipients, donors = (stats.totals[k] for k in ("recipients", "donors"))
         w = self.dataset.weights
         mean = float(recipients.mean() if w is None else float(dot(w, recipients)) / self.weight)
         error = influence_error(recipients + donors - 2 * mean, w, kind)
@@ -449,7 +447,7 @@ class WeightedPFI(RowPFI):
 
     def _sums(
         self, evaluator: BatchEvaluator, plan: FeaturePlan, increases: Floats, donors: Ints
-    ) -> dict[str, Totals]:
+    ) -> dict[str, Floats]:
         """Return sums by recipients and by donors, with the rows' weights and with the roots of their weights."""
         sums = super()._sums(evaluator, plan, increases, donors)
         own, all_roots = evaluator.weights, np.sqrt(self._weights)
@@ -469,7 +467,7 @@ class WeightedPFI(RowPFI):
         norm = self._norm(kind)
         if kind == "frequency":
             norm = norm[0] / self._variance_ratio(plan, stats, mean), norm[1]
-        error, df = permutation_error(self._parts(plan, stats.totals["recipients"].sums), norm)
+        error, df = permutation_error(self._parts(plan, stats.totals["recipients"]), norm)
         # Few heavy rows have no more degrees of freedom than as few rows.
         return error, min(df, max(norm[1] - 1, 1.0)) if kind == "sampling" else df
 
@@ -524,7 +522,7 @@ class ConditionalPFI(RowPFI):
 
     def _sums(
         self, evaluator: BatchEvaluator, plan: FeaturePlan, increases: Floats, donors: Ints
-    ) -> dict[str, Totals]:
+    ) -> dict[str, Floats]:
         """Return sums by blocks of recipients and of donors, and the weights of the donors' recipients."""
         return {
             **super()._sums(evaluator, plan, increases, donors),

@@ -17,7 +17,7 @@ from skedasis.models.adapters import ON_CELLS, DerivativeInfo
 from skedasis.quantities.evaluator import BatchEvaluator, Evaluated
 from skedasis.results.effect import Rows
 from skedasis.stats.grid import Cells, Grid
-from skedasis.stats.moments import Moments, Totals
+from skedasis.stats.moments import Moments
 
 Notes: TypeAlias = Mapping[str, JsonValue]
 """Entries for the provenance of a result."""
@@ -102,7 +102,7 @@ class BatchStats:
     largest: float = 0.0
     outside: int = 0
     notes: Notes = field(default_factory=dict[str, JsonValue])
-    totals: dict[str, Totals] = field(default_factory=dict[str, Totals])
+    totals: dict[str, Floats] = field(default_factory=dict[str, Floats])
     row_id: Ints | None = None
     quantity: Evaluated | None = None
     weight_outside: float = 0.0
@@ -120,7 +120,7 @@ class BatchStats:
             largest=max(self.largest, other.largest),
             outside=self.outside + other.outside,
             notes={**other.notes, **self.notes},
-            totals={k: t.merge(other.totals[k]) for k, t in self.totals.items()},
+            totals={k: t + other.totals[k] for k, t in self.totals.items()},
             quantity=self.quantity,
             weight_outside=self.weight_outside + other.weight_outside,
         )

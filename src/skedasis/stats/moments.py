@@ -278,17 +278,6 @@ class Moments:
         return dict(vars(self))
 
 
-@dataclass(frozen=True, eq=False)
-class Totals:
-    """Sums over rows, which merge by addition."""
-
-    sums: Floats
-
-    def merge(self, other: Totals) -> Totals:
-        """Return the sums over both sets of rows."""
-        return Totals(self.sums + other.sums)
-
-
 def _sizes(cell: Ints, cells: int, weights: Floats | None) -> tuple[Floats, Floats, Floats]:
     """Return count, weight and sum of squared weights of each cell."""
     count = summed(cell, None, cells)
