@@ -694,7 +694,7 @@ def several() -> Pairs:
     fits = [line(X[fold != k], y[fold != k]) for k in range(4)]
     bent = [lambda X, f=f, k=k: f(X) + np.sin((1 + 0.1 * k) * X[:, 0]) for k, f in enumerate(fits)]
     for name, given in {
-        "all": {},
+        "all": {"refits": True},
         "cv": {"cv": fold},
         "corrected": {"correction": 0.25},
     }.items():
@@ -710,7 +710,7 @@ def several() -> Pairs:
     many = sd.explain(bent, X, [0, 1, 3], method=sd.ALE(bins=6), cv=fold)
     yield "ranking", many.ranking()
     yield "frame", many.to_frame(of="models")
-    yield "trees", sd.explain([forest(), forest(random_state=1)], X, 0)
+    yield "trees", sd.explain([forest(), forest(random_state=1)], X, 0, refits=True)
 
 
 @case("saved")
@@ -728,7 +728,7 @@ def saved() -> Pairs:
         "missing": sd.explain(riders, bikes(), "damp", method="ale"),
         "surface": sd.explain(curve, X, (0, 1), method=sd.ALE(bins=4)),
         "importance": sd.explain(curve, X, method=sd.PFI(n_repeats=3)),
-        "models": sd.explain([curve, forest()], X, 0, method=sd.ALE(bins=5)),
+        "models": sd.explain([curve, forest()], X, 0, method=sd.ALE(bins=5), refits=True),
         "diagnosis": sd.diagnose(classifier(), X, classes(), n_repeats=3, dependence=False),
     }
     with tempfile.TemporaryDirectory() as folder:

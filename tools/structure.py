@@ -49,7 +49,7 @@ BUDGETS: dict[str, Budget] = {
     "demo": Budget(any=10, getattr=1, lazy=1),
     "derivatives": Budget(any=11, getattr=4),
     "distributions": Budget(any=47, getattr=36, lazy=2),
-    "engine": Budget(any=13, getattr=4, lazy=11),
+    "engine": Budget(any=11, getattr=4, lazy=11),
     "methods": Budget(any=7, getattr=4, lazy=2),
     "models": Budget(any=32, getattr=50, lazy=1),
     "plots": Budget(getattr=1),

@@ -71,6 +71,7 @@ from skedasis.results.multi_model import MultiModelEffect as MultiModelEffect
 from skedasis.results.multi_model import MultiModelEffects as MultiModelEffects
 from skedasis.results.multi_model import MultiModelImportance as MultiModelImportance
 from skedasis.results.multi_model import MultiModelSurface as MultiModelSurface
+from skedasis.results.multi_output import Comparison as Comparison
 from skedasis.results.multi_output import MultiOutput as MultiOutput
 from skedasis.results.regions import MultiModelRegions as MultiModelRegions
 from skedasis.results.regions import MultiModelRegionsByFeature as MultiModelRegionsByFeature

@@ -67,7 +67,7 @@ def explained(kind: str) -> Any:
         "importance": lambda: sd.explain(
             sd.loss(model, "squared_error"), X, y=y, method=sd.PFI(n_repeats=3, local=10)
         ),
-        "models": lambda: sd.explain(models, X, "a", method=sd.ALE(bins=3), **few),
+        "models": lambda: sd.explain(models, X, "a", method=sd.ALE(bins=3), refits=True, **few),
         "change": lambda: sd.what_if(model, X, {"a": 0.1}),
         "statistics": lambda: sd.explain(model, X, method=sd.ALE(bins=3)).statistics(
             y, replicates=5

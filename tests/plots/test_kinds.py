@@ -94,7 +94,7 @@ def test_a_result_that_is_not_drawn_is_a_table_in_notebooks():
 def test_a_result_of_another_package_is_drawn_beside_those_of_other_outputs(monkeypatch):
     row = kinds.DrawnKind[Weights](figure=weights_figure, as_output={"top": None})
     found = sd.MultiOutput({"a": Weights((3.0, 1.0)), "b": Weights((2.0, 4.0))})
-    with pytest.raises(sd.UnsupportedError, match=r"^MultiOutput\.plot: got outputs of class Weig"):
+    with pytest.raises(sd.UnsupportedError, match=r"^MultiOutput\.plot: got members of class Weig"):
         found.plot()
     monkeypatch.setitem(kinds.KINDS, Weights, row)
     shown = [[t.get_text() for t in axes.get_yticklabels()] for axes in found.plot(top=1).axes]

@@ -59,7 +59,7 @@ def test_the_panel_holds_mean_band_and_each_model() -> None:
     assert panel.notes[:2] == ("3 models", "30 rows each")
     (bound,) = marks_of(models_figure(em, 0.9, "bound").main, Area)
     np.testing.assert_array_equal(bound.upper, em.interval(0.9, "bound")[1])
-    refits = models_figure(sd.explain(MODELS, X, 0, method="ale"))
+    refits = models_figure(sd.explain(MODELS, X, 0, method="ale", refits=True))
     assert any("refits to these rows" in label for label in legend(refits))
 
 
@@ -72,7 +72,7 @@ def test_models_are_drawn_over_the_band_and_below_the_mean() -> None:
 
 
 def test_points_tell_the_mean_the_variation_and_the_interval() -> None:
-    em = sd.explain(MODELS, X, 0, method="ale")
+    em = sd.explain(MODELS, X, 0, method="ale", refits=True)
     lower, upper = em.interval(0.9)
     tips = [t.text.split("\n") for t in models_figure(em, 0.9).main.tooltips]
     assert len(tips) == len(em.x)
@@ -82,7 +82,7 @@ def test_points_tell_the_mean_the_variation_and_the_interval() -> None:
 
 
 def test_the_alternative_text_has_the_range_of_the_mean() -> None:
-    em = sd.explain(MODELS, X, 0, method="ale")
+    em = sd.explain(MODELS, X, 0, method="ale", refits=True)
     figure = models_figure(em)
     assert figure.title == "x0: effect on prediction, 3 models (ALE)"
     assert figure.alt.startswith(f"{figure.title}. The mean of the models ranges from ")
@@ -101,7 +101,7 @@ def test_every_kind_of_feature(method: str) -> None:
 
 
 def test_many_share_their_scale_and_legend() -> None:
-    es = sd.explain(MODELS, X, method="ale")
+    es = sd.explain(MODELS, X, method="ale", refits=True)
     figure = drawn(models_effects_figure(es, top=2))
     ranks = es.ranking()
     assert [str(s[0].title) for s in figure.stacks] == [

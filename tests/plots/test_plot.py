@@ -35,7 +35,7 @@ def positive() -> sd.Effects:
 def positive_models() -> sd.MultiModelEffects:
     X = np.random.default_rng(0).uniform(1, 50, size=(80, 3))
     fits = [lambda X: X[:, 0] * X[:, 1], lambda X: X[:, 0] * X[:, 1] + X[:, 2]]
-    return sd.explain(fits, X, method=sd.ALE(bins=5))
+    return sd.explain(fits, X, method=sd.ALE(bins=5), refits=True)
 
 
 RESULTS: dict[str, Callable[[], Callable[..., Figure]]] = {

@@ -108,6 +108,6 @@ def test_interactions_name_their_measure():
 
 
 def test_first_splits():
-    found = sd.regions([product, product], X, "a", method="ale")
+    found = sd.regions([product, product], X, "a", method="ale", refits=True)
     said = "a: first split of the effect on prediction, 2 models (ALE)"
     assert recurrence_figure(found).title == said

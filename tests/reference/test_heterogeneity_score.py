@@ -535,7 +535,7 @@ def _classes(n=400):
 def test_each_model_has_the_score_that_it_has_alone():
     X = np.random.default_rng(27).normal(size=(300, 3))
     models = [product, bent]
-    e = sd.explain(models, X, 0, method=sd.ALE(bins=3))
+    e = sd.explain(models, X, 0, method=sd.ALE(bins=3), refits=True)
     alone = [sd.explain(m, X, 0, method=sd.ALE(bins=3)) for m in models]
     assert [m.swap_score for m in e.models] == [a.swap_score for a in alone]
     assert e.heterogeneity_score == np.mean([a.heterogeneity_score for a in alone])

@@ -193,11 +193,13 @@ def libraries(X: Numbers, y: Numbers, folder: Path) -> None:
     search = GridSearchCV(pipeline, {"model__fit_intercept": [True, False]}, cv=2)
     search.fit(frame, y)  # pyright: ignore[reportUnknownMemberType]
     assert_type(sd.explain(pipeline, frame, "a"), sd.Effect)
-    assert_type(sd.explain([pipeline, pipeline], frame, "a"), sd.MultiModelEffect)
+    assert_type(sd.explain([pipeline, pipeline], frame, "a", refits=True), sd.MultiModelEffect)
     # Without stubs of pandas, some rows of a frame may be a column.
     sd.explain(search, frame[frame["b"] > 0], "a")  # pyright: ignore[reportUnknownArgumentType]
     path = folder / "model.joblib"
-    assert_type(sd.explain([forest, forest], frame, "a", cv=KFold(2)), sd.MultiModelEffect)
+    assert_type(
+        sd.explain([forest, forest], frame, "a", cv=KFold(2), refits=True), sd.MultiModelEffect
+    )
     if path.is_file():
         assert_type(sd.explain(path, frame, "a"), sd.Effect)
     schema: dict[str, sd.Feature] = {"a": sd.Feature("a", unit="m")}
@@ -207,9 +209,9 @@ def libraries(X: Numbers, y: Numbers, folder: Path) -> None:
 
 def several_models(X: Numbers) -> None:
     models = [Line(1.0), Line(1.5), Line(2.0)]
-    assert_type(sd.explain(models, X, "x0"), sd.MultiModelEffect)
-    assert_type(sd.explain(models, X), sd.MultiModelEffects)
-    assert_type(sd.explain(models, X, (0, 1), method="ale"), sd.MultiModelSurface)
+    assert_type(sd.explain(models, X, "x0", refits=True), sd.MultiModelEffect)
+    assert_type(sd.explain(models, X, refits=True), sd.MultiModelEffects)
+    assert_type(sd.explain(models, X, (0, 1), method="ale", refits=True), sd.MultiModelSurface)
 
 
 def pages(X: Numbers, y: Numbers, folder: Path) -> None:

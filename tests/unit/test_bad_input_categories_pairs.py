@@ -405,7 +405,7 @@ def test_a_feature_without_any_value_is_refused(kind, method):
 EXPLAINERS = {
     "explain": lambda X: sd.explain(model, X),
     "pdp": lambda X: sd.explain(model, X, method="pdp"),
-    "several": lambda X: sd.explain([model, model], X),
+    "several": lambda X: sd.explain([model, model], X, refits=True),
     "regions": lambda X: sd.regions(model, X),
     "interactions": lambda X: sd.interactions(model, X, max_rows=20),
     "variance_shares": lambda X: sd.variance_shares(model, X),

@@ -103,10 +103,14 @@ def results(data, asked):
         "trust": effects.checks(),
         "no objection": effects.checks().of("collinear"),
         "split": effects["a"].variance_decomposition(),
-        "effect of models": sd.explain(several, numbers, 0, method=sd.ALE(bins=3)),
-        "effects of models": sd.explain(several, numbers, method=sd.ALE(bins=3)),
-        "surface of models": sd.explain(several, numbers, (0, 1), method=sd.ALE(bins=3)),
-        "importance of models": sd.explain(losses, numbers, y=y, method=sd.PFI(n_repeats=2)),
+        "effect of models": sd.explain(several, numbers, 0, method=sd.ALE(bins=3), refits=True),
+        "effects of models": sd.explain(several, numbers, method=sd.ALE(bins=3), refits=True),
+        "surface of models": sd.explain(
+            several, numbers, (0, 1), method=sd.ALE(bins=3), refits=True
+        ),
+        "importance of models": sd.explain(
+            losses, numbers, y=y, method=sd.PFI(n_repeats=2), refits=True
+        ),
     }
     found["importances ranked"] = found["importance"].ranking()
     found["models ranked"] = found["effects of models"].ranking()

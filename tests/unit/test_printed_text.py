@@ -58,10 +58,10 @@ def hostile() -> dict[str, Any]:
         "Interactions": sd.interactions(f, X, max_rows=30),
         "VarianceShares": sd.variance_shares(f, X, y=y, regions={}),
         "Diagnosis": sd.diagnose(lambda X: (f(X), np.ones(len(X))), X, y, dependence=False),
-        "MultiModelEffect": sd.explain(models, X, NAME, method=method),
-        "MultiModelEffects": sd.explain(models, X, method=method),
-        "MultiModelImportance": sd.explain(losses, X, y=y, method=sd.PFI(n_repeats=2)),
-        "MultiModelRegions": sd.regions(models, X, NAME, method=method),
+        "MultiModelEffect": sd.explain(models, X, NAME, method=method, refits=True),
+        "MultiModelEffects": sd.explain(models, X, method=method, refits=True),
+        "MultiModelImportance": sd.explain(losses, X, y=y, method=sd.PFI(n_repeats=2), refits=True),
+        "MultiModelRegions": sd.regions(models, X, NAME, method=method, refits=True),
         "MultiOutput": sd.explain(
             sd.prediction(lambda X: np.c_[f(X), f(X)], output="all"), X, method=method
         ),

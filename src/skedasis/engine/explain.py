@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from skedasis._types import TableLike
 from skedasis.engine.assemble import collect_results, provenance, warn_unused_arguments
 from skedasis.engine.budget import PlannedCall, within_limit
+from skedasis.engine.compare import compared
 from skedasis.engine.curves import with_curves
 from skedasis.engine.options import ExplainOptions, MultiModelKeywords, takes_options
 from skedasis.engine.prepare import prepare
@@ -44,9 +45,10 @@ def explain(
     ----------
     model : quantity, fitted estimator, network, callable, or path of a model's file
         A bare regressor, network or callable stands for its prediction, a classifier of two classes for the probability
-        of the second. A list of fitted models of one kind (folds of cross-validation, seeds, refits) explains each of
-        them on the same cells: see Notes. A dictionary of models also names them in results and figures. To explain the
-        mixture of several models' predictive distributions instead, combine them with `ensemble`.
+        of the second. A list or dictionary of models, of whatever classes, compares them: each is explained as if it
+        were alone. Of fits of one learner (seeds, folds of cross-validation) `refits` or `cv` explains the mean: see
+        Notes. A dictionary names the models in results and figures. To explain the mixture of several models'
+        predictive distributions, combine them with `ensemble`.
     X : array, data frame or ParquetData, n rows
         Rows to explain on. Never modified. Those of `sd.parquet` need not fit in memory.
     features : str, int, tuple of two, list, pattern, selector or None
@@ -124,23 +126,27 @@ def explain(
         has the quantity at each row with the feature set to each point of the effect, centred as the effect is. The
         rows are those with a value of the feature and the smallest hashes of `random_state` and `row_id`; for data
         beyond memory, among the rows of the heterogeneity scores. PDP and ICE keep curves without it (`ice=`), and get
-        others only where they keep none. Of a list of models each has its own. With `by`, the effect of all rows has
+        others only where they keep none. Each of several models has its own. With `by`, the effect of all rows has
         curves, those of the regions have none.
+    refits : bool
+        Whether several models are refits of one learner, whose mean is explained; else they are compared. `cv` and
+        `correction` say so, too. The mean is of the same quantity of every model, on the same cells.
     cv : list, array or splitter, optional
-        For a list of models: the held-out rows on which each is explained. For each model its test rows, or its
+        For refits: the held-out rows on which each is explained. For each model its test rows, or its
         ``(train, test)`` rows, as indices of rows of X; or for each row of X the number of its fold (negative for
         none); or a splitter of scikit-learn with a fixed `random_state`. By default every model is explained on all
         rows.
     correction : float, optional
-        For a list of models: the ratio of held-out to training rows, for standard errors that include the variation
+        For refits: the ratio of held-out to training rows, for standard errors that include the variation
         between training sets (Nadeau and Bengio). By default computed from `cv` if the training rows are known.
 
     Returns
     -------
-    Effect, Effects, Surface, Surfaces, Importance or MultiOutput
-        With `PFI` always an `Importance`. For a quantity with several outputs a `MultiOutput` of these, all from the
-        same model rows. For a list of models `MultiModelEffect`, `MultiModelEffects`, `MultiModelSurface` and
-        `MultiModelImportance` likewise. With `by`, `Regions` for one feature, else `RegionsByFeature`.
+    Effect, Effects, Surface, Surfaces, Importance, MultiOutput or Comparison
+        With `PFI` always an `Importance`. With `by`, `Regions` for one feature, else `RegionsByFeature`. For a quantity
+        with several outputs a `MultiOutput` of these, all from the same model rows. For several models a `Comparison`:
+        a mapping from their names, or numbers from 0, to what each gives alone. For refits `MultiModelEffect`,
+        `MultiModelEffects`, `MultiModelSurface` and `MultiModelImportance`.
 
     Raises
     ------
@@ -176,8 +182,9 @@ def explain(
 
     Tree ensembles that are evaluated from their structure cost no model rows except those of two checks, at most 192.
 
-    A list of m models costs the sum of what the models cost one by one. Grids, fixed bins, levels and fine cells are
-    planned once on all rows of X. Bins that depend on the local effects are chosen once, from the pooled moments of all
+    Several models cost the sum of what they cost one by one; to each belongs its share of `max_model_rows`. Models to
+    compare have nothing else in common. For refits, grids, fixed bins, levels and fine cells are planned once on all
+    rows of X. Bins that depend on the local effects are chosen once, from the pooled moments of all
     models. All curves therefore have the same points. If one of the models is piecewise constant, RHALE treats all of
     them as step functions. The models share `keep_rows`.
 
@@ -193,9 +200,12 @@ def explain(
     options = ExplainOptions.of("explain", **keywords)
     wanted = as_features(X, features)
     if isinstance(model, (list, tuple, Mapping)):
+        if not options.averages:
+            chosen, own = cast("Features", wanted), options.keywords()
+            return compared(model, lambda m: explain(m, X, chosen, method=method, by=by, **own))
         if by is not None:
-            got, fix = "several models", "Explain each model with by="
-            raise UnsupportedError("explain(by)", got, "one model", fix)
+            got, fix = "the mean of several models", "Leave out refits=True, cv and correction"
+            raise UnsupportedError("explain(by)", got, "one model, or models to compare", fix)
         # Imported here: explaining one model does not need it.
         from skedasis.engine.multi_model import explain_several
 

@@ -1,7 +1,7 @@
 # A quantity with several outputs is a `Quantity`, and a `PFI` is a method: the overloads list the narrower types first.
 # pyright: reportOverlappingOverload=false
 
-from typing import Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
 from skedasis._types import TableLike
 from skedasis.engine.argument_types import (
@@ -17,18 +17,20 @@ from skedasis.engine.argument_types import (
     PairLike,
     PairList,
 )
-from skedasis.engine.options import ExplainKeywords, MultiModelKeywords
+from skedasis.engine.cross_validation import CrossValidation
+from skedasis.engine.options import ExplainKeywords, RefitKeywords
 from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance
 from skedasis.results.multi_model import (
+    AnyMultiModel,
     MultiModelEffect,
     MultiModelEffects,
     MultiModelImportance,
     MultiModelSurface,
 )
-from skedasis.results.multi_output import MultiOutput
+from skedasis.results.multi_output import Comparison, MultiOutput
 from skedasis.results.regions import Regions, RegionsByFeature
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import Surfaces
@@ -80,7 +82,8 @@ def explain(
     features: Features = None,
     *,
     method: ImportanceMethod,
-    **keywords: Unpack[MultiModelKeywords],
+    refits: Literal[True],
+    **keywords: Unpack[RefitKeywords],
 ) -> MultiOutput[MultiModelImportance]: ...
 @overload
 def explain(
@@ -89,7 +92,8 @@ def explain(
     features: FeatureLike,
     *,
     method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
+    refits: Literal[True],
+    **keywords: Unpack[RefitKeywords],
 ) -> MultiOutput[MultiModelEffect]: ...
 @overload
 def explain(
@@ -98,7 +102,8 @@ def explain(
     features: PairLike,
     *,
     method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
+    refits: Literal[True],
+    **keywords: Unpack[RefitKeywords],
 ) -> MultiOutput[MultiModelSurface]: ...
 @overload
 def explain(
@@ -107,7 +112,8 @@ def explain(
     features: PairList,
     *,
     method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
+    refits: Literal[True],
+    **keywords: Unpack[RefitKeywords],
 ) -> MultiOutput[Surfaces[MultiModelSurface]]: ...
 @overload
 def explain(
@@ -116,7 +122,8 @@ def explain(
     features: FeatureList = None,
     *,
     method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
+    refits: Literal[True],
+    **keywords: Unpack[RefitKeywords],
 ) -> MultiOutput[MultiModelEffects]: ...
 @overload
 def explain(
@@ -125,7 +132,8 @@ def explain(
     features: Features = None,
     *,
     method: ImportanceMethod,
-    **keywords: Unpack[MultiModelKeywords],
+    refits: Literal[True],
+    **keywords: Unpack[RefitKeywords],
 ) -> MultiModelImportance: ...
 @overload
 def explain(
@@ -134,7 +142,8 @@ def explain(
     features: FeatureLike,
     *,
     method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
+    refits: Literal[True],
+    **keywords: Unpack[RefitKeywords],
 ) -> MultiModelEffect: ...
 @overload
 def explain(
@@ -143,7 +152,8 @@ def explain(
     features: PairLike,
     *,
     method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
+    refits: Literal[True],
+    **keywords: Unpack[RefitKeywords],
 ) -> MultiModelSurface: ...
 @overload
 def explain(
@@ -152,7 +162,8 @@ def explain(
     features: PairList,
     *,
     method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
+    refits: Literal[True],
+    **keywords: Unpack[RefitKeywords],
 ) -> Surfaces[MultiModelSurface]: ...
 @overload
 def explain(
@@ -161,8 +172,96 @@ def explain(
     features: FeatureList = None,
     *,
     method: EffectMethod = None,
-    **keywords: Unpack[MultiModelKeywords],
+    refits: Literal[True],
+    **keywords: Unpack[RefitKeywords],
 ) -> MultiModelEffects: ...
+@overload
+def explain(
+    model: Models[ModelT],
+    X: TableLike,
+    features: Features = None,
+    *,
+    method: ImportanceMethod | EffectMethod = None,
+    refits: bool = False,
+    cv: CrossValidation,
+    correction: float | None = None,
+    **keywords: Unpack[ExplainKeywords],
+) -> AnyMultiModel | MultiOutput[Any]: ...
+@overload
+def explain(
+    model: MultiOutputModels,
+    X: TableLike,
+    features: Features = None,
+    *,
+    method: ImportanceMethod | EffectMethod = None,
+    by: GivenRegions | None = None,
+    **keywords: Unpack[ExplainKeywords],
+) -> Comparison[MultiOutput[Any]]: ...
+@overload
+def explain(
+    model: Models[ModelT],
+    X: TableLike,
+    features: FeatureLike,
+    *,
+    method: EffectMethod = None,
+    by: GivenRegions,
+    **keywords: Unpack[ExplainKeywords],
+) -> Comparison[Regions]: ...
+@overload
+def explain(
+    model: Models[ModelT],
+    X: TableLike,
+    features: FeatureList = None,
+    *,
+    method: EffectMethod = None,
+    by: GivenRegions,
+    **keywords: Unpack[ExplainKeywords],
+) -> Comparison[RegionsByFeature]: ...
+@overload
+def explain(
+    model: Models[ModelT],
+    X: TableLike,
+    features: Features = None,
+    *,
+    method: ImportanceMethod,
+    **keywords: Unpack[ExplainKeywords],
+) -> Comparison[Importance]: ...
+@overload
+def explain(
+    model: Models[ModelT],
+    X: TableLike,
+    features: FeatureLike,
+    *,
+    method: EffectMethod = None,
+    **keywords: Unpack[ExplainKeywords],
+) -> Comparison[Effect]: ...
+@overload
+def explain(
+    model: Models[ModelT],
+    X: TableLike,
+    features: PairLike,
+    *,
+    method: EffectMethod = None,
+    **keywords: Unpack[ExplainKeywords],
+) -> Comparison[Surface]: ...
+@overload
+def explain(
+    model: Models[ModelT],
+    X: TableLike,
+    features: PairList,
+    *,
+    method: EffectMethod = None,
+    **keywords: Unpack[ExplainKeywords],
+) -> Comparison[Surfaces[Surface]]: ...
+@overload
+def explain(
+    model: Models[ModelT],
+    X: TableLike,
+    features: FeatureList = None,
+    *,
+    method: EffectMethod = None,
+    **keywords: Unpack[ExplainKeywords],
+) -> Comparison[Effects]: ...
 @overload
 def explain(
     model: MultiOutputQuantity,

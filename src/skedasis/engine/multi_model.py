@@ -26,6 +26,7 @@ from skedasis.engine.assemble import (
     warn_unused_arguments,
 )
 from skedasis.engine.budget import PlannedCall, announce, within_limit
+from skedasis.engine.compare import annotate_model_index, check_several
 from skedasis.engine.cross_validation import Folds, as_folds
 from skedasis.engine.curves import with_curves
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
@@ -67,11 +68,8 @@ from skedasis.stats.moments import Moments
 
 
 def quantities_of(models: Sequence[Any]) -> list[Quantity]:
-    if len(models) < 2:
-        got = "no models" if not models else "one model"
-        fix = "Pass the model itself" if models else "Pass the fitted models: [m1, m2]"
-        expected = "at least two models"
-        raise DataError("models", got, expected, fix)
+    """Return the quantities of models that are averaged; raise if they are not of one kind."""
+    check_several(models)
     found: list[Quantity] = []
     for i, model in enumerate(models):
         with annotate_model_index(i, len(models)):
@@ -100,23 +98,9 @@ def check_equal(values: Sequence[Any], what: str) -> None:
             raise DataError(
                 f"models: {what}",
                 f"{first[0]} of model {known[0][0]} and {first[1]} of model {i}",
-                "the same for every model",
-                "Explain these models in separate calls",
+                "the same for every model, of which the mean is explained",
+                "Compare them: leave out refits=True, cv and correction",
             )
-
-
-class annotate_model_index:  # noqa: N801 - used like a function: with annotate_model_index(2, 5)
-    """Add to an error the index of the model that caused it."""
-
-    def __init__(self, index: int, models: int) -> None:
-        self.note = f"The error concerns model {index} of the {models} models (counted from 0)."
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is not None:
-            error.add_note(self.note)
 
 
 # ------------------------------------------------------------------------------------------
@@ -466,7 +450,7 @@ def explain_several(
     method: Any,
     options: ExplainOptions,
 ) -> Any:
-    """Explain several fitted models of the same quantity; see `explain`."""
+    """Explain the mean of several fitted models of the same quantity; see `explain`."""
     models, names = listed(given)
     quantities = quantities_of(models)
     if isinstance(options.cv, Iterator):

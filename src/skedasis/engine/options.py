@@ -9,7 +9,17 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
+from typing import (
+    TYPE_CHECKING,
+    Literal,
+    Self,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    get_args,
+)
 
 from skedasis._arguments import (
     as_bytes,
@@ -37,6 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from skedasis.data.features import Groups, Schema
+    from skedasis.engine.argument_types import FeatureList
     from skedasis.engine.cross_validation import CrossValidation
     from skedasis.methods.base import Parameters
     from skedasis.stream.cluster import Client
@@ -124,13 +135,47 @@ class ExplainKeywords(ScoredKeywords, total=False):
     """Number of rows whose individual curves are computed and kept with each effect; none by default."""
 
 
-class MultiModelKeywords(ExplainKeywords, total=False):
-    """The keywords of `explain` for a list of models."""
+class RefitKeywords(ExplainKeywords, total=False):
+    """The keywords of `explain` for several fits of one learner, beside `refits`."""
 
     cv: CrossValidation | None
-    """For a list of models: the held-out rows on which each is explained."""
+    """For refits: the held-out rows on which each is explained."""
     correction: float | None
-    """For a list of models: the ratio of held-out to training rows."""
+    """For refits: the ratio of held-out to training rows."""
+
+
+class MultiModelKeywords(RefitKeywords, total=False):
+    """The keywords of `explain` for several models."""
+
+    refits: bool
+    """Whether several models are refits of one learner, whose mean is explained; else they are compared."""
+
+
+class SearchKeywords(TypedDict, total=False):
+    """The keywords of `regions` that are about the search."""
+
+    split_on: FeatureList
+    """The features that rules may use; by default all others."""
+    max_depth: int
+    """Largest number of conditions of a rule."""
+    alpha: float
+    """Level of the test of each split, on rows that did not choose it."""
+    min_gain: float
+    """Least share of the whole's loss that a split explains."""
+    criterion: Literal["auto", "within", "curves"]
+    """What splits explain: the deviations of local effects from their mean within cells, or differences of curves."""
+    look_ahead: bool
+    """Whether two features are divided at once where no single split holds."""
+    joint: bool
+    """Whether all features get the same regions."""
+
+
+class FindRegionsKeywords(SearchKeywords, ExplainKeywords, total=False):
+    """The keywords of `regions` for one model, or for models to compare."""
+
+
+class RefitRegionsKeywords(SearchKeywords, RefitKeywords, total=False):
+    """The keywords of `regions` for several fits of one learner, beside `refits`."""
 
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -229,6 +274,10 @@ def _check_cluster(what: str, client: object, *, current: bool = False) -> objec
     return check_client(what, client, current=current)
 
 
+def _check_refits(what: str, value: object) -> bool:
+    return check_flag(what, value, "Use True for refits of one learner, False to compare models")
+
+
 def _check_progress(what: str, value: object) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
@@ -306,6 +355,7 @@ class ExplainOptions:
     )
     max_model_rows: int | None = field(default=None, metadata={"check": _check_model_rows})
     curves: int = field(default=0, metadata={"check": _check_curves})
+    refits: bool = field(default=False, metadata={"check": _check_refits})
     cv: CrossValidation | None = None
     correction: float | None = field(default=None, metadata={"check": _check_correction})
 
@@ -328,6 +378,11 @@ class ExplainOptions:
     def seed(self) -> int:
         """Return the integer that keys all random draws."""
         return cast(int, self.random_state)  # the check has replaced all other random states
+
+    @property
+    def averages(self) -> bool:
+        """Return whether several models are refits, whose mean is explained; else they are compared."""
+        return self.refits or self.cv is not None or self.correction is not None
 
     @property
     def row_sample(self) -> RowSample | None:

@@ -162,12 +162,12 @@ def prepare_rows(
 
 def _check_one_model(options: ExplainOptions) -> None:
     """Raise if arguments for several models are given with a single model."""
-    for name, value in (("cv", options.cv), ("correction", options.correction)):
-        if value is not None:
+    for name in ("cv", "correction", "refits"):
+        if vars(options)[name] not in (None, False):
             raise DataError(
                 name,
                 "one model",
-                "a list of models, one for each fold",
+                "a list of models, one for each fold or fit",
                 f"Remove {name}, or pass all models: sd.explain([m1, m2, m3], X, {name}=...)",
             )
 

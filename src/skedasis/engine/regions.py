@@ -10,6 +10,7 @@ from skedasis._arguments import shown
 from skedasis._progress import current_work
 from skedasis._types import TableLike
 from skedasis.engine.assemble import warn_unused_arguments
+from skedasis.engine.compare import check_several, compared
 from skedasis.engine.cross_validation import as_folds
 from skedasis.engine.options import (
     ALPHA,
@@ -19,13 +20,13 @@ from skedasis.engine.options import (
     MultiModelKeywords,
     takes_options,
 )
-from skedasis.engine.region_pass import FoundRegions, find_regions
+from skedasis.engine.region_pass import FoundRegions, RegionsOfOutputs, find_regions
 from skedasis.engine.region_rules import RegionOptions
 from skedasis.engine.select import as_features
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import ModelLike, as_quantity, listed
-from skedasis.results.multi_output import MultiOutput
+from skedasis.results.multi_output import Comparison, MultiOutput
 from skedasis.results.provenance import as_provenance, model_names
 from skedasis.results.regions import (
     MultiModelRegions,
@@ -66,13 +67,15 @@ def regions(
     | MultiOutput[Regions]
     | MultiOutput[RegionsByFeature]
     | MultiModelRegionsByFeature
+    | Comparison[FoundRegions | RegionsOfOutputs]
 ):
     """Find regions of the data in which the effect of a feature differs: a tree of rules on the other features.
 
     Parameters
     ----------
     model : quantity, fitted estimator, network, callable, or path of a model's file
-        As in `skedasis.explain`. For a list of models regions are found for each of them.
+        As in `skedasis.explain`. For a list or dictionary of models regions are found for each of them; for refits
+        (`refits`, `cv`), whether the first splits are the same is counted.
     X : array or data frame, n rows
         Rows to explain on. Never modified.
     features : str, int, list, pattern, selector or None
@@ -100,15 +103,15 @@ def regions(
         Whether all features get the same regions: splits lower the heterogeneity of all effects together.
     y, sample_weight, schema, groups, random_state, sample, memory, keep_rows, n_jobs, progress, weight_kind
         As in `skedasis.explain`.
-    row_id, tree, heterogeneity_rows, max_model_rows, curves, client, cv, correction
+    row_id, tree, heterogeneity_rows, max_model_rows, curves, client, refits, cv, correction
         As in `skedasis.explain`. The effect of all rows has the `curves`, those of regions have none. Regions have no
         standard errors over models, so that `correction` has no effect.
 
     Returns
     -------
-    Regions, RegionsByFeature, MultiModelRegions, MultiModelRegionsByFeature or MultiOutput
-        For a quantity with several outputs a `MultiOutput` of these; for several models and features
-        `MultiModelRegionsByFeature`.
+    Regions, RegionsByFeature, MultiModelRegions, MultiModelRegionsByFeature, MultiOutput or Comparison
+        For a quantity with several outputs a `MultiOutput` of these, for several models a `Comparison`. For refits
+        `MultiModelRegions`, for several features `MultiModelRegionsByFeature`.
 
     Raises
     ------
@@ -165,12 +168,19 @@ def regions(
     conditions = None if found is None else list(found)
     search = RegionOptions(conditions, max_depth, alpha, min_gain, criterion, look_ahead, joint)
     wanted = as_features(X, features)
-    if isinstance(model, (list, tuple, Mapping)):
-        models, names = listed(model)
-        each = [as_quantity(m) for m in models]
-        return _of_models(each, X, wanted, method, options, search, names)
-    warn_unused_arguments(method, model, options.y)
-    return find_regions(as_quantity(model), X, wanted, method, options, search)
+
+    def of(one: ModelLike) -> FoundRegions | RegionsOfOutputs:
+        warn_unused_arguments(method, one, options.y)
+        return find_regions(as_quantity(one), X, wanted, method, options, search)
+
+    if not isinstance(model, (list, tuple, Mapping)):
+        return of(model)
+    if not options.averages:
+        return compared(model, of)
+    models, names = listed(model)
+    check_several(models)
+    each = [as_quantity(m) for m in models]
+    return _of_models(each, X, wanted, method, options, search, names)
 
 
 def _of_models(
@@ -182,14 +192,10 @@ def _of_models(
     search: RegionOptions,
     names: Mapping[str, list[str]],
 ) -> MultiModelRegions | MultiModelRegionsByFeature:
-    """Return the regions of each model, found on its own rows."""
-    if len(models) < 2:
-        raise DataError(
-            "regions", f"a list of {len(models)} models", "at least two", "Pass the model itself"
-        )
+    """Return the regions of each refit, found on its own rows."""
     dataset = options.dataset(X)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
-    single = replace(options, cv=None, correction=None)
+    single = replace(options, cv=None, correction=None, refits=False)
     found: list[FoundRegions] = []
     current_work().times = float(len(models))
     for one, rows in zip(models, folds.parts, strict=True):
@@ -197,7 +203,7 @@ def _of_models(
         result = find_regions(one, X, features, method, single, search, rows=part)
         if isinstance(result, MultiOutput):
             raise UnsupportedError(
-                "regions of several models",
+                "regions of refits",
                 "a quantity with several outputs",
                 "a quantity with one output",
                 'Choose one, such as sd.probability(model, class_="yes"), for each model',

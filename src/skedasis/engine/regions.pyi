@@ -1,13 +1,21 @@
 # A quantity with several outputs is a `Quantity`: the overloads list the narrower types first.
 # pyright: reportOverlappingOverload=false
 
-from typing import Literal, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
 from skedasis._types import TableLike
-from skedasis.engine.argument_types import EffectMethod, FeatureLike, FeatureList, Models, ModelT
-from skedasis.engine.options import MultiModelKeywords
+from skedasis.engine.argument_types import (
+    EffectMethod,
+    FeatureLike,
+    FeatureList,
+    Models,
+    ModelT,
+    MultiOutputModels,
+)
+from skedasis.engine.cross_validation import CrossValidation
+from skedasis.engine.options import FindRegionsKeywords, RefitRegionsKeywords
 from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity
-from skedasis.results.multi_output import MultiOutput
+from skedasis.results.multi_output import Comparison, MultiOutput
 from skedasis.results.regions import (
     MultiModelRegions,
     MultiModelRegionsByFeature,
@@ -22,14 +30,7 @@ def regions(
     features: FeatureLike,
     *,
     method: EffectMethod = None,
-    split_on: FeatureList = None,
-    max_depth: int = 2,
-    alpha: float = 0.05,
-    min_gain: float = 0.01,
-    criterion: Literal["auto", "within", "curves"] = "auto",
-    look_ahead: bool = True,
-    joint: bool = False,
-    **keywords: Unpack[MultiModelKeywords],
+    **keywords: Unpack[FindRegionsKeywords],
 ) -> MultiOutput[Regions]: ...
 @overload
 def regions(
@@ -38,14 +39,7 @@ def regions(
     features: FeatureList = None,
     *,
     method: EffectMethod = None,
-    split_on: FeatureList = None,
-    max_depth: int = 2,
-    alpha: float = 0.05,
-    min_gain: float = 0.01,
-    criterion: Literal["auto", "within", "curves"] = "auto",
-    look_ahead: bool = True,
-    joint: bool = False,
-    **keywords: Unpack[MultiModelKeywords],
+    **keywords: Unpack[FindRegionsKeywords],
 ) -> MultiOutput[RegionsByFeature]: ...
 @overload
 def regions(
@@ -54,14 +48,8 @@ def regions(
     features: FeatureLike,
     *,
     method: EffectMethod = None,
-    split_on: FeatureList = None,
-    max_depth: int = 2,
-    alpha: float = 0.05,
-    min_gain: float = 0.01,
-    criterion: Literal["auto", "within", "curves"] = "auto",
-    look_ahead: bool = True,
-    joint: bool = False,
-    **keywords: Unpack[MultiModelKeywords],
+    refits: Literal[True],
+    **keywords: Unpack[RefitRegionsKeywords],
 ) -> MultiModelRegions: ...
 @overload
 def regions(
@@ -70,15 +58,48 @@ def regions(
     features: FeatureList = None,
     *,
     method: EffectMethod = None,
-    split_on: FeatureList = None,
-    max_depth: int = 2,
-    alpha: float = 0.05,
-    min_gain: float = 0.01,
-    criterion: Literal["auto", "within", "curves"] = "auto",
-    look_ahead: bool = True,
-    joint: bool = False,
-    **keywords: Unpack[MultiModelKeywords],
+    refits: Literal[True],
+    **keywords: Unpack[RefitRegionsKeywords],
 ) -> MultiModelRegionsByFeature: ...
+@overload
+def regions(
+    model: Models[ModelT],
+    X: TableLike,
+    features: FeatureLike | FeatureList = None,
+    *,
+    method: EffectMethod = None,
+    refits: bool = False,
+    cv: CrossValidation,
+    correction: float | None = None,
+    **keywords: Unpack[FindRegionsKeywords],
+) -> MultiModelRegions | MultiModelRegionsByFeature: ...
+@overload
+def regions(
+    model: MultiOutputModels,
+    X: TableLike,
+    features: FeatureLike | FeatureList = None,
+    *,
+    method: EffectMethod = None,
+    **keywords: Unpack[FindRegionsKeywords],
+) -> Comparison[MultiOutput[Any]]: ...
+@overload
+def regions(
+    model: Models[ModelT],
+    X: TableLike,
+    features: FeatureLike,
+    *,
+    method: EffectMethod = None,
+    **keywords: Unpack[FindRegionsKeywords],
+) -> Comparison[Regions]: ...
+@overload
+def regions(
+    model: Models[ModelT],
+    X: TableLike,
+    features: FeatureList = None,
+    *,
+    method: EffectMethod = None,
+    **keywords: Unpack[FindRegionsKeywords],
+) -> Comparison[RegionsByFeature]: ...
 @overload
 def regions(
     model: ModelLike,
@@ -86,14 +107,7 @@ def regions(
     features: FeatureLike,
     *,
     method: EffectMethod = None,
-    split_on: FeatureList = None,
-    max_depth: int = 2,
-    alpha: float = 0.05,
-    min_gain: float = 0.01,
-    criterion: Literal["auto", "within", "curves"] = "auto",
-    look_ahead: bool = True,
-    joint: bool = False,
-    **keywords: Unpack[MultiModelKeywords],
+    **keywords: Unpack[FindRegionsKeywords],
 ) -> Regions: ...
 @overload
 def regions(
@@ -102,12 +116,5 @@ def regions(
     features: FeatureList = None,
     *,
     method: EffectMethod = None,
-    split_on: FeatureList = None,
-    max_depth: int = 2,
-    alpha: float = 0.05,
-    min_gain: float = 0.01,
-    criterion: Literal["auto", "within", "curves"] = "auto",
-    look_ahead: bool = True,
-    joint: bool = False,
-    **keywords: Unpack[MultiModelKeywords],
+    **keywords: Unpack[FindRegionsKeywords],
 ) -> RegionsByFeature: ...

@@ -47,7 +47,7 @@ from skedasis.results.multi_model import (
     MultiModelImportance,
     MultiModelSurface,
 )
-from skedasis.results.multi_output import MultiOutput
+from skedasis.results.multi_output import Comparison, MultiOutput
 from skedasis.results.regions import (
     MultiModelRegions,
     MultiModelRegionsByFeature,
@@ -322,6 +322,7 @@ def _(bins: BinStats) -> list[Markup]:
 RANKINGS: Mapping[type, str] = {
     MultiModelRegionsByFeature: "Features and their first splits",
     MultiOutput: "All outputs, most important first",
+    Comparison: "All models, most important first",
     RegionsByFeature: "Ranking by heterogeneity score",
     Surfaces: "Pairs, strongest interaction first",
 }

@@ -55,7 +55,7 @@ from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance
 from skedasis.results.interactions import Interactions
 from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelImportance
-from skedasis.results.multi_output import MultiOutput, OutputResult
+from skedasis.results.multi_output import Comparison, OutputResult, ResultsByLabel
 from skedasis.results.regions import (
     MultiModelRegions,
     MultiModelRegionsByFeature,
@@ -248,17 +248,17 @@ def _regions_by_feature(
 
 
 def figure_of_outputs(
-    found: MultiOutput[OutputResult], **options: Unpack[_OutputsOptions]
+    found: ResultsByLabel[OutputResult], **options: Unpack[_OutputsOptions]
 ) -> FigureSpec:
-    """Return the figure of the results of several outputs."""
+    """Return the figure of the results of several outputs, or of several models."""
     return outputs_figure(found, _of_output, **options)
 
 
 def _of_output(member: OutputResult, shared: Mapping[str, object]) -> FigureSpec:
     kind = _kind_of(member)
     if kind is None or kind.as_output is None:
-        got = f"outputs of class {type(member).__name__}"
-        raise UnsupportedError("plot", got, "results of explain", "Plot each output")
+        got = f"members of class {type(member).__name__}"
+        raise UnsupportedError("plot", got, "results of explain", "Plot each member")
     own = {name: shared.get(name, value) for name, value in kind.as_output.items()}
     return kind.figure(member, **own)
 
@@ -295,9 +295,15 @@ def _parts_of_recurrences(found: MultiModelRegionsByFeature) -> list[Markup]:
     ]
 
 
-def _parts_of_outputs(found: MultiOutput[OutputResult]) -> list[Markup]:
+def _lead_of_members(found: ResultsByLabel[OutputResult]) -> str:
+    alone = isinstance(found, Comparison)
+    how = "each explained as if it were alone" if alone else "from the same model rows"
+    return f"Results of {counted(len(found), found.noun)}, {how}."
+
+
+def _parts_of_members(found: ResultsByLabel[OutputResult]) -> list[Markup]:
     return [
-        html.folded(f"Output {label}", *html.numbers_of(member))
+        html.folded(f"{found.noun.capitalize()} {label}", *html.numbers_of(member))
         for label, member in [*found.items()][:PARTS]
     ]
 
@@ -472,17 +478,17 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         table="Ranking",
         parts=_parts_of_recurrences,
     ),
-    MultiOutput: DrawnKind[MultiOutput[OutputResult]](
+    ResultsByLabel: DrawnKind[ResultsByLabel[OutputResult]](
         figure=figure_of_outputs,
-        lead=lambda found: f"Results of {counted(len(found), 'output')}, from the same model rows.",
+        lead=_lead_of_members,
         on_page=_ALL,
         in_notebook=_FIRST,
         note=lambda found: f"{repr(found)[1:-1]}.",
         tiles=True,
         wide=True,
         table="Ranking",
-        parts=_parts_of_outputs,
-        one_panel="Omit ax, or plot one output or feature",
+        parts=_parts_of_members,
+        one_panel="Omit ax, or plot one member or feature",
         empty="No outputs.",
     ),
 }

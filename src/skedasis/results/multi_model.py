@@ -356,7 +356,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(200, 2))
     >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0, 3.0)]
-    >>> em = sd.explain(models, X, 0, method=sd.ALE(bins=2, center="start"))
+    >>> em = sd.explain(models, X, 0, method=sd.ALE(bins=2, center="start"), refits=True)
     >>> em
     <MultiModelEffect: 3 models, 'x0' on prediction: ALE, 3 points, importance 0.5823>
     >>> rise = em.x[-1] - em.x[0]
@@ -506,7 +506,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         >>> import skedasis as sd
         >>> X = np.random.default_rng(0).uniform(size=(200, 2))
         >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0, 3.0)]
-        >>> c = sd.explain(models, X, 0, method=sd.ALE(bins=2)).contrast(0.2, 0.7)
+        >>> c = sd.explain(models, X, 0, method=sd.ALE(bins=2), refits=True).contrast(0.2, 0.7)
         >>> round(float(c), 6), round(c.std_error, 6), c.method
         (1.0, 0.288675, 'models')
         """
@@ -622,7 +622,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         >>> import skedasis as sd
         >>> X = np.random.default_rng(0).normal(size=(100, 2))
         >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0)]
-        >>> sd.explain(models, X, 0, method=sd.ALE(bins=4)).explore().title
+        >>> sd.explain(models, X, 0, method=sd.ALE(bins=4), refits=True).explore().title
         'x0: effect on prediction, 2 models (ALE)'
         """
         return operations.explore(self, path, title, **options)
@@ -654,7 +654,7 @@ class MultiModelEffects(FeatureMapping[MultiModelEffect, ModelsRank]):
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> models = [lambda X, k=k: k * X[:, 0] + X[:, 1] for k in (2.0, 3.0)]
-    >>> es = sd.explain(models, X, method="ale")
+    >>> es = sd.explain(models, X, method="ale", refits=True)
     >>> [(r.feature, r.first) for r in es.ranking()]
     [('x0', 2), ('x1', 0)]
     """
@@ -769,7 +769,7 @@ class MultiModelSurface(MultiModelResult[Surface]):
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
     >>> models = [lambda X, k=k: k * X[:, 0] * X[:, 1] for k in (1.0, 3.0)]
-    >>> sm = sd.explain(models, X, (0, 1), method=sd.ALE(bins=3))
+    >>> sm = sd.explain(models, X, (0, 1), method=sd.ALE(bins=3), refits=True)
     >>> sm.value.shape, bool(np.allclose(sm.value, 2 * sm.models[0].value))
     ((4, 4), True)
     """
@@ -978,7 +978,7 @@ class MultiModelImportance(MultiModelResult[Importance]):
     >>> y = X[:, 0] + X[:, 1]
     >>> models = [lambda X, k=k: k * X[:, 0] + X[:, 1] for k in (0.9, 1.0, 1.1)]
     >>> losses = [sd.loss(m, "squared_error") for m in models]
-    >>> pf = sd.explain(losses, X, y=y, method=sd.PFI(n_repeats=3))
+    >>> pf = sd.explain(losses, X, y=y, method=sd.PFI(n_repeats=3), refits=True)
     >>> pf.features, pf.values.shape
     (('x0', 'x1'), (3, 2))
     """

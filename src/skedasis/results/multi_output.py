@@ -1,16 +1,18 @@
-"""`MultiOutput`: the results of a quantity with several outputs, such as all classes, from the same model rows."""
+"""`MultiOutput` and `Comparison`: the results of all outputs of a model, such as classes, and of several models."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
 from skedasis._numbers import counted
 from skedasis._types import OutputLabel
 from skedasis.results import operations
-from skedasis.results.containers import OutputResult, ResultMapping
+from skedasis.results.containers import OutputResult, ResultMapping, key_text
 from skedasis.results.display import (
     MOST_LINES,
     SavedResult,
@@ -31,7 +33,63 @@ if TYPE_CHECKING:
 ResultT_co = TypeVar("ResultT_co", bound=OutputResult, covariant=True)
 
 
-class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
+class ResultsByLabel(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
+    """Results of one kind by label: those of several outputs, or of several models."""
+
+    def __repr__(self) -> str:
+        first = next(iter(self.values()), None)
+        if first is None:
+            return f"<{type(self).__name__} of 0 {self.noun}s>"
+        # Of the classes of effects and of surfaces, the base class, which is the public one.
+        bases = [c.__name__ for c in type(first).__mro__]
+        kind = next((name for name in ("Effect", "Surface") if name in bases), bases[0])
+        said = f"{type(self).__name__} of {counted(len(self), self.noun)}, each {kind}: {self._named()}"
+        return f"<{said}{outside_text(first.provenance.get('rows_outside'))}>"
+
+    def __str__(self) -> str:
+        first = next(iter(self.values()), None)
+        ranked = isinstance(first, SavedResult) and first.prints_ranking
+        if first is not None and (ranked or str(first) == repr(first)):
+            text = self._ranking_text()
+            return "\n".join(filter(None, [repr(self), text, called_text(self.provenance)]))
+        return super().__str__()
+
+    def _ranking_text(self) -> str:
+        return ranking_text(self.ranking(), DETAILS, MOST_LINES)
+
+    @takes_figure_options
+    def plot(self, **options: Unpack[OutputsKeywords]) -> Figure:
+        """Plot the results of all outputs, or of all models, in one figure.
+
+        Effects of one feature are overlaid, each with a colour, a line style and a mark of its own; of more than 8
+        those with the largest importance. Of several features there is one overlay for each, the most
+        important first. Other results are side by side, surfaces on one colour scale.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(300, 2))
+        >>> model = lambda X: np.column_stack([X[:, 0], -X[:, 0]])
+        >>> every = sd.explain(sd.prediction(model, output="all"), X, 0, method=sd.ALE(bins=5))
+        >>> every.plot().axes[0].get_ylabel()
+        'effect on prediction'
+        """
+        return operations.plot(self, **options)
+
+    @takes_figure_options
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        **options: Unpack[OutputsViewKeywords],
+    ) -> Explorable:
+        """Return the results of all members as an interactive page: the figure of `plot`, and the numbers of each."""
+        return operations.explore(self, path, title, **options)
+
+
+class MultiOutput(ResultsByLabel[ResultT_co], Generic[ResultT_co]):
     """A mapping from the outputs of a model, such as classes, to their results, all from the same model rows.
 
     `explain`, `regions`, `interactions` and `variance_shares` return it for a quantity with several outputs, such as
@@ -66,54 +124,66 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
         """Return the results by output."""
         return self.members
 
-    def __repr__(self) -> str:
-        first = next(iter(self.values()), None)
-        if first is None:
-            return "<MultiOutput of 0 outputs>"
-        # Of the classes of effects and of surfaces, the base class, which is the public one.
-        bases = [c.__name__ for c in type(first).__mro__]
-        kind = next((name for name in ("Effect", "Surface") if name in bases), bases[0])
-        said = f"{counted(len(self), 'output')}, each {kind}: {self._named()}"
-        return f"<MultiOutput of {said}{outside_text(first.provenance.get('rows_outside'))}>"
-
-    def __str__(self) -> str:
-        first = next(iter(self.values()), None)
-        ranked = isinstance(first, SavedResult) and first.prints_ranking
-        if first is not None and (ranked or str(first) == repr(first)):
-            ranking = ranking_text(self.ranking(), DETAILS, MOST_LINES)
-            return "\n".join(filter(None, [repr(self), ranking, called_text(self.provenance)]))
-        return super().__str__()
-
     def _named_in(self, check: Check, key: OutputLabel) -> Check:
         return replace(check, output=key)
 
-    @takes_figure_options
-    def plot(self, **options: Unpack[OutputsKeywords]) -> Figure:
-        """Plot the results of all outputs in one figure.
 
-        Effects of one feature are overlaid, each output with a colour, a line style and a mark of its own; of more than
-        8 outputs those with the largest importance. Of several features there is one overlay for each, the most
-        important first. Other results are side by side, surfaces on one colour scale.
+@dataclass(frozen=True)
+class _Row:
+    """A line of a table of text."""
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import skedasis as sd
-        >>> X = np.random.default_rng(0).normal(size=(300, 2))
-        >>> model = lambda X: np.column_stack([X[:, 0], -X[:, 0]])
-        >>> every = sd.explain(sd.prediction(model, output="all"), X, 0, method=sd.ALE(bins=5))
-        >>> every.plot().axes[0].get_ylabel()
-        'effect on prediction'
-        """
-        return operations.plot(self, **options)
+    printed: Mapping[str, object]
 
-    @takes_figure_options
-    def explore(
-        self,
-        path: str | Path | None = None,
-        *,
-        title: str | None = None,
-        **options: Unpack[OutputsViewKeywords],
-    ) -> Explorable:
-        """Return the results of all outputs as an interactive page: the figure of `plot`, and the numbers of each."""
-        return operations.explore(self, path, title, **options)
+
+class Comparison(ResultsByLabel[ResultT_co], Generic[ResultT_co]):
+    """A mapping from the names of models to their results: each model explained as if it were alone.
+
+    `explain` and `regions` return it for a list or dictionary of models, whatever their classes; of a list the names
+    are the numbers from 0. Each member is what the function returns for this model, to the last bit: its bins, its
+    local effects and its rows are its own. The mean of several fits of one learner is asked for by ``refits=True``.
+
+    Attributes
+    ----------
+    members : mapping of name to result
+        In the order in which the models were given.
+    provenance : dict
+        The entries that all results share, the sums of their costs, the number of `models` and their names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
+    >>> models = {"straight": lambda X: X[:, 0], "steep": lambda X: 2 * X[:, 0] + X[:, 1]}
+    >>> both = sd.explain(models, X, method=sd.ALE(bins=5))
+    >>> print(both)
+    <Comparison of 2 models, each Effects: straight, steep>
+    importance  straight  steep
+    x0            0.5695  1.139
+    x1                 0  0.575
+    >>> both["steep"]["x0"].importance > both["straight"]["x0"].importance
+    True
+
+    Notes
+    -----
+    A name is looked up as a label of `MultiOutput` is. Importances of models with several quantities or units are each
+    in their own.
+    """
+
+    noun = column = "model"
+
+    def _ranking_text(self) -> str:
+        """Return a table of the number that ranks the lines: a column for each model, the largest of all first."""
+        ranked = {key_text(key): self._ranked(one, None) for key, one in self.items()}
+        sizes: dict[str, dict[str, float]] = {}
+        order: dict[str, float] = {}
+        by = "importance"
+        for model, lines in ranked.items():
+            for place, line in lines:
+                by = line.ordered_by
+                name = " × ".join(takewhile(lambda v: isinstance(v, str), vars(line).values()))
+                sizes.setdefault(name, dict.fromkeys(ranked, math.nan))[model] = line.size(by)
+                order[name] = min(place, order.get(name, math.inf))
+        named = sorted(sizes, key=lambda name: order[name])
+        rows = [_Row({by: name, **sizes[name]}) for name in named]
+        return ranking_text(rows, most=MOST_LINES)

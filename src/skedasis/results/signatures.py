@@ -12,6 +12,7 @@ from functools import cache, wraps
 from types import NoneType, UnionType
 from typing import ForwardRef, Literal, TypeVar, Union, cast, get_args, get_origin
 
+from skedasis import _MODULES
 from skedasis._arguments import check_flag, check_option, check_probability, shown
 from skedasis._calls import misfit
 from skedasis._error_state import with_own_errors
@@ -68,11 +69,11 @@ def takes_figure_options(function: Function) -> Function:
     kinds = {name: kind for name, kind in _types(named).items() if name not in own}
     options = [_parameter(*option) for option in kinds.items()]
     parameters = [*signature.parameters.values()][:-1] + options
-    method = function.__qualname__
-    bound = int("." in method)
+    bound = int("." in function.__qualname__)
 
     @wraps(function)
     def called(*args: object, **given: object) -> object:
+        method = _named_method(type(args[0]), function) if bound else function.__qualname__
         passed = signature.replace(parameters=parameters[bound:])
         problem = misfit(method, passed, args[bound:], given)
         if problem is not None:
@@ -95,6 +96,13 @@ def takes_figure_options(function: Function) -> Function:
             entries.append(f"{', '.join(every)}\n    {whose}")
         called.__doc__ = documented(function.__doc__, entries, shared, [*own, *kinds])
     return cast(Function, called)
+
+
+@cache
+def _named_method(kind: type, function: Callable[..., object]) -> str:
+    """Return the name of a method with the public class of the result; else with the class that defines it."""
+    public = next((c.__name__ for c in kind.__mro__ if c.__name__ in _MODULES), None)
+    return function.__qualname__ if public is None else f"{public}.{function.__name__}"
 
 
 @cache

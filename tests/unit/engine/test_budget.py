@@ -64,7 +64,11 @@ CASES = {
     "PDP": (smooth, lambda f, **k: sd.explain(f, X, method="pdp", **k)),
     "PFI": (smooth, lambda f, **k: sd.explain(f, X, method="pfi", **k)),
     "a pair": (smooth, lambda f, **k: sd.explain(f, X, (0, 1), **k)),
-    "several models": (smooth, lambda f, **k: sd.explain([f, f], X, method="ale", **k)),
+    "several models": (
+        smooth,
+        lambda f, **k: sd.explain([f, f], X, method="ale", refits=True, **k),
+    ),
+    "models to compare": (smooth, lambda f, **k: sd.explain([f, f], X, method="ale", **k)),
     "folds": (
         smooth,
         lambda f, **k: sd.explain([f] * 3, X, method="ale", cv=iter(FOLDS), **k),
@@ -239,8 +243,10 @@ TREES = {
     "interactions": lambda m, **k: sd.interactions(m, X, **k),
     "variance shares": lambda m, **k: sd.variance_shares(m, X, **k),
     "change": lambda m, **k: sd.what_if(m, X, {0: 0.5}, **k),
-    "several models": lambda m, **k: sd.explain([m, m], X, method="ale", **k),
-    "regions of several": lambda m, **k: sd.regions([m, m], X, 0, method="ale", **k),
+    "several models": lambda m, **k: sd.explain([m, m], X, method="ale", refits=True, **k),
+    "models to compare": lambda m, **k: sd.explain([m, m], X, method="ale", **k),
+    "regions to compare": lambda m, **k: sd.regions([m, m], X, 0, method="ale", **k),
+    "regions of several": lambda m, **k: sd.regions([m, m], X, 0, method="ale", refits=True, **k),
 }
 
 
@@ -291,8 +297,9 @@ def test_trees_that_cannot_be_read_are_refused_beyond_a_limit(case, row, monkeyp
 
 
 SEVERAL = {
-    "explain": lambda f, **k: sd.explain([f] * 3, X, method="ale", **k),
-    "regions": lambda f, **k: sd.regions([f] * 3, X, method="ale", **k),
+    "explain": lambda f, **k: sd.explain([f] * 3, X, method="ale", refits=True, **k),
+    "comparison": lambda f, **k: sd.explain([f] * 3, X, method="ale", **k),
+    "regions": lambda f, **k: sd.regions([f] * 3, X, method="ale", refits=True, **k),
     "null distribution": lambda f, **k: sd.null_distribution(
         lambda T, y: f, X, Y, columns=[0], n_repeats=3, method="ale", **k
     ),

@@ -39,7 +39,7 @@ def brute(effects: list[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("method", ["ale", "dale", "pdp", "ice", "mplot"])
 def test_all_rows_are_the_mean_of_single_explanations(method: str) -> None:
-    em = sd.explain(MODELS, X, "x0", method=method)
+    em = sd.explain(MODELS, X, "x0", method=method, refits=True)
     alone = [sd.explain(m, X, "x0", method=method) for m in MODELS]
     mean, between = brute(alone)
     np.testing.assert_allclose(em.value, mean, rtol=1e-12, atol=1e-14)
@@ -98,7 +98,7 @@ def test_models_see_their_held_out_rows_only_but_for_the_check() -> None:
 def test_copies_of_a_model_do_not_differ_and_choose_its_bins() -> None:
     for method in (sd.RHALE(), sd.RHALE(sd.Optimal(20, min_points=12)), sd.RHALE(sd.AutoUniform())):
         alone = sd.explain(MODELS[1], X, 0, method=method)
-        em = sd.explain([MODELS[1]] * 3, X, 0, method=method)
+        em = sd.explain([MODELS[1]] * 3, X, 0, method=method, refits=True)
         np.testing.assert_array_equal(em.x, alone.x)
         np.testing.assert_array_equal(em.value, alone.value)
         np.testing.assert_array_equal(em.between, 0)
@@ -116,7 +116,7 @@ def test_chosen_bins_see_the_moments_of_all_models() -> None:
         )
 
     models = [kinked(0.3), kinked(0.7)]
-    em = sd.explain(models, U, 0, method=sd.RHALE(sd.Optimal(10)))
+    em = sd.explain(models, U, 0, method=sd.RHALE(sd.Optimal(10)), refits=True)
     inner = em.x[1:-1]
     assert np.abs(inner - 0.3).min() < 0.01
     assert np.abs(inner - 0.7).min() < 0.01
@@ -158,17 +158,19 @@ def test_trees_of_one_kind_and_mixed_kinds() -> None:
     em = sd.explain(trees, X, 0, cv=ROWS)
     assert em.spec.local_effects == "steps"
     assert {len(e.x) for e in em.models} == {len(em.x)}
-    mixed = sd.explain([trees[0], LinearRegression().fit(X, y), times(1.0)], X, 0)
+    mixed = sd.explain([trees[0], LinearRegression().fit(X, y), times(1.0)], X, 0, refits=True)
     assert [e.spec.local_effects for e in mixed.models] == ["steps"] * 3
     alone = sd.explain(trees[0], X, 0)
     assert mixed.models[1].provenance.get("bins") == alone.provenance.get("bins")
     assert "all models" in mixed.models[1].provenance["local_effects"]
-    smooth = sd.explain([LinearRegression().fit(X, y), lambda X: X[:, 0] + X[:, 1] ** 2], X, 0)
+    smooth = sd.explain(
+        [LinearRegression().fit(X, y), lambda X: X[:, 0] + X[:, 1] ** 2], X, 0, refits=True
+    )
     assert [e.spec.local_effects for e in smooth.models] == ["slopes", "differences"]
-    exact = sd.explain(trees[:2], X, 0, method=sd.PDP(grid="exact"))
+    exact = sd.explain(trees[:2], X, 0, method=sd.PDP(grid="exact"), refits=True)
     single = sd.explain(trees[1], X, 0, method=sd.PDP(grid=exact.x))
     np.testing.assert_allclose(exact.models[1].value, single.value)
-    jumps = sd.explain(trees[:2], X, 0, method=sd.RHALE(sd.Optimal(grid="jumps")))
+    jumps = sd.explain(trees[:2], X, 0, method=sd.RHALE(sd.Optimal(grid="jumps")), refits=True)
     assert len({len(e.x) for e in jumps.models}) == 1
 
 
@@ -216,7 +218,7 @@ def test_weights_and_labels_go_with_their_rows() -> None:
 
 
 def test_surfaces() -> None:
-    sm = sd.explain(MODELS, X, ("x0", "x1"), method=sd.ALE(bins=4))
+    sm = sd.explain(MODELS, X, ("x0", "x1"), method=sd.ALE(bins=4), refits=True)
     alone = [sd.explain(m, X, ("x0", "x1"), method=sd.ALE(bins=4)) for m in MODELS]
     np.testing.assert_allclose(sm.value, np.mean([s.value for s in alone], 0), atol=1e-12)
     np.testing.assert_allclose(sm.between, np.std([s.value for s in alone], 0, ddof=1), atol=1e-12)
@@ -265,7 +267,7 @@ def test_importances() -> None:
 def test_several_outputs() -> None:
     models = [lambda X, k=k: np.c_[k * X[:, 0], X[:, 1]] for k in (1.0, 3.0)]
     quantities = [sd.prediction(m, output="all") for m in models]
-    found = sd.explain(quantities, X, method="ale")
+    found = sd.explain(quantities, X, method="ale", refits=True)
     assert list(found) == [0, 1]
     assert list(found[0]) == ["x0", "x1", "x2"]
     single = sd.explain(sd.prediction(models[0], output=0), X, 0, method="ale")
@@ -308,7 +310,7 @@ def test_a_dictionary_names_the_models_of_a_list(features, method):
     given = {k: sd.loss(f) for k, f in NAMED.items()} if method == "pfi" else NAMED
     labels = POINTS[:, 0] if method == "pfi" else None
     named, listed = (
-        sd.explain(models, POINTS, features, method=method, y=labels)
+        sd.explain(models, POINTS, features, method=method, y=labels, refits=True)
         for models in (given, list(given.values()))
     )
     by_feature = named if isinstance(named, sd.MultiModelEffects) else {None: named}

@@ -20,7 +20,7 @@ TWO = [linear, bent]
 
 def explained(models: Any = TWO, **options: Any) -> Any:
     """Explain with a fast method."""
-    return sd.explain(models, X, 0, **{"method": "ale", **options})
+    return sd.explain(models, X, 0, **{"method": "ale", "refits": True, **options})
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_different_columns() -> None:
     T = pd.DataFrame(X, columns=list("abc"))
     first, second = LinearRegression().fit(T, Y), LinearRegression().fit(T[list("cba")], Y)
     with refused(sd.DataError, "names"):
-        sd.explain([first, second], T, "a")
+        sd.explain([first, second], T, "a", refits=True)
 
 
 def test_different_classes_and_outputs() -> None:

@@ -115,7 +115,7 @@ def test_the_total_is_what_the_model_saw(case):
 def test_several_models_add_up():
     for functions in ((smooth, smooth), (smooth, steps)):
         models = [Seen(f) for f in functions]
-        found = sd.explain(models, X, **OFF)
+        found = sd.explain(models, X, refits=True, **OFF)
         assert found.provenance["model_rows"] == sum(m.rows for m in models)
         each = [e.provenance["model_rows"] for e in found["x0"].models]
         assert each == [m.rows for m in models]

@@ -976,7 +976,7 @@ def test_a_model_with_slopes_beside_one_without_has_its_own(method):
         ),
         lambda X: np.sin(X[:, 0]) * X[:, 1],
     ]
-    together = sd.explain(models, X, 0, method=method)
+    together = sd.explain(models, X, 0, method=method, refits=True)
     for model, own in zip(models, together.models, strict=True):
         alone = sd.explain(model, X, 0, method=method)
         np.testing.assert_array_equal(own.x, alone.x)

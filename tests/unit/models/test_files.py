@@ -256,7 +256,7 @@ def test_copies_of_catboosts_models_that_forgot_their_width_are_explained(tmp_pa
         assert np.array_equal(found[name].value, expected[name].value)
     with refused(sd.DataError, "X with 2 columns", "3 columns, as in fit"):
         sd.explain(again, X[:, :2])
-    both = sd.explain([model, again], X, 0)
+    both = sd.explain([model, again], X, 0, refits=True)
     assert np.array_equal(*both.values)
 
 

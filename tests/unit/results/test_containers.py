@@ -69,13 +69,19 @@ def made(name: str):
         "changes": lambda: sd.what_if(lambda X: targets(X)[:, 1], TABLE, MOVES, by="cost"),
         "change": lambda: sd.what_if(BOTH, TABLE, {"age": 1}),
         "changes of outputs": lambda: sd.what_if(BOTH, TABLE, MOVES, by="cost"),
-        "surfaces of models": lambda: sd.explain(models, TABLE, PAIRS, **OPTIONS),
-        "effect of models": lambda: sd.explain(every, TABLE, "age", **OPTIONS),
-        "effects of models": lambda: sd.explain(every, TABLE, **OPTIONS),
-        "surface of models": lambda: sd.explain(every, TABLE, ("age", "bmi"), **OPTIONS),
-        "surfaces of models and outputs": lambda: sd.explain(every, TABLE, PAIRS, **OPTIONS),
-        "importance of models": lambda: sd.explain(every, TABLE, method="pfi", progress=False),
-        "regions of models": lambda: sd.regions(models, TABLE, **OPTIONS),
+        "surfaces of models": lambda: sd.explain(models, TABLE, PAIRS, refits=True, **OPTIONS),
+        "effect of models": lambda: sd.explain(every, TABLE, "age", refits=True, **OPTIONS),
+        "effects of models": lambda: sd.explain(every, TABLE, refits=True, **OPTIONS),
+        "surface of models": lambda: sd.explain(
+            every, TABLE, ("age", "bmi"), refits=True, **OPTIONS
+        ),
+        "surfaces of models and outputs": lambda: sd.explain(
+            every, TABLE, PAIRS, refits=True, **OPTIONS
+        ),
+        "importance of models": lambda: sd.explain(
+            every, TABLE, method="pfi", refits=True, progress=False
+        ),
+        "regions of models": lambda: sd.regions(models, TABLE, refits=True, **OPTIONS),
     }
     return what[name]()
 

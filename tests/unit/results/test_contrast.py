@@ -408,7 +408,7 @@ def test_several_models_vary_in_their_changes():
     X = np.random.default_rng(0).uniform(size=(300, 2))
     slopes = np.array([1.0, 2.0, 4.0, 5.0])
     models = [lambda X, k=k: k * X[:, 0] + k * k * X[:, 1] for k in slopes]
-    em = sd.explain(models, X, 0, method=sd.ALE(bins=3), **PLAIN)
+    em = sd.explain(models, X, 0, method=sd.ALE(bins=3), refits=True, **PLAIN)
     c = em.contrast(0.25, 0.75)
     changes = slopes / 2
     test = stats.ttest_1samp(changes, 0)
@@ -418,11 +418,13 @@ def test_several_models_vary_in_their_changes():
     assert (c.method, c.df) == ("models", 3.0)
     assert -em.contrast(0.75, 0.25).lower == pytest.approx(c.upper)
     assert float(em.contrast(0.5, 0.5)) == 0
-    corrected = sd.explain(models, X, 0, method=sd.ALE(bins=3), correction=0.5, **PLAIN)
+    corrected = sd.explain(
+        models, X, 0, method=sd.ALE(bins=3), correction=0.5, refits=True, **PLAIN
+    )
     wide = corrected.contrast(0.25, 0.75)
     assert wide.method == "learner"
     assert wide.std_error == pytest.approx(math.sqrt(0.25 + 0.5) * changes.std(ddof=1))
-    many = sd.explain(models, X, method=sd.ALE(bins=3), **PLAIN)
+    many = sd.explain(models, X, method=sd.ALE(bins=3), refits=True, **PLAIN)
     assert many.contrast({"x0": (0.25, 0.75)})[0] == pytest.approx(c) or float(
         many.contrast({"x0": (0.25, 0.75)})[0]
     ) == pytest.approx(c.value)
@@ -453,7 +455,7 @@ def test_replicates_do_not_depend_on_threads():
 BINS = explain(sd.ALE(CUT))
 EVERY = sd.explain(model, data(), [2, 1], method=sd.ALE(bins=4), **PLAIN)
 HALVES = explain(sd.ALE(CUT), by=data()[:, 1] > 0.3)
-MODELS = explain(sd.ALE(CUT), quantity=[model, model])
+MODELS = explain(sd.ALE(CUT), quantity=[model, model], refits=True)
 
 
 @pytest.mark.parametrize(

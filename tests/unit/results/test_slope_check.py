@@ -118,7 +118,7 @@ def test_an_output_is_checked_alone_as_it_is_among_others():
 def test_several_models_say_what_the_check_found():
     wrong = sd.prediction(bends, slope=lambda X: np.c_[0 * X[:, 0] - 9, X[:, 0]])
     right = sd.prediction(bends, slope=lambda X: np.c_[6 * np.cos(6 * X[:, 0]) + X[:, 1], X[:, 0]])
-    em = sd.explain([wrong, right], X, 0)
+    em = sd.explain([wrong, right], X, 0, refits=True)
     assert ["slope_mismatch" in {f.code for f in e.checks()} for e in em.models] == [True, False]
     alone = sd.explain(wrong, X, 0).provenance["slope_check"]
     assert em.models[0].provenance["slope_check"]["rows"] == alone["rows"]
@@ -131,6 +131,6 @@ def test_given_slopes_stay_although_those_of_another_model_do_not_match():
     ranks = sd.prediction(lambda Z: np.interp(Z[:, 0], quantiles, np.linspace(-2, 2, 1000)))
     given = sd.prediction(lambda Z: Z[:, 0], slope=lambda Z: np.eye(2)[[0] * len(Z)])
     assert sd.explain(ranks, Z, 0).spec.local_effects == "steps"
-    both = sd.explain([given, ranks], Z, 0)
+    both = sd.explain([given, ranks], Z, 0, refits=True)
     assert [e.spec.local_effects for e in both.models] == ["slopes", "differences"]
     assert "slope_mismatch" in {f.code for f in both.models[1].checks()}

@@ -245,7 +245,7 @@ def test_passes_are_counted(folder, method, passes):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda data: sd.explain([_function, _function], data, "a"),
+        lambda data: sd.explain([_function, _function], data, "a", refits=True),
         lambda data: sd.prediction(_function).at(data),
     ],
     ids=["models", "at"],

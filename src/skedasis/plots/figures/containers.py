@@ -32,7 +32,7 @@ from skedasis.results.change import Change, Changes
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.multi_model import MultiModelEffects, MultiModelSurface
-from skedasis.results.multi_output import MultiOutput, OutputResult
+from skedasis.results.multi_output import OutputResult, ResultsByLabel
 from skedasis.results.regions import MultiModelRegionsByFeature, Regions
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import AnySurface, Surfaces
@@ -191,7 +191,7 @@ OfOutput: TypeAlias = Callable[[OutputResult, Mapping[str, object]], FigureSpec]
 
 
 def outputs_figure(
-    found: MultiOutput[OutputResult],
+    found: ResultsByLabel[OutputResult],
     of_output: OfOutput,
     top: int | None = PER_PAGE,
     columns: int | None = None,
@@ -200,18 +200,19 @@ def outputs_figure(
     confidence_level: float = 0.95,
     scale: CurveScale = "difference",
 ) -> FigureSpec:
-    """Return the figure of the results of several outputs."""
+    """Return the figure of the results of several outputs, or of several models."""
+    noun = found.noun
     top = check_int_or_none("plot(top)", top, 1, "Use 12, or None")
     first = next(iter(found.values()), None)
     if first is None:
-        raise DataError("plot", "no output", "at least one output", "Explain some outputs")
+        raise DataError("plot", f"no {noun}", f"at least one {noun}", f"Explain some {noun}s")
     effects = {k: r for k, r in found.items() if isinstance(r, Effect)}
     if effects:
         shown = _most_important(effects, lambda e: e.importance)
         names = [str(label) for label in shown]
-        quantity = _shared_quantity(shown)
+        quantity = _shared_quantity(shown, noun)
         figure = overlay_figure([*shown.values()], names, center, confidence_level, quantity, scale)
-        return _of_outputs(figure, len(shown), len(effects))
+        return _of_members(figure, len(shown), len(effects), noun)
     many = {k: r for k, r in found.items() if isinstance(r, Effects)}
     if many:
         shown = _most_important(
@@ -227,35 +228,37 @@ def outputs_figure(
             columns=columns,
             page=page,
             scale=scale,
-            quantity=_shared_quantity({k: next(iter(es.values())) for k, es in shown.items()}),
+            quantity=_shared_quantity(
+                {k: next(iter(es.values())) for k, es in shown.items()}, noun
+            ),
         )
-        return _of_outputs(figure, len(shown), len(many))
+        return _of_members(figure, len(shown), len(many), noun)
     limits = _shared_limits(_surfaces_of(found, top), SurfacePlotOptions(density=False))
     shared = {"top": top, "confidence_level": confidence_level, "scale": scale}
     figures = {
         str(label): _figures_of(str(label), member, of_output, shared, limits)
         for label, member in [*found.items()][: None if isinstance(first, Surfaces) else top]
     }
-    title = _shared_title({label: own[0][1] for label, own in figures.items()})
+    title = _shared_title({label: own[0][1] for label, own in figures.items()}, noun)
     each = [one for own in figures.values() for one in own]
     lines = isinstance(first, Changes) or (isinstance(first, Change) and bool(first.rules))
     if columns is None and lines:  # one below the other, and wide: lines have long names
-        figure = side_by_side(each, title, "output", len(found), columns=1, page=page)
+        figure = side_by_side(each, title, noun, len(found), columns=1, page=page)
         return replace(figure, small=False)
     if isinstance(first, Surfaces):
         total = sum(len(s) for s in found.values() if isinstance(s, Surfaces))
         return side_by_side(each, title, "surface", total, columns=columns, page=page)
-    return side_by_side(each, title, "output", len(found), columns=columns, page=page)
+    return side_by_side(each, title, noun, len(found), columns=columns, page=page)
 
 
-def _shared_title(figures: Mapping[str, FigureSpec]) -> Title:
+def _shared_title(figures: Mapping[str, FigureSpec], noun: str) -> Title:
     """Return the title of the figures of several outputs, with what the names of their quantities share."""
     titles = {label: figure.heading or figure.main.title for label, figure in figures.items()}
     quantities = {label: title.quantity for label, title in titles.items()}
-    return replace(next(iter(titles.values())), quantity=_common(quantities))
+    return replace(next(iter(titles.values())), quantity=_common(quantities, noun))
 
 
-def _surfaces_of(found: MultiOutput[OutputResult], top: int | None) -> list[Surface]:
+def _surfaces_of(found: ResultsByLabel[OutputResult], top: int | None) -> list[Surface]:
     """Return the surfaces of all outputs that are drawn."""
     surfaces: list[Surface] = []
     for member in found.values():
@@ -276,29 +279,30 @@ def _most_important(
     return {label: member for label, member in found.items() if label in ranked}
 
 
-def _of_outputs(figure: FigureSpec, shown: int, total: int) -> FigureSpec:
-    """Return an overlay of outputs with a note if some are not drawn."""
-    left = (f"the {shown} most important of {total:,} outputs",) if shown < total else ()
+def _of_members(figure: FigureSpec, shown: int, total: int, noun: str) -> FigureSpec:
+    """Return an overlay of outputs or models with a note if some are not drawn."""
+    left = (f"the {shown} most important of {total:,} {noun}s",) if shown < total else ()
     return replace(figure, notes=(*figure.notes, *left))
 
 
-def _shared_quantity(effects: Mapping[OutputLabel, Effect]) -> str:
-    return common_quantity({str(k): e.about.quantity for k, e in effects.items()})
+def _shared_quantity(effects: Mapping[OutputLabel, Effect], noun: str) -> str:
+    return common_quantity({str(k): e.about.quantity for k, e in effects.items()}, noun)
 
 
-def common_quantity(quantities: Mapping[str, str]) -> str:
+def common_quantity(quantities: Mapping[str, str], noun: str = "output") -> str:
     """Return the name that the quantities of all outputs share, given by the label of the output."""
-    name = _common(quantities)
-    return "each output" if name == "…" else name.removesuffix(" …")
+    name = _common(quantities, noun)
+    return f"each {noun}" if name == "…" else name.removesuffix(" …")
 
 
-def _common(quantities: Mapping[str, str]) -> str:
+def _common(quantities: Mapping[str, str], noun: str) -> str:
     """Return the text that the quantities of all outputs share, with "…" in place of the label."""
     names: set[str] = set()
-    for label, quantity in quantities.items():
+    for key, quantity in quantities.items():
+        label = key if noun == "output" else ""  # a quantity has no name of a model
         before, found, after = quantity.rpartition(label or quantity)
         names.add(f"{before}…{after}" if found and label else quantity)
-    return names.pop() if len(names) == 1 else "each output"
+    return names.pop() if len(names) == 1 else f"each {noun}"
 
 
 def _figures_of(

@@ -76,12 +76,12 @@ def results() -> dict[str, Any]:
         "Interactions": sd.interactions(f, X, max_rows=N),
         "VarianceShares": variance_shares(f, X, y=y, regions={}),
         "Diagnosis": sd.diagnose(lambda X: (f(X), np.full(len(X), 0.1)), X, y),
-        "MultiModelEffect": sd.explain(models, X, 0, method=few),
-        "MultiModelEffects": sd.explain(models, X, [1], method=few),
-        "MultiModelSurface": sd.explain(models, X, (0, 1), method=few),
-        "MultiModelImportance": sd.explain(losses, X, y=y, method=sd.PFI(n_repeats=2)),
-        "MultiModelRegions": sd.regions(models, more, 0, **split),
-        "MultiModelRegionsByFeature": sd.regions(models, more, [0], **split),
+        "MultiModelEffect": sd.explain(models, X, 0, method=few, refits=True),
+        "MultiModelEffects": sd.explain(models, X, [1], method=few, refits=True),
+        "MultiModelSurface": sd.explain(models, X, (0, 1), method=few, refits=True),
+        "MultiModelImportance": sd.explain(losses, X, y=y, method=sd.PFI(n_repeats=2), refits=True),
+        "MultiModelRegions": sd.regions(models, more, 0, refits=True, **split),
+        "MultiModelRegionsByFeature": sd.regions(models, more, [0], refits=True, **split),
         "Statistics": effects.statistics(y, replicates=5),
         "NullDistribution": sd.null_distribution(
             fit, X, y, method=few, n_repeats=2, progress=False
