@@ -100,6 +100,36 @@ def test_fingers_find_what_they_press(report, visit):
     assert small == []
 
 
+@pytest.mark.slow
+def test_a_phone_shows_whole_tables_and_keeps_the_contents_in_view(report, visit):
+    page = visit(report.path, size=(390, 800), touch=True).page
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll("body *")]
+        .filter(e => e.checkVisibility() && !e.closest("pre, .grid, thead, .skip, .unseen") && !e.closest("svg *"))
+        .filter(e => e.scrollWidth > 390 || e.getBoundingClientRect().right > 390.5)
+        .map(e => e.outerHTML.slice(0, 90))"""
+    )
+    assert wide == []
+    # Each number of a table has the head of its column beside it.
+    bare = "table:not(.who) td:not([data-label]):not(:empty)"
+    assert page.locator(bare).count() == 0
+    page.locator("#made").scroll_into_view_if_needed()
+    menu = page.locator("#menu")
+    assert menu.bounding_box()["y"] < 20
+    assert not page.locator(".contents ul").is_visible()
+    menu.click()
+    page.locator(".contents a", has_text="Features").click()
+    assert page.locator("#features-name").bounding_box()["y"] < 400
+    assert not page.locator(".contents ul").is_visible()
+
+
+@pytest.mark.slow
+def test_the_reading_guide_opens_from_the_contents(page, report):
+    page.locator(".contents a", has_text="How to read").click()
+    assert page.locator("#reading").get_attribute("open") is not None
+
+
 # -------------------------------------------------------------------------------- the first screen
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -104,6 +105,7 @@ class ModelSection:
     outputs: str = "Output"
     quality: Quality | None = None
     regions: Mapping[str, Regions] = field(default_factory=dict)
+    mean: float = math.nan
     variance_shares: VarianceShares | None = None
     interactions: StrongestPairs = field(default_factory=StrongestPairs)
     uncertainty: UncertaintySection | None = None
@@ -278,6 +280,7 @@ def build_sections(
             outputs=_kind_of_output(quantity),
             quality=good,
             regions=regions,
+            mean=float(np.average(values, weights=dataset.weights)),
             variance_shares=shares.get(label),
             interactions=interactions[label],
             uncertainty=None if sections else uncertainty,

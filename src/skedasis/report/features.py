@@ -16,9 +16,9 @@ from skedasis.report import figures as report_figures
 from skedasis.report import text as report_text
 from skedasis.report.code import program
 from skedasis.report.content import ModelSection, ReportContent
-from skedasis.report.figures import PageFigure, drawn_figure
+from skedasis.report.figures import PageFigure
 from skedasis.report.findings import effect_size
-from skedasis.report.first_screen import models_spec, summary_spec
+from skedasis.report.first_screen import models_figure, summary_figure
 from skedasis.report.format import Context, feature_named, feature_title
 from skedasis.report.views import Shown, Together, Views
 from skedasis.results.axis import LevelAxis, TimedAxis
@@ -176,7 +176,6 @@ def _comparable(one: Together, feature: str) -> bool:
 
 def _together(one: Together, feature: str, ident: str) -> Context:
     """Return a feature's curves in several models, and its numbers in each."""
-    spec = models_spec(one, feature)
     lines: list[tuple[str, str, str]] = []
     for k, (section, name) in enumerate(zip(one.sections, one.names, strict=True)):
         effect = section.rhale[feature]
@@ -191,7 +190,7 @@ def _together(one: Together, feature: str, ident: str) -> Context:
         lines.append((f"hue{k}", name, f"{said}. {sentence}"))
     return {
         "shown": one.shown,
-        "figure": drawn_figure(spec, ident),
+        "figure": models_figure(one, feature, ident),
         "lines": lines,
     }
 
@@ -242,8 +241,7 @@ def _summary(section: ModelSection, feature: str, ident: str) -> list[PageFigure
     """Return the small figure of a feature; none if it has a single value."""
     if np.isfinite(section.rhale[feature].value).sum() < 2:
         return []
-    spec = summary_spec(section, feature)
-    return [drawn_figure(spec, ident, width=report_figures.CURVE_WIDTH)]
+    return [summary_figure(section, feature, ident)]
 
 
 def _regions(section: ModelSection, feature: str, ident: str, *, drawn: bool) -> Context | None:

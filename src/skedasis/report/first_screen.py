@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from skedasis._numbers import ROUNDING_NOISE, counted, number, number_or_zero, percent
+from skedasis._numbers import ROUNDING_NOISE, counted, number, number_or_zero, percent, sentence
 from skedasis.plots.figures.summary import (
     MOST_LEVELS,
     effect_summary_figure,
@@ -18,7 +18,7 @@ from skedasis.plots.figures.summary import (
 )
 from skedasis.plots.marks import FigureSpec
 from skedasis.report.content import ModelSection, ReportContent
-from skedasis.report.figures import CURVE_WIDTH, drawn_figure
+from skedasis.report.figures import CURVE_WIDTH, PageFigure, drawn_figure
 from skedasis.report.findings import (
     NAME_LENGTH,
     Sentence,
@@ -33,15 +33,13 @@ from skedasis.report.given_rows import with_rows
 from skedasis.report.quality import TRAINED
 from skedasis.report.text import quantity_phrase
 from skedasis.report.views import Shown, Together
+from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import TRUSTED_ROWS
 from skedasis.results.effect_words import depends_on_text
 from skedasis.results.variance_shares import VarianceShares
 
 CURVES, SENTENCES = 3, 5
 """Largest numbers of curves and of sentences on the first screen."""
-
-ONE_LINE = 62
-"""Letters that fit on a line above a curve."""
 
 
 def most_important(section: ModelSection, most: int = CURVES) -> list[str]:
@@ -58,28 +56,36 @@ def _drawn_features(section: ModelSection, said: Sequence[Sentence]) -> list[str
     return list(dict.fromkeys([*(f for f in told if f in every), *every]))[:CURVES]
 
 
-def summary_spec(section: ModelSection, feature: str, *, whom: bool = False) -> FigureSpec:
-    """Return a small figure of a feature: the curves of its regions where they matter, else its average curve."""
+def summary_figure(
+    section: ModelSection, feature: str, ident: str, *, whom: bool = False
+) -> PageFigure:
+    """Draw a feature in small: the curves of its regions where they matter, else its average curve."""
     effect, regions = section.rhale[feature], regions_that_matter(section, feature)
-    notes = [f"importance {number_or_zero(effect.importance, effect_size(effect))}"]
+    top = effect_size(effect)
+    notes = [f"importance {number_or_zero(effect.importance, top)}"]
     if math.isfinite(effect.heterogeneity_score):
-        notes.append(
-            f"heterogeneity score {number_or_zero(effect.heterogeneity_score, effect_size(effect))}"
-        )
+        notes[0] += f", heterogeneity score {number_or_zero(effect.heterogeneity_score, top)}"
     found = effect.depends_on
     if whom and regions is None and found is not None:
         notes.append(depends_on_text(found, feature_named(found.name, NAME_LENGTH)))
     if regions is None:
-        spec, places = effect_summary_figure(effect, notes=tuple(notes)), [None]
+        spec, places = effect_summary_figure(effect), [None]
     else:
-        spec = regions_summary_figure(regions, notes=tuple(notes))
-        places = list(range(len(regions)))
-    if not section.given_rows:
-        return spec
+        spec, places = regions_summary_figure(regions), list(range(len(regions)))
     main = spec.main
-    for region in places:  # each row is on the curve of its region
-        main = with_rows(main, section, feature, "curve", region=region, most_levels=MOST_LEVELS)
-    return replace(spec, stacks=((main,),))
+    if section.given_rows:
+        for region in places:  # each row is on the curve of its region
+            main = with_rows(
+                main, section, feature, "curve", region=region, most_levels=MOST_LEVELS
+            )
+    return _small(replace(spec, stacks=((main,),)), notes, ident)
+
+
+def _small(spec: FigureSpec, notes: Sequence[str], ident: str) -> PageFigure:
+    """Draw a small figure whose notes stand below it, so that figures side by side stand on one line."""
+    main = replace(spec.main, title=replace(spec.main.title, method=""), notes=())
+    said = " ".join(sentence(note) for note in (*notes, *spec.main.notes))
+    return drawn_figure(replace(spec, stacks=((main,),)), ident, said, width=CURVE_WIDTH)
 
 
 def first_screen(
@@ -92,53 +98,91 @@ def first_screen(
     """Return the first screen about one model."""
     # The bar beside the sentences tells how much of the variance is explained.
     said = [f for f in findings(section, most=SENTENCES + 1) if f.kind != "share"][:SENTENCES]
-    shown_features = _drawn_features(section, said)
+    features = _drawn_features(section, said)
     told = {(f.features[0], by) for f in said for by in f.features[1:]}
     by = {f: e.depends_on.name for f, e in section.rhale.items() if e.depends_on is not None}
     whom = {f for f, other in by.items() if (f, other) not in told}
-    curves = [
-        drawn_figure(
-            summary_spec(section, f, whom=f in whom), f"{ident}-curve-{k}", width=CURVE_WIDTH
-        )
-        for k, f in enumerate(shown_features, 1)
-    ]
+    first = [f.features[0] for f in said if f.kind == "feature" and f.features]
+    shares = section.variance_shares
     return {
         "shown": shown,
         "name": section.name,
         "headline": headline(
             section, rows=content.rows, features=len(content.features), target=content.target
         ),
-        "remark": section.note if section.quality is None else TRAINED,
+        "remark": f"{_level(section)} {section.note if section.quality is None else TRAINED}",
         "cohorts": _cohort_lines(section),
         "models": [],
-        "variance_shares": None
-        if section.variance_shares is None
-        else variance_bar(section.variance_shares),
+        "variance_shares": shares and variance_bar(shares),
         "no_variance_shares": section.reasons.get("variance_shares", ""),
         "findings": [_linked(f, anchors) for f in said],
-        "curves": curves,
-        "note": _note(section, shown_features),
+        "curves_name": "The features above, in the same order"
+        if first[: len(features)] == features
+        else "The features that change it most, on average or for groups of rows",
+        "curves": [
+            summary_figure(section, f, f"{ident}-curve-{k}", whom=f in whom)
+            for k, f in enumerate(features, 1)
+        ],
+        "note": _note(section, features),
+        "who": _affected(section, anchors),
     }
+
+
+def _level(section: ModelSection) -> str:
+    """Say what is predicted on average, and what entropy is; the curves tell differences only."""
+    if not math.isfinite(section.mean):
+        return ""
+    mean = f"On average over these rows it is {number(section.mean)}."
+    if section.quantity == "entropy":
+        return (
+            f"Entropy says how unsure the model is about a row: the higher, the less sure. {mean}"
+        )
+    return mean
+
+
+def _affected(section: ModelSection, anchors: Mapping[str, str]) -> list[Context]:
+    """Return the features whose effect differs between groups of rows: each rule, its rows, and the effect there."""
+    found: list[Context] = []
+    for feature in most_important(section, len(section.rhale)):
+        regions = regions_that_matter(section, feature)
+        if regions is not None:
+            lines = zip(regions.leaves, regions.shares.tolist(), regions.effects, strict=True)
+            found.append(
+                {
+                    "name": feature_title(feature),
+                    "anchor": anchors[feature],
+                    "lines": [
+                        (leaf.rule, f"{leaf.count:,} ({percent(share)})", curve_words(effect))
+                        for leaf, share, effect in lines
+                    ],
+                }
+            )
+    return found[:AFFECTED]
+
+
+AFFECTED = 20
+"""Most features in the table of who is affected, those that matter most; sections of features have the others."""
 
 
 ALIKE = 0.05
 """Difference of fractions below which models are said to be alike."""
 
-IMPORTANCE = "Importance: how much the average curve varies over the rows (standard deviation)."
-"""What the number above a curve means."""
+IMPORTANCE = "Importance says how much the average curve changes over the rows (standard deviation)"
+"""What the number below a curve means."""
 
 
 def _note(section: ModelSection, features: Sequence[str]) -> str:
-    """Return what the numbers above the curves and their zero mean."""
+    """Return what the numbers below the curves, their zero and their bands mean."""
     said = [IMPORTANCE]
     if any(math.isfinite(section.rhale[f].heterogeneity_score) for f in features):
-        said.append("Heterogeneity score: how much the effect depends on the other features.")
+        said[0] += ", the heterogeneity score by how much single rows differ from it"
+    at = f" ({number(section.mean)})" if math.isfinite(section.mean) else ""
+    said.append(f"The line at 0 stands for the average{at}")
     if any(regions_that_matter(section, f) is not None for f in features):
-        said.append(
-            "The curve of a region is centred on the rows of this region: compare shapes, not heights."
-        )
-    said.append("Shaded along a curve: its 95 % interval. Ticks below: the data.")
-    return " ".join(said)
+        said[-1] += ", of a group of rows for its own: compare the shapes of groups, not heights"
+    said.append("The band along a curve is the 95 % interval of this average")
+    said.append("Strokes below show where the data are")
+    return f"{'. '.join(said)}."
 
 
 COHORTS = 4
@@ -175,10 +219,8 @@ def variance_bar(shares: VarianceShares) -> list[Context] | None:
         return None
     main = min(max(shares.as_drawn, 0.0), 1.0)
     regions = min(max(np.nan_to_num(shares.by_region) - main, 0.0), 1.0 - main)
-    why = (
-        "" if main else ": added up, they miss, because features interact or depend on one another"
-    )
-    names = listed([feature_title(f) for f in shares.drawn_regions], 4)
+    why = "" if main else WORTHLESS
+    names = listed([feature_title(f) for f in shares.drawn_regions], 6)
     lines = [
         ("main", f"explained by the average curves shown{why}", main),
         ("regions", f"more with a curve for each group of rows of {names}", regions),
@@ -200,6 +242,9 @@ def variance_bar(shares: VarianceShares) -> list[Context] | None:
         for (kind, name, _), text, (left, right) in zip(lines, texts, pairwise(ends), strict=True)
     ]
 
+
+WORTHLESS = ": added up, they are no better than one number for all rows, because features interact or depend on one another"
+"""What is said of curves whose sum is further from the quantity than its mean."""
 
 LEAST = 0.005
 """Fraction of the variance; a smaller part has no line of its own."""
@@ -226,8 +271,7 @@ def models_first_screen(
     sections = together.sections
     order = _order(sections, content.features)
     curves = [
-        drawn_figure(models_spec(together, f), f"{ident}-curve-{k}", width=CURVE_WIDTH)
-        for k, f in enumerate(order[:CURVES], 1)
+        models_figure(together, f, f"{ident}-curve-{k}") for k, f in enumerate(order[:CURVES], 1)
     ]
     lines: list[Context] = [
         {
@@ -250,8 +294,10 @@ def models_first_screen(
         "variance_shares": None,
         "no_variance_shares": "",
         "findings": [_linked(f, anchors) for f in models_findings(together, content.features)],
+        "curves_name": "The features that change the predictions of these models most",
         "curves": curves,
-        "note": f"{IMPORTANCE} Bands: 95 % intervals.",
+        "note": f"{IMPORTANCE}. The band along a curve is the 95 % interval of this average.",
+        "who": [],
     }
 
 
@@ -277,16 +323,15 @@ def _order(sections: Sequence[ModelSection], features: Sequence[str]) -> list[st
     return sorted((f for f in drawn if mean[f] > 0), key=lambda f: -mean[f])
 
 
-def models_spec(together: Together, feature: str) -> FigureSpec:
-    """Return a figure of a feature's average curves in several models."""
+def models_figure(together: Together, feature: str, ident: str) -> PageFigure:
+    """Draw a feature's average curves in several models."""
     effects = [s.rhale[feature] for s in together.sections]
     parts = [
         f"{named(name)} {number_or_zero(e.importance, effect_size(e))}"
         for name, e in zip(together.names, effects, strict=True)
     ]
-    told = f"importance: {', '.join(parts)}"
-    notes = (told,) if len(told) <= ONE_LINE else ()
-    return models_summary_figure(effects, list(together.names), notes=notes)
+    spec = models_summary_figure(effects, list(together.names))
+    return _small(spec, [f"importance: {', '.join(parts)}"], ident)
 
 
 def models_findings(together: Together, features: Sequence[str]) -> list[Sentence]:

@@ -218,12 +218,20 @@ def _uncertainty(
 # ---------------------------------------------------------------------------------------- models
 def title(content: ReportContent) -> str:
     """Return the title of the page."""
+    quantities = list(dict.fromkeys(t.quantity for t in content.sections))
+    learned = all(q == "prediction" or q.startswith("P(") for q in quantities)
+    models = len({t.of for t in content.sections})
+    who = "a model" if models == 1 else f"{_SMALL.get(models, models)} models"
+    if content.target and learned:
+        return f"What {who} learned about {named(content.target)}"
+    if content.target and quantities == ["entropy"]:
+        return f"What makes {who} unsure about {named(content.target)}"
     # "prediction" is the default name, not one that the user has chosen.
-    prediction = (
-        f"the prediction of {named(content.target)}" if content.target else "the prediction"
-    )
-    names = (prediction if t.quantity == "prediction" else t.quantity for t in content.sections)
-    return f"Feature effects on {listed(list(dict.fromkeys(names)))}"
+    names = ["the prediction" if q == "prediction" else q for q in quantities]
+    return f"Feature effects on {listed(names)}"
+
+
+_SMALL = dict(enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine"], 2))
 
 
 def feature_kinds(content: ReportContent) -> dict[str, bool]:
@@ -415,6 +423,7 @@ def comparison(together: Together, features: Sequence[str], anchors: Mapping[str
 # --------------------------------------------------------------------------------------- the page
 _SECTIONS = {
     "first": "Summary",
+    "who": "Who is affected",
     "where": "Where to look",
     "rows": "Rows",
     "cohorts": "Cohorts",
@@ -422,6 +431,7 @@ _SECTIONS = {
     "pairs": "Interactions",
     "uncertainty": "Uncertainty",
     "made": "Methods and cost",
+    "reading": "How to read this page",
 }
 
 
@@ -453,6 +463,7 @@ def page_context(content: ReportContent, name: str | None, progress: bool | None
     one_by_one = [
         first_screen(content, s, anchors, views.places[k], f"first-{k + 1}") for k, s in sections
     ]
+    about["who"] = any(screen["who"] for screen in one_by_one)
     context: Context = {
         **about,
         "title": name or title(content),
@@ -508,8 +519,18 @@ def _text(name: str) -> str:
 
 
 def _shown(value: object) -> Markup:
-    """Return what a template shows; a number stays on one line with its unit of percent and its error."""
-    return plain(unbroken(value) if type(value) is str else value)
+    """Return what a template shows; formulas, and a number with its unit of percent and its error, stay on one line."""
+    if type(value) is not str:
+        return plain(value)
+    return Markup(_FORMULA.sub(_on_one_line, plain(unbroken(value))))  # noqa: S704 - escaped before
+
+
+_FORMULA = re.compile(r"\bP\([^()]{1,40}\)| (?:[=≤×→]|&[lg]t;) ")
+"""A probability such as "P(y = bad)", and a sign between two sides."""
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    return found[0].replace(" ", "\u00a0")
 
 
 def breakable(name: str) -> Markup:

@@ -116,6 +116,8 @@
     if (!target) return null;
     const feature = target.closest(".feature");
     if (feature?.hidden) showAll();
+    const folded = target.closest("details");
+    if (folded) folded.open = true;
     const part = target.closest(".later") ?? (target.matches(".later") ? target : null);
     if (part) draw(part);
     return target;
@@ -248,6 +250,10 @@
       remember(themed());
     });
     on("data-button", "click", saveData);
+    const menu = document.getElementById("menu");
+    const openMenu = (open) => menu.setAttribute("aria-expanded", open);
+    on("menu", "click", () => openMenu(menu.ariaExpanded !== "true"));
+    menu.nextElementSibling.addEventListener("click", () => openMenu(false));
     on("find", "input", filter);
     on("sort", "change", sort);
     on("clear", "click", () => { showAll(); document.getElementById("find").focus(); });
