@@ -243,7 +243,7 @@ def variance_bar(shares: VarianceShares) -> list[Context] | None:
     ]
 
 
-WORTHLESS = ": added up, they are no better than one number for all rows, because features interact or depend on one another"
+WORTHLESS = ": added up, no better than one number for all, because features interact or depend on each other"
 """What is said of curves whose sum is further from the quantity than its mean."""
 
 LEAST = 0.005
