@@ -119,7 +119,9 @@ class Table(Protocol[RowsT_co]):
         """Return the columns, with inferred kinds."""
         ...
 
-    def column(self, j: int, rows: RowIndex | None = None) -> Floats: ...
+    def column(self, j: int, rows: RowIndex | None = None) -> Floats:
+        """Return column j as float64, NaN where a value is missing."""
+        ...
 
     def integer_ends(self, j: int, rows: RowIndex | None = None) -> tuple[int, int] | None:
         """Return the smallest and the largest integer of a column; None if it has no integers."""
@@ -230,13 +232,12 @@ class ArrayTable:
         return object_kind(self.X[:, j]) if self.X.dtype.kind == "O" else "continuous"
 
     def column(self, j: int, rows: RowIndex | None = None) -> Floats:
-        """Return column j as float64, NaN where a value is missing."""
         values = self.X[:, j] if rows is None else self.X[rows, j]
         times = self.time(j)
         return to_float(values) if times is None else times.days(values)
 
     def integer_ends(self, j: int, rows: RowIndex | None = None) -> tuple[int, int] | None:
-        """Return the smallest and the largest integer of column j; None if it has no integers."""
+        """Return the smallest and the largest integer of column j; None if it has no large integers."""
         if self.X.dtype.kind not in "iuO" or not len(self.X):
             return None
         values = self.X[:, j] if rows is None else self.X[rows, j]
@@ -246,7 +247,6 @@ class ArrayTable:
         return int(whole.min()), int(whole.max())
 
     def coded(self, j: int, rows: RowIndex | None = None) -> Factorized:
-        """Return the code of each row, -1 where missing, and column j's distinct values by code."""
         values = self.X[:, j] if rows is None else self.X[rows, j]
         return coded_array(values, what=f"column {j} of X")
 
@@ -254,27 +254,22 @@ class ArrayTable:
         """Return None: arrays have no dictionaries."""
 
     def numeric_type(self, j: int) -> np.dtype[np.generic]:
-        """Return the NumPy type that replaced values of column j are converted to if they fit."""
         return np.dtype(float) if self.X.dtype.kind in "mMO" else self.X.dtype
 
     def value(self, j: int, row: int) -> object:
-        """Return one value of column j as a plain object."""
         value = self.X[row, j]
         return value.item() if isinstance(value, np.generic) else value
 
     def to_array(self) -> Values:
-        """Return the array itself."""
         return self.X
 
     def tile(
         self, rows: RowIndex, copies: int, used: Buffer[Container] | None = None
     ) -> ArrayBuffer:
-        """Return a writable buffer of the rows repeated `copies` times, one set after the other."""
         memory = used.memory if isinstance(used, ArrayBuffer) else None
         return ArrayBuffer(self, self.X[rows], copies, memory)
 
     def joined(self, rows: Ints, parts: Sequence[Part]) -> Values:
-        """Return some rows, of which parts that follow each other replace different columns."""
         found = self.X[rows]
         for part in parts:
             for j, values in part.changes.items():
@@ -287,7 +282,6 @@ class ArrayTable:
         return False
 
     def keeps_types(self, changes: SetChanges) -> bool:
-        """Return whether the array keeps its type when values are replaced."""
         return all(
             isinstance(v, LevelReplacement | DonorRows) or fits(v, self.X.dtype)
             for v in changes.values()
@@ -348,14 +342,12 @@ class ArrayBuffer:
         return self.memory.reshape(shape[0], -1).T
 
     def own(self) -> Values:
-        """Return the batch's rows without replacements."""
         if self.buffer.dtype != self.rows.dtype:
             self.buffer = self._allocate(self.rows.dtype)
         self._restore(self.changed)
         return self.buffer[: self.n]
 
     def swept(self, changes: SetChanges, sets: int) -> Values:
-        """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
         dtype = self.rows.dtype if self.table.keeps_types(changes) else np.dtype(float)
         if dtype != self.buffer.dtype:
             self.buffer = self._allocate(dtype)
@@ -369,7 +361,6 @@ class ArrayBuffer:
         return self.buffer[: sets * self.n]
 
     def joined(self, parts: Sequence[Part]) -> Values:
-        """Return the rows repeated for parts that follow each other and replace different columns."""
         if self.rows.dtype != self.buffer.dtype:
             self.buffer = self._allocate(self.rows.dtype)
         self._restore(self.changed)

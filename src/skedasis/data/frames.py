@@ -134,7 +134,6 @@ class FrameTable:
 
     @property
     def library(self) -> str:
-        """Return the name of the frame's library, for result tables of the same kind."""
         return self.frame.implementation.value
 
     def __len__(self) -> int:
@@ -199,7 +198,6 @@ class FrameTable:
         return tuple(dtype.categories) if isinstance(dtype, nw.Enum) else None
 
     def column(self, j: int, rows: RowIndex | None = None) -> Floats:
-        """Return column j as float64, NaN where a value is missing."""
         if len(self.frame) > _CONVERTED_ROWS or not self.dtypes[j].is_numeric():
             return self._floats(j, rows)
         # Few rows are read hundreds of times, for each feature and batch, and conversion takes longer than a copy.
@@ -228,7 +226,6 @@ class FrameTable:
             raise ValueError(str(error)) from error
 
     def integer_ends(self, j: int, rows: RowIndex | None = None) -> tuple[int, int] | None:
-        """Return the smallest and the largest integer of column j; None if it has no large integers."""
         dtype = self.dtypes[j]
         series = self.series(j) if rows is None else self.series(j)[rows]
         if dtype == nw.Object:
@@ -240,7 +237,6 @@ class FrameTable:
         return None if low is None or high is None else (int(low), int(high))
 
     def coded(self, j: int, rows: RowIndex | None = None) -> Factorized:
-        """Return the code of each row, -1 where missing, and column j's distinct values by code."""
         series = self.series(j) if rows is None else self.series(j)[rows]
         what, dtype = f"column {self.columns[j]!r}", series.dtype
         if dtype.is_float():
@@ -259,7 +255,6 @@ class FrameTable:
         return Factorized(codes, coded_objects(series[first].to_list(), what).values)
 
     def categories(self, j: int) -> Sequence[Level] | None:
-        """Return the categories of a dictionary column in the order of their codes; None for other columns."""
         if self.dtypes[j] not in (nw.Categorical, nw.Enum):
             return None
         return self.series(j).cat.get_categories().to_list()
@@ -282,11 +277,9 @@ class FrameTable:
         return self._plain[j]
 
     def numeric_type(self, j: int) -> np.dtype[np.generic]:
-        """Return the NumPy type that replaced values of column j are converted to if they fit."""
         return _NUMPY.get(str(self.dtypes[j]), np.dtype(float))
 
     def value(self, j: int, row: int) -> object:
-        """Return one value of column j as a plain object."""
         value = self.series(j)[np.array([row])].to_list()[0]
         return value.item() if isinstance(value, np.generic) else value
 
@@ -302,15 +295,12 @@ class FrameTable:
     def tile(
         self, rows: RowIndex, copies: int, used: Buffer[Container] | None = None
     ) -> FrameBuffer:
-        """Return a buffer of the rows repeated `copies` times, one set after the other."""
         return FrameBuffer(self, rows, copies)
 
     def joined(self, rows: Ints, parts: Sequence[Part]) -> IntoDataFrame:
-        """Return some rows, of which parts that follow each other replace different columns."""
         return FrameBuffer(self, rows, 1).joined(parts)
 
     def keeps_types(self, changes: SetChanges) -> bool:
-        """Return whether columns keep their types when values are replaced."""
         return all(
             isinstance(values, LevelReplacement | DonorRows)
             or self._time(j) is not None
@@ -361,11 +351,9 @@ class FrameBuffer:
         return self.table.whole_blocks[self.rows].clone().to_native()
 
     def swept(self, changes: SetChanges, sets: int) -> IntoDataFrame:
-        """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
         return self._with({j: self._new(j, v, self.n) for j, v in changes.items()}, sets * self.n)
 
     def joined(self, parts: Sequence[Part]) -> IntoDataFrame:
-        """Return the rows repeated for parts that follow each other and replace different columns."""
         size = parts[-1].stop
         by_column: dict[int, list[Part]] = {}
         for part in parts:

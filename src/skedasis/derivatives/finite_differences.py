@@ -68,18 +68,11 @@ _FEW_INTEGERS = 64
 
 
 def differences(evaluator: DifferenceEvaluator, column: Summary) -> Floats:
-    """Return central differences of the quantity at the batch's rows.
+    """Return central differences of the quantity at the batch's rows, (n,), NaN where the feature is missing.
 
-    Returns
-    -------
-    ndarray of float, shape (n,)
-        NaN where the feature is missing.
-
-    Notes
-    -----
-    The step is the cube root of the unit round-off times max(sd, |x|), which balances truncation and rounding errors.
-    The difference is divided by the step as realised in floating-point numbers. Integers step to the next one. The cost
-    is 2 n model rows, or 4 n if the offset is much larger than the standard deviation (see `_two_steps`).
+    The difference is divided by the step (see above) as realised in floating-point numbers. Integers step to the next
+    one. The cost is 2 n model rows, or 4 n if the offset is much larger than the standard deviation (see
+    `_two_steps`).
     """
     x = evaluator.column(column.feature.position)
     eps = round_off(evaluator, column)
@@ -99,8 +92,8 @@ def differences(evaluator: DifferenceEvaluator, column: Summary) -> Floats:
 def _unit_steps(evaluator: DifferenceEvaluator, column: Summary) -> Floats:
     """Return the differences to the next integer, and for the largest value from the previous one.
 
-    The model is never evaluated between integers. Summed over the integers from a to b, these differences give exactly
-    q(b) - q(a), which central differences do not; this fits bins with integer edges that are closed on the left.
+    Summed over the integers from a to b, these differences give exactly q(b) - q(a), which central differences do not;
+    this fits bins with integer edges that are closed on the left.
     """
     j = column.feature.position
     x = evaluator.column(j)
@@ -159,10 +152,8 @@ def _two_steps(
 ) -> Floats:
     """Choose row by row between a step proportional to the standard deviation and one proportional to the offset.
 
-    For values like Unix times, a step proportional to |x| leaves the data, and a step proportional to the standard
-    deviation is lost in the rounding of a model that computes w * x. If both slopes agree within the rounding of the
-    small step, the large step, with hardly any rounding, gives the better estimate. If they disagree, the model is
-    curved between the two, and the small step is right.
+    If both slopes agree within the rounding of the small step, the large step, with hardly any rounding, gives the
+    better estimate. If they disagree, the model is curved between the two, and the small step is right.
     """
     spacing = np.spacing(max(abs(column.low), abs(column.high)))
     near, width, size = _difference(evaluator, column, max(small, 32 * spacing))
@@ -190,13 +181,10 @@ def probe_derivatives(
 ) -> DerivativeInfo:
     """Return whether a quantity without slopes has meaningful differences by a feature, or is piecewise constant.
 
-    A function that does not change under a small step, but differs between the values of the rows, has derivatives that
-    are zero almost everywhere. Their average would be an effect of exactly zero, or, if rows lie on its jumps, jumps
-    divided by the step.
-
-    Notes
-    -----
-    The cost is up to 7 model rows for each row of the (small) batch; they are counted as rows of the check.
+    A function that does not change under a small step, but differs between the values of the rows, has derivatives
+    that are zero almost everywhere. Their average would be an effect of exactly zero, or, if rows lie on its jumps,
+    jumps divided by the step. The cost is up to 7 model rows for each row of the (small) batch; they are counted as
+    rows of the check.
     """
     kind = "differences between integers" if column.integer else "central differences"
     differences_traits = DerivativeInfo("differences", kind)
@@ -310,16 +298,14 @@ def mixed_differences(
 ) -> Derivatives:
     """Return the mixed second derivative by two features, and the slopes if they cost no further model rows, each (n,).
 
-    Notes
-    -----
     If the quantity has slopes, these are central differences of the first feature's slope along the second feature, at
-    a cost of 2 n slope rows. Otherwise the quantity is evaluated at four corners around the row, at a cost of 4 n model
-    rows. The steps balance truncation and rounding: the cube root, or the fourth root, of the unit round-off, in
+    a cost of 2 n slope rows. Otherwise the quantity is evaluated at four corners around the row, at a cost of 4 n
+    model rows. The steps balance truncation and rounding: the cube root, or the fourth root, of the unit round-off, in
     standard deviations; somewhat more for values far from zero, because the model's numbers round in proportion to
     them.
 
-    If the offset is much larger than the standard deviation (Unix times), a second difference over a small step is lost
-    in the rounding of q. Then a wide step is taken as well, at twice the cost, and each row uses it if both agree
+    If the offset is much larger than the standard deviation (Unix times), a second difference over a small step is
+    lost in the rounding of q. Then a wide step is taken as well, at twice the cost, and each row uses it if both agree
     within the rounding of the small step (as `differences` does for slopes).
     """
     if columns[0].std == 0 or columns[1].std == 0:

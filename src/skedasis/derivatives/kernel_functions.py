@@ -22,14 +22,10 @@ KernelFunction: TypeAlias = Callable[[Floats], Floats]
 
 @dataclass(frozen=True, eq=False)
 class KernelOnRows:
-    """A kernel between a chunk of rows and the centres. Values and gradients are computed on demand.
+    """A kernel between a chunk of rows and the centres, with values and gradients computed on demand.
 
-    Parameters
-    ----------
-    values : callable
-        ``() -> (n, m)``, or (1, 1) if the kernel is constant.
-    gradient : callable, optional
-        ``A -> (n, d)``; None if the kernel's slopes are zero.
+    Values are (n, m), or (1, 1) if the kernel is constant. The gradient is ``A -> (n, d)``; None if the slopes are
+    zero.
     """
 
     values: Callable[[], Floats]

@@ -110,14 +110,9 @@ _SCALERS = {"MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler"}
 
 @dataclass(frozen=True, eq=False)
 class ModelHead:
-    """A model without its scalers.
+    """A model without its scalers: the derivative of the output by each input, ``(n, d) -> (n, d)``.
 
-    Parameters
-    ----------
-    gradient : callable
-        The derivative of the output by each input, ``(n, d) -> (n, d)``, or ``(1, d)`` if it is the same for all rows.
-    memory : int
-        The working memory per row, in numbers; 0 if the gradient is the same for all rows.
+    It is ``(1, d)`` if it is the same for all rows; `memory`, the working memory per row, in numbers, is then 0.
     """
 
     gradient: KernelFunction

@@ -34,16 +34,8 @@ def _round_off(dtype: DType) -> float:
 class Classes(Predicted):
     """The probabilities of k classes, for n rows.
 
-    Parameters
-    ----------
-    p : ndarray of float, shape (k, n)
-        Valid probabilities; one row per class, because they are read class by class.
-    raw_dtype : numpy dtype
-        The dtype of the model's response.
-    labels : sequence, optional
-        The labels of the classes; by default 0 to k - 1.
-    min_probability : float, optional
-        The smallest probability, if known.
+    `p` is (k, n), one row per class, because valid probabilities are read class by class. Labels are by default 0 to k
+    - 1. `raw_dtype` is that of the model's response, and `min_probability` the smallest probability, if known.
     """
 
     def __init__(
@@ -61,7 +53,6 @@ class Classes(Predicted):
 
     @property
     def dtype(self) -> DType:
-        """Return the dtype that the model computed in."""
         return computed_dtype(self.raw_dtype, self.p[0])
 
     @property
@@ -85,7 +76,6 @@ class Classes(Predicted):
         return np.log(np.clip(p, self._eps, 1.0, out=p), out=p)
 
     def floored(self, y: Values) -> int:
-        """Return the number of rows whose label probability is below the floor."""
         if self.min_probability >= self._eps:
             return 0
         return int(np.count_nonzero(self._label_probability(y) < self._eps))
@@ -150,18 +140,7 @@ def entropy_of(p: Floats, min_probability: float | None = None) -> Floats:
 def as_classes(
     raw: RawResponse, n: int, what: str, labels: Sequence[Level] | None = None
 ) -> Classes:
-    """Return a model's probabilities, checked.
-
-    Parameters
-    ----------
-    raw : array_like, shape (n, k)
-    n : int
-        The number of rows.
-    what : str
-        The model, for messages.
-    labels : sequence, optional
-        The labels of the classes.
-    """
+    """Return a model's probabilities, (n, k), checked; `what` is the model, for messages."""
     if isinstance(raw, list) and raw and np.ndim(raw[0]) == 2:
         raise multi_label_error(what, len(raw))
     raw = plain(raw)
@@ -241,16 +220,8 @@ def check_same_classes(first: Sequence[Level], other: Sequence[Level], what: str
 class ClassMixture(Classes):
     """A mixture of distributions over classes. It keeps what the quantities need, not the members.
 
-    Parameters
-    ----------
-    p : ndarray of float, shape (k, n)
-        The mean probabilities.
-    raw_dtype : numpy dtype
-    labels : sequence, optional
-    entropies : ndarray of float, shape (n,)
-        The mean of the members' entropies.
-    variances : pair of ndarray of float, shape (n,), optional
-        The mean of the members' variances and the variance of their means, if labels are numbers.
+    `p`, (k, n), are the mean probabilities, `entropies`, (n,), the mean of the members' entropies, and `variances` the
+    mean of the members' variances and the variance of their means, (n,) each, if labels are numbers.
     """
 
     def __init__(

@@ -92,14 +92,9 @@ class NumericDistribution(Predicted):
 class _Normals(NumericDistribution):
     """Base of normal distributions and mixtures of them.
 
-    Parameters
-    ----------
-    location, scale : ndarray of float, shape (n,) or (S, n)
-        Valid means and standard deviations; a standard deviation of 0 has no density.
-    raw_dtype : numpy dtype
-        The dtype of the model's response.
-    what, fix : str
-        For messages: the model, and the advice for standard deviations of 0.
+    `location` and `scale`, (n,) or (S, n), are valid means and standard deviations; a standard deviation of 0 has no
+    density. `raw_dtype` is that of the model's response. For messages `what` is the model, and `fix` the advice for
+    standard deviations of 0.
     """
 
     def __init__(
@@ -110,7 +105,6 @@ class _Normals(NumericDistribution):
 
     @property
     def dtype(self) -> DType:
-        """Return the dtype that the model computed in."""
         return computed_dtype(self.raw_dtype, self.location)
 
     def __len__(self) -> int:
@@ -137,18 +131,15 @@ class Normal(_Normals):
         return -0.5 * z * z - np.log(self.scale) - HALF_LOG_2PI
 
     def tail_probabilities(self, y: Floats) -> tuple[Floats, Floats]:
-        """Return the probabilities of at most y and of more than y."""
         from scipy.special import ndtr
 
         z = (y - self.location) / self._positive_scale
         return ndtr(z), ndtr(-z)
 
     def mean(self) -> Floats:
-        """Return the means."""
         return self.location.copy()
 
     def variance(self, part: UncertaintyPart = "total") -> Floats:
-        """Return the variances."""
         require_total(part)
         return self.scale**2
 
@@ -159,7 +150,6 @@ class Normal(_Normals):
         return self.location + self.scale * float(ndtri(p))
 
     def upper_quantile(self, q: float) -> Floats:
-        """Return the (1 - q)-quantiles."""
         from scipy.special import ndtri
 
         return self.location - self.scale * float(ndtri(q))
@@ -277,31 +267,19 @@ Components: TypeAlias = Sequence[tuple[NumericDistribution, float]]
 def quantile_entropy(
     members: Components, log_density: Callable[[Floats], Floats]
 ) -> tuple[Floats, Floats]:
-    """Return the differential entropies of mixtures, and estimates of their errors.
+    """Return the differential entropies of mixtures, and estimates of their errors, (n,) each, in nats.
 
     The integral of -f log f is cut at quantiles of every component: those at evenly spaced scores of a standard normal
     variable from -8.5 to 8.5. So there are cuts wherever a component has its mass, however narrow it is, and the cuts
     adapt to the ends and tails of the support. Between two cuts, the Gauss-Legendre rule of 10 points is applied. The
-    number of cuts per component grows from 7 to 193, until doubling it changes a row's result by no more than 1e-9, and
-    the row's total probability differs from 1 by no more than 1e-9.
+    number of cuts per component grows from 7 to 193, until doubling it changes a row's result by no more than 1e-9,
+    and the row's total probability differs from 1 by no more than 1e-9. The error is the last change, or the
+    difference of the total probability from 1, if that is larger.
 
-    Parameters
-    ----------
-    members : sequence of (NumericDistribution, float)
-        Continuous components and their weights.
-    log_density : callable
-        The log density of the mixture: (n,) -> (n,).
-
-    Returns
-    -------
-    value, error : ndarray of float, shape (n,)
-        In nats; the error is the last change, or the difference of the total probability from 1, if that is larger.
-
-    Notes
-    -----
-    The cost is 70 to 1,930 densities of the whole mixture per component, and fewer with many components, because they
-    share cuts. All rows are computed as long as one row has not converged, but a row's result is final once it has
-    converged: it does not depend on other rows.
+    The members are continuous, and `log_density` is that of the mixture, (n,) -> (n,). The cost is 70 to 1,930
+    densities of the whole mixture per component, and fewer with many components, because they share cuts. All rows are
+    computed as long as one row has not converged, but a row's result is final once it has converged: it does not
+    depend on other rows.
     """
     n = len(members[0][0])
     value, error = np.zeros(n), np.full(n, np.inf)
@@ -357,14 +335,8 @@ def integer_entropy(
 ) -> tuple[Floats, Floats]:
     """Return the entropies of mixtures over integers, and bounds of their errors, (n,) each.
 
-    Parameters
-    ----------
-    members : sequence of (NumericDistribution, float)
-        Discrete components and their weights.
-    log_density : callable
-        The log probability of integers under the mixture: (n,) -> (n,).
-    what : str
-        The model, for messages.
+    The members are discrete, and `log_density` is the log probability of integers under the mixture, (n,) -> (n,).
+    `what` is the model, for messages.
     """
     low = np.min([m.quantile(_TAIL) for m, _ in members], axis=0)
     high = np.max([m.upper_quantile(_TAIL) for m, _ in members], axis=0)
@@ -408,20 +380,11 @@ PointFunction: TypeAlias = Callable[[Floats, Ints], Floats]
 def find_roots(
     low: Floats, high: Floats, unit: Floats, excess: PointFunction, density: PointFunction
 ) -> Floats:
-    """Return the roots of increasing functions, one function per row, each bracketed by two points.
+    """Return the roots of increasing functions, one function per row, each bracketed by `low` and `high`, (n,).
 
-    Newton's method is used where its steps stay in the bracket and shrink, bisection elsewhere.
-
-    Parameters
-    ----------
-    low, high : ndarray of float, shape (n,)
-        Points with the root between them.
-    unit : ndarray of float, shape (n,)
-        A length that is small on the scale of the row: a root near 0 is exact to a few units in the last place of it.
-    excess : PointFunction
-        The function.
-    density : PointFunction
-        Its derivative.
+    Newton's method is used where its steps stay in the bracket and shrink, bisection elsewhere. `excess` is the
+    function, and `density` its derivative. `unit`, (n,), is a length that is small on the scale of the row: a root
+    near 0 is exact to a few units in the last place of it.
     """
     low, high = low.copy(), high.copy()
     root = low + (high - low) / 2
@@ -469,16 +432,8 @@ def excess_probability(
 ) -> Floats:
     """Return a mixture's probability of at most x minus a level; small probabilities keep their digits.
 
-    Parameters
-    ----------
-    small : ndarray of float, shape (S, m)
-        The smaller one of a component's probabilities below and above x.
-    right : ndarray of bool, shape (S, m)
-        Whether the smaller one is that above x.
-    weights : ndarray of float, shape (S,)
-    level : float
-        The level, or 1 minus the level if `upper` is true.
-    upper : bool
+    `small`, (S, m), is the smaller one of a component's probabilities below and above x, and `right`, (S, m), whether
+    it is that above. `level` is 1 minus the level if `upper` is true.
     """
     w = weights[:, None]
     rest = np.where(right != upper, w, 0.0).sum(axis=0)
@@ -573,24 +528,11 @@ class _Intervals:
 
 
 def mixture_entropy(location: Floats, scale: Floats, weights: Floats) -> Floats:
-    """Return the differential entropies of mixtures of normal distributions.
+    """Return the differential entropies of mixtures of normal distributions, (n,), in nats, exact to about 1e-11.
 
-    Parameters
-    ----------
-    location, scale : ndarray of float, shape (S, n)
-        Means and positive standard deviations of the S components, for each of n rows.
-    weights : ndarray of float, shape (S,)
-        Positive weights with sum 1.
-
-    Returns
-    -------
-    ndarray of float, shape (n,)
-        In nats, exact to about 1e-11.
-
-    Notes
-    -----
-    The cost is about 200 densities per row and component if components are similar, and some thousands if their widths
-    differ by a factor of 1,000. Ten similar components take 20 microseconds per row.
+    `location` and `scale`, (S, n), are means and positive standard deviations of the S components, and `weights`,
+    (S,), positive with sum 1. The cost is about 200 densities per row and component if components are similar, and
+    some thousands if their widths differ by a factor of 1,000. Ten similar components take 20 microseconds per row.
     """
     n = location.shape[1]
     size = max(_BLOCK // len(weights), 1)
@@ -688,16 +630,7 @@ def _joined(parts: list[_Intervals]) -> _Intervals:
 class NormalMixture(_Normals):
     """Mixtures of S normal distributions, for n rows.
 
-    Parameters
-    ----------
-    location, scale : ndarray of float, shape (S, n)
-        Valid means and standard deviations; a standard deviation of 0 has no density.
-    weights : ndarray of float, shape (S,)
-        Positive weights with sum 1.
-    raw_dtype : numpy dtype
-        The dtype of the model's response.
-    what, fix : str
-        For messages: the model, and the advice for standard deviations of 0.
+    Parameters are those of `_Normals`, (S, n), and `weights`, (S,), positive with sum 1.
     """
 
     def __init__(
@@ -713,7 +646,6 @@ class NormalMixture(_Normals):
         self.weights = weights
 
     def components(self) -> Components:
-        """Return the normal distributions and their weights."""
         parts = zip(self.location, self.scale, self.weights.tolist(), strict=True)
         return [(Normal(m, s, self.raw_dtype, self.what, self.fix), w) for m, s, w in parts]
 
@@ -745,14 +677,12 @@ class NormalMixture(_Normals):
         return top + np.log(np.exp(logs, out=logs).sum(axis=0)) - HALF_LOG_2PI
 
     def tail_probabilities(self, y: Floats) -> tuple[Floats, Floats]:
-        """Return the probabilities of at most y and of more than y."""
         from scipy.special import ndtr
 
         z = (y - self.location) / self._positive_scale
         return self.weights @ ndtr(z), self.weights @ ndtr(-z)
 
     def mean(self) -> Floats:
-        """Return the means."""
         return self.weights @ self.location
 
     def variance(self, part: UncertaintyPart = "total") -> Floats:
@@ -766,7 +696,6 @@ class NormalMixture(_Normals):
         return self._quantile(p, upper=False)
 
     def upper_quantile(self, q: float) -> Floats:
-        """Return the (1 - q)-quantiles."""
         return self._quantile(q, upper=True)
 
     def _quantile(self, level: float, upper: bool) -> Floats:
@@ -801,7 +730,6 @@ class NumericMixture(NumericDistribution):
         self.discrete = self.parts[0].discrete
 
     def components(self) -> Components:
-        """Return the components and their weights."""
         return self.members
 
     @property
@@ -833,7 +761,6 @@ class NumericMixture(NumericDistribution):
         return self.weights @ np.array(values)
 
     def log_density(self, y: Floats) -> Floats:
-        """Return the log density, or log probability, at y."""
         logs = np.array([m.log_density(y) for m in self.parts])
         logs += np.log(self.weights)[:, None]
         top = logs.max(axis=0)
@@ -843,12 +770,10 @@ class NumericMixture(NumericDistribution):
             return safe + np.log(np.exp(logs - safe).sum(axis=0))
 
     def tail_probabilities(self, y: Floats) -> tuple[Floats, Floats]:
-        """Return the probabilities of at most y and of more than y."""
         each = [m.tail_probabilities(y) for m in self.parts]
         return self._mean([t[0] for t in each]), self._mean([t[1] for t in each])
 
     def mean(self) -> Floats:
-        """Return the means."""
         return self._mean([m.mean() for m in self.parts])
 
     def variance(self, part: UncertaintyPart = "total") -> Floats:
@@ -859,11 +784,9 @@ class NumericMixture(NumericDistribution):
         return {"total": within + between, "aleatoric": within, "epistemic": between}[part]
 
     def quantile(self, p: float) -> Floats:
-        """Return the quantiles."""
         return self._quantile(p, [m.quantile(p) for m in self.parts], upper=False)
 
     def upper_quantile(self, q: float) -> Floats:
-        """Return the (1 - q)-quantiles."""
         return self._quantile(q, [m.upper_quantile(q) for m in self.parts], upper=True)
 
     def _quantile(self, level: float, each: list[Floats], upper: bool) -> Floats:

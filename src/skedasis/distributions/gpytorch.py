@@ -41,12 +41,10 @@ class Process(Predictor):
 
     @property
     def labels(self) -> Labels:
-        """Return the kind of label of the likelihood."""
         bernoulli = type(self.likelihood).__name__ == "BernoulliLikelihood"
         return Labels("classes" if bernoulli else "numbers")
 
     def describe(self) -> str:
-        """Return the process's title."""
         return title(self.process)
 
     def distributions(self, X: ModelRows) -> Predicted:

@@ -61,12 +61,10 @@ class MixtureEnsemble(Predictor):
 
     @property
     def labels(self) -> Labels:
-        """Return the kind of label that the members predict."""
         return self.members.labels
 
     @property
     def mixture(self) -> bool:
-        """Return True: the uncertainty has parts."""
         return True
 
     @property
@@ -92,7 +90,6 @@ class MixtureEnsemble(Predictor):
 
     @property
     def fitted_members(self) -> Sequence[object]:
-        """Return the models that may know the columns they were fitted on."""
         return self.members.fitted
 
     def _fitted_attribute(self, name: str) -> Any:
@@ -103,7 +100,6 @@ class MixtureEnsemble(Predictor):
         raise AttributeError(name)
 
     def describe(self) -> str:
-        """Return a description of the members."""
         return f"ensemble of {self.members.describe()}"
 
     def distributions(self, X: ModelRows) -> Predicted:
@@ -300,7 +296,6 @@ class MeanMember:
         self.title = title(model)
 
     def response(self, X: ModelRows) -> MixtureResponse:
-        """Return the predictions."""
         raw = self.model.predict(rows_for_model(self.model, X))
         return one_per_row(raw, len(X), self.title, "mean")
 
@@ -315,7 +310,6 @@ class FunctionMember:
         self.stepped = is_piecewise_constant(model)
 
     def response(self, X: ModelRows) -> MixtureResponse:
-        """Return the function's response as distributions or means."""
         return as_response(self.model(X), len(X), self.title)
 
 
@@ -327,7 +321,6 @@ class DistributionMember:
         self.labels, self.stepped = predictor.labels, predictor.stepped
 
     def response(self, X: ModelRows) -> MixtureResponse:
-        """Return the distributions."""
         return self.predictor.distributions(X)
 
 
@@ -354,15 +347,12 @@ class ModelList(Members):
 
     @property
     def fitted(self) -> Sequence[object]:
-        """Return the models."""
         return [m.model for m in self.models]
 
     def responses(self, X: ModelRows) -> Iterator[MixtureResponse]:
-        """Call one model after the other."""
         return (m.response(X) for m in self.models)
 
     def describe(self) -> str:
-        """Return a description of the members."""
         kinds = dict.fromkeys(m.title for m in self.models)
         return f"{self.count} {', '.join(kinds)}"
 
@@ -388,7 +378,6 @@ class FittedEstimators(Members):
 
     @property
     def fitted(self) -> Sequence[object]:
-        """Return the model."""
         return [self.model]
 
     def responses(self, X: ModelRows) -> Iterator[MixtureResponse]:
@@ -422,7 +411,6 @@ class FittedEstimators(Members):
         return one_per_row(estimator.predict(rows), len(rows), title(self.model), "mean")
 
     def describe(self) -> str:
-        """Return a description of the members."""
         kind = "trees" if _is_sklearn_class(self.final, _FORESTS) else "estimators"
         return f"{self.count} {kind} of {title(self.model)}"
 
@@ -463,7 +451,6 @@ class IndexedSamples(Members):
         return (as_response(self.function(X, s), len(X), what) for s in range(self.samples))
 
     def describe(self) -> str:
-        """Return a description of the members."""
         return f"{self.count} samples of {title(self.function)}"
 
 
@@ -501,7 +488,6 @@ class JointSamples(Members):
         )
 
     def describe(self) -> str:
-        """Return a description of the members."""
         return f"samples of {title(self.function)}"
 
 

@@ -20,7 +20,6 @@ class NGBoostPredictor(Predictor):
 
     @property
     def labels(self) -> Labels:
-        """Return the kind of label that the model predicts."""
         return Labels("classes" if hasattr(self.model, "predict_proba") else "numbers")
 
     def distributions(self, X: ModelRows) -> Predicted:

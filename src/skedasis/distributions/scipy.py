@@ -38,7 +38,6 @@ class SciPyDistribution(NumericDistribution):
 
     @property
     def dtype(self) -> DType:
-        """Return the dtype that the parameters were computed in."""
         return self.raw_dtype
 
     def __len__(self) -> int:
@@ -50,34 +49,27 @@ class SciPyDistribution(NumericDistribution):
         return np.array(np.broadcast_to(np.asarray(values, dtype=float), (self.n,)))
 
     def entropy(self, part: UncertaintyPart = "total") -> Floats:
-        """Return the entropies."""
         require_total(part)
         return self._call("entropy", "entropy")
 
     def log_density(self, y: Floats) -> Floats:
-        """Return the log density, or log probability, at y."""
         log = "logpmf" if self.discrete else "logpdf"
         return self._call(log, log, y)
 
     def tail_probabilities(self, y: Floats) -> tuple[Floats, Floats]:
-        """Return the probabilities of at most y and of more than y."""
         return self._call("cdf", "cdf", y), self._call("sf", "ccdf", y)
 
     def mean(self) -> Floats:
-        """Return the means."""
         return self._call("mean", "mean")
 
     def variance(self, part: UncertaintyPart = "total") -> Floats:
-        """Return the variances."""
         require_total(part)
         return self._call("var", "variance")
 
     def quantile(self, p: float) -> Floats:
-        """Return the quantiles."""
         return self._call("ppf", "icdf", p)
 
     def upper_quantile(self, q: float) -> Floats:
-        """Return the (1 - q)-quantiles."""
         return self._call("isf", "iccdf", q)
 
 

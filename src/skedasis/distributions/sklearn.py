@@ -53,11 +53,9 @@ class Classifier(Predictor):
 
     @property
     def labels(self) -> Labels:
-        """Return the classes."""
         return Labels("classes", np.asarray(self.model.classes_).tolist())
 
     def distributions(self, X: ModelRows) -> Predicted:
-        """Return the probabilities of the classes."""
         raw = self.model.predict_proba(rows_for_model(self.model, X))
         return as_classes(raw, len(X), self.describe(), self.labels.classes)
 
@@ -74,7 +72,6 @@ class Gaussian(Predictor):
 
     @property
     def labels(self) -> Labels:
-        """Return that the model predicts numbers."""
         return Labels("numbers")
 
     def distributions(self, X: ModelRows) -> Predicted:

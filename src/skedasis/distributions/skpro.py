@@ -37,7 +37,6 @@ class SkproPredictor(Predictor):
 
     @property
     def labels(self) -> Labels:
-        """Return that the model predicts numbers."""
         return Labels("numbers")
 
     @property
@@ -46,7 +45,6 @@ class SkproPredictor(Predictor):
         return False
 
     def distributions(self, X: ModelRows) -> Predicted:
-        """Return the distributions that the model predicts."""
         return as_distributions(self.model.predict_proba(X), len(X), self.describe())
 
 
@@ -58,16 +56,7 @@ def is_skpro(model: object) -> bool:
 
 
 class SkproDistribution(NumericDistribution):
-    """skpro distributions, one for each of n rows.
-
-    Parameters
-    ----------
-    distribution : object
-        A distribution of skpro of shape (n, 1).
-    n : int
-    what : str
-        The model, for messages.
-    """
+    """skpro distributions of shape (n, 1), one for each of n rows; `what` is the model, for messages."""
 
     def __init__(self, distribution: Any, n: int, what: str) -> None:
         self.distribution, self.n, self.what = distribution, n, what
@@ -75,7 +64,6 @@ class SkproDistribution(NumericDistribution):
 
     @property
     def dtype(self) -> DType:
-        """Return the dtype that the model computed in."""
         return computed_dtype(np.dtype(float), self.mean())
 
     def __len__(self) -> int:
@@ -96,11 +84,9 @@ class SkproDistribution(NumericDistribution):
         return self._entropy()[0]
 
     def entropy_error(self) -> Floats:
-        """Return estimates of the errors of the entropies, in nats."""
         return self._entropy()[1]
 
     def log_density(self, y: Floats) -> Floats:
-        """Return the log density, or log probability, at y."""
         log_density = self.distribution.log_pmf if self.discrete else self.distribution.log_pdf
         try:
             return self._values(log_density(y[:, None]))
@@ -114,21 +100,17 @@ class SkproDistribution(NumericDistribution):
             ) from error
 
     def tail_probabilities(self, y: Floats) -> tuple[Floats, Floats]:
-        """Return the probabilities of at most y and of more than y."""
         below = self._values(self.distribution.cdf(y[:, None]))
         return below, 1.0 - below
 
     def mean(self) -> Floats:
-        """Return the means."""
         return self._values(self.distribution.mean())
 
     def variance(self, part: UncertaintyPart = "total") -> Floats:
-        """Return the variances."""
         require_total(part)
         return self._values(self.distribution.var())
 
     def quantile(self, p: float) -> Floats:
-        """Return the quantiles."""
         # Some extreme quantiles are infinite, with warnings about the formulas' divisions.
         with np.errstate(divide="ignore", invalid="ignore"):
             return self._values(self.distribution.ppf(p))

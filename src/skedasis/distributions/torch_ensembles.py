@@ -52,7 +52,6 @@ class ModuleMember:
 
     @property
     def labels(self) -> Labels:
-        """Return the kind of label that the module predicts."""
         return Labels("numbers" if self.output == "values" else "classes")
 
     def __getstate__(self) -> dict[str, object]:
@@ -137,7 +136,6 @@ class DropoutSamples(Members):
         return (self.module.response(X, s) for s in range(self.count or 0))
 
     def describe(self) -> str:
-        """Return a description of the members."""
         return f"{self.count} dropout samples of {self.module.title}"
 
 

@@ -293,12 +293,10 @@ class XGBooster(AdaptedModel):
 
     @property
     def takes_codes(self) -> bool:
-        """Return whether the booster was trained on categories."""
         return "c" in (self.grown.feature_types or ())
 
     @property
     def columns(self) -> list[str] | None:
-        """Return the names of the columns that the booster was trained on, if they had names."""
         return self.grown.feature_names
 
     def predict(self, X: Container) -> Values:

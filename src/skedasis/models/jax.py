@@ -52,7 +52,6 @@ class JaxModel(Differentiable):
 
     @property
     def rows_at_once(self) -> int:
-        """Return the number of rows per pass."""
         return ROWS_PER_PASS if _jax().default_backend() == "cpu" else _DEVICE_ROWS
 
     @property

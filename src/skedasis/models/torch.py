@@ -55,7 +55,6 @@ class TorchModel(Differentiable):
 
     @property
     def rows_at_once(self) -> int:
-        """Return the number of rows per pass."""
         usual = ROWS_PER_PASS if self._like.device.type == "cpu" else _DEVICE_ROWS
         return usual if self._max_rows is None else min(usual, self._max_rows)
 

@@ -121,23 +121,18 @@ class Once(Generic[GathererT, AnswerT]):
 
     @property
     def found(self) -> bool:
-        """Whether no further pass is needed."""
         return self.taken is not None
 
     def tally(self) -> GathererT:
-        """Return what the pass gathers, of no rows."""
         return self.make()
 
     def add(self, tally: GathererT, x: Floats, weights: Floats | None) -> None:
-        """Add rows to a tally."""
         tally.add(x, weights)
 
     def take(self, tally: GathererT) -> None:
-        """Take the tally of all rows."""
         self.taken = tally
 
     def answer(self) -> AnswerT:
-        """Return what was found."""
         if self.taken is None:
             raise TypeError("the pass has not been made")
         return self.answer_of(self.taken)
@@ -163,21 +158,18 @@ class Distinct:
         self._values: Floats | None = np.zeros(0)
 
     def add(self, x: Floats, weights: Floats | None = None) -> None:
-        """Add values."""
         if self._values is None:
             return
         found = np.union1d(self._values, x[~np.isnan(x)] + 0.0)
         self._values = found if len(found) <= self.limit else None
 
     def merge(self, other: Distinct) -> None:
-        """Add the values of another range."""
         if other._values is None:
             self._values = None
         else:
             self.add(other._values)
 
     def answer(self) -> Floats | None:
-        """Return the values."""
         return self._values
 
 
@@ -190,7 +182,6 @@ class CountedUpto:
         self._sums, self._largest = self._rows.copy(), np.full(len(points) + 1, -np.inf)
 
     def add(self, x: Floats, weights: Floats | None) -> None:
-        """Add values with the weights of their rows."""
         present = ~np.isnan(x)
         x, size = x[present] + 0.0, len(self._rows)
         code = np.searchsorted(self._points, x, side="left")
@@ -201,13 +192,11 @@ class CountedUpto:
         np.maximum.at(self._largest, code, x)
 
     def merge(self, other: CountedUpto) -> None:
-        """Add the values of another range."""
         self._rows += other._rows
         self._sums += other._sums
         np.maximum(self._largest, other._largest, out=self._largest)
 
     def answer(self) -> Upto:
-        """Return the cumulative counts."""
         rows, weight = (sums[:-1].cumsum() for sums in (self._rows, self._sums))
         largest = np.maximum.accumulate(self._largest[:-1])
         return Upto(rows, weight, np.where(rows > 0, largest, np.nan))
@@ -257,7 +246,6 @@ class CountedColumn(Column):
         return self.counts.n
 
     def distinct(self, limit: int | None = None) -> Floats | None:
-        """Return the sorted distinct values, or None if there are more than `limit`."""
         few = self.counts.distinct()
         if few is not None:
             return few[0] if limit is None or len(few[0]) <= limit else None
@@ -277,19 +265,16 @@ class CountedColumn(Column):
         return values
 
     def values_to_step_between(self) -> Floats | None:
-        """Return all sorted distinct values; None if there are more than `MAX_DISTINCT`."""
         return self.distinct(MAX_DISTINCT)
 
     @property
     def distinct_values(self) -> Floats:  # type: ignore[override] - a cached property there
-        """Return all sorted distinct values."""
         values = self.distinct()
         if values is None:
             raise TypeError("without a limit there is no None")
         return values
 
     def value_weights(self, values: Floats) -> Floats:
-        """Return the weight of each distinct value."""
         few = self.counts.distinct()
         if few is None:
             raise TypeError("the weights of many values are not counted")
@@ -300,7 +285,6 @@ class CountedColumn(Column):
         return 0 if self.counts.whole_weights else self.counts.n
 
     def at_weights(self, targets: Ints) -> Floats:
-        """Return the values at which the cumulative weight first reaches ascending targets; see `Column.at_weights`."""
         few = self.counts.distinct()
         if few is None:
             key = "ranks", *targets.tolist()
@@ -309,7 +293,6 @@ class CountedColumn(Column):
         return few[0][np.minimum(found, len(few[0]) - 1)]
 
     def upto(self, points: Floats) -> Upto:
-        """Return what is known of the values up to each point; see `Column.upto`."""
         few = self.counts.distinct()
         if few is None:
             new = tuple(z for z in points.tolist() if z not in self._upto)
@@ -327,7 +310,6 @@ class CountedColumn(Column):
     def wide_steps(
         self, stretches: Sequence[tuple[float, float]], share: float
     ) -> list[list[tuple[float, float]]]:
-        """Return the steps that are wider than a share of each stretch between two values; see `Column.wide_steps`."""
         few = self.counts.distinct()
         if few is not None:
             parts = [(few[0][(few[0] >= a) & (few[0] <= b)], a, b) for a, b in stretches]

@@ -69,14 +69,8 @@ ResultT = TypeVar("ResultT")
 class LevelCounts:
     """The levels of a categorical feature in data beyond memory, in the order of their first rows.
 
-    Parameters
-    ----------
-    rows : ndarray of int, shape (L,)
-        An example of each level: the index of a row in the table of the data set.
-    count : ndarray of int, shape (L,)
-        Number of rows; 0 for an example that only tells the kind of a group.
-    weight : ndarray of float, shape (L,)
-        Their weight.
+    `rows`, (L,), are an example of each: the index of a row in the table of the data set. `count`, (L,), is 0 for an
+    example that only tells the kind of a group, and `weight`, (L,), that of all rows of the level.
     """
 
     rows: Ints
@@ -166,7 +160,6 @@ class StreamedDataset(Dataset):
 
     @property
     def total_weight(self) -> float:
-        """Return the sum of the rows' weights."""
         return float(self.reader.source.total_weight)
 
     @property
@@ -188,12 +181,10 @@ class StreamedDataset(Dataset):
 
     @property
     def kept_row_bytes(self) -> int:
-        """Return the bytes of a kept row beside its local effects."""
         return 16 * len(self.features) if self.kept_features else 0
 
     # -- passes
     def once_known(self, work: Callable[[], ResultT]) -> ResultT:
-        """Return what `work` returns, after as many passes over the data as it asks for."""
         while True:
             try:
                 return work()
@@ -216,7 +207,6 @@ class StreamedDataset(Dataset):
         begin: Callable[[], object] | None,
         stop: Callable[[], object],
     ) -> Generator[tuple[int, StateT]]:
-        """Yield the states of consecutive rows, with their number, in order."""
         # Read at a time: a power of two of leaves, in a quarter of the memory for batches.
         room = memory // (4 * 4 * 8 * max(len(self.features), 1))
         leaves = max(1, min(room, CHUNK_ROWS) // size)
@@ -227,13 +217,11 @@ class StreamedDataset(Dataset):
 
     # -- rows at hand
     def rows_to_keep(self, kept: int, seed: int) -> HashedRows | None:
-        """Return the rule by which rows are kept; None for all."""
         numbered = self.reader.source.row_id_name is None
         n = len(self)
         return None if kept >= n else hashed_rows(n, kept, seed, numbered=numbered)
 
     def note_kept(self, rows: int) -> None:
-        """Note how many rows results keep."""
         self.kept.append(rows)
 
     def kept_rows(self, rule: KeptRows | None) -> Dataset:
@@ -285,7 +273,6 @@ class StreamedDataset(Dataset):
         return self.in_memory(index)
 
     def evenly_spaced_batch(self, count: int, among: Ints | None = None) -> Batch:
-        """Return a batch of up to `count` rows at even steps through all rows, or through rows of the table `among`."""
         if among is not None:
             return self.in_memory(among).evenly_spaced_batch(count)
         places = even_places(len(self), count)
@@ -347,7 +334,6 @@ class StreamedDataset(Dataset):
         return whole if top is None or top >= len(whole.levels) else keep_top(whole, top)
 
     def level_order(self, column: LevelColumn, others: Sequence[Feature] | None) -> Ints:
-        """Return the order of a feature's levels by the similarity of the other features."""
         own = set(column.feature.columns)
         parts: list[Floats] = []
         unknown: NotYetKnown | None = None
@@ -418,7 +404,6 @@ class _OfChunks(Generic[StateT]):
         self.reader, self.work, self.state, self.merge = reader, work, work.state, work.merge
 
     def add(self, state: StateT, first: int, rows: ArrowTable) -> None:
-        """Add a chunk of rows, of which the first has this number, to the state."""
         self.work.add(state, first, self.reader.dataset(rows, first))
 
 
@@ -429,7 +414,6 @@ class _OfBatches(Generic[StateT]):
         self.work, self.size, self.state, self.merge = work, size, work.state, work.merge
 
     def add(self, state: StateT, first: int, rows: Dataset) -> None:
-        """Add rows, of which the first has this number, to the state."""
         chunk = self.work.prepare(rows)
         chunk.cache_numbers()
         for number, batch in enumerate(chunk.batches(self.size), first // self.size):

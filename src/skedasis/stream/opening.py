@@ -40,18 +40,9 @@ _EVEN = (2, 64, 128)
 class FirstPassOptions:
     """What the first pass counts and draws.
 
-    Parameters
-    ----------
-    features : sequence of Feature
-        The features whose values or levels are counted.
-    most_levels : int
-        Largest number of levels that are counted of a feature.
-    draw : int
-        Number of rows that are drawn, by their hashes.
-    by_weight : bool
-        Whether rows are drawn with probabilities by their weights.
-    at_even_steps : bool
-        Whether the rows at which models are probed are gathered, too.
+    Values or levels of `features` are counted, at most so many levels of each, and so many rows are drawn, by their
+    hashes, with probabilities by their weights if `by_weight`. If `at_even_steps`, the rows at which models are probed
+    are gathered, too.
     """
 
     features: Sequence[Feature] = ()

@@ -229,16 +229,9 @@ class _Values:
 class Tally:
     """What a pass of a search has found in some parts: counts by further bits, or candidates. Merges in any order.
 
-    Parameters
-    ----------
-    rows, sums : ndarray of int, shape (buckets, 2**14), optional
-        Numbers and weights of values by the next bits of their keys, in a pass that narrows.
-    found : list
-        Candidates, in a pass that collects.
-    most : int
-        Largest number of distinct candidates that are collected.
-    overflown : bool
-        Whether there were more, so that none are known.
+    `rows` and `sums`, (buckets, 2**14), are numbers and weights of values by the next bits of their keys, in a pass
+    that narrows. `found` are candidates, in a pass that collects: at most `most` distinct ones, or none if
+    `overflown`.
     """
 
     rows: Ints | None
@@ -341,7 +334,6 @@ class RankSearch:
         return {name: value for name, value in vars(self).items() if name != "_wanted"}
 
     def tally(self) -> Tally:
-        """Return an empty tally of the next pass."""
         if not self.narrows:
             return Tally(None, None, [], max(4 * self._budget // _CANDIDATE, _MERGED))
         shape = len(self._prefixes), 1 << self._further
@@ -356,7 +348,6 @@ class RankSearch:
         return min(max(affordable, _FEWEST), _FURTHER, _ALL - self._bits)
 
     def add(self, tally: Tally, x: Floats, weights: Floats | None = None) -> None:
-        """Add the values of a part to a tally."""
         x = np.ascontiguousarray(x, dtype=float)
         some = self._candidates(x)
         values = x[some]

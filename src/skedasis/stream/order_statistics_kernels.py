@@ -28,17 +28,9 @@ def count_values(
 ) -> tuple[int, int, bool]:
     """Add values to the counts of their buckets; return the numbers of NaN and of infinities, and if all are whole.
 
-    Parameters
-    ----------
-    x : ndarray of float, shape (n,)
-    bits : ndarray of int, shape (n,)
-        The bits of x - pivot.
-    weights : ndarray of int, shape (n,) or (0,)
-        Empty without weights.
-    shift : uint64
-        The bucket of a key is the key shifted to the right by this.
-    rows, sums : ndarray of int
-        Number and weight of the values by bucket, which are changed; `sums` is empty without weights.
+    `bits`, (n,), are those of x - pivot. The bucket of a key is the key shifted to the right by `shift`, uint64.
+    Number and weight of the values by bucket, `rows` and `sums`, are changed; without weights `weights` and `sums` are
+    empty.
     """
     missing, infinite, whole, weighted = 0, 0, True, len(weights) > 0
     for i in range(len(x)):

@@ -159,11 +159,9 @@ class ScanPass:
     categories: tuple[str, ...]
 
     def state(self) -> ScanState:
-        """Return the state of no rows."""
         return ScanState()
 
     def add(self, state: ScanState, first: int, rows: ArrowTable) -> None:
-        """Add a chunk of rows, of which the first has this number, to the state."""
         from skedasis.data.frames import FrameTable
 
         for name in self.categories:
@@ -189,7 +187,6 @@ class ScanPass:
                     state.put_ticks(j, table.tick_range(j))
 
     def merge(self, state: ScanState, other: ScanState) -> None:
-        """Add another range."""
         state.merge(other)
 
 
@@ -399,27 +396,11 @@ class FirstState:
 class FirstPass:
     """What the first pass computes.
 
-    Parameters
-    ----------
-    reader : ChunkReader
-    numeric : mapping of int to float
-        The positions of the numeric features that are counted, each with a value near the middle of the column.
-    leveled : tuple of Feature
-        The categorical features whose levels are counted.
-    level_limit : int
-        Largest number of levels of a feature; those of a feature with more are not counted to the end.
-    quantum : float, optional
-        The power of two of which weights are taken as multiples; None without weights.
-    seed : int
-        Keys the draws.
-    draw : int
-        Number of rows that are drawn: those with the smallest keys.
-    limit : float
-        A key above which no row is drawn.
-    places : ndarray of int
-        Numbers of other rows that are gathered.
-    by_weight : bool
-        Whether keys depend on the weights.
+    `numeric` are the positions of the numeric features that are counted, each with a value near the middle of the
+    column, and `leveled` the categorical features whose levels are; those of a feature with more than `level_limit`
+    are not counted to the end. `quantum` is the power of two of which weights are taken as multiples; None without
+    weights. So many rows are drawn as `draw` says, those with the smallest keys, none above `limit`; keys follow from
+    the `seed`, and from the weights if `by_weight`. `places` are the numbers of other rows that are gathered.
     """
 
     reader: ChunkReader
@@ -434,7 +415,6 @@ class FirstPass:
     by_weight: bool
 
     def state(self) -> FirstState:
-        """Return the state of no rows."""
         return FirstState(
             {
                 j: NumericState(ColumnCounts(pivot, self.quantum), MergeTree(Moments.merge))
@@ -445,7 +425,6 @@ class FirstPass:
         )
 
     def add(self, state: FirstState, first: int, rows: ArrowTable) -> None:
-        """Add a chunk of rows, of which the first has this number, to the state."""
         chunk = self.reader.dataset(rows, first)
         examples: set[int] = set()
         integers = chunk.integer_weights(self.quantum)
@@ -464,7 +443,6 @@ class FirstPass:
         state.rows.add(rows, first, keys, self.limit, examples | set(self.places.tolist()))
 
     def merge(self, state: FirstState, other: FirstState) -> None:
-        """Add another range."""
         for j, numeric in state.numeric.items():
             numeric.merge(other.numeric[j])
         for columns, levels in state.levels.items():
@@ -482,11 +460,9 @@ class GatherPass:
     wanted: Ints
 
     def state(self) -> NumberedRows:
-        """Return no rows."""
         return []
 
     def add(self, state: NumberedRows, first: int, rows: ArrowTable) -> None:
-        """Add the rows of a chunk."""
         n = rows.num_rows
         some = np.arange(n)
         if self.rule is not None:
@@ -497,7 +473,6 @@ class GatherPass:
         state.append((some + first, rows.take(some)))
 
     def merge(self, state: NumberedRows, other: NumberedRows) -> None:
-        """Add the rows of another range."""
         state += other
 
 
@@ -517,11 +492,9 @@ class AnswerPass:
         self.questions = questions
 
     def state(self) -> list[AnyTally]:
-        """Return the tallies of no rows."""
         return [question.search.tally() for question in self.questions]
 
     def add(self, state: list[AnyTally], first: int, chunk: Dataset) -> None:
-        """Add a chunk of rows to the tallies."""
         read: dict[int, Floats] = {}
         for question, tally in zip(self.questions, state, strict=True):
             if question.column not in read:
@@ -533,7 +506,6 @@ class AnswerPass:
             question.search.add(tally, x, weights)
 
     def merge(self, state: list[AnyTally], other: list[AnyTally]) -> None:
-        """Add the tallies of another range."""
         for own, more in zip(state, other, strict=True):
             own.merge(more)
 
@@ -572,11 +544,9 @@ class JointPass:
     quantum: float | None
 
     def state(self) -> list[Ints]:
-        """Return tables without rows."""
         return [np.zeros((len(t.column.levels), t.cells), dtype=np.int64) for t in self.tables]
 
     def add(self, state: list[Ints], first: int, chunk: Dataset) -> None:
-        """Add a chunk of rows."""
         weights = chunk.integer_weights(self.quantum)
         cells: dict[TableRequest, Ints] = {}
         for table, counted in zip(self.tables, state, strict=True):
@@ -593,5 +563,4 @@ class JointPass:
             np.add(counted, sums.reshape(counted.shape), out=counted)
 
     def merge(self, state: list[Ints], other: list[Ints]) -> None:
-        """Add the tables of another range."""
         add_each(state, other)
