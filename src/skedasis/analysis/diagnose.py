@@ -69,7 +69,7 @@ def diagnose(
     Entropy-PFI is the corresponding increase of the model's uncertainty. The uncertainty increases if the feature no
     longer agrees with other features that contain the same information about the label. A feature with high
     Likelihood-PFI and zero Entropy-PFI is independent of the other features, unless the random forests contradict it.
-    A feature for which both are high shares information with others, and its Likelihood-PFI underestimates it.
+    A feature for which both are high shares information with others, and matters more than its Likelihood-PFI suggests.
 
     Parameters
     ----------

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from skedasis._numbers import listed
 from skedasis._types import Bools, Floats
 from skedasis.analysis.dependence import Dependence
-from skedasis.results.diagnosis import Verdict, VerdictKind, format_number, format_r2
+from skedasis.results.diagnosis import Verdict, VerdictKind
 from skedasis.results.importance import Importance
+from skedasis.results.sentences import (
+    EFFECT,
+    FOREST,
+    HELD_OUT,
+    MEASURE,
+    MISSED,
+    MORE,
+    NOTHING,
+    PERMUTE,
+    REFIT,
+    REFIT_WITH,
+    ROWS_CHANGE,
+    VERDICTS,
+    tell,
+)
 
 # --- limits ---------------------------------------------------------------------------------------
 
@@ -73,10 +88,11 @@ class VerdictMeasure:
         return self.kind == "positive" or (self.kind == "small" and self.mean > 0)
 
     def __str__(self) -> str:
-        if self.kind == "zero":
-            return f"{self.name} 0"  # the interval has width zero
-        interval = f"{format_number(self.lower)} to {format_number(self.upper)}"
-        return f"{self.name} {format_number(self.mean)} ({interval})"
+        why = ""
+        if self.kind == "small":
+            why = "below 0.0001 nats" if abs(self.mean) < LEAST_NATS else "small beside the largest"
+        known = {} if self.kind == "zero" else {"lower": self.lower, "upper": self.upper}
+        return tell(MEASURE, name=self.name, mean=self.mean, why=why, **known)
 
 
 @dataclass(frozen=True)
@@ -197,7 +213,20 @@ def verdicts(
 
 def _verdict(e: Evidence) -> Verdict:
     kind = _kind(e)
-    return Verdict(e.feature, kind, *_SENTENCES[kind](e))
+    wide, other = (e.likelihood, e.entropy) if e.likelihood.wide else (e.entropy, e.likelihood)
+    text = tell(
+        VERDICTS[_case(kind, e)],
+        likelihood=str(e.likelihood),
+        entropy=str(e.entropy),
+        forest=_forest(e),
+        partners=listed(e.partners) or "other features",
+        one=len(e.partners) == 1,
+        certain=e.entropy.mean < 0,
+        wide=str(wide),
+        other=str(other),
+        more=wide.more,
+    )
+    return Verdict(e.feature, kind, text, _next(kind, e))
 
 
 def _kind(e: Evidence) -> VerdictKind:
@@ -231,213 +260,63 @@ def _kind_if_informative(e: Evidence) -> VerdictKind:
     return "independent" if supported and conclusive else "informative"
 
 
-# --- sentences: the text of each verdict, and the recommended next step ---------------------------
+# --- facts of the sentences -----------------------------------------------------------------------
 
 
-_NOTHING = "No further check is needed."
+def _case(kind: VerdictKind, e: Evidence) -> str:
+    """Return which sentence a verdict has."""
+    if kind == "independent" and not e.has_forest:
+        return "independent by its entropy"
+    if kind == "uninformative" and e.unlinked:
+        return "uninformative without link"
+    if kind == "informative":
+        if not e.entropy.about_zero:
+            return "informative without link"
+        if e.constant_entropy:
+            return "informative, constant entropy"
+        return "informative, wide" if e.entropy.wide else "informative, linked"
+    return kind
 
 
-_EFFECT = "Inspect its effect on the prediction."
+def _next(kind: VerdictKind, e: Evidence) -> str:
+    """Return the recommended next step."""
+    if kind == "undecided":
+        return tell(MORE, more=(e.likelihood if e.likelihood.wide else e.entropy).more)
+    if kind in ("informative", "uninformative") and not e.entropy.about_zero and e.unlinked:
+        return HELD_OUT
+    if kind == "uninformative":
+        return tell(REFIT_WITH, partners=listed(e.partners) or "all others")
+    if kind == "shared" or (kind == "informative" and e.has_forest and not e.unlinked):
+        case = "partners" if e.partners else "forest" if e.has_forest else "unknown"
+        return tell(PERMUTE[case], names=[e.feature, *e.partners])
+    if kind == "informative" and e.entropy.wide and not e.constant_entropy:
+        return tell(MORE, more=e.entropy.more)
+    return REFIT if kind == "misleading" else _further(kind, e)
 
 
-_REFIT = "Fit the model without it, and compare on new rows."
-
-
-_HELD_OUT = "If the model was trained on these rows, repeat the diagnosis on held-out rows."
-
-
-def _unused(e: Evidence) -> tuple[str, str]:
-    text = "Unused: replacing its values changes neither the likelihood nor the entropy."
-    return text, _missed_information(e) or _NOTHING
-
-
-def _no_effect(e: Evidence) -> tuple[str, str]:
-    text = f"No significant effect: {e.likelihood} and {e.entropy}."
-    return text, _missed_information(e) or _local(e) or _NOTHING
-
-
-def _little_effect(e: Evidence) -> tuple[str, str]:
-    text = f"Little effect: {_about_zero(e.likelihood)}, and {_about_zero(e.entropy)}."
-    return text, _missed_information(e) or _local(e) or _NOTHING
-
-
-def _undecided(e: Evidence) -> tuple[str, str]:
-    wide, other = e.likelihood, e.entropy
-    if not wide.wide:
-        wide, other = other, wide
-    text = f"Undecided: the interval of {wide} is too wide for a verdict; {other}."
-    return text, f"Use more {wide.more}."
-
-
-def _independent(e: Evidence) -> tuple[str, str]:
-    text = "Informative, and independent of the other features"
-    if not e.has_forest:
-        text += (
-            f" according to its entropy: {e.likelihood}, while {_about_zero(e.entropy)}. How well the others predict "
-            "it is unknown."
-        )
+def _further(kind: VerdictKind, e: Evidence) -> str:
+    """Return what may be looked at after a verdict that asks for nothing."""
+    if kind in ("unused", "no effect", "little effect"):
+        if e.with_target - max(e.others, 0.0) >= HARDLY:
+            return tell(MISSED, without=_r2(e.others), together=_r2(e.with_target))
+        otherwise = NOTHING
     else:
-        text += f": {e.likelihood}, while {_about_zero(e.entropy)} and {_predicted(e)}."
-        text += " Its PFI can be read at face value."
-    return text, _local(e) or _EFFECT
+        otherwise = EFFECT
+    if e.local_change == 0:
+        return otherwise
+    return tell(ROWS_CHANGE, size=e.local_change, feature=repr(e.feature))
 
 
-def _informative(e: Evidence) -> tuple[str, str]:
-    if not e.entropy.about_zero:  # and forests find no link
-        return f"Informative, {e.likelihood}; {_unsupported(e)}.", _HELD_OUT
-    linked = e.has_forest and not e.unlinked
-    r2, start = _predicted(e), f"Informative, {_with_size(e.likelihood)}"
-    if e.constant_entropy:
-        text = (
-            f"{start}; whether it is shared cannot be determined, because the entropy is constant"
-        )
-    elif e.entropy.wide:
-        text = f"{start}; whether it is shared is undecided, {e.entropy}"
-    else:
-        text = f"{start}; {_about_zero(e.entropy)}, as for an independent feature"
-    separator = ", but " if linked and not e.constant_entropy else "; "
-    text += f"{separator}{r2}." if r2 else "."
-    if linked:
-        return text, f"Its PFI may be too small. {_permute(e)}"
-    if e.entropy.wide and not e.constant_entropy:
-        return text, f"Use more {e.entropy.more}."
-    return text, _local(e) or _EFFECT
-
-
-def _shared(e: Evidence) -> tuple[str, str]:
-    start, r2 = f"Informative, and shared with {_partners(e)}", _predicted(e)
-    if e.entropy.mean > 0:
-        text = (
-            f"{start}: {_with_size(e.likelihood)} underestimates it, because the model is less certain where they "
-            f"disagree, {e.entropy}"
-        )
-    else:
-        text = f"{start}: {_with_size(e.likelihood)}; {_more_certain(e)}"
-    return f"{text}; {r2}." if r2 else f"{text}.", _permute(e)
-
-
-def _uninformative(e: Evidence) -> tuple[str, str]:
-    if e.unlinked:
-        return f"Not informative, {_with_size(e.likelihood)}; {_unsupported(e)}.", _HELD_OUT
-    start, r2 = f"Shared with {_partners(e)}, but not informative", _predicted(e)
-    if e.entropy.mean > 0:
-        text = (
-            f"{start}: the model is less certain where they disagree, {e.entropy}, but not significantly worse, "
-            f"{_with_size(e.likelihood)}"
-        )
-    else:
-        text = f"{start}, {_with_size(e.likelihood)}: {_more_certain(e)}"
-    kept = f"but with {_joined(e.partners)}" if e.partners else "but with all others"
-    return (
-        f"{text}; {r2}." if r2 else f"{text}.",
-        f"Fit the model without it, {kept}, and compare on new rows.",
-    )
-
-
-def _misleading(e: Evidence) -> tuple[str, str]:
-    text = f"Misleading: with other rows' values the model predicts better, {e.likelihood}; {e.entropy}."
-    return text, _REFIT
-
-
-_SENTENCES: dict[VerdictKind, Callable[[Evidence], tuple[str, str]]] = {
-    "unused": _unused,
-    "no effect": _no_effect,
-    "little effect": _little_effect,
-    "independent": _independent,
-    "informative": _informative,
-    "undecided": _undecided,
-    "shared": _shared,
-    "uninformative": _uninformative,
-    "misleading": _misleading,
-}
-
-
-# --- parts of sentences ---------------------------------------------------------------------------
-
-
-def _partners(e: Evidence) -> str:
-    return _joined(e.partners) if e.partners else "other features"
-
-
-def _smallness(measure: VerdictMeasure) -> str:
-    """Return the reason why a mean is small."""
-    tiny = abs(measure.mean) < LEAST_NATS
-    return "below the limit of 0.0001 nats" if tiny else "small compared with the largest"
-
-
-def _with_size(measure: VerdictMeasure) -> str:
-    """Return a measure with its numbers, and with a remark if it is small."""
-    if measure.kind == "small":
-        return f"{str(measure)[:-1]}; {_smallness(measure)})"
-    return str(measure)
-
-
-def _about_zero(measure: VerdictMeasure) -> str:
-    """Return a clause that states in what sense a measure is about zero."""
-    if measure.kind == "zero":
-        return f"{measure.name} is 0"
-    if measure.kind == "not significant":
-        return f"{measure} is not significantly different from 0"
-    return f"{measure} is {_smallness(measure)}"
-
-
-def _more_certain(e: Evidence) -> str:
-    return (
-        f"with other rows' values the model is more certain, {e.entropy}, so these features agree where it is less "
-        "certain"
-    )
-
-
-def _unsupported(e: Evidence) -> str:
-    """Return a clause that only the entropy indicates shared information."""
-    return (
-        f"{e.entropy} indicates shared information, but the forests find no feature that it is shared with: "
-        f"{_predicted(e)}"
-    )
-
-
-def _predicted(e: Evidence) -> str:
+def _forest(e: Evidence) -> str:
     """Return a clause on how well the others predict the feature, and what it predicts; empty if it is unknown."""
     if not e.has_forest:
         return ""
-    verb = "barely predict it" if e.others < HARDLY else "partly predict it"
-    verb = "predict it well" if e.others >= WELL else verb
-    text = f"the others {verb} (R² {format_r2(e.others)})"
+    how = "barely" if e.others < HARDLY else "partly" if e.others < WELL else "well"
     name, r2 = e.predicts
-    if e.others < WELL and r2 >= HARDLY:
-        return f"{text}, but it predicts {name} (R² {format_r2(r2)})"
-    if e.others < HARDLY and e.partners:
-        return f"{text}, but it helps to predict {_joined(e.partners)}"
-    return text
+    predicts = name if e.others < WELL and r2 >= HARDLY else ""
+    helps = listed(e.partners) if e.others < HARDLY and not predicts else ""
+    return tell(FOREST, how=how, r2=_r2(e.others), predicts=predicts, its=_r2(r2), helps=helps)
 
 
-def _permute(e: Evidence) -> str:
-    if e.partners:
-        names = [e.feature, *e.partners]
-        return f"Permute them together: sd.PFI(groups={{'together': {names}}})."
-    if e.has_forest:
-        return "Permute it together with related features; no single one of them stands out."
-    return "Use dependence=True to find the features that share its information."
-
-
-def _missed_information(e: Evidence) -> str:
-    """Return a hint if the label helps to predict a feature that the model does not use."""
-    if not e.with_target - max(e.others, 0.0) >= HARDLY:
-        return ""
-    return (
-        f"The label helps to predict it (R² {format_r2(e.others)} without, {format_r2(e.with_target)} "
-        "with it): it may contain information that the model does not use."
-    )
-
-
-def _local(e: Evidence) -> str:
-    """Return a hint if the entropies of single rows change although their mean does not."""
-    if e.local_change == 0:
-        return ""
-    size = f"{format_number(e.local_change)} (standard deviation)"
-    call = f"sd.explain(sd.entropy(model), X, {e.feature!r}, method='ice')"
-    return f"The entropies of single rows do change, by {size}: see {call}."
-
-
-def _joined(names: tuple[str, ...]) -> str:
-    return " and ".join(([", ".join(names[:-1])] if len(names) > 1 else []) + list(names[-1:]))
+def _r2(value: float) -> str:
+    return "–" if np.isnan(value) else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")

@@ -227,7 +227,7 @@ class Diagnosis(SavedResult):
         Notes
         -----
         How to read it (entropy_importance, sec. 3.5): the importance of features on the right near the horizontal axis
-        can be read at face value; features further up share their information with other features. Names without free
+        is right as it is; features further up share their information with other features. Names without free
         space are omitted.
         """
         return operations.plot(self, ax=ax, **options)
@@ -303,16 +303,3 @@ class Diagnosis(SavedResult):
             ]
             lines.append((finding.feature, *importances, finding.verdict.kind))
         return lines
-
-
-def format_number(value: float) -> str:
-    """Format a number with three significant digits."""
-    if not np.isfinite(value):
-        return "–"
-    text = f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
-    return text.replace("-", "−")
-
-
-def format_r2(value: float) -> str:
-    """Format an R² with two decimals."""
-    return "–" if np.isnan(value) else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")

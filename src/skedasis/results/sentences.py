@@ -104,3 +104,81 @@ SHARED = (
 MISLEADING = "The model would predict better without {names:list}."
 
 UNDECIDED = "Undecided: {names:list}. {next}"
+
+MEASURE = "{name} {mean:number}[, {lower:number} to {upper:number}][, {why}]"
+
+VERDICTS = {
+    "unused": "The model does not use it.",
+    "no effect": "It changes next to nothing ({likelihood}; {entropy}).",
+    "little effect": "It changes next to nothing ({likelihood}; {entropy}).",
+    "undecided": "Too few {more} to tell ({wide}; {other}).",
+    "independent": (
+        "It matters ({likelihood}), and no other feature knows the same ({entropy}; {forest}): its importance is right "
+        "as it is."
+    ),
+    "independent by its entropy": (
+        "It matters ({likelihood}), and by its entropy no other feature knows the same ({entropy}); how well the "
+        "others predict it is unknown."
+    ),
+    "informative, linked": (
+        "It matters ({likelihood}); whether other features know the same is open: its entropy says no ({entropy}), but "
+        "{forest}."
+    ),
+    "informative, wide": (
+        "It matters ({likelihood}); whether other features know the same is open: too few {more} ({entropy})"
+        "[; {forest}]."
+    ),
+    "informative, constant entropy": (
+        "It matters ({likelihood}); whether other features know the same is open: the entropy is constant[; {forest}]."
+    ),
+    "informative without link": (
+        "It matters ({likelihood}); whether other features know the same is open: its entropy says yes ({entropy}), "
+        "but the forests find none: {forest}."
+    ),
+    "shared": (
+        "It matters more than its importance, {likelihood}, suggests: {partners} {one:knows|know} the same ({entropy}"
+        "[{certain:; the model is more certain where they disagree|}][; {forest}])."
+    ),
+    "uninformative": (
+        "The model does not need it ({likelihood}): {partners} {one:knows|know} the same ({entropy}"
+        "[{certain:; the model is more certain where they disagree|}][; {forest}])."
+    ),
+    "uninformative without link": (
+        "The model does not need it ({likelihood}); whether other features know the same is open: its entropy says yes "
+        "({entropy}), but the forests find none: {forest}."
+    ),
+    "misleading": "The model predicts better without its values ({likelihood}; {entropy}).",
+}
+
+FOREST = (
+    "the others predict it {how} (R² {r2})[, but it predicts {predicts} (R² {its})]"
+    "[, but it helps to predict {helps}]"
+)
+
+NOTHING = "No further check is needed."
+
+EFFECT = "Inspect its effect on the prediction."
+
+REFIT = "Fit the model without it, and compare on new rows."
+
+REFIT_WITH = "Fit the model without it, but with {partners}, and compare on new rows."
+
+HELD_OUT = "If the model was trained on these rows, repeat the diagnosis on held-out rows."
+
+MORE = "Use more {more}."
+
+PERMUTE = {
+    "partners": "Permute them together: sd.PFI(groups={{'together': {names}}}).",
+    "forest": "Permute it together with related features; no single one of them stands out.",
+    "unknown": "Use dependence=True to find the features that know the same.",
+}
+
+MISSED = (
+    "The label helps to predict it (R² {without} without, {together} with it): it may contain information that the "
+    "model does not use."
+)
+
+ROWS_CHANGE = (
+    "The entropies of single rows do change, by {size:number} (standard deviation): see "
+    "sd.explain(sd.entropy(model), X, {feature}, method='ice')."
+)

@@ -76,20 +76,19 @@ def test_the_entropies_of_the_design_are_what_they_are_by_hand(found):
 
 def test_sentences_say_the_numbers_and_whom_it_concerns(found):
     by = {v.feature: v for v in found.verdicts}
-    assert by["x0"].text.startswith("Informative, and independent of the other features")
-    assert "can be read at face value" in by["x0"].text
+    assert by["x0"].text.startswith("It matters (Likelihood-PFI ")
+    assert "and no other feature knows the same (Entropy-PFI " in by["x0"].text
+    assert by["x0"].text.endswith("): its importance is right as it is.")
     assert f"{found.likelihood.mean[0]:.3g}" in by["x0"].text
     assert "barely" in by["x0"].text
-    assert "shared with x2" in by["x1"].text
-    assert "underestimates" in by["x1"].text
+    assert by["x1"].text.startswith("It matters more than its importance, Likelihood-PFI ")
+    assert ", suggests: x2 knows the same (Entropy-PFI " in by["x1"].text
     assert "predict it well (R² 0.99)" in by["x1"].text
     assert "sd.PFI(groups={'together': ['x1', 'x2']})" in by["x1"].next
-    assert "not informative" in by["x4"].text
+    assert by["x4"].text.startswith("The model does not need it (Likelihood-PFI ")
+    assert "): x5 knows the same (Entropy-PFI 0.69" in by["x4"].text
     assert by["x4"].next == "Fit the model without it, but with x5, and compare on new rows."
-    assert (
-        by["x3"].text
-        == "Unused: replacing its values changes neither the likelihood nor the entropy."
-    )
+    assert by["x3"].text == "The model does not use it."
     for verdict in found.verdicts:
         assert verdict.text.endswith(".")
         assert verdict.next.endswith(".")
@@ -161,7 +160,7 @@ def test_a_model_of_one_uncertainty_is_told_apart():
     d = sd.diagnose(lambda X: (X[:, 0] + X[:, 1], np.full(len(X), 1.5)), X, y, **QUICK)
     assert kinds(d) == ["informative", "informative", *["unused"] * 4]
     assert "entropy is constant" in d.notes[0]
-    assert "cannot be determined" in d.verdicts[0].text
+    assert "know the same is open: the entropy is constant." in d.verdicts[0].text
     assert "entropy is constant" in str(d)
 
 
@@ -254,15 +253,14 @@ def test_zero_is_zero_up_to_rounding_only():
 def test_with_many_rows_what_is_small_stays_small():
     last = judged(importance([1, 0.009], 1e-4), importance([1, 0.009], 1e-4))[1]
     assert last.kind == "little effect"
-    assert last.text.count("is small compared with the largest") == 2
-    assert "about zero" not in last.text
+    assert last.text.count(", small beside the largest") == 2
     assert judged(importance([1, 0.02], 1e-4), importance([1, 0.02], 1e-4))[1].kind == "shared"
     some = importance([0.1, 0.006], 1e-4)
     assert judged(some, some)[1].kind == "shared"  # 6 % of the largest
     # 1e-5 nats are negligible, even without a larger importance to compare with.
     nothing_much = judged(importance([1e-5], 1e-7), importance([1e-5], 1e-7))[0]
     assert nothing_much.kind == "little effect"
-    assert "0.0001 nats" in nothing_much.text
+    assert "below 0.0001 nats" in nothing_much.text
 
 
 def test_one_strong_feature_does_not_hide_the_others():
@@ -277,9 +275,7 @@ def test_what_is_told_from_0_is_not_advised_to_be_left_out():
     found = judged(likelihood, importance([1] * 5))
     assert [v.kind for v in found] == [*["shared"] * 3, *["uninformative"] * 2]
     assert ["without it" in v.next for v in found] == [False] * 3 + [True] * 2
-    assert (
-        "Likelihood-PFI 0.009 (0.00699 to 0.011; small compared with the largest)" in found[2].text
-    )
+    assert "Likelihood-PFI 0.009, 0.00699 to 0.011, small beside the largest" in found[2].text
 
 
 @pytest.mark.slow
@@ -297,16 +293,16 @@ def test_at_rows_it_was_trained_on_a_forest_is_asked_about_that():
             assert "trained on" in verdict.next
     noise = d.verdicts[3]
     assert noise.kind == "informative"
-    assert "forests find no feature that it is shared with" in noise.text
+    assert "but the forests find none: the others predict it barely" in noise.text
 
 
 def test_an_interval_that_reaches_far_decides_nothing_whatever_the_others():
     huge, calm = importance([2.2e6, 136_800], [1e4, 135_000]), importance([1.0, 0.5])
     assert judged(huge, calm)[1].kind == "undecided"
-    assert "(−134,355 to 407,955)" in judged(huge, calm)[1].text
+    assert "136,800, −134,355 to 407,955; Entropy-PFI 0.5" in judged(huge, calm)[1].text
     unsure = judged(importance([1.0, 0.0]), huge)[1]
     assert unsure.kind == "undecided"
-    assert unsure.text.startswith("Undecided: the interval of Entropy-PFI")
+    assert unsure.text.startswith("Too few rows to tell (Entropy-PFI")
     assert judged(importance([1.0, 0.5]), huge)[1].kind == "informative"
 
 
@@ -316,7 +312,7 @@ def test_what_is_hardly_known_is_not_called_nothing():
     assert wide.next == "Use more rows."
     unsure = judged(importance([1, 1]), importance([1, 0.1], [0.01, 0.2]))[1]
     assert unsure.kind == "informative"
-    assert "is undecided" in unsure.text
+    assert "is open: too few rows (Entropy-PFI 0.1" in unsure.text
     # This is small compared with the feature's likelihood importance, whatever the entropies of the others.
     assert (
         judged(importance([1, 1]), importance([0.1, 0.01], [0.01, 0.02]))[1].kind == "independent"
@@ -327,15 +323,14 @@ def test_a_forest_may_contradict_or_support():
     likelihood, entropy = importance([1, 1]), importance([1, 0.0001])
     told = judged(likelihood, entropy, [0.9, 0.9])[1]
     assert told.kind == "informative"
-    assert "but the others predict it well (R² 0.90)" in told.text
+    assert "but the others predict it well (R² 0.90)." in told.text
     part = judged(likelihood, entropy, [0.9, 0.3])[1]
     assert part.kind == "informative"
-    assert "but the others partly predict it (R² 0.30)" in part.text
-    assert "may be too small" in part.next
+    assert "but the others predict it partly (R² 0.30)" in part.text
     lone = judged(likelihood, entropy, [0.9, 0.01])[1]
     assert lone.kind == "independent"
-    assert "and the others barely predict it" in lone.text
-    assert "at face value" in lone.text
+    assert "the others predict it barely" in lone.text
+    assert "is right as it is" in lone.text
     helper = {"partners": (("f1",), ("f0",))}
     helps = judged(likelihood, entropy, [0.9, 0.01], **helper)[1]
     assert helps.kind == "informative"
@@ -343,14 +338,14 @@ def test_a_forest_may_contradict_or_support():
     unknown = judged(likelihood, entropy)[1]
     assert unknown.kind == "independent"
     assert "R²" not in unknown.text
-    assert "at face value" not in unknown.text
+    assert "is right as it is" not in unknown.text
     assert "unknown" in unknown.text
 
 
 def test_entropy_that_forests_do_not_support_is_asked_about():
     lone = judged(importance([1, 1]), importance([1, 0.5]), [0.01, 0.01])[1]
     assert lone.kind == "informative"
-    assert "but the forests find no feature that it is shared with: the others" in lone.text
+    assert "but the forests find none: the others predict it barely (R² 0.01)." in lone.text
     assert "trained on" in lone.next
     none = judged(importance([1, 0.0]), importance([1, 0.5]), [0.01, 0.01])[1]
     assert none.kind == "uninformative"
@@ -366,11 +361,13 @@ def test_what_predicts_another_is_not_independent_either():
     links = {"partners": (("f1",), ("f0",)), "predicts": (("", np.nan), ("f0", 0.8))}
     square = judged(likelihood, entropy, [0.8, -0.1], **links)[1]
     assert square.kind == "informative"
-    assert "barely predict it (R² −0.10), but it predicts f0 (R² 0.80)" in square.text
+    assert "predict it barely (R² −0.10), but it predicts f0 (R² 0.80)" in square.text
     assert "['f1', 'f0']" in square.next
     shared = judged(likelihood, importance([1, 1]), [0.8, -0.1], **links)[1]
     assert shared.kind == "shared"
-    assert "; the others barely predict it (R² −0.10), but it predicts f0 (R² 0.80)." in shared.text
+    assert (
+        "; the others predict it barely (R² −0.10), but it predicts f0 (R² 0.80))." in shared.text
+    )
 
 
 def test_little_entropy_is_believed_where_forests_find_a_link():
@@ -379,7 +376,7 @@ def test_little_entropy_is_believed_where_forests_find_a_link():
     assert judged(likelihood, entropy, [0.3, 0.3], partners=(("f1",), ("f0",)))[1].kind == "shared"
     lone = judged(likelihood, entropy, [0.01, 0.01])[1]
     assert lone.kind == "independent"
-    assert "is small compared with the largest" in lone.text
+    assert ", small beside the largest" in lone.text
     # From a tenth of a nat, or from a fifth of the largest, an importance is never small.
     for much in (importance([5, 0.15], 1e-3), importance([0.3, 0.07], 1e-3)):
         assert judged(likelihood, much, [0.01, 0.01])[1].kind == "informative"
