@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skedasis.report.content import gather
+from skedasis.report.content import ReportContent, gather
 from skedasis.report.findings import effect_size
 from skedasis.report.first_screen import (
     models_findings,
@@ -13,6 +13,7 @@ from skedasis.report.first_screen import (
     regions_that_matter,
     variance_bar,
 )
+from skedasis.report.html import cautions
 from skedasis.report.tables import cohort_tables, row_sentence, rows_table
 from skedasis.report.views import TOGETHER, Shown, Views
 
@@ -163,3 +164,12 @@ def test_cohorts_have_their_rows_means_and_importances(X):
     values = dict(zip(["low", "high"], second.rows[0][1::2], strict=True))
     for name, mask in by.items():
         assert float(values[name]) == pytest.approx(3 * X[mask, 0].std(), rel=0.05)
+
+
+# -------------------------------------------------------------------------------------- cautions
+
+
+def test_a_caution_about_several_models_is_said_once(two):
+    first, second = (replace(s, warnings=w) for s, w in zip(two, (("w", "v"), ("w",)), strict=True))
+    content = ReportContent((first, second), rows=600, columns=3, features=("x0",))
+    assert list(cautions(content, Views.of(content.sections))) == [("", "w"), ("plain", "v")]

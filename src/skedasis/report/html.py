@@ -248,20 +248,21 @@ def feature_kinds(content: ReportContent) -> dict[str, bool]:
 
 
 def cautions(content: ReportContent, views: Views) -> Iterator[tuple[str, str]]:
-    """Yield cautions about the whole page, each with the model that it concerns."""
+    """Yield cautions about the whole page, each once with the models that it concerns."""
     yield from (("", text) for text in content.remarks)
+    of: dict[str, list[str]] = {}
     for section in content.sections:
-        name = section.name if len(content.sections) > 1 else ""
         why = section.reasons.get("quality", "")
         if why and not why.startswith("No labels") and not section.note:
-            yield name, f"How well it predicts is not known. {why}"
-        yield from ((name, text) for text in section.warnings)
+            of.setdefault(f"How well it predicts is not known. {why}", []).append(section.name)
+        for text in section.warnings:
+            of.setdefault(text, []).append(section.name)
+    every = len(content.sections)
+    yield from ((listed(some, 3) if len(some) < every else "", text) for text, some in of.items())
     if content.left_out:
         names = listed(content.left_out, 20)
-        yield (
-            "",
-            f"Left out because of more than 2,000 levels: {names}. The model still uses these features.",
-        )
+        text = f"Left out because of more than 2,000 levels: {names}. The model still uses these."
+        yield "", text
     if views.left_out:
         models = counted(views.left_out, "model")
         yield "", f"{models} not among the curves on the same axes: see each alone."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -20,6 +21,7 @@ from skedasis.results.containers import key_column
 from skedasis.results.described import Keys
 from skedasis.results.display import DisplayMixin
 from skedasis.results.export import Content, Exportable, ExportOptions
+from skedasis.results.sentences import tell
 
 if TYPE_CHECKING:
     from skedasis.results.checks.extrapolation import Extrapolation, FeatureSpace
@@ -194,7 +196,7 @@ class Checks(Exportable, DisplayMixin, tuple[Check, ...]):
         return Checks(f for f in self if f.code == code)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self)) or "No warnings."
+        return "\n".join(lines_of(self)) or "No warnings."
 
     def __repr__(self) -> str:
         return f"<Checks: {counted(len(self), 'finding')}, {counted(len(self.warnings), 'warning')}>\n{self}"
@@ -224,6 +226,34 @@ class Checks(Exportable, DisplayMixin, tuple[Check, ...]):
             outputs = key_column([f.output for f in self], [1] * len(self))
             return {"output": outputs, **table}
         return table
+
+
+def lines_of(checks: Sequence[Check]) -> list[str]:
+    """Return findings as lines; what is found for several outputs alike is one line, with their number."""
+    groups: dict[tuple[object, ...], list[Check]] = {}
+    told: Counter[tuple[object, ...]] = Counter()
+    for found in checks:
+        alike = (found.severity, found.code, found.feature, found.output is None)
+        # An output can have several findings with one code, at several places: each has its line.
+        groups.setdefault((*alike, told[*alike, found.output]), []).append(found)
+        told[*alike, found.output] += 1
+    return [_line(group) for group in groups.values()]
+
+
+def _line(group: Sequence[Check]) -> str:
+    """Return findings of several outputs as a line; where their numbers differ, with those of the first."""
+    first = group[0]
+    if len(group) == 1:
+        return str(first)
+    same = all(found.message == first.message for found in group)
+    return tell(
+        "{severity}: {n:#output} ({names:list})[, here {first}]: {message}",
+        severity=first.severity,
+        n=len(group),
+        names=[repr(found.output) for found in group],
+        first=None if same else repr(first.output),
+        message=first.message,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.results.checks.check import CODES, RULES, Code
+from skedasis.results.checks.check import CODES, RULES, Check, Checks, Code
 from tests.helpers import refused, table
 
 PAGE = Path(__file__).parents[4] / "docs/reference/checks.md"
@@ -25,6 +25,34 @@ def test_the_table_the_type_and_the_page_have_the_same_codes():
     assert sections == list(CODES)
     assert {code for codes in RULES.values() for code in codes} == set(CODES)
     assert all(info.severities and info.meaning.endswith(".") for info in CODES.values())
+
+
+# ------------------------------------------------------------------------------------- text
+
+
+def test_what_several_outputs_have_alike_is_one_line():
+    def found(output, message, code="few_rows", feature="x"):
+        return Check(code, "warning", message, 3, feature, (0.0, 1.0), output=output)
+
+    every = Checks(
+        [
+            *(found(o, "The bin has 3 rows.") for o in ("a", "b", "c")),
+            *(found(o, f"Score {n}.", "heterogeneous") for o, n in (("a", 1), ("b", 2))),
+            found("a", "Another bin has 3 rows."),
+            found("a", "The bin has 3 rows.", feature="z"),
+            found(None, "The bin has 3 rows."),
+        ]
+    )
+    assert str(every).splitlines() == [
+        "warning: 3 outputs ('a', 'b' and 'c'): The bin has 3 rows.",
+        "warning: 2 outputs ('a' and 'b'), here 'a': Score 1.",
+        "warning: output 'a': Another bin has 3 rows.",
+        "warning: output 'a': The bin has 3 rows.",
+        "warning: The bin has 3 rows.",
+    ]
+    # Only the text is merged.
+    assert len(every) == 8
+    assert len(every.to_frame()) == 8
 
 
 # ------------------------------------------------------------------------------------ ignore
