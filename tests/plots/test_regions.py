@@ -132,7 +132,9 @@ def test_every_kind_of_feature_is_drawn_by_both_renderers(X, explained, kind):
 
 def test_alternative_text_describes_every_curve(two):
     alt = regions_figure(two).alt
-    assert alt.startswith("hr: effect on prediction, 2 regions (ALE). 2 regions explain")
+    assert alt.startswith(
+        "hr: effect on prediction, 2 regions (ALE). The rule (2 groups of rows) explains"
+    )
     assert "[1] workingday = 1: two peaks, at" in alt
     assert "within the regions." in alt
 

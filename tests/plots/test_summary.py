@@ -102,7 +102,7 @@ def test_tooltips_have_the_value_in_each_region(two):
 
 def test_alternative_text_describes_each_region(two):
     alt = regions_summary_figure(two).alt
-    assert alt.startswith("hr: effect on prediction (ALE). 2 regions explain")
+    assert alt.startswith("hr: effect on prediction (ALE). The rule (2 groups of rows) explains")
     assert "workingday = 1 (" in alt
     assert "two peaks, at" in alt
 

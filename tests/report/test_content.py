@@ -130,7 +130,7 @@ def test_regions_are_those_of_the_library(X):
         assert np.array_equal(mine.value, theirs.value)
     assert section.regions["x0"].scores.within == direct["x0"].scores.within
     texts = report_text.region_texts(section.regions["x0"])
-    assert texts.lead.startswith("2 regions explain")
+    assert texts.lead.startswith("The rule (2 groups of rows) explains")
     assert [rule for rule, _ in texts.lines] == list(section.regions["x0"].rules)
     doubtful = report_text.region_texts(unstable(section.regions["x0"], 0, "x2 ≤ 0"))
     other = "another split does about as well: x2 ≤ 0"

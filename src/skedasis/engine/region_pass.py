@@ -43,7 +43,7 @@ from skedasis.stats.variance_shares import RegionLabels
 if TYPE_CHECKING:
     from skedasis.engine.argument_types import GivenRegions
 
-NOT_EXPLAINED = "the splits explain none of the heterogeneity score"
+NOT_EXPLAINED = "the rules that were confirmed explain none of the variance between rows"
 """Why regions that hold on other rows were dropped: what they explain is not heterogeneity (curvature within cells)."""
 
 FoundRegions: TypeAlias = Regions | RegionsByFeature

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skedasis._numbers import ROUNDING_NOISE, counted, number, number_or_zero, percent, with_error
+from skedasis._numbers import (
+    ROUNDING_NOISE,
+    counted,
+    number,
+    number_or_zero,
+    percent,
+    sentence,
+    with_error,
+)
 from skedasis._types import Floats
 from skedasis.plots.figures.effect_parts import local_effects
 from skedasis.plots.figures.titles import effect_title
@@ -597,12 +605,8 @@ class RegionTexts:
 
 def region_texts(regions: Regions) -> RegionTexts:
     """Return several regions in words."""
-    scores, total = regions.scores, max(regions.nodes[0].weight, np.finfo(float).tiny)
-    lead = explained_text(regions)
-    if math.isfinite(scores.whole):
-        lead += f": the heterogeneity score is {with_error(scores.whole, scores.whole_error)} in all rows, and "
-        lead += f"{with_error(scores.within, scores.within_error)} within the regions"
-    lead += doubt_text(regions)
+    total = max(regions.nodes[0].weight, np.finfo(float).tiny)
+    lead = sentence(f"{explained_text(regions, scores=True)}{doubt_text(regions)}")
     lines: list[tuple[str, str]] = []
     for leaf, effect in zip(regions.leaves, regions.effects, strict=True):
         said = (
@@ -611,7 +615,7 @@ def region_texts(regions: Regions) -> RegionTexts:
         others = [another_text(split) for split in unstable_splits(regions, leaf.region)]
         lines.append((leaf.rule, "; ".join([said, *others])))
     beyond = beyond_text(regions.whole)
-    return RegionTexts(f"{lead}. {beyond}." if beyond else f"{lead}.", lines)
+    return RegionTexts(f"{lead} {beyond}." if beyond else lead, lines)
 
 
 def for_whom_sentence(section: ModelSection, feature: str) -> str:

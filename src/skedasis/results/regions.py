@@ -14,7 +14,7 @@ import numpy as np
 from skedasis._arguments import check_option, is_int, shown
 from skedasis._calls import checked_call
 from skedasis._escaping import one_line
-from skedasis._numbers import counted, p_value, percent, with_error
+from skedasis._numbers import counted, percent, with_error
 from skedasis._types import Bools, Floats, Ints, Level, TableLike, Values
 from skedasis.data.categories import NO_COLUMN_LEVEL, given_labels, labels_of
 from skedasis.data.dataset import Dataset, as_dataset
@@ -50,6 +50,16 @@ from skedasis.results.export import Content, ExportOptions, iso_times
 from skedasis.results.immutable import Immutable
 from skedasis.results.main_stretch import beyond_text
 from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.sentences import (
+    ANOTHER,
+    BEST_EXPLAINS_LITTLE,
+    BEST_NOT_CONFIRMED,
+    EXPLAINED,
+    GROUPS,
+    ONE_GROUP,
+    SPLIT,
+    tell,
+)
 from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.random import RandomState
 
@@ -623,7 +633,7 @@ class Regions(SavedResult, Sequence[Effect]):
     >>> len(r), r.rules, r.assign(np.array([[0.0, 0.5], [0.0, -0.5]])).tolist()
     (2, ('x1 ≤ 0', 'x1 > 0'), [1, 0])
     >>> print(r)
-    x0 on prediction (ALE): 2 regions explain 98 % ± 1 % of the loss (no heterogeneity scores)
+    x0 on prediction (ALE): the rule (2 groups of rows) explains 98 % ± 1 % of the variance between rows, as searched
     <BLANKLINE>
     all rows: 400 rows; by x1: explains 98 % ± 1 %, p < 0.001
       [0] x1 ≤ 0: 200 rows (50 %)
@@ -1025,7 +1035,7 @@ def region_of_rows(leaves: Sequence[RegionNode], dataset: Dataset) -> Ints:
 
 def another_text(split: Split) -> str:
     """Return that another split does about as well as one that is not stable, and which."""
-    return f"another split does about as well{f': {split.another}' if split.another else ''}"
+    return tell(ANOTHER, rule=split.another)
 
 
 def alternatives(regions: Regions) -> list[str]:
@@ -1067,17 +1077,21 @@ def doubt_text(regions: Regions) -> str:
     return f"; {another_text(first)}" if first is not None and first.unstable else ""
 
 
-def explained_text(regions: Regions) -> str:
-    """Return the number of regions and what they explain: "4 regions explain 81 % ± 2 % of the heterogeneity"."""
-    n = len(regions)
+def explained_text(regions: Regions, *, scores: bool = False) -> str:
+    """Return the number of regions and what they explain, or why there is one; with the scores before and after."""
+    n, whole, within = len(regions), regions.scores.whole, regions.scores.within
+    before = whole if scores else math.nan
     if n == 1:
-        why = undivided_text(regions.nodes[0])
-        return f"one region: {why}" if why else "one region"
+        return tell(ONE_GROUP, why=undivided_text(regions.nodes[0]), before=before)
     share, error = explained_share(regions)
-    what = "heterogeneity" if math.isfinite(regions.heterogeneity_explained) else "loss"
-    if not math.isfinite(share):
-        return f"{n} regions"
-    return f"{n} regions explain {share_text(share, error)} of the {what}"
+    return tell(
+        EXPLAINED if math.isfinite(share) else GROUPS,
+        n=n,
+        share=share_text(share, error),
+        searched=math.isnan(regions.heterogeneity_explained),
+        before=before,
+        within=within,
+    )
 
 
 def undivided_text(leaf: RegionNode) -> str:
@@ -1085,27 +1099,22 @@ def undivided_text(leaf: RegionNode) -> str:
     best = leaf.candidate
     if best is None:
         return leaf.note
-    rule, p = best.conditions[0].text, p_value(best.p_value)
-    if best.p_value <= best.level:
-        return f"the best rule, {rule}, explains only {share_text(best.share)} ({p})"
-    if best.p_value < SIGNIFICANT:
-        p += f", and {best.level:.2g} is needed"
-    return f"{leaf.note}; the best was {rule} ({p})"
+    return tell(
+        BEST_EXPLAINS_LITTLE if best.p_value <= best.level else BEST_NOT_CONFIRMED,
+        note=leaf.note,
+        rule=best.conditions[0].text,
+        share=share_text(best.share),
+        p=best.p_value,
+        level=best.level if best.p_value < SIGNIFICANT else None,
+    )
 
 
 def heading_text(regions: Regions) -> str:
     """Return the first line of the text of regions: the feature, the quantity, and what the regions explain."""
-    scores = regions.scores
-    said = f"{one_line(regions.feature_title)} on {one_line(regions.quantity)} ({regions.whole.spec.method}): "
-    said += explained_text(regions)
-    doubt = doubt_text(regions)
-    if not math.isfinite(scores.whole):
-        return f"{said} (no heterogeneity scores){doubt}" if len(regions) > 1 else said
-    before = f"heterogeneity score {with_error(scores.whole, scores.whole_error)}"
-    if len(regions) == 1:
-        return f"{said} ({before})"
-    within = with_error(scores.within, scores.within_error)
-    return f"{said} ({before}, within the regions {within}){doubt}"
+    return (
+        f"{one_line(regions.feature_title)} on {one_line(regions.quantity)} ({regions.whole.spec.method}): "
+        f"{explained_text(regions, scores=True)}{doubt_text(regions)}"
+    )
 
 
 def regions_text(regions: Regions) -> str:
@@ -1157,15 +1166,14 @@ def _node_score(node: RegionNode, scores: RegionScores) -> str:
 
 def split_text(split: Split) -> str:
     """Return a split in words: its feature, what it explains, and how certain it is."""
-    said = [f"by {one_line(split.feature_title)}"]
-    if math.isfinite(split.share):
-        said[0] += f": explains {share_text(split.share, split.share_error)}"
-    said += [p_value(split.p_value)]
-    if split.unstable:
-        said.append(another_text(split))
-    if split.look_ahead:
-        said.append("chosen together with the next splits")
-    return ", ".join(s for s in said if s)
+    return tell(
+        SPLIT,
+        feature=split.feature_title,
+        share=share_text(split.share, split.share_error) if math.isfinite(split.share) else "",
+        p=split.p_value,
+        another=another_text(split) if split.unstable else "",
+        ahead=split.look_ahead,
+    )
 
 
 # --- regions of several features ------------------------------------------------------------------

@@ -87,6 +87,26 @@ def _is_first(value: object) -> bool:
     return isinstance(value, Sequence) and len(value) == 1
 
 
+# --- regions --------------------------------------------------------------------------------------
+
+EXPLAINED = (
+    "the rule ({n:#group} of rows) explains {share} of the variance between rows"
+    "[{searched:, as searched|}][ ({before:number} → {within:number} as SD)]"
+)
+
+GROUPS = "{n:#group} of rows"
+
+ONE_GROUP = "one group of rows[: {why}][ (heterogeneity score {before:number})]"
+
+BEST_NOT_CONFIRMED = "{note}; the best was {rule} ({p:p}[, and {level:number} is needed])"
+
+BEST_EXPLAINS_LITTLE = "the best rule, {rule}, explains only {share} ({p:p})"
+
+SPLIT = "by {feature}[: explains {share}][, {p:p}][, {another}][{ahead:, chosen together with the next splits|}]"
+
+ANOTHER = "another split does about as well[: {rule}]"
+
+
 # --- diagnosis ------------------------------------------------------------------------------------
 
 DIAGNOSIS = (

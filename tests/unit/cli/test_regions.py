@@ -48,7 +48,7 @@ def run(*arguments):
 def test_one_feature_prints_the_tree_and_the_curves(folder, calls):
     done = run("hr")
     assert done.exit_code == 0, done.output
-    assert "4 regions explain" in done.output
+    assert "the rule (4 groups of rows) explains" in done.output
     assert "    [0] temp ≤ 0.5: " in done.output
     (call,) = calls
     assert call["features"] == 0  # the position of hr

@@ -593,7 +593,7 @@ def test_regions_that_are_not_confirmed_say_which_was_best(tmp_path):
     assert math.isnan(best.stability)
     assert r.splits == ()
     said = (
-        "one region: no rule was confirmed on the other half of the rows; the best was "
+        "one group of rows: no rule was confirmed on the other half of the rows; the best was "
         f"{best.conditions[0].text} (p = {best.p_value:.2g})"
     )
     assert said in repr(r)

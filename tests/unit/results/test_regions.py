@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis._numbers import percent
+from skedasis._numbers import number, percent
 from skedasis.results.effect_words import share_text
 from skedasis.results.regions import (
     MultiModelRegions,
@@ -89,8 +89,10 @@ def test_assign_gives_minus_one_where_no_rule_holds(X):
 def test_print_begins_with_what_the_regions_explain(four):
     lines = str(four).splitlines()
     explained = percent(four.heterogeneity_explained, 0.02)
-    assert lines[0].startswith(
-        f"hr on prediction (ALE): 4 regions explain {explained} of the heterogeneity (heterogeneity score "
+    before, after = number(four.scores.whole, zeros=False), number(four.scores.within, zeros=False)
+    assert lines[0] == (
+        f"hr on prediction (ALE): the rule (4 groups of rows) explains {explained} of the variance between rows "
+        f"({before} → {after} as SD)"
     )
     assert lines[2].startswith("all rows: 1,500 rows, score ")
     assert lines[2].endswith("; by workingday: explains 60 % ± 2 %, p < 0.001")
@@ -103,10 +105,13 @@ def test_print_begins_with_what_the_regions_explain(four):
 
 
 def test_print_of_one_region_gives_the_reason(one):
-    assert str(one).startswith("season on prediction (ALE): one region: no heterogeneity (het")
-    assert repr(one) == "<Regions of 'season' on prediction: one region: no heterogeneity>"
+    assert str(one).startswith(
+        "season on prediction (ALE): one group of rows: no heterogeneity (het"
+    )
+    assert repr(one) == "<Regions of 'season' on prediction: one group of rows: no heterogeneity>"
     none = replace(one, scores=RegionScores.unknown(1))
-    assert str(none).splitlines()[0] == "season on prediction (ALE): one region: no heterogeneity"
+    head = str(none).splitlines()[0]
+    assert head == "season on prediction (ALE): one group of rows: no heterogeneity"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +136,7 @@ def test_texts_name_the_split_that_does_as_well_as_an_unstable_one(four):
     assert other not in str(four)
     assert alternatives(four) == []
     first = unstable(four, 0)
-    assert repr(first).endswith(f"of the heterogeneity; {other}>")
+    assert repr(first).endswith(f"of the variance between rows; {other}>")
     assert str(first).splitlines()[0].endswith(f"; {other}")
     assert str(first).splitlines()[2].endswith(f", p < 0.001, {other}")
     assert [len(unstable_splits(first, i)) for i in range(4)] == [1, 1, 1, 1]
@@ -224,7 +229,7 @@ def test_regions_of_several_models_recur(X, four, one, tmp_path):
     assert mm[-1] is one
     assert list(mm) == mm.names == [0, 1, 2, 3, 4]
     assert mm.models[:1] == (cut[0],)
-    assert "model 3: 4 regions" in str(mm)
+    assert "model 3: the rule (4 groups of rows)" in str(mm)
     assert mm.to_frame()["models"].tolist() == [3, 1, 1]
     assert set(mm.to_frame(of="regions")["model"]) == set(range(5))
     named = MultiModelRegions({"a": cut[0], "b": four})
