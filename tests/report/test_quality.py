@@ -42,7 +42,7 @@ def test_numbers_are_scored_as_scikit_learn_does(X, kind):
     assert found["MAE"] == pytest.approx(metrics.mean_absolute_error(y, p, sample_weight=w))
     assert found.measures[1].text.endswith(" kg")
     assert found.kind == "regression"
-    assert "If the model was trained on these rows" in found.sentences[1]
+    assert "If the model was trained on these rows" in found.sentences[0]
 
 
 @pytest.mark.parametrize(("asked", "kind"), [(sd.probability, "none"), (sd.logit, "sample_weight")])
@@ -151,12 +151,6 @@ def test_rows_without_a_label_do_not_count(X):
     assert found["R²"] == pytest.approx(metrics.r2_score(y[there], (X[:, 0] + X[:, 1])[there]))
     assert (found.rows, found.left_out) == (300, 100)
     assert "100 rows without a label" in found.sentences[-1]
-
-
-def test_worse_than_the_mean_is_said(X):
-    found = told_of(lambda X: -5 * X[:, 0], X, X[:, 0]).quality
-    assert found["R²"] < 0
-    assert "worse than the mean of the labels" in found.sentences[0]
 
 
 @pytest.mark.parametrize(

@@ -273,27 +273,23 @@ def _sentences(whole: Budget, found: Budget, features: int) -> list[str]:
     if found.max_seconds is not None:
         kept = f"To finish within {found.max_seconds:g} seconds (max_seconds)"
         needs = f"up to {rounded(whole.model_rows)} model rows, about {in_words(whole.seconds)} of the model's time"
+    pairs, pdp, scored, rows = cuts.surfaces, cuts.pdp_features, cuts.score_rows, cuts.rows
+    of_pairs = f"only the strongest {pairs} are drawn" if pairs else "none is drawn"
+    of_pdp = f"are computed only of the {pdp} most important of {features} features"
+    of_scores = f"computed from {scored:,} rows" if scored else "left out"
+    fewer = scored is not None and scored < (rows or first.rows)
+    cases = (
+        (not cuts.uncertainty, "The predictive uncertainty is left out."),
+        (pairs is not None, f"Of the pairs of features {of_pairs}."),
+        (pdp is not None, f"PDP and ICE {of_pdp if pdp else 'are left out'}."),
+        (fewer, f"The heterogeneity scores are {of_scores}."),
+        (
+            rows is not None,
+            f"All numbers are computed from a random sample of {rows or 0:,} of {first.rows:,} rows.",
+        ),
+    )
     why = f"{kept}, this page leaves out what is least needed: the whole page needs {needs}."
-    said = [why]
-    if not cuts.uncertainty:
-        said.append("The predictive uncertainty is left out.")
-    if cuts.surfaces is not None:
-        drawn = (
-            f"only the strongest {cuts.surfaces} are drawn" if cuts.surfaces else "none is drawn"
-        )
-        said.append(f"Of the pairs of features {drawn}.")
-    if cuts.pdp_features is not None:
-        few = f"only of the {cuts.pdp_features} most important of {features} features"
-        shown = f"are computed {few}" if cuts.pdp_features else "are left out"
-        said.append(f"PDP and ICE {shown}.")
-    if cuts.score_rows is not None and cuts.score_rows < (cuts.rows or first.rows):
-        of = f"computed from {cuts.score_rows:,} rows" if cuts.score_rows else "left out"
-        said.append(f"The heterogeneity scores are {of}.")
-    if cuts.rows is not None:
-        said.append(
-            f"All numbers are computed from a random sample of {cuts.rows:,} of {first.rows:,} rows."
-        )
-    return said
+    return [why, *(text for is_cut, text in cases if is_cut)]
 
 
 # ---------------------------------------------------------------------------------------- counts

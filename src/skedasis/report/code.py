@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.select import as_method
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.base import Parameters
+from skedasis.methods.mplot import MPlot
 from skedasis.methods.pdp import N_POINTS, PDP
 from skedasis.report import interactions
 from skedasis.report.uncertainty import ROWS, UncertaintySection
@@ -112,8 +112,7 @@ def figure_codes(
     for name, effect in effects.items():
         kind = effect.about.feature.kind
         pdp = pdp_method(kind, rows=rows, points=points.get(name))
-        for (about, *_), text in _feature_code(call, name, kind, pdp):
-            found[about, name] = text
+        found |= _feature_code(call, name, kind, pdp)
     numeric = [n for n, e in effects.items() if e.about.feature.kind != "nominal"]
     if numeric:
         every = call.explain(repr(numeric), method_code(RHALE()))
@@ -146,40 +145,25 @@ def _preamble(call: Call, uncertainty: UncertaintySection | None, by: object) ->
         names.append("by")
     if uncertainty is not None and uncertainty.diagnosis is not None and "y" not in names:
         names.append("y")
-    imports = ["import skedasis as sd"]
-    if uncertainty is not None and uncertainty.sampled and call.options.sample is None:
-        imports.insert(0, "import numpy as np")
+    draws = uncertainty is not None and uncertainty.sampled and call.options.sample is None
     what = "models" if call.model.startswith("models") else "model"
-    return "\n".join([*imports, f"# {what}, {', '.join(names)}: as passed to sd.report"])
+    imports = "import numpy as np\n" * draws + "import skedasis as sd"
+    return f"{imports}\n# {what}, {', '.join(names)}: as passed to sd.report"
 
 
-def _feature_code(
-    call: Call, name: str, kind: str, beside_main: PDP
-) -> list[tuple[tuple[str], str]]:
+def _feature_code(call: Call, name: str, kind: str, pdp: PDP) -> dict[tuple[str, ...], str]:
     main, ale = method_code(main_method(kind)), method_code(ALE())
-    mplot = method_code(as_method("mplot"))
     if kind == "nominal":  # the default gives their ALE
         main = ale = ""
-    pdp = method_code(beside_main)
-    where = repr(name)
-    three = ", ".join(call.explain(where, m) for m in (ale, pdp, mplot))
-    beside = call.explain(where, pdp)
-    return [
-        (("main",), f"{call.explain(where, main)}.plot()"),
-        (("ale",), f"{call.explain(where, ale)}.plot()"),
-        (("pdp",), f"{beside}.plot()"),
-        (("mplot",), f"{call.explain(where, mplot)}.plot()"),
-        (("compare",), f"sd.compare([{three}])"),
-        (
-            ("checks",),
-            f"{call.explain(where, main)}.checks(X=X, beside={beside}{_seed_keyword(call)})",
-        ),
-    ]
-
-
-def _seed_keyword(call: Call) -> str:
-    seed = call.options.seed
-    return f", random_state={seed!r}" if seed else ""
+    methods = {"main": main, "ale": ale, "pdp": method_code(pdp), "mplot": method_code(MPlot())}
+    effects = {part: call.explain(repr(name), method) for part, method in methods.items()}
+    seed = f", random_state={call.options.seed!r}" if call.options.seed else ""
+    compared = ", ".join(effects[part] for part in ("ale", "pdp", "mplot"))
+    return {
+        **{(part, name): f"{effect}.plot()" for part, effect in effects.items()},
+        ("compare", name): f"sd.compare([{compared}])",
+        ("checks", name): f"{effects['main']}.checks(X=X, beside={effects['pdp']}{seed})",
+    }
 
 
 def _uncertainty_code(call: Call, uncertainty: UncertaintySection) -> dict[tuple[str, ...], str]:
@@ -188,15 +172,11 @@ def _uncertainty_code(call: Call, uncertainty: UncertaintySection) -> dict[tuple
     model, entropy = call.bare or call.model, f"sd.entropy({call.bare or call.model})"
     taken: dict[str, str] = {}
     if uncertainty.sampled and call.options.sample is not None:
-        taken = {"sample": repr(ROWS)}
+        taken["sample"] = repr(ROWS)
     elif uncertainty.sampled:
         some = f"np.random.default_rng({call.options.seed}).choice(len(X), {ROWS}, replace=False)"
-        mask = f"np.isin(np.arange(len(X)), {some})"
-        taken = {
-            "sample_weight": mask
-            if call.options.sample_weight is None
-            else f"sample_weight * {mask}"
-        }
+        weights = "" if call.options.sample_weight is None else "sample_weight * "
+        taken["sample_weight"] = f"{weights}np.isin(np.arange(len(X)), {some})"
     for name, effect in uncertainty.rhale.items():
         method = method_code(main_method(effect.about.feature.kind))
         found["entropy", name] = f"{call.explain(repr(name), method, entropy, **taken)}.plot()"

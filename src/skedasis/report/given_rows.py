@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.regions import Regions, region_of_rows
+
+if TYPE_CHECKING:
+    from skedasis.report.content import ModelSection
 
 MOST = HUES
 """Largest number of rows: as many as shapes that differ without colours."""
@@ -226,21 +229,6 @@ def _regions_of(
 
 
 # --------------------------------------------------------------------------------------- drawing
-class WithRows(Protocol):
-    """What is drawn of a `ModelSection`."""
-
-    @property
-    def given_rows(self) -> tuple[GivenRow, ...]: ...
-
-    @property
-    def rhale(self) -> Effects:
-        """Return the main effects."""
-        ...
-
-    @property
-    def pdp(self) -> Effects: ...
-
-
 APART = 0.08
 """Distance of the points of two rows at a level, where adjacent levels are 1 apart."""
 
@@ -250,7 +238,7 @@ On: TypeAlias = Literal["curve", "ice"]
 
 
 def row_marks(
-    section: WithRows,
+    section: ModelSection,
     feature: str,
     on: On,
     *,
@@ -262,22 +250,24 @@ def row_marks(
     if on == "ice" and feature not in section.pdp:
         return []
     effect = section.pdp[feature] if on == "ice" else section.rhale[feature]
-    marks: list[Mark] = []
+    count, marks = len(section.given_rows), list[Mark]()
     for i, row in enumerate(section.given_rows):
-        found, beside = row.values[feature], _beside(effect, i, len(section.given_rows))
+        found = row.values[feature]
         if region is not None and found.region != region:
             continue
+        # Several rows can be at one level.
+        beside = APART * (i - (count - 1) / 2) if isinstance(effect.axis, LevelAxis) else 0.0
+        of_row = _RowMarks(effect, f"given{i}", clean(row.id), beside, x_axis, most_levels)
         if on == "ice":
-            marks += _ice_marks(effect, found, (i, beside), row.id, x_axis, most_levels)
+            marks += of_row.ice(found)
         else:
-            y = found.value if region is None else found.regional
-            marks += _point(effect, found.x, y, (i, beside), row.id, x_axis, most_levels)
+            marks += of_row.point(found.x, found.value if region is None else found.regional)
     return marks
 
 
 def with_rows(
     panel: Panel,
-    section: WithRows,
+    section: ModelSection,
     feature: str,
     on: On,
     *,
@@ -296,60 +286,44 @@ def with_rows(
     return replace(panel, marks=(*panel.marks, *marks), y=axis)
 
 
-def _point(
-    effect: Effect,
-    x: float,
-    y: float,
-    which: tuple[int, float],
-    label: str,
-    axis: PlotAxis | None,
-    most: int,
-) -> list[Mark]:
-    """Return the point of a row, given its number and how far it is moved; none if it has no position."""
-    i, beside = which
-    at = beside + _position(effect, x, axis, most)
-    if not (math.isfinite(at) and math.isfinite(y)):
-        return []
-    return [Points(np.array([at]), np.array([y]), f"given{i}-point", clean(label))]
+@dataclass(frozen=True, eq=False)
+class _RowMarks:
+    """The marks of one row in a panel of an effect; `beside` is by how much its points are moved."""
 
+    effect: Effect
+    style: str
+    label: str
+    beside: float
+    x_axis: PlotAxis | None
+    most_levels: int
 
-def _position(effect: Effect, x: float, axis: PlotAxis | None, most: int) -> float:
-    """Return the horizontal position of a coordinate of the effect; NaN if it has none."""
-    if math.isnan(x) or not isinstance(effect.axis, LevelAxis):
-        return x if axis is None else axis.place(x)
-    return float(ShownLevels.of(effect.about.feature, effect.axis.levels, most).position[int(x)])
+    def point(self, x: float, y: float) -> list[Mark]:
+        """Return the point of the row; none if it has no position."""
+        if math.isnan(x) or not isinstance(self.effect.axis, LevelAxis):
+            at = x if self.x_axis is None else self.x_axis.place(x)
+        else:
+            at = float(self._levels(self.effect.axis).position[int(x)])
+        at += self.beside
+        if not (math.isfinite(at) and math.isfinite(y)):
+            return []
+        return [Points(np.array([at]), np.array([y]), f"{self.style}-point", self.label)]
 
-
-def _beside(effect: Effect, i: int, count: int) -> float:
-    """Return by how much the points of a row are moved from a level, at which several rows can be; 0 for numbers."""
-    return APART * (i - (count - 1) / 2) if isinstance(effect.axis, LevelAxis) else 0.0
-
-
-def _ice_marks(
-    effect: Effect,
-    found: RowOnCurve,
-    which: tuple[int, float],
-    label: str,
-    axis: PlotAxis | None,
-    most: int,
-) -> list[Mark]:
-    """Return a row's ICE curve, and the point on it at the row's own value."""
-    if len(found.ice) != len(effect.axis) or not len(found.ice):
-        return []
-    own, (i, beside) = math.nan, which
-    if isinstance(effect.axis, LevelAxis):
-        levels = ShownLevels.of(effect.about.feature, effect.axis.levels, most)
-        x, y = levels.x, found.ice[levels.shown]
-        if not math.isnan(found.ice_x):
-            own = float(found.ice[int(found.ice_x)])
+    def ice(self, found: RowOnCurve) -> list[Mark]:
+        """Return the row's ICE curve, and the point on it at the row's own value."""
+        axis, ice = self.effect.axis, found.ice
+        if len(ice) != len(axis) or not len(ice):
+            return []
+        if not isinstance(axis, LevelAxis):
+            own = float(axis.interpolate(np.array([found.ice_x]), ice)[0])
+            curve = Line(axis.coordinates, ice, self.style, self.label)
+            return [curve, *self.point(found.ice_x, own)]
+        levels = self._levels(axis)
+        own = math.nan if math.isnan(found.ice_x) else float(ice[int(found.ice_x)])
         # Nominal levels have no values in between: points, not a line.
-        curve: Mark = (
-            Line(x, y, f"given{i}", clean(label))
-            if levels.ordered
-            else Points(x + beside, y, f"given{i}-small", clean(label))
-        )
-    else:
-        x, y = effect.axis.coordinates, found.ice
-        curve = Line(x, y, f"given{i}", clean(label))
-        own = float(effect.axis.interpolate(np.array([found.ice_x]), found.ice)[0])
-    return [curve, *_point(effect, found.ice_x, own, which, label, axis, most)]
+        x, y, style = levels.x, ice[levels.shown], self.style
+        among = Points(x + self.beside, y, f"{style}-small", self.label)
+        curve = Line(x, y, style, self.label) if levels.ordered else among
+        return [curve, *self.point(found.ice_x, own)]
+
+    def _levels(self, axis: LevelAxis) -> ShownLevels:
+        return ShownLevels.of(self.effect.about.feature, axis.levels, self.most_levels)

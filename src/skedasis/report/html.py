@@ -306,7 +306,7 @@ def model_context(
 def _quality_notes(section: ModelSection) -> list[str]:
     """Return cautions about the quality measures, or the reason why there are none."""
     if section.quality is not None:
-        return list(section.quality.sentences[1:])
+        return list(section.quality.sentences)
     why = "" if section.note else section.reasons.get("quality", "")
     return [f"The quality of the predictions is not shown. {why}"] if why else []
 

@@ -192,29 +192,15 @@ def _regression_quality(
         QualityMeasure("RMSE", root, number(root) + unit, "square root of the mean squared error"),
         QualityMeasure("MAE", mean, number(mean) + unit, "mean absolute error"),
     ]
-    sentences = [_regression_sentence(found, mean, unit, len(y)), *_cautions(left)]
-    return Quality("regression", tuple(measures), len(y), left, tuple(sentences)), ""
-
-
-def _regression_sentence(r2: Sequence[float], mean: float, unit: str, rows: int) -> str:
-    error = f"the mean absolute error is {number(mean)}{unit}"
-    where = f"On the given {counted(rows, 'row')},"
-    if not r2:
-        return f"{where} {error}; all labels are the same, so there is no R²."
-    if r2[0] < 0:
-        return f"{where} the model predicts worse than the mean of the labels (R² {number(r2[0])}); {error}."
-    return f"{where} the model explains {percent(r2[0])} of the variance of the labels (R² {number(r2[0])}); {error}."
+    return Quality("regression", tuple(measures), len(y), left, _cautions(left)), ""
 
 
 TRAINED = "If the model was trained on these rows, expect lower quality on new rows."
 """The caution on all quality measures: a report does not know which rows a model was trained on."""
 
 
-def _cautions(left: int) -> list[str]:
-    sentences = [TRAINED]
-    if left:
-        sentences.append(f"{counted(left, 'row')} without a label: left out.")
-    return sentences
+def _cautions(left: int) -> tuple[str, ...]:
+    return (TRAINED, f"{counted(left, 'row')} without a label: left out.") if left else (TRAINED,)
 
 
 # ---------------------------------------------------------------------------------------- classes
@@ -242,14 +228,9 @@ def _classification_quality(
     calibration, error = reliability(p, one, weight)
     left = int((~there).sum())
     usual = float(np.bincount(place, weight).max() / weight.sum())
-    figures = {m.name: m.value for m in measures}
-    right, loss = percent(figures["accuracy"]), number(figures["log-loss"])
-    rows = f"On the given {counted(len(place), 'row')}, the accuracy of the model is {right}"
-    usually = f"{rows} (always predicting the most frequent class: {percent(usual)}); the log-loss is {loss} nats."
     points = f"{number(100 * error, 2)} percentage points"
     off = f"The predicted probabilities of “{named(name)}” differ from the observed proportions by {points} on average."
-    sentences = [usually, off, *_cautions(left)]
-    said = tuple(sentences)
+    said = off, *_cautions(left)
     found = Quality(
         "classification", measures, len(place), left, said, name, calibration, error, usual
     )

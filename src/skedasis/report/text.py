@@ -534,12 +534,11 @@ MIN_PART_SHARE = 0.01
 
 
 def quality_sentences(section: ModelSection) -> list[str]:
-    """Describe how well the model predicts; empty without labels."""
+    """Say that the predicted probabilities are off; how well the model predicts stands in the headline."""
     found = section.quality
-    if found is None:
+    if found is None or not found.calibration_error > MAX_CALIBRATION_ERROR:
         return []
-    off = found.calibration_error > MAX_CALIBRATION_ERROR
-    return [found.sentences[0], *found.sentences[1:2]] if off else [found.sentences[0]]
+    return list(found.sentences[:1])
 
 
 def variance_sentences(section: ModelSection) -> list[str]:

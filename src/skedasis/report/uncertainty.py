@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._numbers import counted
-from skedasis._types import Bools, TableLike
+from skedasis._types import TableLike
 from skedasis.analysis.diagnose import diagnose
 from skedasis.data.dataset import as_dataset
 from skedasis.data.factorize import missing_mask
@@ -76,14 +76,6 @@ def entropy_of(quantity: Quantity, X: TableLike, stats: CallStats) -> Quantity |
     return certain
 
 
-def sample_mask(rows: int, seed: int) -> Bools | None:
-    """Return a mask of the sampled rows, shape (n,); None if all rows are used."""
-    if rows <= ROWS:
-        return None
-    some = np.random.default_rng(seed).choice(rows, ROWS, replace=False)
-    return np.isin(np.arange(rows), some)
-
-
 def explain_uncertainty(
     runner: ModelRunner, chosen: Sequence[Feature], X: TableLike, *, trees_evaluated: bool, ice: int
 ) -> tuple[UncertaintySection | None, str]:
@@ -111,22 +103,17 @@ def _options(
     runner: ModelRunner, X: TableLike, notes: list[str], *, trees_evaluated: bool
 ) -> ExplainKeywords:
     """Return the weights that select the sampled rows: a weight of zero leaves a row out."""
-    rows, seed = len(as_dataset(X)), runner.options.seed
-    if runner.options.sample is not None:
-        # The sample of the page has the smaller one in it: both are the rows with the smallest hashes.
-        if trees_evaluated or min(rows, runner.options.sample) <= ROWS:
-            return {}
-        notes.append(
-            f"The effects on the entropy were computed from {ROWS:,} of the rows of this page, chosen at random."
-        )
-        return {"sample": ROWS}
-    mask = None if trees_evaluated else sample_mask(rows, seed)
-    if mask is None:
+    rows, options = len(as_dataset(X)), runner.options
+    if trees_evaluated or min(rows, options.sample or rows) <= ROWS:
         return {}
-    notes.append(
-        f"The effects on the entropy were computed from a random sample of {ROWS:,} of {rows:,} rows."
-    )
-    weights = runner.options.sample_weight
+    computed = f"The effects on the entropy were computed from {ROWS:,} of"
+    if options.sample is not None:
+        # The sample of the page has the smaller one in it: both are the rows with the smallest hashes.
+        notes.append(f"{computed} the rows of this page, chosen at random.")
+        return {"sample": ROWS}
+    notes.append(f"{computed} {rows:,} rows, chosen at random.")
+    some = np.random.default_rng(options.seed).choice(rows, ROWS, replace=False)
+    mask, weights = np.isin(np.arange(rows), some), options.sample_weight
     return {"sample_weight": mask if weights is None else np.asarray(weights, dtype=float) * mask}
 
 
