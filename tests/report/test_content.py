@@ -134,7 +134,7 @@ def test_regions_are_those_of_the_library(X):
     assert [rule for rule, _ in texts.lines] == list(section.regions["x0"].rules)
     doubtful = report_text.region_texts(unstable(section.regions["x0"], 0, "x2 ≤ 0"))
     other = "another split does about as well: x2 ≤ 0"
-    assert doubtful.lead.endswith(f"within the regions; {other}.")
+    assert doubtful.lead.endswith(f"as SD); {other}.")
     assert all(text.endswith(f"; {other}") for _, text in doubtful.lines)
     said = report_text.for_whom_sentence(section, "x0")
     assert re.fullmatch(
