@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -54,27 +54,6 @@ class HComputation:
     stats: CallStats
     checks: CallStats
     trees: str | None
-
-
-class _PartialDependence(Protocol):
-    """Partial dependence at rows, (n,) each, up to constants; implemented here and by `TreePartialDependence`."""
-
-    @property
-    def values(self) -> Floats:
-        """Return the quantity."""
-        ...
-
-    def of(self, feature: int) -> Floats:
-        """Return the partial dependence on one feature."""
-        ...
-
-    def without(self, feature: int) -> Floats:
-        """Return the partial dependence on all features but one, less the quantity at the rows."""
-        ...
-
-    def interaction(self, one: int, other: int) -> Floats | None:
-        """Return the partial dependence on two features less those on each; None if it was not computed."""
-        ...
 
 
 def h_statistics(
@@ -153,7 +132,12 @@ def sample_by_hash(dataset: Dataset, most: int | None, seed: int) -> Dataset:
 
 
 def _statistics(
-    partial: _PartialDependence, rows: HRows, features: int, pairs: ColumnPairs, *, exact: bool
+    partial: _CalledPartialDependence | TreePartialDependence,
+    rows: HRows,
+    features: int,
+    pairs: ColumnPairs,
+    *,
+    exact: bool,
 ) -> HStatistics:
     """Return the statistics from partial dependence; of a pair without one they are not computed."""
     single = [partial.of(i) for i in range(features)]
@@ -210,7 +194,7 @@ def _tree_partial_dependence(
 
 @dataclass(frozen=True, eq=False)
 class _CalledPartialDependence:
-    """Partial dependence from model calls; see `_PartialDependence`."""
+    """Partial dependence at rows, (n,) each, up to constants, from model calls; `TreePartialDependence`: from trees."""
 
     values: Floats
     singles: Mapping[int, Floats]
@@ -224,6 +208,7 @@ class _CalledPartialDependence:
         return self.rests[feature] - self.values
 
     def interaction(self, one: int, other: int) -> Floats | None:
+        """Return the partial dependence on two features less those on each; None if it was not computed."""
         both = self.pairs.get((one, other))
         return None if both is None else both - self.singles[one] - self.singles[other]
 

@@ -23,7 +23,7 @@ from skedasis.methods.permutation_variants import FeaturePlan, RowBasedVariant, 
 from skedasis.methods.plans import BatchStats
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.evaluator import BatchEvaluator, Evaluated
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.quantities.loss import LOSSES, class_indicator
 from skedasis.quantities.outputs import Probability
 from skedasis.quantities.uncertainty import Entropy, PredictiveVariance
@@ -152,7 +152,7 @@ def _title(metric: MetricFunction | str) -> str:
     return repr(metric) if isinstance(metric, str) else title(metric)
 
 
-def positives(quantity: Evaluated, y: Values, name: str) -> Bools:
+def positives(quantity: Quantity, y: Values, name: str) -> Bools:
     """Return whether each row belongs to the scored class, (n,).
 
     The quantity is the probability or log odds of a class; or a score that is higher for the larger of two labels.
@@ -284,7 +284,7 @@ class MetricPFI(RowBasedVariant):
         # The scored class depends on the output, which only the evaluator knows.
         return replace(stats, quantity=evaluator.quantity)
 
-    def _labels(self, quantity: Evaluated | None) -> Values:
+    def _labels(self, quantity: Quantity | None) -> Values:
         """Return the labels in the form that the metric takes."""
         if quantity is None or not self._is_classification:
             return self.y

@@ -14,7 +14,8 @@ from skedasis._types import Bools, Floats, Ints, JsonValue
 from skedasis.data.column_stats import Summary
 from skedasis.data.gaps import Nearest
 from skedasis.models.adapters import ON_CELLS, DerivativeInfo
-from skedasis.quantities.evaluator import BatchEvaluator, Evaluated
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.effect import Rows
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments
@@ -104,7 +105,7 @@ class BatchStats:
     notes: Notes = field(default_factory=dict[str, JsonValue])
     totals: dict[str, Floats] = field(default_factory=dict[str, Floats])
     row_id: Ints | None = None
-    quantity: Evaluated | None = None
+    quantity: Quantity | None = None
     weight_outside: float = 0.0
 
     def detach_rows(self) -> BatchStats:

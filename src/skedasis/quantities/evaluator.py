@@ -37,6 +37,8 @@ from skedasis.stats.moments import dot
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
+    from skedasis.quantities.base import Quantity
+
 # --- what is evaluated ----------------------------------------------------------------------------
 
 SweepValues: TypeAlias = Floats | tuple[Floats, ...] | LevelReplacement | DonorRows
@@ -48,35 +50,6 @@ SweptValues: TypeAlias = Mapping[int, SweepValues]
 
 _ArgumentT = TypeVar("_ArgumentT")
 _ResultT = TypeVar("_ResultT")
-
-
-class Evaluated(Protocol):
-    """What an evaluator asks of a quantity: members of `skedasis.quantities.base.Quantity`, which describes them."""
-
-    labelled: bool
-    model: object
-    copy: bool
-    call_rows: int | None
-
-    @property
-    def has_mixed(self) -> bool: ...
-    def with_model(self, model: object) -> Evaluated | None: ...
-    def describe(self) -> str: ...
-    def raw(self, X: ModelRows) -> RawResponse: ...
-    def read(self, raw: RawResponse, y: Values | None = None) -> object: ...
-    def computed(self, raw: RawResponse) -> DType | None: ...
-    def floored(self, raw: RawResponse, y: Values | None = None) -> int: ...
-    def slopes(self, X: ModelRows, y: Values | None = None) -> object: ...
-    def mixed(self, X: ModelRows, j: int, k: int) -> object: ...
-
-
-class Probed(Evaluated, Protocol):
-    """What the probe asks of a quantity, too."""
-
-    def evaluator(
-        self, batch: Batch, copies: int = 1, eps: float = ..., *, cache: ResponseCache | None = None
-    ) -> BatchEvaluator: ...
-    def derivative_info(self, feature: Feature) -> DerivativeInfo: ...
 
 
 class InputBuffer(Protocol):
@@ -161,7 +134,7 @@ _MAX_LEVELS, _MAX_ROWS = 2000, 64
 
 
 def note_failing_levels(
-    error: Exception, quantity: Evaluated, batch: Batch, changes: SetChanges
+    error: Exception, quantity: Quantity, batch: Batch, changes: SetChanges
 ) -> None:
     """Add a note to a model's exception that names the levels for which the model fails."""
     base = _accepted_row(quantity, batch)
@@ -184,7 +157,7 @@ def note_failing_levels(
         _add_note(error, batch, j, _failing_rows(quantity, base, column.levels.rows, j))
 
 
-def _accepted_row(quantity: Evaluated, batch: Batch) -> Batch | None:
+def _accepted_row(quantity: Quantity, batch: Batch) -> Batch | None:
     """Return a row of the batch that the model accepts unchanged, or None if it rejects all of the first rows."""
     for i in range(min(len(batch), _MAX_ROWS)):
         one = batch.take(np.array([i]))
@@ -193,7 +166,7 @@ def _accepted_row(quantity: Evaluated, batch: Batch) -> Batch | None:
     return None
 
 
-def _failing_rows(quantity: Evaluated, base: Batch, rows: Ints, j: int) -> Ints:
+def _failing_rows(quantity: Quantity, base: Batch, rows: Ints, j: int) -> Ints:
     """Return those of the given rows of X whose value of column j makes the model fail when inserted into `base`."""
     code = np.zeros((1, 1), dtype=np.int64)
     buffer = base.tile(1)
@@ -205,7 +178,7 @@ def _failing_rows(quantity: Evaluated, base: Batch, rows: Ints, j: int) -> Ints:
     return np.array(failing, dtype=np.int64)
 
 
-def _accepts(quantity: Evaluated, rows: ModelRows) -> bool:
+def _accepts(quantity: Quantity, rows: ModelRows) -> bool:
     try:
         quantity.raw(rows)
     except Exception:  # noqa: BLE001 - models raise exceptions of any kind
@@ -230,7 +203,7 @@ class BatchEvaluator:
 
     def __init__(
         self,
-        quantity: Evaluated,
+        quantity: Quantity,
         batch: Batch,
         copies: int,
         eps: float,
@@ -701,7 +674,7 @@ class ProbeResult:
 
 
 def probe_model(
-    quantities: Sequence[Probed], dataset: Dataset, among: Ints | None = None
+    quantities: Sequence[Quantity], dataset: Dataset, among: Ints | None = None
 ) -> ProbeResult:
     """Call the model on a few rows, together and in parts, and check that its response is a function of a row."""
     batch = dataset.evenly_spaced_batch(PROBE_ROWS, among)
@@ -728,7 +701,7 @@ def probe_model(
 
 
 def _called(
-    quantities: Sequence[Probed], rows: Batch, caller: ChunkedCaller, stats: CallStats
+    quantities: Sequence[Quantity], rows: Batch, caller: ChunkedCaller, stats: CallStats
 ) -> list[BatchEvaluator]:
     """Call the model on some rows for all quantities; raise if it changes them."""
     cache = ResponseCache() if len(quantities) > 1 else None
@@ -791,7 +764,7 @@ def _codes(batch: Batch, feature: Feature) -> Ints:
     return np.where(np.isnan(x), -1, np.unique(x, return_inverse=True)[1])
 
 
-def _floor(quantity: Evaluated, dataset: Dataset, eps: float) -> float:
+def _floor(quantity: Quantity, dataset: Dataset, eps: float) -> float:
     """Return what rounding of predictions may change in a loss, which can be much smaller than its labels."""
     if not quantity.labelled or dataset.y is None:
         return 0.0
@@ -811,7 +784,7 @@ the responses and to their size. Differences by rounding were up to 2e-6 of the 
 
 
 def _check_function_of_row(
-    quantity: Evaluated, responses: Sequence[Floats], eps: float, floor: float
+    quantity: Quantity, responses: Sequence[Floats], eps: float, floor: float
 ) -> None:
     """Raise if two calls on the same rows differ, or if a response depends on the other rows of the call."""
     first, again, in_parts = responses
@@ -838,7 +811,7 @@ _TINY_ROWS = 10_000
 
 
 def _check_not_tiny(
-    quantity: Probed, dataset: Dataset, among: Ints | None, stats: CallStats
+    quantity: Quantity, dataset: Dataset, among: Ints | None, stats: CallStats
 ) -> None:
     """Raise if the quantity is so small at many rows that its squares leave float64."""
     evaluator = quantity.evaluator(dataset.evenly_spaced_batch(_TINY_ROWS, among))

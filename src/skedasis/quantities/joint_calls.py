@@ -14,14 +14,16 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 import numpy as np
 
 from skedasis._types import Container, ModelRows, Values
 from skedasis.data.containers import Buffer, Part, SetChanges
 from skedasis.data.dataset import Batch
-from skedasis.models.calling import ChunkedCaller
+
+if TYPE_CHECKING:
+    from skedasis.quantities.evaluator import BatchEvaluator
 
 _ResultT = TypeVar("_ResultT")
 
@@ -36,20 +38,11 @@ class Pending(BaseException):
     """Stops a computation until its request is answered; a `BaseException`, so that methods cannot swallow it."""
 
 
-class Asking(Protocol):
-    """What joint calls ask of an evaluator."""
-
-    batch: Batch
-    caller: ChunkedCaller
-
-    def ask_jointly(self, rows: ModelRows, n: int, where: str) -> Values: ...
-
-
 @dataclass(frozen=True, eq=False)
 class Request:
     """Rows of a batch, repeated, with columns replaced."""
 
-    evaluator: Asking
+    evaluator: BatchEvaluator
     key: bytes
     changes: SetChanges
     sets: int

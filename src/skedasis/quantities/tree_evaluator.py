@@ -22,7 +22,6 @@ from skedasis.quantities.base import ModelProxy, Quantity
 from skedasis.quantities.evaluator import (
     PROBE_ROWS,
     BatchEvaluator,
-    Evaluated,
     ProbeResult,
     ResponseCache,
     SetChanges,
@@ -87,7 +86,7 @@ class TreeModelProxy(ModelProxy):
             raise TypeError("the model is an estimator, not a method of one")
         return self.ask(self._bound, question)
 
-    def plain_output(self, quantity: Evaluated) -> int | None:
+    def plain_output(self, quantity: Quantity) -> int | None:
         """Return the index of the output whose sum of leaves the quantity equals, or None if it is another function."""
         n_outputs = len(self.forest.ensemble.base)
         if self.forest.ensemble.link != "identity" or self.shift:
@@ -102,7 +101,7 @@ class TreeModelProxy(ModelProxy):
             return None
         return output if output is not None and 0 <= output < n_outputs else None
 
-    def leaf_sum(self, quantity: Evaluated) -> tuple[int, float] | None:
+    def leaf_sum(self, quantity: Quantity) -> tuple[int, float] | None:
         """Return the output and the factor of the sum of leaves that the quantity equals up to a constant, or None."""
         plain = self.plain_output(quantity)
         if plain is not None:
