@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import io
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -25,8 +26,8 @@ from tools.pages import ROOT, differs, shrunk
 FOLDER = ROOT / "docs" / "notebooks"
 SECONDS = 300
 """Limit of one cell."""
-ANNOUNCEMENT = "skedasis: compiling kernels; this happens once.\n"
-"""What the first run on a machine writes to standard error."""
+ANNOUNCEMENT = re.compile(r"(skedasis: compiling kernels for .*; this happens once\.\n)+")
+"""What the first runs on a machine write to standard error."""
 
 _KERNEL = [
     # Processes that a cell starts, such as workers, write to this process's error stream and not into the notebook:
@@ -77,7 +78,9 @@ def execute(notebook: NotebookNode) -> None:
         client.execute(env={**os.environ, **own, "PYTHONPATH": path})
     notebook.metadata.language_info = {"name": "python"}  # without the version
     for cell in code_cells(notebook):
-        cell.outputs = [o for o in cell.outputs if o.get("text") != ANNOUNCEMENT]
+        cell.outputs = [
+            o for o in cell.outputs if not ANNOUNCEMENT.fullmatch(str(o.get("text", "")))
+        ]
         for output in cell.outputs:
             if output.get("name") == "stderr":
                 raise RuntimeError(f"a cell writes to standard error: {output.text}")

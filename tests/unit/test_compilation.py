@@ -24,7 +24,7 @@ FACTOR = "def scaled(x):\n    return {factor} * x\n"
 def kernels(tmp_path, monkeypatch):
     """Return a function that compiles a small kernel as a new process would, and calls it with 3."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(compilation, "_ANNOUNCED", [True])
+    monkeypatch.setattr(compilation, "_ANNOUNCED", set())
     compilation._warn_uncached.cache_clear()
     source = tmp_path / "scaled_kernel.py"
 
@@ -53,6 +53,21 @@ def test_a_kernel_is_compiled_once(kernels, tmp_path):
     value, second = kernels()
     assert (value, len(second.stats.cache_hits)) == (6, 1)
     assert files(tmp_path) == [".nbc", ".nbi"]
+
+
+def test_kernels_that_take_long_are_announced_once_for_each_module(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(compilation, "_ANNOUNCED", set())
+    (tmp_path / "cached").touch()
+    for name, compiled in (("a", ("sums", 3)), ("b", ("trees", 12)), ("c", None)):
+        module = ModuleType(name)
+        vars(module).update({} if compiled is None else {"COMPILED": compiled})
+        compilation._announce_compilation(module, tmp_path / "cached")
+        assert not capsys.readouterr().err
+        for _ in range(2):
+            compilation._announce_compilation(module, tmp_path / "new")
+        said = capsys.readouterr().err
+        of = compiled and "skedasis: compiling kernels for {}, about {} s; this happens once.\n"
+        assert said == (of.format(*compiled) if compiled else "")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,9 @@ ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 MANY = 6
 """If more rows of a word change, all 64 are updated by vector instructions instead of one by one."""
 
+COMPILED = "effects of shallow trees", 7
+"""What the kernels are for, and the seconds of one processor that compiling all of them takes."""
+
 HELPERS = (
     "narrow",
     "copied",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from skedasis import _compilation as compilation
 from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.grid import locate
-from skedasis.trees import traversal_kernels
+from skedasis.trees import layout_kernels
 from skedasis.trees.arrays import GridCorners, Indices, NodeArrays, Runs, ThresholdCodes
 from skedasis.trees.ensemble import Ensemble
 
@@ -541,9 +541,7 @@ def _depth_first(ensemble: Ensemble) -> NodeArrays:
     position = np.zeros(n, np.int32)
     position[ensemble.roots[:-1]] = ensemble.roots[:-1]
     left, right = np.ascontiguousarray(ensemble.left), np.ascontiguousarray(ensemble.right)
-    compilation.compiled(traversal_kernels.visit)(
-        left, right, parent, depth, size, is_left, position
-    )
+    compilation.compiled(layout_kernels.visit)(left, right, parent, depth, size, is_left, position)
     return depth, size, position, parent, is_left
 
 

@@ -21,6 +21,9 @@ from skedasis.trees.arrays import Indices, ThresholdCodes, Words
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 
+COMPILED = "H² of trees", 10
+"""What the kernels are for, and the seconds of one processor that compiling all of them takes."""
+
 HELPERS = (
     *("narrow_box", "list_runs", "interval_runs"),
     *("fill_mask", "size_of", "find_failures", "count_pairs", "add_leaf"),
