@@ -119,7 +119,8 @@ def test_it_says_why_there_is_no_quality(X, tmp_path):
 
 def test_code_is_on_the_page_as_it_is(page, content):
     text = html.unescape(page.html)
-    code = content.sections[0].code
+    code = content.drawn_at("prediction").sections[0].code
+    assert code["main", content.features[0]].endswith(".plot(scale='prediction')")
     for name in content.features:
         for kind in ("main", "compare", "pdp", "checks"):
             assert code[kind, name] in text

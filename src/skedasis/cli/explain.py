@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import skedasis as sd
+from skedasis._arguments import check_option
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
 from skedasis.cli.completion import BOTH, LOSSES, importances, losses, measured
@@ -18,6 +19,7 @@ from skedasis.engine.options import SCORE_ROWS
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import is_classifier, title
 from skedasis.registry import QUANTITIES, methods_that
+from skedasis.results.keywords import CurveScale
 
 if TYPE_CHECKING:
     from skedasis.report.report import Report
@@ -486,6 +488,14 @@ class ReportOptions(FeatureOptions, ModelsOptions):
             panel=PAGE_PANEL,
         ),
     ] = None
+    scale: Annotated[
+        str,
+        options.option(
+            "Draw curves at the height of predictions (prediction), or around zero (difference).",
+            metavar="NAME",
+            panel=PAGE_PANEL,
+        ),
+    ] = "prediction"
     json_file: Annotated[
         Path | None,
         options.option(
@@ -505,6 +515,7 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
     specs, path, more = opts.assigned("report")
     output.check_out(opts.out, [path, *specs], PAGES)
     output.check_out(opts.json_file, [path, *specs], (".json",), "--json-file")
+    check_option("--scale", opts.scale, get_args(CurveScale))
     numbers = _row_numbers(opts)
     inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target, opts.inverse)
     names, wanted = inputs.named(specs), inputs.named_features(opts, more)
@@ -536,7 +547,13 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
         selected = f"{rows.selected:,} of {rows.read:,} rows of the data, those where {opts.where}"
         remarks = (f"This page is about {selected}.", *content.remarks)
         content = replace(content, remarks=remarks)
-    done = write(content, opts.out, title=opts.title, progress=opts.bars)
+    done = write(
+        content,
+        opts.out,
+        title=opts.title,
+        scale=cast("CurveScale", opts.scale),
+        progress=opts.bars,
+    )
     terminal.lines([] if terminal.quiet else [f"page     {done.path}"])
     if opts.json_file is None:
         return {"rows": rows.counts, "models": _numbers(done), "written": [done.path]}

@@ -14,6 +14,7 @@ from skedasis.methods.pdp import N_POINTS, PDP
 from skedasis.report import interactions
 from skedasis.report.uncertainty import ROWS, UncertaintySection
 from skedasis.results.effects import Effects
+from skedasis.results.keywords import CurveScale
 
 CURVES = 100
 """Number of individual curves in a figure: more of them are not distinguishable."""
@@ -54,6 +55,16 @@ def called_points(sizes: Mapping[str, float]) -> dict[str, int]:
         found[name] = LEAST_POINTS + more
         left -= more
     return found
+
+
+OF_CURVES = {"all", "main", "ale", "pdp", "mplot", "regions", "entropy", "entropy pdp"}
+"""Figures of curves, whose height is an option."""
+
+
+def at_scale(code: Mapping[tuple[str, ...], str], scale: CurveScale) -> dict[tuple[str, ...], str]:
+    """Return the code of figures with the height of their curves."""
+    drawn = f"plot(scale={scale!r})"
+    return {k: c.replace("plot()", drawn) if k[0] in OF_CURVES else c for k, c in code.items()}
 
 
 def method_code(method: Parameters) -> str:

@@ -32,6 +32,7 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.models.calling import CallStats
 from skedasis.models.introspection import title
+from skedasis.plots.figures.level import has_level
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import (
@@ -55,7 +56,7 @@ from skedasis.report.budget import (
     sampled,
     timed,
 )
-from skedasis.report.code import CURVES, Call, called_points, figure_codes, pdp_method
+from skedasis.report.code import CURVES, Call, at_scale, called_points, figure_codes, pdp_method
 from skedasis.report.cohorts import Cohort, cohorts
 from skedasis.report.format import listed
 from skedasis.report.given_rows import GivenRow, RowCurves, given_rows, named_rows, places_of
@@ -74,6 +75,7 @@ from skedasis.results.checks.check import Checks, IgnoreByFeature, check_ignore
 from skedasis.results.checks.extrapolation import FeatureSpace
 from skedasis.results.effect import Effect, ValueStepsEffect
 from skedasis.results.effects import Effects
+from skedasis.results.keywords import CurveScale
 from skedasis.results.regions import Regions
 from skedasis.results.surface import Surface
 from skedasis.results.variance_shares import VarianceShares
@@ -113,6 +115,13 @@ class ModelSection:
     code: PartCode = field(default_factory=dict)
     cohorts: tuple[Cohort, ...] = ()
     given_rows: tuple[GivenRow, ...] = ()
+    scale: CurveScale = "difference"
+    """How high curves are drawn."""
+
+    @property
+    def has_levels(self) -> bool:
+        """Return whether its curves can be drawn at the height of predictions."""
+        return all(has_level(e) for es in (self.rhale, self.ale, self.pdp) for e in es.values())
 
     @property
     def pairs(self) -> tuple[Surface, ...]:
@@ -123,6 +132,10 @@ class ModelSection:
     def largest_importance(self) -> float:
         """Return the largest importance of the features."""
         return max(e.importance for e in self.rhale.values())
+
+
+AROUND_ZERO = "Curves are differences, around zero: the mean prediction was not computed."
+"""What a page says that was asked for curves at the height of predictions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +150,18 @@ class ReportContent:
     remarks: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     target: str = ""
+
+    def drawn_at(self, scale: CurveScale) -> ReportContent:
+        """Return the content with curves at the height of predictions, where it is known, or around zero."""
+        if scale == "difference":
+            return self
+        sections = [
+            replace(s, scale=scale, code=at_scale(s.code, scale)) if s.has_levels else s
+            for s in self.sections
+        ]
+        told = all(s.scale == scale for s in sections)
+        remarks = self.remarks if told else (*self.remarks, AROUND_ZERO)
+        return replace(self, sections=tuple(sections), remarks=remarks)
 
     @property
     def titles(self) -> dict[str, str]:

@@ -251,7 +251,11 @@ def _regions(section: ModelSection, feature: str, ident: str, *, drawn: bool) ->
         return None
     texts = report_text.region_texts(found)
     said = [f"{rule}, {text}" for rule, text in texts.lines]
-    panels = report_figures.region_panels(found, said, f"{ident}-regions") if drawn else []
+    panels = (
+        report_figures.region_panels(found, said, f"{ident}-regions", section.scale)
+        if drawn
+        else []
+    )
     return {"lead": texts.lead, "lines": [] if drawn else texts.lines, "panels": panels}
 
 

@@ -24,6 +24,7 @@ from skedasis.plots.figures import (
     variance_shares,
 )
 from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.level import has_level, lift
 from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
 from skedasis.plots.kinds import SMALL_LEVELS, page_effect
 from skedasis.plots.marks import FigureSpec, Line
@@ -34,6 +35,7 @@ from skedasis.report.given_rows import On, with_rows
 from skedasis.report.text import Caption
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
+from skedasis.results.keywords import CurveScale
 from skedasis.results.regions import Regions
 from skedasis.results.variance_shares import VarianceShares, full_model_text
 
@@ -69,7 +71,9 @@ def main_figures(section: ModelSection, feature: str, ident: str) -> list[PageFi
     if len(section.rhale[feature].points) < 2:
         return []
     caption = report_text.rhale_caption(section, feature)
-    spec = page_effect(_without_words(section.rhale[feature]))
+    spec = page_effect(
+        _without_words(section.rhale[feature]), EffectPlotOptions(scale=section.scale)
+    )
     spec = _with_given(spec, section, feature, "curve")
     return [_effect(spec, caption, f"{ident}-rhale")]
 
@@ -82,7 +86,9 @@ def folded_figures(section: ModelSection, feature: str, ident: str) -> list[Page
     found = [] if compared is None else [compared]
     if feature in section.pdp:
         caption = report_text.pdp_caption(section, feature)
-        spec = page_effect(_without_words(section.pdp[feature]))
+        spec = page_effect(
+            _without_words(section.pdp[feature]), EffectPlotOptions(scale=section.scale)
+        )
         spec = _with_given(spec, section, feature, "ice")
         found.append(_effect(spec, caption, f"{ident}-pdp"))
     return found
@@ -117,16 +123,17 @@ def _compared(section: ModelSection, feature: str, ident: str) -> PageFigure | N
     if len(some) < 2:
         return None
     caption = report_text.comparison_caption(section, feature, list(some))
-    spec = compare.overlay_figure(list(some.values()), list(some))
+    spec = compare.overlay_figure(list(some.values()), list(some), scale=section.scale)
     return _effect(spec, caption, ident)
 
 
-def draw_overview(effects: Mapping[str, Effect], ident: str) -> list[PageFigure]:
+def draw_overview(effects: Mapping[str, Effect], ident: str, scale: CurveScale) -> list[PageFigure]:
     """Draw the most important effects as small figures on shared scales, followed by their legend."""
     there = {f: _without_words(e) for f, e in effects.items() if np.isfinite(e.value).sum() > 1}
     if len(there) < 2:
         return []  # nothing to compare
-    view = EffectPlotOptions(ice=None, most_levels=SMALL_LEVELS)
+    scale = scale if all(map(has_level, there.values())) else "difference"
+    view = EffectPlotOptions(ice=None, most_levels=SMALL_LEVELS, scale=scale)
     spec = multiples.effects_figure(there, top=MANY, lower=False, options=view, page=None)
     drawn, legend = draw_tiles(spec, ident=ident)
     return [page_figure(one) for one in (*drawn, legend)]
@@ -184,9 +191,11 @@ PANEL = 285.0
 """Width in pixels of the panel of a region: four side by side in a window, one on a phone."""
 
 
-def region_panels(found: Regions, said: Sequence[str], ident: str) -> list[PageFigure]:
+def region_panels(
+    found: Regions, said: Sequence[str], ident: str, scale: CurveScale
+) -> list[PageFigure]:
     """Draw the effect in each region beside the one in all rows, with a caption, the scores, and last the legend."""
-    options = RegionsPlotOptions(confidence_level=report_text.LEVEL)
+    options = RegionsPlotOptions(confidence_level=report_text.LEVEL, scale=scale)
     drawn, legend = draw_tiles(regions.regions_figure(found, options), ident=ident, width=PANEL)
     captions = [*said, ""][: len(drawn)]
     captions += [""] * (len(drawn) - len(captions))
@@ -232,7 +241,7 @@ def rhale_png(section: ModelSection, feature: str) -> PngFigure:
     """Draw a feature's RHALE, with its ALE as a dotted curve if it differs; for a nominal feature, the ALE alone."""
     effect, ale = section.rhale[feature], section.ale[feature]
     caption = report_text.rhale_caption(section, feature)
-    spec = effect_figure(effect)
+    spec = effect_figure(effect, EffectPlotOptions(scale=section.scale))
     if (
         not isinstance(effect.axis, LevelAxis)
         and np.isfinite(ale.value).sum() > 1
@@ -240,7 +249,8 @@ def rhale_png(section: ModelSection, feature: str) -> PngFigure:
     ):
         # A file has no caption that could explain the dotted curve: the legend does.
         said = "ALE, aligned to the same mean"
-        dotted = Line(ale.points, report_text.aligned(ale, effect), "compared", said)
+        up = lift(effect) if section.scale == "prediction" else 0.0
+        dotted = Line(ale.points, report_text.aligned(ale, effect) + up, "compared", said)
         main, *below = spec.stacks[0]
         main = replace(main, marks=(*main.marks, dotted))
         spec = replace(spec, stacks=((main, *below),))
@@ -251,14 +261,22 @@ def rhale_png(section: ModelSection, feature: str) -> PngFigure:
 
 def pdp_png(section: ModelSection, feature: str) -> PngFigure:
     """Draw a feature's PDP with its individual curves."""
-    return _to_png(section.pdp[feature].plot(size=FLAT), report_text.pdp_caption(section, feature))
+    return _to_png(
+        section.pdp[feature].plot(size=FLAT, scale=section.scale),
+        report_text.pdp_caption(section, feature),
+    )
 
 
 def overview_png(section: ModelSection) -> PngFigure:
     """Draw all features by RHALE on shared scales."""
     return _to_png(
         draw_matplotlib.draw(
-            multiples.effects_figure(section.rhale, columns=min(len(section.rhale), 4), page=None)
+            multiples.effects_figure(
+                section.rhale,
+                columns=min(len(section.rhale), 4),
+                options=EffectPlotOptions(curves=60, scale=section.scale),
+                page=None,
+            )
         ),
         report_text.overview_caption(section),
     )

@@ -36,6 +36,7 @@ from skedasis.report.views import Shown, Together
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import TRUSTED_ROWS
 from skedasis.results.effect_words import depends_on_text
+from skedasis.results.keywords import CurveScale
 from skedasis.results.variance_shares import VarianceShares
 
 CURVES, SENTENCES = 3, 5
@@ -69,9 +70,10 @@ def summary_figure(
     if whom and regions is None and found is not None:
         notes.append(depends_on_text(found, feature_named(found.name, NAME_LENGTH)))
     if regions is None:
-        spec, places = effect_summary_figure(effect), [None]
+        spec, places = effect_summary_figure(effect, scale=section.scale), [None]
     else:
-        spec, places = regions_summary_figure(regions), list(range(len(regions)))
+        spec = regions_summary_figure(regions, scale=section.scale)
+        places = list(range(len(regions)))
     main = spec.main
     if section.given_rows:
         for region in places:  # each row is on the curve of its region
@@ -176,10 +178,17 @@ def _note(section: ModelSection, features: Sequence[str]) -> str:
     said = [IMPORTANCE]
     if any(math.isfinite(section.rhale[f].heterogeneity_score) for f in features):
         said[0] += ", the heterogeneity score by how much single rows differ from it"
-    at = f" ({number(section.mean)})" if math.isfinite(section.mean) else ""
-    said.append(f"The line at 0 stands for the average{at}")
-    if any(regions_that_matter(section, f) is not None for f in features):
-        said[-1] += ", of a group of rows for its own: compare the shapes of groups, not heights"
+    groups = any(regions_that_matter(section, f) is not None for f in features)
+    if section.scale == "prediction":
+        said.append("The grey line is the average over all rows")
+        said[-1] += "; the curve of a group of rows averages to that of its own" if groups else ""
+    else:
+        at = f" ({number(section.mean)})" if math.isfinite(section.mean) else ""
+        said.append(f"The line at 0 stands for the average{at}")
+        if groups:
+            said[-1] += (
+                ", of a group of rows for its own: compare the shapes of groups, not heights"
+            )
     said.append("The band along a curve is the 95 % interval of this average")
     said.append("Strokes below show where the data are")
     return f"{'. '.join(said)}."
@@ -330,7 +339,9 @@ def models_figure(together: Together, feature: str, ident: str) -> PageFigure:
         f"{named(name)} {number_or_zero(e.importance, effect_size(e))}"
         for name, e in zip(together.names, effects, strict=True)
     ]
-    spec = models_summary_figure(effects, list(together.names))
+    raised = all(s.scale == "prediction" for s in together.sections)
+    scale: CurveScale = "prediction" if raised else "difference"
+    spec = models_summary_figure(effects, list(together.names), scale=scale)
     return _small(spec, [f"importance: {', '.join(parts)}"], ident)
 
 

@@ -14,7 +14,7 @@ from skedasis._types import Floats, Ints, Level
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import is_absent, to_python
 from skedasis.errors import DataError
-from skedasis.plots.figures.compare import mean_over_data
+from skedasis.plots.figures.level import lift, mean_over_data
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.kinds import LEVELS
 from skedasis.plots.marks import Line, Mark, Panel, Points
@@ -250,6 +250,8 @@ def row_marks(
     if on == "ice" and feature not in section.pdp:
         return []
     effect = section.pdp[feature] if on == "ice" else section.rhale[feature]
+    of = effect if region is None else section.regions[feature].effects[region]
+    up = lift(of) if section.scale == "prediction" else 0.0
     count, marks = len(section.given_rows), list[Mark]()
     for i, row in enumerate(section.given_rows):
         found = row.values[feature]
@@ -259,9 +261,10 @@ def row_marks(
         beside = APART * (i - (count - 1) / 2) if isinstance(effect.axis, LevelAxis) else 0.0
         of_row = _RowMarks(effect, f"given{i}", clean(row.id), beside, x_axis, most_levels)
         if on == "ice":
-            marks += of_row.ice(found)
+            marks += of_row.ice(replace(found, ice=found.ice + up))
         else:
-            marks += of_row.point(found.x, found.value if region is None else found.regional)
+            value = found.value if region is None else found.regional
+            marks += of_row.point(found.x, value + up)
     return marks
 
 

@@ -207,7 +207,7 @@ def _uncertainty(
         "table": diagnosis and NumberTable("What to make of each feature", heads, lines),
         "grids": {
             f"How unsure the model is: effects on the entropy ({method})": report_figures.draw_overview(
-                some, f"{ident}-{method[0].lower()}"
+                some, f"{ident}-{method[0].lower()}", section.scale
             )
             for method, some in effects.items()
         },
@@ -292,7 +292,7 @@ def model_context(
         "figures": [f for f in figures if f is not None],
         "where": report_figures.importance_figure(section, anchors, f"{ident}-places"),
         "arrows": any(regions_point(r) is not None for r in section.regions.values()),
-        "all": report_figures.draw_overview(section.rhale, f"{ident}-all"),
+        "all": report_figures.draw_overview(section.rhale, f"{ident}-all", section.scale),
         "all_caption": report_text.overview_caption(section, report_figures.MANY).text,
         "ranking": ranking(section, anchors),
         "given": {row.id: row_sentence(row) for row in section.given_rows},
@@ -482,6 +482,7 @@ def page_context(content: ReportContent, name: str | None, progress: bool | None
         "features": [],
         "left_out": [],
         "kinds": feature_kinds(content),
+        "raised": any(t.scale == "prediction" for t in content.sections),
         "scored": any(e.swap_score is not None for s in content.sections for e in s.rhale.values()),
         "cautions": list(cautions(content, views)),
         "made": provenance_text(content),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Unpack
+from typing import Unpack, get_args
 
 from numpy.typing import ArrayLike
 
-from skedasis._arguments import shown
+from skedasis._arguments import check_option, shown
 from skedasis._files import check_page, check_writable, write_bytes, write_text
 from skedasis._numbers import counted
 from skedasis._progress import Progress
@@ -25,6 +25,7 @@ from skedasis.report.format import feature_titles, listed
 from skedasis.results.checks.check import IgnoreByFeature
 from skedasis.results.effects import Effects
 from skedasis.results.export import to_json
+from skedasis.results.keywords import CurveScale
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +124,7 @@ def report(
     by: GivenRegions | None = None,
     max_seconds: float | None = None,
     ignore: IgnoreByFeature = None,
+    scale: CurveScale = "prediction",
     **keywords: Unpack[ReportKeywords],
 ) -> Report:
     """Write a report about one or several models as one HTML page.
@@ -184,6 +186,10 @@ def report(
     ignore : str, collection of str or mapping, optional
         Codes of checks whose findings the page leaves out, such as ``("few_rows",)``, or ``{"age": "few_rows"}`` for
         one feature.
+    scale : {"prediction", "difference"}
+        How high the curves of effects are drawn: at the height of predictions, such that each averages to the mean
+        prediction; or around zero, as differences from it. Where the mean prediction is not known (of trees without
+        heterogeneity scores), the page draws differences, and says so.
 
     Returns
     -------
@@ -243,6 +249,7 @@ def report(
     path = check_page(path, "report(path)", "report.html")
     if title is not None and not isinstance(title, str):
         raise DataError("report(title)", shown(title), "a text", f"Write title={str(title)!r}")
+    check_option("report(scale)", scale, get_args(CurveScale))
     content = gather(
         models,
         X,
@@ -257,7 +264,7 @@ def report(
         ignore=ignore,
         **keywords,
     )
-    return write(content, path, title=title, progress=keywords.get("progress"))
+    return write(content, path, title=title, scale=scale, progress=keywords.get("progress"))
 
 
 def write(
@@ -265,13 +272,14 @@ def write(
     path: str | Path,
     *,
     title: str | None = None,
+    scale: CurveScale = "prediction",
     figures: str | Path | None = None,
     progress: bool | None = None,
 ) -> Report:
     """Draw the figures of a report and write its page."""
     from skedasis.report.html import page_context, render
 
-    path = check_writable(path, "report(path)", "report.html")
+    path, content = check_writable(path, "report(path)", "report.html"), content.drawn_at(scale)
     with feature_titles(content.titles):
         page = render(page_context(content, title, progress))
     write_text(path, page, "report(path)")

@@ -286,8 +286,8 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
         seen.update(options, model=model, X=X)
         return SimpleNamespace()
 
-    def write(content, path, *, title, progress):
-        seen.update(path=path, title=title)
+    def write(content, path, *, title, scale, progress):
+        seen.update(path=path, title=title, scale=scale)
         return SimpleNamespace(path=path, effects={})
 
     monkeypatch.setattr(importlib.import_module("skedasis.report.content"), "gather", gather)
@@ -297,7 +297,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     asked = (
         "--target sold --sample-weight visits --no-rows --pairs 2 --no-uncertainty --n-jobs 2 --random-state 5 "
         "--heterogeneity-rows 50 --no-regions --by oil --max-seconds 7.5 --ignore-check few_rows "
-        "--ignore-check collinear"
+        "--ignore-check collinear --scale difference"
     )
     done = run(f"{line} {asked} --title T --categorical oil --no-progress -o p.html")
     assert done.exit_code == 0, done.output
@@ -311,13 +311,18 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     assert seen["heterogeneity_rows"] == 50
     assert (seen["max_seconds"], seen["ignore"]) == (7.5, ["few_rows", "collinear"])
     assert (seen["progress"], seen["path"]) == (False, Path("p.html"))
+    assert seen["scale"] == "difference"
     assert seen["features"] == [0, 1, "heat"]
     assert seen["groups"] == {"heat": [2, 3, 4]}
     assert seen["schema"] == {"oil": {"kind": "nominal"}}
     assert type(seen["model"]).__name__ == "LogisticRegression"
     assert run("skedasis report my:clf houses.csv --class yes --rows 3,17").exit_code == 0
     assert (seen["rows"], seen["pairs"], seen["uncertainty"]) == ([3, 17], 4, True)
-    assert (seen["regions"], seen["by"]) == (True, None)
+    assert (seen["regions"], seen["by"], seen["scale"]) == (True, None, "prediction")
+    wrong = run("skedasis report my:clf houses.csv --scale log")
+    assert "--scale: got 'log', expected 'difference' or 'prediction'" in " ".join(
+        wrong.output.split()
+    )
     assert isinstance(seen["model"], Quantity)
     assert seen["path"] == Path("report.html")
 
